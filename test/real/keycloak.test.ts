@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { deadUrl } from '../auth/stand-ins/listen.ts'
@@ -7,8 +7,10 @@ import { begin, bearer, comeBack, cookiesOf, OIDC, oidcSettings, refusalOf, type
 import type { Authorization } from '../http/ruled.ts'
 import { startService } from '../start.ts'
 import { openBrowser, skip as noBrowser } from '../ui/browser.ts'
+import { eventually } from '../wait.ts'
 import {
   addressMapper,
+  ADMIN,
   CLIENT,
   clientAt,
   everyKey,
@@ -75,38 +77,47 @@ await t.test('people who sign in at a real Keycloak', { skip }, async (t) => {
     return { url, name, issuer, service, logIn, refusal, change }
   }
 
-  await t.test('the client of the guide and its rules let people in by group and by role', async (t) => {
+  /** The realm of a reader of the guide, who has a Rollcall at an address: `client` and `file` are what the guide gives them. */
+  const guided = async (t: Test, name: string, more: (client: Tree) => Tree) => {
     const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/oidc.md'), 'utf8')
     const [, section = ''] = /^### Keycloak\n(.*?)^### /ms.exec(guide)!
     const block = (kind: string) => new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\``, 'ms').exec(section)![1]!
     const url = await deadUrl()
     const client = JSON.parse(block('json').replaceAll('https://flags.example.com', url)) as Tree
     const file = parse(block('yaml')) as { authentication: { methods: { oidc: { providers: { keycloak: object } } } } }
-    const issuer = await keycloak.realm('guided', {
+    const issuer = await keycloak.realm(name, {
       groups: [{ name: 'platform' }],
       roles: { realm: [{ name: 'release' }] },
       users: [person('ada', { groups: ['/platform'] }), person('bob', { realmRoles: ['release'] }), person('eve')],
-      clients: [{ ...client, secret: CLIENT.clientSecret }],
+      ...more(client),
     })
     Object.assign(file.authentication.methods.oidc.providers.keycloak, { issuer_url: issuer })
-    const at = 'authentication.methods.oidc.providers.keycloak'
-    const settings = {
-      'server.http_port': new URL(url).port,
-      'server.public_url': url,
-      [`${at}.client_secret`]: CLIENT.clientSecret,
+    /** Whom the client and the rules let in. */
+    const statuses = async (secret: string) => {
+      const settings = {
+        'server.http_port': new URL(url).port,
+        'server.public_url': url,
+        'authentication.methods.oidc.providers.keycloak.client_secret': secret,
+      }
+      const service = await startService(t, settings, { file })
+      const path = '/auth/v1/method/oidc/keycloak'
+      const found: Record<string, number> = {}
+      for (const username of ['ada', 'bob', 'eve']) {
+        const { authorizeUrl, cookie } = await begin(service, path)
+        const query = await signInAt(authorizeUrl, username)
+        found[username] = (await comeBack(service, path, query, { cookie, accept: 'application/json' })).status
+      }
+      return found
     }
-    const service = await startService(t, settings, { file })
-    const path = '/auth/v1/method/oidc/keycloak'
-    for (const [username, status] of [
-      ['ada', 200],
-      ['bob', 200],
-      ['eve', 403],
-    ] as const) {
-      const { authorizeUrl, cookie } = await begin(service, path)
-      const query = await signInAt(authorizeUrl, username)
-      const answer = await comeBack(service, path, query, { cookie, accept: 'application/json' })
-      t.equal(answer.status, status, username)
-    }
+    return { client, statuses }
+  }
+  const ADMITTED = { ada: 200, bob: 200, eve: 403 }
+
+  await t.test('the client of the guide and its rules let people in by group and by role', async (t) => {
+    const { statuses } = await guided(t, 'guided', (client) => ({
+      clients: [{ ...client, secret: CLIENT.clientSecret }],
+    }))
+    t.strictSame(await statuses(CLIENT.clientSecret), ADMITTED)
   })
 
   await t.test('50 at once behind one address all come in, under the limits that hold by default', async (t) => {
@@ -260,6 +271,25 @@ await t.test('people who sign in at a real Keycloak', { skip }, async (t) => {
   await t.test('in Chromium', { skip: noBrowser }, async (t) => {
     const account = (name: string) => ({ name: `Account: ${name} Example` })
     const provider = { name: 'Continue with Main' }
+
+    await t.test('the client of the guide is imported in the administration console', async (t) => {
+      const { client, statuses } = await guided(t, 'imported', () => ({}))
+      const folder = t.testdir({ 'client.json': JSON.stringify(client) })
+      const { page } = await openBrowser(t, (await world(t)).service)
+      await page.goto(`${keycloak.url}/admin/master/console/#/imported/clients`)
+      await fillIn(page, ADMIN.username, ADMIN.password)
+      await page.getByRole('link', { name: 'Import client' }).click()
+      await page.locator('input[type=file]').setInputFiles(join(folder, 'client.json'))
+      await eventually(
+        async () => (await page.locator('#clientId').inputValue()) === 'rollcall',
+        'the console to read the file',
+      )
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByRole('tab', { name: 'Credentials' }).click()
+      const secret = page.locator('#kc-client-secret')
+      await eventually(async () => (await secret.inputValue()) !== '', 'the secret of the client')
+      t.strictSame(await statuses(await secret.inputValue()), ADMITTED)
+    })
 
     await t.test('somebody signs in and out, and somebody else signs in', async (t) => {
       const { service } = await world(t)

@@ -9,7 +9,7 @@ import { serve } from './servers.ts'
 /** Why no Keycloak runs here; false where it does. */
 export const skip = missing('keycloak')
 
-const ADMIN = { username: 'admin', password: 'the-administrator-of-keycloak' }
+export const ADMIN = { username: 'admin', password: 'the-administrator-of-keycloak' }
 export const PASSWORD = 'the-password-of-everybody'
 export const CLIENT = { clientId: 'rollcall', clientSecret: 'canary-keycloak-secret' }
 

@@ -26,9 +26,9 @@ export const signInAt = async (address: URL, username: string): Promise<URLSearc
 
 const buttonOf = (page: Page): Locator => page.getByRole('button', { name: 'Sign In' })
 /** The same by hand, in the window of a browser. */
-export const fillIn = async (page: Page, username: string): Promise<void> => {
+export const fillIn = async (page: Page, username: string, password = PASSWORD): Promise<void> => {
   await buttonOf(page).waitFor()
   await page.getByLabel('Username or email').fill(username)
-  await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+  await page.getByLabel('Password', { exact: true }).fill(password)
   await buttonOf(page).click()
 }
