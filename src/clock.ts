@@ -13,6 +13,8 @@ export type Timer = {
  * (docs/decisions/0033).
  */
 export type Clock = {
+  /** True where it moves as the clocks of other machines do, so that they can be told limits. */
+  readonly real: boolean
   /** The wall clock, which may jump. Asked often within a millisecond, it gives the same object. */
   readonly now: () => Date
   /** Milliseconds since some moment, with fractions. It never goes backwards. */
@@ -42,6 +44,7 @@ let present = new Date()
 
 /** The clock of the machine. Only what puts a process together names it; everything else is given a clock. */
 export const systemClock: Clock = {
+  real: true,
   now: () => {
     const time = Date.now()
     if (time !== present.getTime()) present = new Date(time)

@@ -62,6 +62,7 @@ export const virtualClock = (begin = '2026-01-01T00:00:00.000Z'): VirtualClock =
   let moved = Promise.resolve()
 
   return {
+    real: false,
     now: () => {
       const wall = Math.floor(origin + elapsed)
       if (present.getTime() !== wall) present = new Date(wall)

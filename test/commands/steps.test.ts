@@ -61,7 +61,6 @@ await t.test('others are served between the changes of a request, also of one th
   // Every look at the time is longer than a slice, so that each step is followed by a turn of the event loop.
   let looks = 0
   measureSlicesBy(() => ++looks * 1_000)
-  t.teardown(() => measureSlicesBy(() => performance.now()))
   let [turns, over] = [0, false]
   const count = () => {
     turns++

@@ -43,13 +43,19 @@ export const unlessDuplicate = <T>(write: Promise<T>): Promise<T | undefined> =>
   })
 
 /**
+ * Options that every read is given. `signal` ends the waiting for it. The server ends its own work after `maxTimeMS`: one
+ * that does not notice that nobody waits would work on. Absent where the clock is not the one that servers measure by.
+ */
+export type ReadLimits = { readonly signal: AbortSignal; readonly maxTimeMS?: number }
+
+/**
  * Runs work against the server within its time. Any failure is the refusal `backend_unavailable`; a document beyond 16
  * MiB is `body_too_large`. Refuses all after `close`.
  */
 export const mongoCalls = (clock: Clock) => {
   let open = true
   return {
-    call: async <T>(kind: keyof typeof patience, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    call: async <T>(kind: keyof typeof patience, work: (limits: ReadLimits) => Promise<T>): Promise<T> => {
       if (!open) refuse('backend_unavailable')
       const limit = patience[kind]
       const stop = new AbortController()
@@ -59,7 +65,7 @@ export const mongoCalls = (clock: Clock) => {
         throw late
       }
       try {
-        return await within(clock, limit, work(stop.signal), giveUp)
+        return await within(clock, limit, work({ signal: stop.signal, ...(clock.real && { maxTimeMS: limit }) }), giveUp)
       } catch (cause) {
         if (cause instanceof Refusal) throw cause
         throw isTooLarge(cause)

@@ -159,7 +159,7 @@ export const mongoPlaces = (db: Db, calls: Calls, clock: Clock, onError: (error:
     },
     /** Rows of a collection, or a part of them, in the order of their keys, from just behind one. */
     page: (rows: string, after: string | undefined, limit: number, part?: Part): Promise<readonly StoredRow[]> =>
-      calls.call('batch', (signal) => {
+      calls.call('batch', (limits) => {
         const where = {
           ...(after !== undefined && { _id: { $gt: after } }),
           ...(part && { [`doc.${part.lacking}`]: null }),
@@ -172,7 +172,7 @@ export const mongoPlaces = (db: Db, calls: Calls, clock: Clock, onError: (error:
           ...Object.fromEntries(part.fields.map((field) => [`doc.${field}`, 1])),
         }
         return collection(rows)
-          .find(where, { sort: { _id: 1 }, limit, signal, ...(projection && { projection }) })
+          .find(where, { sort: { _id: 1 }, limit, ...limits, ...(projection && { projection }) })
           .toArray()
       }),
     /** Moves the checkpoint from where it stands; false when it stands elsewhere. Where there is none, the first one is made. */

@@ -24,7 +24,7 @@ const fingerprintOf = ({ pepper, kek }: KeyFile): string =>
     .digest('base64url')
 
 const place = (db: Db) => db.collection<StoredKeys>('deployment')
-const find = (db: Db, calls: Calls) => calls.call('read', (signal) => place(db).findOne({ _id: 'keys' }, { signal }))
+const find = (db: Db, calls: Calls) => calls.call('read', (limits) => place(db).findOne({ _id: 'keys' }, limits))
 
 /** What is known of the deployment's keys. */
 export type StandingKeys = {
@@ -98,7 +98,7 @@ type StoredBinding = { readonly _id: 'log'; readonly event: string; readonly pos
 export const deploymentBinding = (db: Db, calls: Calls, clock: Clock): Binding => {
   const collection = db.collection<StoredBinding>('deployment')
   const read = async () => {
-    const found = await calls.call('read', (signal) => collection.findOne({ _id: 'log' }, { signal }))
+    const found = await calls.call('read', (limits) => collection.findOne({ _id: 'log' }, limits))
     return found ? { event: found.event, position: found.position } : undefined
   }
   return {

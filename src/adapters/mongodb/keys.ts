@@ -21,8 +21,8 @@ const PAGE = 50
 
 /** Whether there are keys of subjects, and the key-encryption key opens them. Makes nothing. */
 export const subjectKeys = async (db: Db, calls: Calls) => {
-  const stored = await calls.call('read', (signal) =>
-    db.collection<StoredKey>('subjects').findOne({ _id: WITNESS }, { signal }),
+  const stored = await calls.call('read', (limits) =>
+    db.collection<StoredKey>('subjects').findOne({ _id: WITNESS }, limits),
   )
   const witness = stored?.key?.value()
   return (kek: Uint8Array) => (witness ? (opens(kek, WITNESS, witness) ? 'open' : 'closed') : 'missing')
@@ -36,8 +36,8 @@ const putAside = async (db: Db, calls: Calls, kek: Uint8Array): Promise<void> =>
   const [from, to] = [db.collection<StoredKey>('subjects'), db.collection<StoredKey>('lost_subjects')]
   for (let after = ''; ; ) {
     const where = { _id: { $gt: after }, key: { $exists: true } }
-    const page = await calls.call('batch', (signal) =>
-      from.find(where, { sort: { _id: 1 }, limit: PAGE, signal }).toArray(),
+    const page = await calls.call('batch', (limits) =>
+      from.find(where, { sort: { _id: 1 }, limit: PAGE, ...limits }).toArray(),
     )
     for (const { _id, key, ...rest } of page) {
       if (!key || opens(kek, _id, key.value())) continue
@@ -79,7 +79,7 @@ export const mongoKeys = async (
     const known = recall(subject)
     if (known !== undefined) return known
     const asked = clock.monotonic()
-    const stored = await calls.call('read', (signal) => subjects.findOne({ _id: subject }, { signal }))
+    const stored = await calls.call('read', (limits) => subjects.findOne({ _id: subject }, limits))
     return stored ? remember(subject, asked, stored) : undefined
   }
   const make: Keys['make'] = async (subject, given) => {

@@ -43,7 +43,7 @@ export const mongoLease = (db: Db, calls: Calls, clock: Clock, name: string, ttl
   }
 
   const take = async () => {
-    const found = await calls.call('read', (signal) => leases.findOne({ _id: name }, { signal }))
+    const found = await calls.call('read', (limits) => leases.findOne({ _id: name }, limits))
     const now = clock.monotonic()
     if (!found) {
       await calls.call('write', () =>

@@ -30,8 +30,8 @@ export const mongoRecords = (
     await calls.call('batch', () => records.createIndex({ until: 1 }))
     for (let found = PURGED; found === PURGED; ) {
       const past = { until: { $lte: clock.now() } }
-      const some = await calls.call('read', (signal) =>
-        records.find(past, { projection: { _id: 1 }, limit: PURGED, signal }).toArray(),
+      const some = await calls.call('read', (limits) =>
+        records.find(past, { projection: { _id: 1 }, limit: PURGED, ...limits }).toArray(),
       )
       found = some.length
       if (found > 0)
@@ -64,7 +64,7 @@ export const mongoRecords = (
     // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the port's own signature
     record: async <V>(table: string, key: string): Promise<RecordOf<V> | undefined> => {
       const _id = `${table}/${key}`
-      const found = await calls.call('read', (signal) => records.findOne({ _id }, { signal }))
+      const found = await calls.call('read', (limits) => records.findOne({ _id }, limits))
       return found && found.until.getTime() > clock.now().getTime()
         ? { revision: found.revision, value: JSON.parse(found.value) as V }
         : undefined
@@ -72,7 +72,7 @@ export const mongoRecords = (
     // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the port's own signature
     records: async <V>(table: string, keys: readonly string[]) => {
       const where = { _id: { $in: keys.map((key) => `${table}/${key}`) }, until: { $gt: clock.now() } }
-      const found = await calls.call('read', (signal) => records.find(where, { signal }).toArray())
+      const found = await calls.call('read', (limits) => records.find(where, limits).toArray())
       return new Map(found.map(({ key, revision, value }) => [key, { revision, value: JSON.parse(value) as V }]))
     },
     swapRecord: async (table, key, expected, value, until) => {

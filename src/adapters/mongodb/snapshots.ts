@@ -30,7 +30,7 @@ async function* inChunks(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Buffe
 /** A snapshot in a collection: its chunks first, then the head that names them; chunks that no head names go with the next one. */
 export const mongoSnapshots = (db: Db, calls: Calls): Snapshots => {
   const stored = db.collection<Stored>('snapshots')
-  const find = (_id: string) => calls.call('batch', (signal) => stored.findOne({ _id }, { signal }))
+  const find = (_id: string) => calls.call('batch', (limits) => stored.findOne({ _id }, limits))
   const drop = (of: string) => calls.call('batch', () => stored.deleteMany({ of: { $ne: of } }))
   return {
     read: async () => {

@@ -43,7 +43,7 @@ export const viewStates = (db: Db, calls: Calls, clock: Clock) => {
 
   return {
     find: async (_id: string): Promise<ViewState> =>
-      (await calls.call('read', (signal) => places.findOne({ _id }, { signal }))) ?? { _id, rows: _id },
+      (await calls.call('read', (limits) => places.findOne({ _id }, limits))) ?? { _id, rows: _id },
     /** Changes a view that is there and as `where` says. */
     change,
     /** Changes a view, and makes it where there is none. */
@@ -57,9 +57,7 @@ export const viewStates = (db: Db, calls: Calls, clock: Clock) => {
       ),
     /** All versions of a view of this name. */
     versions: (name: string): Promise<readonly ViewState[]> =>
-      calls.call('read', (signal) =>
-        places.find({ _id: { $gte: `${name}_`, $lt: `${name}\`` } }, { signal }).toArray(),
-      ),
+      calls.call('read', (limits) => places.find({ _id: { $gte: `${name}_`, $lt: `${name}\`` } }, limits).toArray()),
     remove: (_id: string) => calls.call('write', () => places.deleteOne({ _id })),
   }
 }

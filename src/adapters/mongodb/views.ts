@@ -27,20 +27,18 @@ const retried = async <T>(calls: Calls, clock: Clock, read: () => Promise<T>): P
 
 /** How many documents with the one field there are of each value of the other. */
 const tallied = (calls: Calls, rows: Collection<StoredRow>, having: string, by: string) =>
-  calls.call('batch', (signal) => {
+  calls.call('batch', (limits) => {
     const where = { [`doc.${having}`]: { $exists: true }, [`doc.${by}`]: { $exists: true } }
     const pipeline = [{ $match: where }, { $group: { _id: `$doc.${by}`, n: { $sum: 1 } } }]
-    return rows
-      .aggregate<{ readonly _id: string | number; readonly n: number | bigint }>(pipeline, { signal })
-      .toArray()
+    return rows.aggregate<{ readonly _id: string | number; readonly n: number | bigint }>(pipeline, limits).toArray()
   })
 
 /** How many rows there are, and the sum of their changes: two questions, as not every engine of the protocol adds up two things in one. */
 const totalsOf = (calls: Calls, rows: Collection<StoredRow>): Promise<Totals> =>
-  calls.call('batch', async (signal) => {
+  calls.call('batch', async (limits) => {
     const sum = { $group: { _id: null, changes: { $sum: '$changes' } } }
-    const count = await rows.countDocuments({}, { signal })
-    const [found] = await rows.aggregate<{ readonly changes: number | bigint }>([sum], { signal }).toArray()
+    const count = await rows.countDocuments({}, limits)
+    const [found] = await rows.aggregate<{ readonly changes: number | bigint }>([sum], limits).toArray()
     return { rows: count, changes: Number(found?.changes ?? 0) }
   })
 
@@ -56,14 +54,14 @@ export type ViewsParts = {
 export const mongoViews = ({ calls, clock, places, rows: writer, records }: ViewsParts): Omit<Views, 'close'> => ({
   get: async <D extends object>(view: View, key: string) => {
     const read = () =>
-      places.reading(view, (rows) => calls.call('read', (signal) => rows.findOne({ _id: key }, { signal })))
+      places.reading(view, (rows) => calls.call('read', (limits) => rows.findOne({ _id: key }, limits)))
     const found = await calls.call('whole', read)
     return found ? rowOf<D>(found) : undefined
   },
   getMany: async <D extends object>(view: View, keys: readonly string[]) => {
     const where = { _id: { $in: keys } }
     const read = () =>
-      places.reading(view, (rows) => calls.call('read', (signal) => rows.find(where, { signal }).toArray()))
+      places.reading(view, (rows) => calls.call('read', (limits) => rows.find(where, limits).toArray()))
     const found: readonly StoredRow[] = await calls.call('whole', read)
     return found.map(rowOf<D>)
   },
@@ -72,13 +70,13 @@ export const mongoViews = ({ calls, clock, places, rows: writer, records }: View
     const { page, total, sort } = filtersOf(query)
     const read = () =>
       places.reading(view, async (from) => {
-        const found = await calls.call('read', (signal) =>
-          from.find(page, { sort, limit: query.limit, signal }).toArray(),
+        const found = await calls.call('read', (limits) =>
+          from.find(page, { sort, limit: query.limit, ...limits }).toArray(),
         )
         const rows: readonly Row<D>[] = found.map(rowOf<D>)
         const { after, limit, count = 0 } = query
         if (count === 0 || (!after && rows.length < limit)) return { rows, total: Math.min(rows.length, count) }
-        const counted = await calls.call('read', (signal) => from.countDocuments(total, { limit: count, signal }))
+        const counted = await calls.call('read', (limits) => from.countDocuments(total, { limit: count, ...limits }))
         return { rows, total: counted }
       })
     return calls.call('whole', read)
@@ -101,7 +99,7 @@ export const mongoViews = ({ calls, clock, places, rows: writer, records }: View
   newest: async (view) => {
     const last = { sort: { position: -1 }, limit: 1, projection: { position: 1 } } as const
     const found = await places.reading(view, (rows) =>
-      calls.call('batch', (signal) => rows.find({}, { ...last, signal }).toArray()),
+      calls.call('batch', (limits) => rows.find({}, { ...last, ...limits }).toArray()),
     )
     return found[0]?.position ?? 0n
   },
@@ -112,7 +110,7 @@ export const mongoViews = ({ calls, clock, places, rows: writer, records }: View
       ...building,
       getMany: async <D extends object>(keys: readonly string[]) => {
         const where = { _id: { $in: keys } }
-        return (await calls.call('batch', (signal) => rows.find(where, { signal }).toArray())).map(rowOf<D>)
+        return (await calls.call('batch', (limits) => rows.find(where, limits).toArray())).map(rowOf<D>)
       },
       put: (built) => writer.put(rows, built),
     }

@@ -26,8 +26,9 @@ for (const [kind, ms] of [
     async (t) => {
       const clock = virtualClock()
       let told: AbortSignal | undefined
-      const call = mongoCalls(clock).call(kind, (signal) => {
+      const call = mongoCalls(clock).call(kind, ({ signal, maxTimeMS }) => {
         told = signal
+        t.equal(maxTimeMS, undefined, 'a server does not measure by this clock')
         return never
       })
       const seen = outcomeOf(call)
