@@ -41,6 +41,38 @@ export const inSlices = <T>(items: readonly T[], work: (item: T) => boolean, fro
   return undefined
 }
 
+/** Items that are sorted, or merged, in one piece. */
+const RUN = 512
+
+const merged = async <T>(one: readonly T[], other: readonly T[], isBefore: IsBefore<T>, pause: () => unknown) => {
+  const all: T[] = []
+  for (let n = 0, m = 0; n < one.length || m < other.length; ) {
+    const takesOther = n === one.length || (m < other.length && isBefore(other[m]!, one[n]!))
+    all.push(takesOther ? other[m++]! : one[n++]!)
+    if (all.length % RUN === 0) await pause()
+  }
+  return all
+}
+type IsBefore<T> = (one: T, other: T) => boolean
+
+/** The items in order, those that are alike as they stood; steps aside where that takes long. */
+export const sortedInSlices = async <T>(items: readonly T[], isBefore: IsBefore<T>): Promise<readonly T[]> => {
+  const pause = pacer()
+  let runs: (readonly T[])[] = []
+  for (let at = 0; at < items.length; at += RUN) {
+    const run = items.slice(at, at + RUN)
+    runs.push(run.sort((one, other) => (isBefore(one, other) ? -1 : isBefore(other, one) ? 1 : 0)))
+    await pause()
+  }
+  while (runs.length > 1) {
+    const next: (readonly T[])[] = []
+    for (let n = 0; n < runs.length; n += 2)
+      next.push(runs[n + 1] ? await merged(runs[n]!, runs[n + 1]!, isBefore, pause) : runs[n]!)
+    runs = next
+  }
+  return runs[0] ?? []
+}
+
 /** Writes items in groups: those that come while the write before is under way go in the next one, together. */
 export const gathered = <T>(write: (items: readonly T[]) => Promise<void>): ((item: T) => Promise<void>) => {
   let gathering: { readonly items: T[]; readonly done: Promise<void> } | undefined

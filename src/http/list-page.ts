@@ -90,7 +90,7 @@ export const listPage = async <K extends Kind, I>(
   for await (const [item, doc] of documents(items, load))
     if (hasText(doc, query.q) && (keep?.(doc) ?? true)) found.push(placed(item, doc, query))
   const searched = [...scope, query.q, query.sort, query.order, ...filters]
-  const page = await pageOf(call, service, searched, sorted(found, query), query, byPlace(query), {
+  const page = await pageOf(call, service, searched, await sorted(found, query), query, byPlace(query), {
     ...listing,
     load: (part) => showAll(part.map(({ item }) => item)),
   })

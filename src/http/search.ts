@@ -1,3 +1,4 @@
+import { sortedInSlices } from '../concurrency.ts'
 import type { Order } from './paging.ts'
 
 /** How a list is searched and sorted. `q` is text in key or name, in any case; `''` is in all. */
@@ -43,10 +44,8 @@ export const placed = <T extends { readonly doc: { readonly order: string } }>(
 ): Placed<T> => ({ item, by: sortedBy[sort](doc), order: item.doc.order })
 
 /** The items in order. */
-export const sorted = <T>(items: readonly Placed<T>[], { order }: Search): readonly Placed<T>[] => {
-  const ascending = items.toSorted((one, other) => (isBefore(one, other) ? -1 : 1))
-  return order === 'asc' ? ascending : ascending.reverse()
-}
+export const sorted = <T>(items: readonly Placed<T>[], { order }: Search): Promise<readonly Placed<T>[]> =>
+  sortedInSlices(items, order === 'asc' ? isBefore : (one, other) => isBefore(other, one))
 
 /** How pages go on while items come, go and move: behind the place of the last one shown. */
 export const byPlace = ({ order }: Search): Order<Placed<unknown>> => ({
