@@ -119,3 +119,22 @@ await t.test('what Redis says tells what to do, and that nothing is refused mean
   }
   t.end()
 })
+
+await t.test('a failure is news again more than ten minutes after the one before it', async (t) => {
+  const { of, lines, clock } = faulty()
+  const mongo = of('mongodb')
+  mongo.failed('views', 'put', away())
+  for (const [ms, told] of [
+    [600_000, 1],
+    [600_000, 1],
+    [600_001, 2],
+    [1, 2],
+  ] as const) {
+    await clock.advance(ms)
+    mongo.failed('views', 'put', away())
+    t.equal(lines.length, told, `${ms} ms after the one before`)
+  }
+  mongo.worked('views', 'put')
+  await clock.advance(QUIET)
+  t.match(lines[2], ['INFO', { failures: 2 }], 'those of before are not counted')
+})

@@ -52,6 +52,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'roll',
     'settle',
     'time',
+    'views-awaited',
     'virtual-clock',
     'warnings',
     'ci/suites',

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
+import { measureSlicesBy } from '../../src/concurrency.ts'
 import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
 import { addGauges } from '../../src/http/operations/gauges.ts'
 import { addStoreGauges } from '../../src/http/operations/store-gauges.ts'
@@ -7,7 +8,7 @@ import { anyProjection } from '../../src/projections/projection.ts'
 import { tokens } from '../../src/projections/tokens.ts'
 import { memoryLog } from '../memory-log.ts'
 import { virtualClock } from '../virtual-clock.ts'
-import { sharedPage } from '../../src/http/operations/metrics-page.ts'
+import { bytesOf, sharedPage } from '../../src/http/operations/metrics-page.ts'
 
 await t.test('a page of ten thousand flags lets others run while it is written', async (t) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: true })
@@ -159,4 +160,29 @@ await t.test('jobs are told by how their last run ended, a lease by who holds it
   )
   t.match(page, /^m_view_lease_held 0$/m)
   t.match(page, /^m_view_lag_events 7$/m)
+})
+
+await t.test('others run each two milliseconds while the texts of a page are put together', async (t) => {
+  let [elapsed, looks] = [0, 0]
+  measureSlicesBy(() => {
+    looks++
+    return elapsed
+  })
+  function* texts(ms: number) {
+    for (let n = 0; n < 12; n++) {
+      elapsed += ms
+      yield [`text ${n}`]
+    }
+  }
+  for (const [ms, pauses] of [
+    [1, 6],
+    [1.999, 6],
+    [2, 12],
+    [0.1, 0],
+  ] as const) {
+    looks = 0
+    t.equal((await bytesOf(texts(ms))).length, 12)
+    // It looks when it begins, after each text, and after each pause, with which the next slice begins.
+    t.equal(looks - 13, pauses, `a text takes ${ms} ms`)
+  }
 })

@@ -103,3 +103,12 @@ await t.test('a Redis that hangs keeps nobody waiting', { skip }, async (t) => {
   t.same(clock.waiting(), [], 'nor at the end, with a count under way')
   server!.thaw()
 })
+
+await t.test('Redis is told of counts four times a second where nothing else is said', { skip }, async (t) => {
+  const clock = virtualClock()
+  const health = { failed: () => undefined }
+  const { close } = openRedisLimits({ url: server!.url }, { clock, health, key: Buffer.from('the key of the tests') })
+  t.strictSame(clock.waiting(), [250])
+  await close()
+  t.strictSame(clock.waiting(), [])
+})

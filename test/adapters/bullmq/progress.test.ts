@@ -1,5 +1,7 @@
 import { Redis } from 'ioredis'
 import t from 'tap'
+import { lastRuns } from '../../../src/adapters/redis/queue-runs.ts'
+import { virtualClock } from '../../virtual-clock.ts'
 import { eventually } from '../../wait.ts'
 import { ownRedis } from '../servers.ts'
 import { sharedQueue } from './store.ts'
@@ -38,3 +40,37 @@ await t.test(
     await queue.close()
   },
 )
+
+await t.test('how far a run is Redis hears once a second, and its end at once', async (t) => {
+  const clock = virtualClock()
+  const told: (readonly [ms: number, done: number | undefined])[] = []
+  const client = {
+    status: 'ready',
+    hset: async (_key: string, _name: string, text: string) => {
+      const { progress } = JSON.parse(text) as { readonly progress?: { readonly done: number } }
+      told.push([clock.monotonic(), progress?.done])
+    },
+  } as unknown as Redis
+  const { note, noteProgress } = lastRuns(client, clock, 'runs', (error) => t.fail(String(error)))
+  const run = { name: 'talkative', startedAt: 0 }
+  note(run)
+  for (const [ms, done, isTold] of [
+    [0, 1, true],
+    [0, 2, false],
+    [999, 3, false],
+    [1, 4, true],
+    [999, 5, false],
+    [1, 6, true],
+  ] as const) {
+    await clock.advance(ms)
+    t.equal(noteProgress({ ...run, progress: { done } }), isTold)
+  }
+  note({ ...run, finishedAt: 2_000 })
+  t.strictSame(told, [
+    [0, undefined],
+    [0, 1],
+    [1_000, 4],
+    [2_000, 6],
+    [2_000, undefined],
+  ])
+})

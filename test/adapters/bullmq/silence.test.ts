@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis'
 import t from 'tap'
 import { noted } from '../../noted.ts'
 import { eventually } from '../../wait.ts'
@@ -84,3 +85,28 @@ await t.test('while Redis hangs a job that ran by itself runs each interval', { 
   server!.thaw()
   await queue.close()
 })
+
+for (const [age, anew] of [
+  [5000, 0],
+  [5001, 1],
+] as const)
+  await t.test(`a connection that has not answered for ${age} ms is made anew ${anew} times`, { skip }, async (t) => {
+    const leave = Reflect.get(Redis.prototype, 'disconnect')
+    let times = 0
+    const counting = function (this: Redis, reconnect = false) {
+      if (reconnect) times++
+      return Reflect.apply(leave, this, [reconnect])
+    }
+    Reflect.set(Redis.prototype, 'disconnect', counting)
+    t.teardown(() => Reflect.set(Redis.prototype, 'disconnect', leave))
+    const { clock, queue, sleep } = await hanging()
+    // The first look that is not answered; the next is due when it is not waited for any more.
+    await clock.advance(LOOKS_MS / 2)
+    sleep(age - LOOKS_MS)
+    await clock.advance(LOOKS_MS - 1)
+    t.equal(times, 0)
+    await clock.advance(1)
+    t.equal(times, anew)
+    server!.thaw()
+    await queue.close()
+  })
