@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { keyedQueue } from '../concurrency.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { SecretShown } from '../contract/error.ts'
@@ -11,8 +12,12 @@ const KEPT_MS = 24 * 3_600_000
 /** A request of another instance that has run for longer than this is taken over: it cannot be running any more. */
 const ABANDONED_MS = 30_000
 
-/** An answer that is larger fits no record of every store. The request is then carried out again under its command id, and so answered the same. */
-const MOST_KEPT_BYTES = 4 * 1_048_576
+/** An answer that is larger is not kept. The request is then carried out again under its command id, and so answered the same. */
+const MOST_KEPT_BYTES = 16_384
+/** Bytes of answers that are kept for one owner in 24 hours; further ones are not kept. */
+const OWNERS_BYTES = 64 * 1_048_576
+/** Owners whose bytes are counted. */
+const OWNERS = 10_000
 
 /** What is kept of a request under an idempotency key. The command id is chosen once, so whoever finishes the request has the one effect. */
 export type StoredResponse = {
@@ -20,6 +25,8 @@ export type StoredResponse = {
   readonly commandId: string
   readonly owner: string
   readonly since: number
+  /** It was answered, and the answer is not kept. */
+  readonly done?: true
   readonly answer?: {
     readonly status: number
     readonly text: string
@@ -56,10 +63,33 @@ type Options = {
   readonly alone: boolean
 }
 
+/** Counts the bytes of kept answers by owner, those of 24 hours together. `take` is false where there is no room. */
+const keptBytes = (now: () => Date) => {
+  const owners = new LRUCache<string, { readonly until: number; bytes: number }>({ max: OWNERS })
+  return {
+    take: (owner: string, bytes: number): boolean => {
+      const time = now().getTime()
+      const found = owners.get(owner)
+      const held = found && time < found.until ? found : { until: time + KEPT_MS, bytes: 0 }
+      if (held !== found) owners.set(owner, held)
+      if (held.bytes + bytes > OWNERS_BYTES) return false
+      held.bytes += bytes
+      return true
+    },
+  }
+}
+
 /** Requests under an idempotency key: one effect and one answer for 24 hours, across instances and restarts (api.md §4). */
 export const idempotency = ({ views, now, instance, replays, alone }: Options) => {
   const abandonedMs = alone ? 0 : ABANDONED_MS
   const inTurn = keyedQueue()
+  const { take } = keptBytes(now)
+
+  /** Whether an answer is kept: one with a secret always, for it cannot be made again. */
+  const isKept = (owner: string, text: string, secret: boolean): boolean => {
+    const bytes = Buffer.byteLength(text)
+    return secret || (bytes <= MOST_KEPT_BYTES && take(owner, bytes))
+  }
 
   const replay = ({ answer }: StoredResponse, requestId: string): Answer => {
     const { status, text, headers, etag, secret } = answer!
@@ -91,13 +121,14 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
         commandId: present?.value.commandId ?? randomUUID(),
         owner: instance,
         since: time,
+        ...(present?.value.done && { done: true }),
       }
       const revision = present?.revision ?? 0
       if (await views.swapRecord(TABLE, key, revision, kept, time + KEPT_MS)) return { revision: revision + 1, kept }
     }
   }
 
-  const run = async (key: string, asked: Fingerprint, work: Work): Promise<Answer> => {
+  const run = async (owner: string, key: string, asked: Fingerprint, work: Work): Promise<Answer> => {
     const reserved = await reserve(key, asked)
     if ('body' in reserved) return reserved
     const { revision, kept } = reserved
@@ -105,19 +136,13 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
       const answer = await work(kept.commandId)
       const { status = 200, body, headers = {}, etag } = answer
       const text = JSON.stringify(body)
-      if (Buffer.byteLength(text) > MOST_KEPT_BYTES) {
-        await views.swapRecord(TABLE, key, revision, { ...kept, since: 0 }, kept.since + KEPT_MS)
-        return answer
-      }
-      const saved = {
-        status,
-        text,
-        headers,
-        ...(etag === undefined ? {} : { etag }),
-        secret: answer.secret !== undefined,
-      }
-      await views.swapRecord(TABLE, key, revision, { ...kept, answer: saved }, kept.since + KEPT_MS)
-      return answer
+      const secret = answer.secret !== undefined
+      const saved = { status, text, headers, ...(etag === undefined ? {} : { etag }), secret }
+      const outcome = isKept(owner, text, secret) ? { answer: saved } : { since: 0, done: true as const }
+      await views.swapRecord(TABLE, key, revision, { ...kept, ...outcome }, kept.since + KEPT_MS)
+      if (!kept.done) return answer
+      replays.value++
+      return { ...answer, headers: { ...headers, 'idempotency-replayed': 'true' } }
     } catch (error) {
       // A client's mistake leaves nothing behind; after a fault of ours the key keeps its command id, so that trying again cannot have a second effect.
       const mistake = error instanceof Refusal && error.status < 500
@@ -137,7 +162,7 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
   ): Promise<Answer<T>> => {
     const key = createHash('sha256').update(`${owner}\n${name}`).digest('base64url')
     // What is kept under the key is an answer of the same route.
-    return (await inTurn(key, () => run(key, asked, work))) as Answer<T>
+    return (await inTurn(key, () => run(owner, key, asked, work))) as Answer<T>
   }
 
   return { once }

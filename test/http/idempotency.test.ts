@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
 import { type Reason, Refusal, refuse } from '../../src/errors.ts'
 import { idempotency } from '../../src/http/idempotency.ts'
@@ -88,7 +90,7 @@ await t.test('a key belongs to its owner and to one request', async (t) => {
 
 await t.test('an answer that is too large to keep is given again by the same command', async (t) => {
   const { instance, effects } = await instances(t)
-  const large = 'x'.repeat(5 * 1_048_576)
+  const large = 'x'.repeat(16_384)
   const work = (commandId: string) => {
     effects.push(commandId)
     return { body: { large } }
@@ -98,6 +100,7 @@ await t.test('an answer that is too large to keep is given again by the same com
     await instance('two', false).once('me', 'key', asked, work),
   ]
   t.ok(JSON.stringify(first.body) === JSON.stringify(again.body), 'the same answer')
+  t.strictSame([first.headers, again.headers], [undefined, { 'idempotency-replayed': 'true' }])
   t.strictSame([effects.length, effects[1]], [2, effects[0]], 'the command id makes it one effect')
   const other = { ...asked, fingerprint: 'POST /y' }
   await t.rejects(instance('two', false).once('me', 'key', other, work), refused('idempotency_mismatch'))
@@ -150,3 +153,60 @@ await t.test(
     t.strictSame(until.splice(0), [DAY_MS + 2_000, -begun])
   },
 )
+
+/** Records in memory, and what they hold. */
+const inMemory = () => {
+  const records = new Map<string, { revision: number; value: object }>()
+  const views = {
+    record: async (_table: string, key: string) => records.get(key),
+    swapRecord: async (_table: string, key: string, expected: number, value: object) => {
+      records.set(key, { revision: expected + 1, value })
+      return true
+    },
+  } as unknown as Parameters<typeof idempotency>[0]['views']
+  return { views, bytes: () => JSON.stringify([...records.values()]).length }
+}
+
+await t.test('of one owner 64 MiB are kept in a day, whatever it asks, and secrets always', async (t) => {
+  const { views, bytes } = inMemory()
+  const clock = virtualClock()
+  const { once } = idempotency({ views, now: clock.now, instance: 'one', replays: { value: 0 }, alone: true })
+  let effects = 0
+  const work = (of: object) => () => {
+    effects++
+    return { body: { of: 'x'.repeat(16_000) }, ...of }
+  }
+  const isKept = async (owner: string, key: string, of: object = {}) => {
+    await once(owner, key, asked, work(of))
+    const before = effects
+    await once(owner, key, asked, work(of))
+    return effects === before
+  }
+  const fits = Math.floor((64 * 1_048_576) / Buffer.byteLength(JSON.stringify({ of: 'x'.repeat(16_000) })))
+  for (let n = 0; n < fits; n++) await once('me', `key ${n}`, asked, work({}))
+  const full = bytes()
+  t.ok(full > 60 * 1_048_576)
+  t.notOk(await isKept('me', 'one more'))
+  for (let n = 0; n < 100; n++) await once('me', `further ${n}`, asked, work({}))
+  t.ok(bytes() - full < 100 * 400, `${bytes() - full} bytes of a hundred requests`)
+  t.ok(await isKept('me', 'secret', { secret: { text: 'x' } }))
+  t.ok(await isKept('you', 'another'))
+  await clock.advance(DAY_MS)
+  t.ok(await isKept('me', 'next day'))
+})
+
+await t.test('what a day has freed is used again', async (t) => {
+  const clock = virtualClock(new Date().toISOString())
+  const { open, directory } = await portOf(t, 'views', clock)
+  const views = await open()
+  t.teardown(() => views.close())
+  const { once } = idempotency({ views, now: clock.now, instance: 'one', replays: { value: 0 }, alone: true })
+  const size = async () => (await stat(join(directory, 'events.sqlite'))).size
+  const sizes: number[] = []
+  for (let day = 0; day < 3; day++) {
+    for (let n = 0; n < 400; n++) await once('me', `${day} ${n}`, asked, () => ({ body: { of: 'x'.repeat(10_000) } }))
+    sizes.push(await size())
+    await clock.advance(DAY_MS)
+  }
+  t.ok(sizes[2]! < 1.3 * sizes[0]!, `${sizes.join(', ')} bytes`)
+})
