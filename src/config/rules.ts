@@ -6,6 +6,7 @@ import { codehostKinds } from '../auth/codehost-kinds.ts'
 import { accessErrors, accessWarnings, NO_TEAMS } from './access-rules.ts'
 import { listsName } from '../access/folded.ts'
 import { loginFindings } from './login-rules.ts'
+import { memoryWarnings } from './memory.ts'
 import { unknownDoors } from './doors.ts'
 import type { Finding } from './problem.ts'
 import { reachErrors } from './reach-rules.ts'
@@ -163,6 +164,7 @@ export const warnings = (config: Config): readonly string[] => {
         'is empty, so the token that every pod has by default can be exchanged, by whoever reads it',
     ],
     ...accessWarnings(config),
+    ...memoryWarnings(config),
   ]
   return found.filter(([, description]) => description).map(([key, description]) => `${key} ${String(description)}`)
 }

@@ -1,0 +1,33 @@
+import t from 'tap'
+import { loadConfig } from '../../src/config/load.ts'
+import { memoryWarnings } from '../../src/config/memory.ts'
+
+const MIB = 1_048_576
+const { config } = loadConfig({ env: {} })
+const told = (available: number, more: Partial<typeof config> = {}) =>
+  memoryWarnings({ ...config, ...more }, available).flatMap(([key, why]) => (why === false ? [] : [`${key}: ${why}`]))
+
+await t.test('the defaults fit a heap of 512 MiB', async (t) => {
+  t.strictSame(told(512 * MIB), [])
+  t.strictSame(told(406 * MIB), [])
+})
+
+await t.test('what may come to more than there is is told, with both figures', async (t) => {
+  for (const more of [
+    { budgets: { answers: 200 * MIB, bodies: 64 * MIB } },
+    { budgets: { answers: 64 * MIB, bodies: 200 * MIB } },
+    { tokens: { ...config.tokens, index_size: 3_000_000 } },
+  ]) {
+    const [line, ...others] = told(512 * MIB, more)
+    t.match(line, /^budgets: .* may come to 5\d\d MiB .*; the process may have 512 MiB\. Lower them/)
+    t.strictSame(others, [])
+  }
+  t.match(told(400 * MIB), [/come to 406 MiB .* have 400 MiB/])
+})
+
+await t.test('it is a warning of the configuration, of the memory that this process has', async (t) => {
+  const flags = { 'budgets.answers': String(2 ** 40) }
+  const [line, ...others] = loadConfig({ env: {}, flags }).warnings
+  t.match(line, /^budgets answers .* may come to 1048\d{3} MiB .*; the process may have \d+ MiB/)
+  t.strictSame(others, [])
+})
