@@ -107,3 +107,15 @@ await t.test('where nothing is said a call has 1,750 ms, and waits for its turn 
   release()
   await Promise.all(all)
 })
+
+await t.test('an append is given up by the clock of the log alone, however long the machine takes', async (t) => {
+  const { log, faults, server } = await heldServer(t, { deadline: 1, patience: 8_000 })
+  const held: (() => void)[] = []
+  faults.before = (call) => (call === 'append' ? new Promise<void>((go) => held.push(go)) : undefined)
+  const appended = log.append(fresh(), [happened(1)], 'none')
+  await eventually(() => held.length === 1, 'the append at the server')
+  for (let n = 0; n < 100; n++) await log.head()
+  held[0]!()
+  t.equal((await appended).revision, 0n)
+  t.equal(server.now().counts.append, 1, 'it was sent once')
+})

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import { systemClock } from '../../src/clock.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import type { Cluster } from '../stand-ins/eventstoredb/cluster.ts'
@@ -14,7 +14,17 @@ type Opened = { readonly log: EventLog; readonly errors: unknown[] }
 export const open = async (
   t: Test,
   url: string,
-  { deadline = 400, patience = 8000, inFlight = 4000, clock = systemClock } = {},
+  {
+    deadline = 400,
+    patience = 8000,
+    inFlight = 4000,
+    clock = systemClock,
+  }: {
+    readonly deadline?: number
+    readonly patience?: number
+    readonly inFlight?: number
+    readonly clock?: Clock
+  } = {},
 ): Promise<Opened> => {
   const errors: unknown[] = []
   const log = await openEventStore(url, {

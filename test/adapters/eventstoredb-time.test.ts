@@ -282,7 +282,6 @@ const appending = (send: () => Promise<unknown>, some: Reader['some'] = async ()
     clock,
     reader: { some } as Reader,
     credentials: {} as Credentials,
-    deadline: DEADLINE,
     patience: PATIENCE,
     inFlight: 10,
     closing: stop.signal,

@@ -20,7 +20,6 @@ type Appending = {
   readonly clock: Clock
   readonly reader: Reader
   readonly credentials: Credentials
-  readonly deadline: number
   readonly patience: number
   readonly inFlight: number
   readonly closing: AbortSignal
@@ -94,16 +93,7 @@ const throwFinal = (error: unknown, stream: string): void => {
 }
 
 /** Appends by unary calls to the leader, with the expected revision always given: then a repeated append is the same append, whatever became of the first. */
-export const appender = ({
-  connection,
-  clock,
-  reader,
-  credentials,
-  deadline,
-  patience,
-  inFlight,
-  closing,
-}: Appending) => {
+export const appender = ({ connection, clock, reader, credentials, patience, inFlight, closing }: Appending) => {
   const inTurn = keyedQueue()
   const wireSlots = semaphore(ON_WIRE)
   const running = new Set<Promise<unknown>>()
@@ -114,7 +104,8 @@ export const appender = ({
         expectedRevision: expected === 'none' ? 'no_stream' : expected,
         credentials,
         requiresLeader: true,
-        deadline,
+        // The driver reads the clock of the machine. The connection gives up by ours, and the driver ends what nobody waits for any more.
+        deadline: patience,
       }),
     )
 

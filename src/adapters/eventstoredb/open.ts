@@ -72,7 +72,6 @@ export const openEventStore = async (
     clock,
     reader: read,
     credentials: address.credentials,
-    deadline,
     patience,
     inFlight,
     closing: closing.signal,
