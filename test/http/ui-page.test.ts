@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os'
 import t from 'tap'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
@@ -92,3 +93,18 @@ await t.test('a start tells the address to open, which is the one that the outsi
   t.equal(await told({ 'server.public_url': 'https://flags.example.com/base' }), 'https://flags.example.com/base/')
   t.equal(await told({ 'ui.enabled': 'false' }), undefined)
 })
+
+const hasIpv6 = Object.values(networkInterfaces())
+  .flat()
+  .some((each) => each?.address === '::1')
+for (const host of ['::1', '[::1]', '0:0:0:0:0:0:0:1', '::', '0.0.0.0'])
+  await t.test(
+    `an address that a browser opens is told of ${host}`,
+    { skip: host.includes(':') && !hasIpv6 && 'no loopback of IPv6 here' },
+    async (t) => {
+      const service = await startService(t, { 'server.host': host })
+      const line = (await service.logged()).split('\n').find((line) => line.includes('rollcall is listening'))!
+      const { open } = JSON.parse(line) as { readonly open: string }
+      t.equal((await fetch(`${open}livez`)).status, 200, open)
+    },
+  )
