@@ -65,7 +65,12 @@ export const mongoCalls = (clock: Clock) => {
         throw late
       }
       try {
-        return await within(clock, limit, work({ signal: stop.signal, ...(clock.real && { maxTimeMS: limit }) }), giveUp)
+        return await within(
+          clock,
+          limit,
+          work({ signal: stop.signal, ...(clock.real && { maxTimeMS: limit }) }),
+          giveUp,
+        )
       } catch (cause) {
         if (cause instanceof Refusal) throw cause
         throw isTooLarge(cause)
