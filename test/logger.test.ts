@@ -8,10 +8,14 @@ import { newDirectory } from './adapters/embedded/store.ts'
 const module = resolve(import.meta.dirname, '../src/app/logger.js')
 const HANGS_MS = 120_000
 
-/** A process that runs a text with a logger of these settings. Its clock says that each wait is over at once. */
+/** A process that runs a text with a logger of these settings. Its clock says on standard error what is waited for, and that each wait is over at once. */
 const processOf = (settings: object, text: string, out: 'ignore' | 'pipe' | number = 'ignore'): ChildProcess => {
   const script = `const { loggerOf } = await import('${module}')
-    const clock = { now: () => new Date(), after: (ms, work) => ({ cancel: clearImmediate.bind(null, setImmediate(work)) }) }
+    const after = (ms, work) => {
+      process.stderr.write(' waits ' + ms + ' ms')
+      return { cancel: clearImmediate.bind(null, setImmediate(work)) }
+    }
+    const clock = { now: () => new Date(), after }
     const { logger: log, flushed } = loggerOf(${JSON.stringify({ level: 'INFO', ...settings })}, clock)
     ${text}`
   return spawn(process.execPath, ['--input-type=module', '--eval', script], {
@@ -80,12 +84,14 @@ for (const encoding of ['json', 'console'])
       t.equal((await once(child, 'exit'))[0], 0)
     })
 
-await t.test('the end waits a moment for the reader, and no longer', async (t) => {
+await t.test('the end waits a second for the reader, and no longer', async (t) => {
   const path = await fifo(t)
   const child = processOf({ encoding: 'json', file: path }, flood)
+  const told = errors(child)
   await once(child.stderr!, 'data')
   child.stdin!.end()
-  t.equal((await once(child, 'exit'))[0], 0)
+  t.equal((await once(child, 'close'))[0], 0)
+  t.equal(told(), 'written waits 1000 ms')
 })
 
 await t.test('a reader that has gone is told once and stops nobody', async (t) => {

@@ -15,7 +15,7 @@ const renewing = (outcomes: (Error | 'hangs')[] = [], clock = virtualClock()) =>
   const renewed = viewRenewal({
     clock,
     log: { head: async () => 5n } as never,
-    views: { checkpoint: async () => ({ position: 5n }) } as never,
+    views: { checkpoint: async () => ({ position: told.includes('behind') ? 4n : 5n }) } as never,
     models: [{ name: 'm' }] as never,
     renewal: { isWhole: () => true, begin: async () => ({}) as Views, built: say('built'), done: say('done') },
     build: async (_, signal) => {
@@ -67,6 +67,32 @@ await t.test('a build that fails is told and tried again, each time after twice 
   await clock.advance(1)
   t.strictSame(told.slice(4), WHOLE)
 })
+
+await t.test('a build that fails and fails is tried again each minute', async (t) => {
+  const { clock, told, met } = renewing(Array.from({ length: 9 }, () => new Error('no')))
+  met(damage)
+  await clock.settle()
+  for (const [tried, seconds] of [1, 2, 4, 8, 16, 32, 60, 60].entries()) {
+    await clock.advance(seconds * 1_000 - 1)
+    t.equal(told.length, 2 * (tried + 1))
+    await clock.advance(1)
+    t.equal(told.length, 2 * (tried + 2), `${seconds} seconds later`)
+  }
+})
+
+await t.test(
+  'read models are whole once they hold what came meanwhile, for which it is looked each 50 ms',
+  async (t) => {
+    const { clock, told, met } = renewing()
+    told.push('behind')
+    met(damage)
+    await clock.advance(149)
+    t.strictSame([told, clock.waiting()], [['behind', 'begun', 'built'], [1]])
+    told.shift()
+    await clock.advance(1)
+    t.strictSame([told, clock.waiting()], [WHOLE, []])
+  },
+)
 
 await t.test('a full disk and a new damage, which have lines of their own, are told no second time', async (t) => {
   const full = new Error('refused', { cause: Object.assign(new Error('disk full'), { code: 'ENOSPC' }) })
