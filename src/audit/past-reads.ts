@@ -34,7 +34,7 @@ export type PastReads = {
 
 export type PastSources = {
   readonly log: Pick<EventLog, 'read' | 'readAll' | 'head'>
-  readonly views: Pick<Views, 'list' | 'getMany' | 'checkpoint'>
+  readonly views: Pick<Views, 'list' | 'values' | 'getMany' | 'checkpoint'>
   /** How many documents are read together, where that is less work than one after the other. */
   readonly together?: Together
   /** The key that marks and states are sealed under. */
@@ -178,9 +178,13 @@ export const pastReads = ({ log, views, together, key, atOnce, sliceMs }: PastSo
         signal.throwIfAborted()
         return places.hold(() => views.list(view, query))
       }
+      const values: Views['values'] = (...args) => {
+        signal.throwIfAborted()
+        return places.hold(() => views.values(...args))
+      }
       const read = (ids: readonly string[]) =>
         each(ids, atOnce, (id) => rowAt(position, [tokens.name, id], signal)) as Promise<(Row<TokenDoc> | undefined)[]>
-      return tokensAt({ views: { list }, read }, position, asked)
+      return tokensAt({ views: { list, values }, read }, position, asked)
     },
   }
 }

@@ -62,19 +62,44 @@ const ofPart = (
   return { known: [...still, { where: asBefore, expiry: 'previousExpiry' }], unknown }
 }
 
+/** Parts of the records of a list, without a record in common. */
+export type Parts = { readonly known: readonly Known[]; readonly unknown: readonly Where[] }
+
 /**
- * What records meet now of which a list at a position holds: `known`, parts without a record in common, whose records all belong to it; and
- * `unknown`, those of which only their streams can say it, because their expiry has changed more than once since.
+ * What records meet now of which a list at a position holds: `known`, those that all belong to it; and `unknown`, those of which only their
+ * streams can say it, because their expiry has changed more than once since.
  */
-export const atPosition = (
-  wanted: TokensWanted,
-  position: bigint,
-  sort: TokenSort = 'createdAt',
-): { readonly known: readonly Known[]; readonly unknown: readonly Where[] } => {
+export const atPosition = (wanted: TokensWanted, position: bigint, sort: TokenSort = 'createdAt'): Parts => {
   const behind = Number(position) + 1
   const parts = hadAccess(wanted.access, behind).map((access) => ofPart(wanted, behind, access, sort))
   return {
     known: parts.flatMap(({ known }) => known),
     unknown: parts.flatMap(({ unknown }) => (unknown ? [unknown] : [])),
+  }
+}
+
+const isDeleted = ({ deletedAt }: Where): boolean => deletedAt !== undefined && 'from' in deletedAt
+
+/**
+ * The same of those alone that had one of these reaches (undefined: none of their own). What has ended since, and what was narrowed since, may
+ * have had any.
+ */
+export const hadReach = (
+  { known, unknown }: Parts,
+  position: bigint,
+  reaches: readonly (readonly (string | undefined)[])[],
+): Parts => {
+  const behind = Number(position) + 1
+  const [gone, there] = [known.filter(({ where }) => isDeleted(where)), known.filter(({ where }) => !isDeleted(where))]
+  const narrowed = { below: behind, orAbsent: true }
+  return {
+    known: there.flatMap(({ where, expiry }) =>
+      reaches.map((equals) => ({ where: { ...where, reach: { equals }, narrowed }, expiry })),
+    ),
+    unknown: [
+      ...unknown,
+      ...gone.map(({ where }) => where),
+      ...there.map(({ where }) => ({ ...where, narrowed: { from: behind } })),
+    ],
   }
 }

@@ -5,6 +5,7 @@ import type { Meanings } from '../access/roles.ts'
 import { type DataOf, reader } from '../events/define.ts'
 import { type Method, type TokenEvent, tokenEvents } from '../events/token.ts'
 import type { At, Projection } from './projection.ts'
+import { fields, indexes } from './token-fields.ts'
 
 /** How far a token reaches: everywhere with every right, as tokens of one namespace do, or by its grants. */
 export const ACCESSES = ['FULL', 'NAMESPACED', 'GRANTED'] as const
@@ -16,7 +17,7 @@ export type Access = (typeof ACCESSES)[number]
  * given, a service account, or a person's pseudonym. `issuedBy` is the token that asked for this one.
  * `began` and `ended` are positions in the log, `changed` and `changedBefore` those of the last change of the expiry and
  * of the one before it, and `previousExpiry` is what it was before the last: by them a list at a moment is found. `fullUntil` is the position at which it lost its full reach.
- * `reach` is the text of what its grants give, absent where it has none or reaches everything; `policy` the configuration of access that they are of.
+ * `narrowed` is the position at which its grants were last narrowed. `reach` is the text of what its grants give, absent where it has none or reaches everything; `policy` the configuration of access that they are of.
  */
 export type TokenDoc = {
   readonly id: string
@@ -46,6 +47,7 @@ export type TokenDoc = {
   readonly changedBefore?: number
   readonly previousExpiry?: string
   readonly fullUntil?: number
+  readonly narrowed?: number
 }
 
 type Held = Pick<TokenDoc, 'method' | 'namespace' | 'grants' | 'roles'>
@@ -117,57 +119,16 @@ const narrowed = (
 ): TokenDoc => {
   const now = reaching({ ...doc, grants, roles })
   const wasFull = doc.access === 'FULL' && now.access !== 'FULL'
-  return { ...doc, grants, roles, policy, ...now, ...(wasFull && { fullUntil: Number(position) }), updatedAt: time }
+  const at = Number(position)
+  return { ...doc, grants, roles, policy, ...now, ...(wasFull && { fullUntil: at }), narrowed: at, updatedAt: time }
 }
 
 /** Who may call, and who ever might. */
 export const tokens: Projection<TokenDoc, TokenEvent> = {
   name: 'tokens',
-  version: 7,
-  fields: [
-    'digest',
-    'method',
-    'namespace',
-    'name',
-    'createdAt',
-    'expiresAt',
-    'deletedAt',
-    'identity',
-    'provider',
-    'issuedBy',
-    'began',
-    'ended',
-    'changed',
-    'changedBefore',
-    'previousExpiry',
-    'reach',
-    'policy',
-    'access',
-    'fullUntil',
-  ],
-  // Most searches are for records that are not deleted, which soon are the fewest.
-  indexes: [
-    { by: ['digest'] },
-    { by: ['identity', 'deletedAt', 'createdAt'] },
-    { by: ['issuedBy', 'deletedAt', 'createdAt'] },
-    { by: ['method', 'expiresAt'], lacking: 'deletedAt', also: ['createdAt', 'namespace'] },
-    { by: ['expiresAt'], lacking: 'deletedAt', also: ['createdAt', 'namespace'] },
-    { by: ['name'], lacking: 'deletedAt', also: ['createdAt', 'namespace', 'method', 'expiresAt'] },
-    { by: ['namespace', 'createdAt'], lacking: 'deletedAt', also: ['method', 'expiresAt'] },
-    { by: ['method', 'createdAt'], lacking: 'deletedAt', also: ['namespace', 'expiresAt'] },
-    { by: ['access', 'createdAt'], having: 'fullUntil', also: ['fullUntil', 'deletedAt', 'ended', 'began'] },
-    { by: ['access', 'createdAt'], lacking: 'deletedAt', also: ['method', 'namespace', 'expiresAt'] },
-    { by: ['createdAt'], lacking: 'deletedAt', also: ['expiresAt', 'began', 'changed', 'changedBefore'] },
-    {
-      by: ['createdAt'],
-      having: 'deletedAt',
-      also: ['deletedAt', 'method', 'namespace', 'ended', 'began', 'expiresAt', 'changed', 'changedBefore'],
-    },
-    { by: ['createdAt'], having: 'changed', also: ['changed', 'changedBefore', 'previousExpiry', 'ended', 'began'] },
-    { by: ['method', 'expiresAt'], having: 'deletedAt', also: ['createdAt', 'namespace', 'deletedAt'] },
-    { by: ['name'], having: 'deletedAt', also: ['createdAt', 'namespace', 'deletedAt'] },
-    { by: ['deletedAt', 'method'] },
-  ],
+  version: 8,
+  fields,
+  indexes,
   category: 'token',
   read: reader(tokenEvents),
   ends: new Set(['TokenRevoked', 'TokenExpired']),

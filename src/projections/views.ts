@@ -149,6 +149,8 @@ export type Views = {
     view: View,
     query: Query,
   ) => Promise<{ readonly rows: readonly Row<D>[]; readonly total: number }>
+  /** The values of a field, each once and so many at most, in no promised order, among the documents that meet conditions. */
+  readonly values: (view: View, where: Query['where'], field: string, most: number) => Promise<readonly Scalar[]>
   /** Every row, tombstones and closed ones too, or a part of what there is, in pages, in no promised order. */
   readonly scan: <D extends object>(view: View, part?: Part) => AsyncIterable<readonly Row<D>[]>
   /** How many documents that have a field there are with each value of another, by that value as text; both are fields that can be asked for. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { tokensAt } from '../../src/audit/past-tokens.ts'
+import { allowed, reachOf } from '../../src/access/reach.ts'
+import { bitOf } from '../../src/access/rights.ts'
+import { type Able, tokensAt } from '../../src/audit/past-tokens.ts'
 import type { Query, Views } from '../../src/projections/views.ts'
 import { meets } from '../../src/projections/match.ts'
 import type { TokenPlace, TokenSort } from '../../src/projections/token-order.ts'
@@ -17,6 +19,18 @@ const viewer = (...places: readonly string[]) => ({
   grants: places.map((place) => ({ place, role: 'viewer' })),
   roles: { viewer: ['flag.read'] },
 })
+/** What tokens are asked about: only by their access, for those that are bound to a namespace are asked about that alone. */
+const ABLE: readonly (Able | undefined)[] = [
+  undefined,
+  { right: 'flag.read', place: '*' },
+  { right: 'flag.read', place: 'shop' },
+  { right: 'flag.read', place: 'n1' },
+  { right: 'flag.update', place: 'shop' },
+]
+const isAble = (doc: TokenDoc, { right, place }: Able) =>
+  allowed(reachOf(doc, doc.method !== 'token'), bitOf(right), place)
+const isBound = (able: Able | undefined, access: string | undefined) => able !== undefined && access === 'NAMESPACED'
+
 /** What tokens may do when they are issued, by turns: everything, by grants, in a namespace. */
 const ACCESS_AT_FIRST = [{}, {}, viewer('*'), { namespace: 'shop' }]
 
@@ -88,7 +102,8 @@ await t.test(
         fc.integer({ min: 1, max: 4 }),
         fc.constantFrom<TokenSort>('createdAt', 'expiresAt', 'name'),
         fc.boolean(),
-        async (steps, place, status, access, limit, sort, descending) => {
+        fc.constantFrom(...ABLE),
+        async (steps, place, status, access, limit, sort, descending, able) => {
           const told = await made(steps)
           const events = told.all.slice(0, place % (told.all.length + 1))
           const position = events.at(-1)?.position ?? 0n
@@ -103,12 +118,22 @@ await t.test(
           const docs = rows.flatMap(({ doc }) => (doc as TokenDoc | undefined) ?? [])
           const due = docs
             .filter((doc) => access === undefined || doc.access === access)
+            .filter((doc) => !able || access === undefined || access === 'FULL' || isAble(doc, able))
+            .filter((doc) => !isBound(able, access) || doc.namespace === able!.place)
             .filter((doc) => (status === undefined ? doc.deletedAt === undefined : statusOf(doc, now) === status))
             .sort((one, other) => inOrder(one, other, sort, descending))
           const seen: TokenDoc[] = []
           for (let after: TokenPlace | undefined; ; ) {
             const list = { sort, descending, limit, count: 100, ...(after && { after }) }
-            const asked = { where: {}, status, access, now: now.toISOString(), ...list }
+            const where = isBound(able, access) ? { namespace: { equals: [able!.place] } } : {}
+            const asked = {
+              where,
+              status,
+              access,
+              now: now.toISOString(),
+              ...list,
+              ...(able && access !== undefined && access !== 'FULL' && { able }),
+            }
             const page = await then.tokens(asked)
             assert.equal(page.total, due.length)
             assert.ok(page.left >= leftOut, `${page.left} left out, not ${leftOut}`)
@@ -149,6 +174,94 @@ await t.test('a page folds its own records alone', async (t) => {
   t.equal(told.counted().streams.length, 26)
 })
 
+await t.test('who is able is known by the reaches of tokens, each of which is asked once', async (t) => {
+  const told = history()
+  const places = ['a', 'b', 'c', 'd']
+  for (let n = 0; n < 400; n++) {
+    const id = `t${String(n).padStart(3, '0')}`
+    const event = issued(id, undefined)
+    await told.append(
+      `token-${id}`,
+      [{ ...event, data: { ...event.data, namespace: undefined, ...viewer(places[n % 4]!) } }],
+      second(n),
+    )
+  }
+  await told.built()
+  const then = await told.asOf({ instant: second(500) })
+  const asked = { where: {}, access: 'GRANTED', status: undefined, now: second(500), limit: 10, count: 10_001 } as const
+  for (const [place, total] of [
+    ['a', 100],
+    ['*', 0],
+    ['nowhere', 0],
+  ] as const) {
+    told.counted()
+    const page = await then.tokens({ ...asked, able: { right: 'flag.read', place } })
+    t.match(page, { total, left: 0 })
+    t.equal(page.docs.length, Math.min(total, 10))
+    t.equal(told.counted().streams.length, page.docs.length, 'no other token is read')
+  }
+})
+
+await t.test('what was narrowed or has ended since was able to do what it could then', async (t) => {
+  const told = history()
+  const ids = ['t1', 't2', 't3'] as const
+  const held = [viewer('a'), viewer('a'), {}]
+  for (const [n, id] of ids.entries()) {
+    const event = issued(id, undefined)
+    const data = { ...event.data, namespace: undefined, grants: undefined, roles: undefined, ...held[n] }
+    await told.append(`token-${id}`, [{ ...event, data }], second(n))
+  }
+  const narrow = (id: string, ...places: readonly string[]) =>
+    told.append(
+      `token-${id}`,
+      [{ type: 'TokenGrantsNarrowed', data: { id, to: viewer(...places), policy: 1 } }],
+      second(10),
+    )
+  await narrow('t1', 'b')
+  await told.append('token-t2', [endings('t2')[0]], second(20))
+  await narrow('t3', 'c')
+  await narrow('t3')
+  await told.built()
+  const whole = { where: {}, status: undefined, now: second(30), limit: 10, count: 10 }
+  const at = async (position: number, place: string, access: 'GRANTED' | 'FULL' = 'GRANTED') => {
+    const then = await told.asOf({ position: told.all[position - 1]!.position })
+    const able = access === 'FULL' ? {} : { able: { right: 'flag.read', place } as const }
+    const { docs, total } = await then.tokens({ ...whole, access, ...able })
+    t.equal(total, docs.length)
+    return docs.map(({ id }) => id)
+  }
+  t.strictSame([await at(3, 'a'), await at(3, 'b'), await at(3, 'a', 'FULL')], [['t1', 't2'], [], ['t3']])
+  t.strictSame([await at(4, 'a'), await at(4, 'b'), await at(4, 'c')], [['t2'], ['t1'], []])
+  t.strictSame([await at(5, 'a'), await at(5, 'b')], [[], ['t1']])
+  t.strictSame([await at(6, 'c'), await at(6, 'b'), await at(6, 'c', 'FULL')], [['t3'], ['t1'], []])
+  t.strictSame([await at(7, 'c'), await at(7, 'a'), await at(7, 'b')], [[], [], ['t1']])
+})
+
+await t.test('tokens of more reaches than are asked one by one are asked each', async (t) => {
+  const told = history()
+  for (let n = 0; n < 2_100; n++) {
+    const id = `t${String(n).padStart(4, '0')}`
+    const event = issued(id, undefined)
+    await told.append(
+      `token-${id}`,
+      [{ ...event, data: { ...event.data, namespace: undefined, ...viewer(`n${n}`) } }],
+      second(n),
+    )
+  }
+  await told.built()
+  const then = await told.asOf({ instant: second(3_000) })
+  const asked = {
+    where: {},
+    access: 'GRANTED',
+    status: undefined,
+    now: second(3_000),
+    limit: 10,
+    count: 10_001,
+  } as const
+  const page = await then.tokens({ ...asked, able: { right: 'flag.read', place: 'n77' } })
+  t.match(page, { total: 1, docs: [{ id: 't0077' }] })
+})
+
 await t.test('a record that ends while a list is read is in it once', async (t) => {
   const doc = { id: 't1', createdAt: second(1), began: 1 } as unknown as TokenDoc
   const row = { key: 't1', revision: 0n, position: 1n, changes: 1n, doc }
@@ -158,7 +271,7 @@ await t.test('a record that ends while a list is read is in it once', async (t) 
     // The first part is read before the end of the record, the others behind it.
     return 'changedBefore' in where && !('changed' in where) ? { rows: [row], total: 1 } : { rows: [], total: 0 }
   }
-  const sources = { views: { list: list as unknown as Views['list'] }, read: async () => [] }
+  const sources = { views: { list: list as unknown as Views['list'], values: async () => [] }, read: async () => [] }
   const page = { where: {}, status: undefined, now: second(9), limit: 5, count: 10, closed: [] }
   t.same(await tokensAt(sources, 5n, page), { ids: ['t1'], total: 1, left: 0 })
   t.equal(asked, 3)

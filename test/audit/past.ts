@@ -38,6 +38,11 @@ const memoryViews = () => {
     checkpoint: async ({ name }: View) => checkpoints.get(name),
     getMany: async <D extends object>(view: View, keys: readonly string[]) =>
       keys.flatMap((key) => (rowsOf(view).get(key) as Row<D> | undefined) ?? []),
+    values: async (view: View, where: Query['where'], field: string, most: number) => {
+      const docs = [...rowsOf(view).values()].flatMap(({ doc }) => (doc && meets(doc, where as Where) ? [doc] : []))
+      const all = docs.flatMap((doc) => (doc as Readonly<Record<string, string | undefined>>)[field] ?? [])
+      return [...new Set(all)].slice(0, most)
+    },
     list: async <D extends object>(view: View, { where, order, descending, limit, after, count = 0 }: Query) => {
       const places = [...rowsOf(view).values()].flatMap((row) => {
         const by = value(row, order)

@@ -262,6 +262,30 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
+  void t.test('the values of a field are told once each, of what meets the conditions, so many at most', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      t.same(await views.values(pets, {}, 'color', 10), [])
+      await views.put(pets, [
+        row('1', 0, pet('ann', 1, { size: 1, color: 'red' })),
+        row('2', 0, pet('bob', 2, { color: 'red' })),
+        row('3', 0, pet('cob', 3, { color: 'blue' })),
+        row('4', 0, pet('dan', 4)),
+        row('5', 0, pet('eve', 5, { size: 2, color: '' })),
+        row('6', 0, undefined),
+      ])
+      const values = async (...asked: Parameters<Views['values']> extends [unknown, ...infer A] ? A : never) =>
+        (await views.values(pets, ...asked)).toSorted((one, other) => (one < other ? -1 : 1))
+      t.same(await values({}, 'color', 10), ['', 'blue', 'red'])
+      t.same(await values({}, 'size', 10), [1, 2])
+      t.same(await values({ size: { equals: [undefined] } }, 'color', 10), ['blue', 'red'])
+      t.same(await values({ color: { prefix: 'b' } }, 'color', 10), ['blue'])
+      t.same(await values({ createdAt: { from: day(2), below: day(4) } }, 'color', 10), ['blue', 'red'])
+      t.same(await values({ name: { equals: ['nobody'] } }, 'color', 10), [])
+      t.equal((await values({}, 'color', 2)).length, 2)
+    }),
+  )
+
   void t.test('pages follow each other by order and key without gap or duplicate, also among equals', (t) =>
     withViews(t, async (views) => {
       const pets = view()

@@ -28,7 +28,7 @@ export type ViewsFile = {
 export type Opened = { readonly views: EmbeddedViews; readonly close: () => void }
 
 /** What requests read, which must be all there is; the others are for who writes the views, in any order. */
-const read = ['get', 'list', 'tally'] as const
+const read = ['get', 'list', 'values', 'tally'] as const
 const written = ['getMany', 'put', 'checkpoint', 'mark', 'totals', 'newest', 'build', 'flushed'] as const
 
 type Operation = (typeof read)[number] | (typeof written)[number]

@@ -85,6 +85,26 @@ const mayFind = ({ indexes }: Shape, conditions: Conditions, order: string, inOr
   return { sorted: !has(chosen), finds }
 }
 
+const conditionsOf = (where: Query['where']): Conditions =>
+  Object.entries(where).flatMap(([field, matches]) =>
+    (Array.isArray(matches) ? (matches as readonly Match[]) : [matches as Match]).map(
+      (match) => [field, match] as const,
+    ),
+  )
+
+/** The statement that finds the values of a field among the documents that meet conditions. */
+export const valuesOf = (shape: Shape, where: Query['where'], field: string, most: number) => {
+  const conditions = conditionsOf(where)
+  const { finds } = mayFind(shape, conditions, field, false)
+  const column = (name: string) => `${finds(name) ? '' : '+'}${quoted(name)}`
+  const parts = conditions.map(([name, match]) => condition(column(name), match))
+  const all = [`${column(field)} is not null`, ...parts.map(({ sql }) => sql)].join(' and ')
+  return {
+    sql: `select distinct ${quoted(field)} from ${quoted(shape.table)} where ${all} limit ?`,
+    values: [...parts.flatMap((one) => one.values), most],
+  }
+}
+
 /**
  * The statements of a query on a table: one page of documents, and how many there are over all pages, up to its `count`. A row without a
  * document has no fields, so an index alone tells which rows there are; of those that must be put in order, only those of the page are read.
@@ -94,11 +114,7 @@ export const queryOf = (
   { where, order, descending = false, after, limit, count = 0 }: Query,
   inOrder = false,
 ) => {
-  const conditions: Conditions = Object.entries(where).flatMap(([field, matches]) =>
-    (Array.isArray(matches) ? (matches as readonly Match[]) : [matches as Match]).map(
-      (match) => [field, match] as const,
-    ),
-  )
+  const conditions = conditionsOf(where)
   const { sorted, finds } = mayFind(shape, conditions, order, inOrder)
   const column = (field: string) => `${finds(field) ? '' : '+'}${quoted(field)}`
   const by = column(order)

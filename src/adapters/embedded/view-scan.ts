@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Closed, Part, Query, Row } from '../../projections/views.ts'
+import type { Closed, Part, Query, Row, Scalar } from '../../projections/views.ts'
 import type { Raw, Shape } from './protocol.ts'
 import { type Database, pageOf, rowsOf, type Statement, type Value } from './sqlite.ts'
-import { queryOf, ROW } from './view-query.ts'
+import { queryOf, ROW, valuesOf } from './view-query.ts'
 
 /** The row of what a table gives. */
 export const rowOf = <D extends object>([key, revision, position, changes, doc, unreadable]: Raw): Row<D> => ({
@@ -75,6 +75,15 @@ export const tallied = (views: Database, table: string, having: string, by: stri
   return new Map(
     (rowsOf(views, sql).all() as [string | number, number][]).map(([value, count]) => [String(value), count]),
   )
+}
+
+/** The values of a field among the documents of a table that meet conditions. */
+export const valued = (
+  prepare: (sql: string) => Statement,
+  ...asked: Parameters<typeof valuesOf>
+): readonly Scalar[] => {
+  const { sql, values } = valuesOf(...asked)
+  return (prepare(sql).all(...values) as [Scalar][]).map(([value]) => value)
 }
 
 /** One page of a query, and how many rows all pages have. Where these are too many to be put in order, they are looked for in order. */

@@ -18,7 +18,7 @@ import {
 import { checkpointOf, flatCheckpoint, shapeOf, viewBuilder } from './view-build.ts'
 import { embeddedRecords } from './view-records.ts'
 import { ROW } from './view-query.ts'
-import { listed, rowOf, scanned, tallied } from './view-scan.ts'
+import { listed, rowOf, scanned, tallied, valued } from './view-scan.ts'
 
 /** What the views read from: their file and the file of the log, which holds the records; and a new connection for a scan. Records end by the clock. */
 export type ViewReaders = {
@@ -131,6 +131,11 @@ export const embeddedViews = (
         if (!isThere(shape.table)) return { rows: [], total: 0 }
         return listed<D>(prepare, shape, query)
       })
+    },
+    values: async (view, where, field, most) => {
+      await underWay.flushed()
+      const shape = shapeOf(view)
+      return reading(() => (isThere(shape.table) ? valued(prepare, shape, where, field, most) : []))
     },
     scan: async function* <D extends object>(view: View, part?: Part) {
       await underWay.flushed()

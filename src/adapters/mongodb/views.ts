@@ -1,7 +1,7 @@
-import type { Collection } from 'mongodb'
+import type { Collection, Filter } from 'mongodb'
 import type { Clock } from '../../clock.ts'
 import { isRefusal } from '../../errors.ts'
-import type { Part, Row, Totals, View, Views } from '../../projections/views.ts'
+import type { Part, Row, Scalar, Totals, View, Views } from '../../projections/views.ts'
 import type { Calls } from './calls.ts'
 import type { mongoPlaces } from './collections.ts'
 import { filtersOf } from './query.ts'
@@ -31,6 +31,13 @@ const tallied = (calls: Calls, rows: Collection<StoredRow>, having: string, by: 
     const where = { [`doc.${having}`]: { $exists: true }, [`doc.${by}`]: { $exists: true } }
     const pipeline = [{ $match: where }, { $group: { _id: `$doc.${by}`, n: { $sum: 1 } } }]
     return rows.aggregate<{ readonly _id: string | number; readonly n: number | bigint }>(pipeline, limits).toArray()
+  })
+
+/** The values of a field among the documents that meet conditions. */
+const valued = (calls: Calls, rows: Collection<StoredRow>, where: Filter<StoredRow>, field: string, most: number) =>
+  calls.call('read', (limits) => {
+    const pipeline = [{ $match: where }, { $group: { _id: `$doc.${field}` } }, { $limit: most }]
+    return rows.aggregate<{ readonly _id: Scalar }>(pipeline, limits).toArray()
   })
 
 /** How many rows there are, and the sum of their changes: two questions, as not every engine of the protocol adds up two things in one. */
@@ -80,6 +87,11 @@ export const mongoViews = ({ calls, clock, places, rows: writer, records }: View
         return { rows, total: counted }
       })
     return calls.call('whole', read)
+  },
+  values: async (view, where, field, most) => {
+    const { total } = filtersOf({ where, order: field, limit: most })
+    const found = await places.reading(view, (rows) => valued(calls, rows, total, field, most))
+    return found.map(({ _id }) => _id)
   },
   scan: async function* <D extends object>(view: View, part?: Part) {
     const { rows } = await places.find(view)
