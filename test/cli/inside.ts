@@ -25,8 +25,11 @@ type Asked = Pick<Started, 'url' | 'token'>
 export const insideAt = (clock: Clock, { url, token }: Asked, ...args: readonly string[]) =>
   rollcall(args, { ROLLCALL_ADDRESS: url, ROLLCALL_TOKEN: token }, '', { clock, load })
 
-/** The same by the clock of the machine. */
-export const inside = (service: Asked, ...args: readonly string[]) => insideAt(systemClock, service, ...args)
+/** The clock of the machine for who waits for an answer as long as it takes. */
+const patient: Clock = { ...systemClock, timeout: () => new AbortController().signal }
+
+/** The same, however long the answers take. */
+export const inside = (service: Asked, ...args: readonly string[]) => insideAt(patient, service, ...args)
 
 /** What an export writes. */
 export const exported = async (service: Asked, ...args: readonly string[]): Promise<string> => {

@@ -29,14 +29,14 @@ const unavailable = {
 
 await t.test('every row of the table of failed exchanges', async (t) => {
   const cluster = await clusterStandIn(t)
-  const service = await startService(t, {
-    ...base,
-    ...clusterSettings(cluster),
+  const settings = {
     [`${AT}.allowed`]: '[{"namespace":"apps","service_accounts":["web"]}]',
     [`${AT}.audiences`]: 'rollcall',
-  })
+  }
+  const clock = virtualClock(new Date().toISOString())
+  const service = await startService(t, { ...base, ...clusterSettings(cluster), ...settings }, { clock })
   const audience = { aud: ['rollcall'] }
-  const now = Math.floor(Date.now() / 1000)
+  const now = Math.floor(clock.now().getTime() / 1000)
   const good = (claims = {}) => cluster.token({ claims: { ...audience, ...claims } })
   const asked = () => cluster.asked.length
 
@@ -140,11 +140,9 @@ await t.test('every row of the table of failed exchanges', async (t) => {
 await t.test('an API server that is not there', async (t) => {
   const cluster = await clusterStandIn(t)
   for (const verification of ['token_review', 'jwks']) {
-    const service = await startService(t, {
-      ...base,
-      ...clusterSettings({ ...cluster, url: await deadUrl() }),
-      [`${AT}.verification`]: verification,
-    })
+    const settings = { ...clusterSettings({ ...cluster, url: await deadUrl() }), [`${AT}.verification`]: verification }
+    const clock = virtualClock(new Date().toISOString())
+    const service = await startService(t, { ...base, ...settings }, { clock })
     t.match(refusalOf(await exchange(service, await cluster.token())), unavailable)
   }
 })
@@ -172,7 +170,8 @@ await t.test(
 
 await t.test('a repeated exchange is verified again, has one effect and shows its secret once', async (t) => {
   const cluster = await clusterStandIn(t)
-  const service = await startService(t, { ...base, ...clusterSettings(cluster) })
+  const clock = virtualClock(new Date().toISOString())
+  const service = await startService(t, { ...base, ...clusterSettings(cluster) }, { clock })
   const token = await cluster.token()
   const key = { 'idempotency-key': 'once' }
   const all = await Promise.all(Array.from({ length: 5 }, () => exchange(service, token, key)))
@@ -277,7 +276,8 @@ await t.test('exchanges that succeed count by service account, and not by addres
 
 await t.test('the metrics tell exchanges that were refused from those that could not be decided', async (t) => {
   const cluster = await clusterStandIn(t)
-  const service = await startService(t, clusterSettings(cluster))
+  const clock = virtualClock(new Date().toISOString())
+  const service = await startService(t, clusterSettings(cluster), { clock })
   const token = await cluster.token()
   const { json } = await exchange(service, token)
   const { jti } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { jti: string }
