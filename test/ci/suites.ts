@@ -42,6 +42,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'config',
     'docs',
     'ending',
+    'entrance',
     'licences',
     'measured',
     'memory-log',

@@ -7,6 +7,8 @@ import { startStack } from './stack.ts'
 import { walkingClock } from './walking.ts'
 
 const { stack, skip } = await startStack(t)
+/** Who has been silent for so long no longer sees to the views. */
+const LEASE_MS = 5_000
 
 const gauge = async (service: Started, name: string): Promise<number> => {
   const { text } = await service.request('GET', '/metrics')
@@ -17,9 +19,17 @@ const holds = (service: Started) => gauge(service, 'view_lease_held')
 
 await t.test('who sees to the views does so only while it follows the log', { skip }, async (t) => {
   const { link, url } = await linkTo(t, stack!.settings['eventstore.url']!)
-  const a = await startService(t, { ...stack!.settings, 'eventstore.url': url }, { clock: walkingClock(t) })
+  const clock = walkingClock(t)
+  /** How often something is done, of all that the instance does again and again. */
+  const intervals = new Set<number>()
+  const every: typeof clock.every = (ms, work) => {
+    intervals.add(ms)
+    return clock.every(ms, work)
+  }
+  const a = await startService(t, { ...stack!.settings, 'eventstore.url': url }, { clock: { ...clock, every } })
   const b = await startService(t, stack!.settings, { clock: walkingClock(t) })
   t.strictSame([await holds(a), await holds(b)], [1, 0])
+  t.ok(intervals.has(LEASE_MS / 3), `it is renewed each third of five seconds: ${[...intervals].join()}`)
 
   await t.test('a holder that is cut off from the log gives that up, and the other takes it', async (t) => {
     await link.set('blackhole')
