@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
@@ -86,6 +86,75 @@ await t.test('a file that ends its process, and one that never ends, fail the ru
   t.match(text, 'dist/test/hanging.test.js: not ok')
   t.match(text, 'exitCode: 3')
 })
+
+/** What runs them in one process, as the files of the browser. */
+const TOGETHER = `${FILES} --together --jobs=1 dist/test/*.test.js`
+/** Says how many files its process has begun. */
+const counting = (more = '') => `
+  import t from 'tap'
+  import { writeFileSync } from 'node:fs'
+  globalThis.files = (globalThis.files ?? 0) + 1
+  t.teardown(() => writeFileSync(import.meta.url.split('/').at(-1)[0], String(globalThis.files)))
+  t.equal(1, 1)
+  ${more}`
+
+await t.test('files that run together have one process, until one of them fails', async (t) => {
+  const cwd = project(
+    t,
+    { a: counting(), b: counting(), c: counting(`t.equal('left', 'right')`), d: counting(), e: counting() },
+    TOGETHER,
+  )
+  let output = ''
+  const result = await runSuite('test', { cwd, env, write: (text) => (output += text) })
+  const nth = (name: string) => readFileSync(join(cwd, name), 'utf8')
+  t.strictSame(['a', 'b', 'd', 'e'].map(nth), ['1', '2', '1', '2'])
+  t.equal(nth('c'), '1', 'the one that failed was run once more, alone')
+  t.strictSame([result.passed, result.failed, result.flaky], [5, 1, []])
+  const timed = result.times.map(({ file }) => file.at(-'.test.js'.length - 1))
+  t.strictSame(new Set(timed), new Set(['a', 'b', 'c', 'd', 'e']), 'each tells its time')
+})
+
+/** How a file fails, and what is said of it then. */
+const ways: Readonly<Record<string, readonly [text: string, says: RegExp]>> = {
+  'ends its process': [ending, /exitCode: 3/],
+  'ends it as if all were well': [ending.replace('3', '0'), /ended: before the file was over/],
+  'kills its process': [`import t from 'tap'; t.equal(1, 1); process.kill(process.pid, 'SIGKILL')`, /SIGKILL/],
+  throws: [`throw new Error('thrown')`, /not ok \d+ - thrown/],
+  'throws later': [
+    `import t from 'tap'; setImmediate(() => { throw new Error('thrown') }); await new Promise(() => setInterval(() => {}, 9))`,
+    /thrown/,
+  ],
+  'does not end': [hanging, /not ok \d+ - timeout!/],
+  'leaves something behind': [
+    `import t from 'tap'; t.equal(1, 1); setInterval(() => {}, 100_000_000)`,
+    /not ok \d+ - timeout!/,
+  ],
+  'is too busy to end': [`import t from 'tap'; for (;;);`, /SIGKILL/],
+  'fails in a teardown': [
+    `import t from 'tap'; t.teardown(() => { throw new Error('thrown') })`,
+    /not ok \d+ - thrown/,
+  ],
+  'fails in a test that it does not wait for': [
+    `import t from 'tap'; t.test('later', async (t) => { await new Promise(setImmediate); t.equal(1, 2, 'both') })`,
+    /not ok \d+ - both/,
+  ],
+}
+await t.test(
+  'of files that run together each that fails is told of, whatever way it fails, and no other is',
+  async (t) => {
+    const files = Object.entries(ways).flatMap(([, [text]], n) => [
+      [`${n}-a`, passing],
+      [`${n}-b`, text],
+    ])
+    const { output } = await run(t, Object.fromEntries(files), `${FILES} --together --timeout=5 dist/test/*.test.js`)
+    const said = new Map(output.split('# Subtest: dist/test/').map((text) => [text.split('.')[0], text]))
+    for (const [n, [way, [, says]]] of Object.entries(ways).entries()) {
+      t.match(said.get(`${n}-a`), /^ok \d+ - dist\/test\/\d+-a\.test\.js # time=[\d.]+ms$/m)
+      t.match(said.get(`${n}-b`), /^not ok \d+ - dist\/test\/\d+-b\.test\.js # time=[\d.]+ms$/m, way)
+      t.match(said.get(`${n}-b`), says, way)
+    }
+  },
+)
 
 await t.test('more failed files than five are not run again', async (t) => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f']

@@ -8,7 +8,7 @@ import { LONG, runsOnServers, SUITES, type Suite, suiteOf } from './suites.ts'
 /**
  * `node dist/test/ci/tap.js <suite>… [option]…` runs the test files of the suites. `cluster` is the suite of those that
  * are run again on the stack of servers. Options are those of `files.ts`. The run has a temporary folder of its own,
- * which is removed at the end. The files of the suite `browser` share one Chromium. A process that outlives the run is
+ * which is removed at the end. The files of the suite `browser` are run together. A process that outlives the run is
  * ended, and fails it.
  */
 const root = resolve(import.meta.dirname, '../../..')
@@ -30,27 +30,34 @@ const ofSuites = (): readonly string[] => {
   return [...long, ...files.filter((file) => !long.includes(file))].map((file) => `dist/test/${file}.test.js`)
 }
 
-/** Ends the processes of a group that still live; gives their command lines where the system tells them. */
-const endLeft = (group: number): readonly string[] => {
+type Left = { readonly group: number; readonly line: string }
+
+/** The processes that there are, where the system tells them. */
+const processes = (): readonly Left[] =>
+  readdirSync('/proc').flatMap((id) => {
+    try {
+      const group = Number(/^\d+ \(.*\) \S (?:\d+) (\d+)/.exec(readFileSync(`/proc/${id}/stat`, 'utf8'))?.[1])
+      const line = readFileSync(`/proc/${id}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
+      return line === '' ? [] : [{ group, line }]
+    } catch {
+      return []
+    }
+  })
+
+const isThere = (group: number): boolean => {
   try {
-    process.kill(-group, 0)
+    return process.kill(-group, 0)
   } catch {
-    return []
+    return false
   }
-  const left = existsSync('/proc')
-    ? readdirSync('/proc').flatMap((id) => {
-        try {
-          if (Number(/^\d+ \(.*\) \S (?:\d+) (\d+)/.exec(readFileSync(`/proc/${id}/stat`, 'utf8'))?.[1]) !== group)
-            return []
-          const line = readFileSync(`/proc/${id}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
-          return line === '' ? [] : [line]
-        } catch {
-          return []
-        }
-      })
-    : ['a process of the run']
-  process.kill(-group, 'SIGKILL')
-  return left
+}
+
+/** Ends the processes of a run that still live; gives their command lines. A Chromium is a group of its own, and is known by its folder. */
+const endLeft = (group: number, folder: string): readonly string[] => {
+  const known = existsSync('/proc') ? processes() : isThere(group) ? [{ group, line: 'a process of the run' }] : []
+  const left = known.filter((each) => each.group === group || each.line.includes(`--user-data-dir=${folder}`))
+  for (const each of new Set(left.map((each) => each.group))) process.kill(-each, 'SIGKILL')
+  return left.map(({ line }) => line)
 }
 
 if (suites.length === 0) {
@@ -60,23 +67,17 @@ if (suites.length === 0) {
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-run-'))
 process.env['TMPDIR'] = folder
 
-/** The Chromium that the files of the run share, where they need one and the machine has it. */
-const startChromium = async () => {
-  if (!suites.includes('browser')) return undefined
-  const { serveChromium, skip } = await import('../ui/chromium.ts')
-  return skip === false ? serveChromium() : undefined
-}
-const chromium = await startChromium()
 // Real servers take long to start on a busy machine.
 const patience = suites.includes('real') ? ['--jobs=2', '--timeout=900'] : []
+// Half of the work of a file that drives a browser is to load what they all import.
+const together = suites.every((suite) => suite === 'browser') ? ['--together'] : []
 const file = resolve(import.meta.dirname, 'files.js')
-const child = spawn(process.execPath, [file, ...patience, ...options, ...ofSuites()], {
+const child = spawn(process.execPath, [file, ...patience, ...together, ...options, ...ofSuites()], {
   cwd: root,
   env: {
     ...process.env,
     // What one process has compiled, the next need not compile again.
     NODE_COMPILE_CACHE: join(folder, 'compiled'),
-    ...chromium?.env,
     ...(suites.includes(CLUSTER) && { ROLLCALL_TEST_STACK: CLUSTER }),
   },
   stdio: 'inherit',
@@ -86,8 +87,7 @@ const child = spawn(process.execPath, [file, ...patience, ...options, ...ofSuite
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => process.kill(-child.pid!, signal))
 const [code] = (await once(child, 'close')) as [number | null]
-await chromium?.server.close()
-const left = [child.pid!, ...(chromium ? [chromium.server.process().pid!] : [])].flatMap((group) => endLeft(group))
+const left = endLeft(child.pid!, folder)
 for (const line of left) console.error(`# outlived the tests: ${line}`)
 rmSync(folder, { recursive: true, force: true })
 process.exitCode = left.length > 0 ? 1 : (code ?? 1)

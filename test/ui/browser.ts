@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page, Request } from 'playwright-core'
-import t, { type Test } from 'tap'
+import root, { type Test } from 'tap'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
-import { launchChromium, sharedChromium, signIn, WINDOW } from './chromium.ts'
+import { launchChromium, signIn, WINDOW } from './chromium.ts'
 import { giveBack, keptWindow, pageOf, pointAt, type Window } from './windows.ts'
 
 export { signIn, signInByHand, skip, TOKEN } from './chromium.ts'
@@ -11,14 +11,17 @@ export { signIn, signInByHand, skip, TOKEN } from './chromium.ts'
 /** A locator gives up at half the time of the file: what it waited for is told before the file ends. */
 const GIVE_UP_MS = Number(process.env['TAP_TIMEOUT'] ?? 300) * 500
 
-/** The Chromium of this file, started once it is asked for. */
-const ofFile = (start: () => Promise<Browser>): (() => Promise<Browser>) => {
-  let browser: Promise<Browser> | undefined
-  t.teardown(async () => (await browser)?.close())
-  return () => (browser ??= start())
+let browser: Promise<Browser> | undefined
+/** The Chromium of the file that runs, started once it is asked for. */
+const chromium = (): Promise<Browser> => {
+  if (browser) return browser
+  root.teardown(async () => {
+    const ending = browser
+    browser = undefined
+    await (await ending)?.close()
+  })
+  return (browser = launchChromium())
 }
-const shared = ofFile(() => sharedChromium())
-const own = ofFile(launchChromium)
 
 /** What a page must not do; `forced` are statuses that the test brings about, whose line on the console is the browser's own. */
 const watched = (t: Test, page: Page, origin: string, forced: readonly number[], broken: RegExp | undefined): void => {
@@ -120,7 +123,7 @@ export type OpenOptions = {
   /** Errors of the page that the test forces, as they stand on the console. */
   readonly broken?: RegExp
   readonly context?: BrowserContextOptions
-  /** Whether the page may use the clipboard. All windows of a Chromium have one: such a window is in a Chromium of the file alone. */
+  /** Whether the page may use the clipboard. */
   readonly clipboard?: boolean
   /** Whether the test moves the clock of the page, which goes on by itself too. */
   readonly clock?: boolean
@@ -132,13 +135,12 @@ export const openBrowser = async (
   { url }: Pick<Started, 'url'>,
   { forced = [401], broken, context: options = {}, clipboard = false, clock = false }: OpenOptions = {},
 ): Promise<{ readonly page: Page; readonly context: BrowserContext; readonly newPage: () => Promise<Page> }> => {
-  const browser = await (clipboard ? own() : shared())
+  const browser = await chromium()
   const { viewport, ...special } = options
   const isPlain = !clock && Object.keys(special).length === 0
   const make = async (): Promise<Window> => {
     const context = await browser.newContext({ ...WINDOW, ...options })
     context.setDefaultTimeout(GIVE_UP_MS)
-    if (clipboard) await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     if (clock) await context.clock.install()
     return { context, page: await pageOf(context) }
   }
@@ -146,6 +148,7 @@ export const openBrowser = async (
   const { page, context } = window
   t.teardown(() => (isPlain && t.passing() ? giveBack(browser, window) : context.close()))
   pointAt(context, url)
+  if (clipboard) await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   if (viewport) await page.setViewportSize(viewport)
   const watch = (page: Page): Page => {
     watched(t, page, new URL(url).origin, forced, broken)

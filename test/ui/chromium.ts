@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { type Browser, type BrowserServer, chromium, type Page } from 'playwright-core'
+import { type Browser, chromium, type Page } from 'playwright-core'
 import { addressAt } from './windows.ts'
 
 export { WINDOW } from './window.ts'
@@ -30,31 +30,6 @@ const ALONE = [
 
 /** A Chromium of its own, which asks for nothing by itself. */
 export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: executablePath!, args: ALONE })
-
-/** Where the Chromium of the whole run is, if it has one. */
-const SHARED = 'ROLLCALL_TEST_CHROMIUM_SHARED'
-
-/** The Chromium of the whole run, or one of its own where there is none. What is opened in it ends with the connection. */
-export const sharedChromium = (env: Readonly<Record<string, string | undefined>> = process.env): Promise<Browser> => {
-  const address = env[SHARED]
-  return address === undefined ? launchChromium() : chromium.connect(address)
-}
-
-/** Starts the Chromium of a run of several files; `env` tells them where it is. It leaves signals to who started it. */
-export const serveChromium = async (): Promise<{
-  readonly server: BrowserServer
-  readonly env: Readonly<Record<string, string>>
-}> => {
-  const server = await chromium.launchServer({
-    executablePath: executablePath!,
-    args: ALONE,
-    host: '127.0.0.1',
-    handleSIGINT: false,
-    handleSIGTERM: false,
-    handleSIGHUP: false,
-  })
-  return { server, env: { [SHARED]: server.wsEndpoint() } }
-}
 
 /** Signs in with a client token, as the page of the sign-in does, and opens a page. */
 export const signIn = async (page: Page, path = '/', token = TOKEN): Promise<void> => {

@@ -122,4 +122,6 @@ await t.test('what was not copied is selected again at each press', { skip }, as
     await copy.click()
     await comesTo(t, () => selected(page), 'req-1')
   }
+  // The script stays in the window.
+  await context.close()
 })

@@ -40,6 +40,7 @@ const cleared = async ({ page, context }: Window): Promise<boolean> => {
   )
   await page.goto('about:blank')
   await context.clearCookies()
+  await context.clearPermissions()
   await page.setViewportSize(WINDOW.viewport)
   return ownClock
 }
