@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { maker } from '../http/flags.ts'
-import { signedIn, skip } from './browser.ts'
+import { skip, withSession } from './browser.ts'
 
 const list = '/ns/default/flags'
 const rollouts = (page: Page) => page.getByRole('list', { name: 'Rollouts' }).getByRole('listitem')
 const answers = (page: Page) => page.getByRole('figure', { name: 'Answers' })
 
 await t.test('what a flag answers is said in the list and on its page', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, '/')
+  const { page, service } = await withSession(t)
   const make = maker(service)
   await make.segment('beta')
   await make.boolean('plain')
@@ -56,7 +56,7 @@ await t.test(
   'the page says which rollouts answer true, which are not asked, and what is hatched',
   { skip },
   async (t) => {
-    const { page, service } = await signedIn(t, '/')
+    const { page, service } = await withSession(t)
     const make = maker(service)
     await make.segment('beta')
     await make.boolean('f')

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import type { Started } from '../start.ts'
 import { freePort } from '../free-port.ts'
 import { eventually } from '../wait.ts'
-import { runsOnTo, settled, signedIn, skip, stepsTo, stopClock } from './browser.ts'
+import { runsOnTo, settled, signedIn, skip, stepsTo, stopClock, withSession } from './browser.ts'
 import { gate } from './fates.ts'
 import { N } from './flag-page.ts'
 import { tokenNamed } from './ways.ts'
@@ -19,9 +19,9 @@ const refusal = (status: number, reason: string, headers: Record<string, string>
 })
 
 await t.test('a service that does not answer: what was read stays, and it is asked again', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, path, {}, { forced: [0, 401], clock: true })
+  const { page, service } = await withSession(t, {}, { forced: [0, 401], clock: true })
   await tokenNamed(service, 'ci-prod')
-  await page.reload()
+  await page.goto(path)
   await page.getByRole('rowheader', { name: 'ci-prod' }).waitFor()
   await page.route('**/auth/v1/**', (route) => route.abort())
   await page.getByRole('combobox', { name: 'Status' }).selectOption('EXPIRED')
@@ -107,10 +107,10 @@ const names = (page: Page) => page.getByRole('table', { name: 'Flags' }).getByRo
 
 /** The list of flags, which has this many. */
 const withFlags = async (t: Test, count: number, settings: Settings, forced: readonly number[]) => {
-  const opened = await signedIn(t, '/', settings, { forced, clock: true })
+  const opened = await withSession(t, settings, { forced, clock: true })
   for (let n = 0; n < count; n++)
     await opened.service.request('POST', `${N}/flags`, { key: `f${n}`, name: `Flag ${n}`, type: 'BOOLEAN_FLAG_TYPE' })
-  await opened.page.reload()
+  await opened.page.goto('/')
   await names(opened.page).first().waitFor()
   return opened
 }
@@ -177,9 +177,9 @@ const lists: readonly List[] = [
   },
 ]
 const withList = async (t: Test, { heading, things, path, make }: List, forced: readonly number[]) => {
-  const { page, service } = await signedIn(t, path, {}, { forced, clock: true })
+  const { page, service } = await withSession(t, {}, { forced, clock: true })
   for (const name of ['thing 0', 'thing 1']) await make(service, name)
-  await page.reload()
+  await page.goto(path)
   const rows = page.getByRole('table', { name: heading }).getByRole('rowheader')
   await rows.getByText('thing 1', { exact: true }).waitFor()
   return {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
+import type { Test } from 'tap'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
@@ -15,6 +16,12 @@ const options = {
 type Violation = {
   readonly id: string
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[]
+}
+
+/** Puts axe into each page that a window loads during the test: it is handed over once. */
+export const bringAxe = async (t: Test, page: Page): Promise<void> => {
+  const script = await page.addInitScript({ content: source })
+  t.teardown(() => script.dispose())
 }
 
 /** What axe finds on the page as it stands: each rule that is broken, where, and why. The page's own policy stays as it is: axe comes by the browser's debugger. */

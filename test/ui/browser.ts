@@ -3,7 +3,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page, Req
 import root, { type Test } from 'tap'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
-import { launchChromium, signIn, WINDOW } from './chromium.ts'
+import { beginSession, launchChromium, show, WINDOW } from './chromium.ts'
 import { giveBack, keptWindow, pageOf, pointAt, type Window } from './windows.ts'
 
 export { signIn, signInByHand, skip, TOKEN } from './chromium.ts'
@@ -157,15 +157,19 @@ export const openBrowser = async (
   return { page: watch(page), context, newPage: async () => watch(await pageOf(context)) }
 }
 
-/** A service, and a browser signed in on a page of it. */
-export const signedIn = async (
-  t: Test,
-  path: string,
-  settings: Parameters<typeof startService>[1] = {},
-  options: OpenOptions = {},
-) => {
+type Settings = Parameters<typeof startService>[1]
+
+/** A service, and a browser that is signed in there and shows nothing yet. */
+export const withSession = async (t: Test, settings: Settings = {}, options: OpenOptions = {}) => {
   const service = await startService(t, { 'rate_limit.enabled': 'false', ...settings })
   const opened = await openBrowser(t, service, options)
-  await signIn(opened.page, path)
+  await beginSession(opened.page)
   return { service, ...opened }
+}
+
+/** The same, on a page of the service. */
+export const signedIn = async (t: Test, path: string, settings: Settings = {}, options: OpenOptions = {}) => {
+  const opened = await withSession(t, settings, options)
+  await show(opened.page, path)
+  return opened
 }

@@ -31,14 +31,24 @@ const ALONE = [
 /** A Chromium of its own, which asks for nothing by itself. */
 export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: executablePath!, args: ALONE })
 
-/** Signs in with a client token, as the page of the sign-in does, and opens a page. */
-export const signIn = async (page: Page, path = '/', token = TOKEN): Promise<void> => {
+/** Signs in with a client token, as the page of the sign-in does. */
+export const beginSession = async (page: Page, token = TOKEN): Promise<void> => {
   const answer = await page.context().request.post(addressAt(page, '/auth/v1/self/session'), {
     headers: { authorization: `Bearer ${token}` },
   })
   if (!answer.ok()) throw new Error(`not signed in: ${answer.status()}`)
+}
+
+/** Opens a page for somebody who is signed in. */
+export const show = async (page: Page, path: string): Promise<void> => {
   await page.goto(path)
   await page.getByRole('button', { name: /^Account: / }).waitFor()
+}
+
+/** Signs in, and opens a page. */
+export const signIn = async (page: Page, path = '/', token = TOKEN): Promise<void> => {
+  await beginSession(page, token)
+  await show(page, path)
 }
 
 /** The same by hand, on the page that the browser is sent to. */

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { maker } from '../http/flags.ts'
-import { becomesTrue, signedIn, skip } from './browser.ts'
+import { becomesTrue, skip, withSession } from './browser.ts'
 
 const run = promisify(execFile)
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
@@ -42,7 +42,7 @@ await t.test(
   'a copied command holds no control character, and a shell reads from it what was asked',
   { skip },
   async (t) => {
-    const { page, service } = await signedIn(t, '/', {}, { clipboard: true })
+    const { page, service } = await withSession(t, {}, { clipboard: true })
     await maker(service).boolean('fb')
     for (const [n, text] of texts.entries()) {
       const value = texts[(n + 1) % texts.length]!

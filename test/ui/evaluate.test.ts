@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { maker } from '../http/flags.ts'
-import { becomesTrue, type OpenOptions, signedIn, skip, TOKEN } from './browser.ts'
+import { becomesTrue, type OpenOptions, skip, TOKEN, withSession } from './browser.ts'
 import { focused, headed, tabTo } from './focus.ts'
 
 const run = promisify(execFile)
@@ -22,7 +22,7 @@ const first = async (page: Page) => (await answer(page).innerText()).split('\n')
 
 /** The page, beside a flag for testers who pay and a quarter of all others. */
 const withFlags = async (t: Test, options: OpenOptions = {}) => {
-  const opened = await signedIn(t, '/', {}, options)
+  const opened = await withSession(t, {}, options)
   const make = maker(opened.service)
   await make.segment('beta', [{ property: 'plan', operator: 'eq', value: 'beta' }])
   await make.segment('staff', [
@@ -61,6 +61,7 @@ await t.test('a flag is asked on the button alone, and says why', { skip }, asyn
   page.on('request', (request) => {
     if (request.url().includes('/evaluate/v1/')) asked.push(request.url())
   })
+  await page.goto('/')
   await page.getByRole('link', { name: 'Evaluate' }).click()
   await page.getByRole('heading', { name: 'Evaluate', level: 1 }).waitFor()
   await page.getByText('Choose a flag and an entity, then evaluate.').waitFor()

@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import type { Test } from 'tap'
-import { type OpenOptions, signedIn } from './browser.ts'
+import { type OpenOptions, withSession } from './browser.ts'
 
 export const N = '/api/v1/namespaces/default'
 export const path = '/ns/default/flags/f'
@@ -20,7 +20,7 @@ export type Rule = {
 
 /** A page of the flag `f` as it is after these changes; segments `beta` and `staff` are there. */
 export const withVariantFlag = async (t: Test, changes: readonly object[] = [], options: OpenOptions = {}) => {
-  const { service, page, ...rest } = await signedIn(t, '/', {}, options)
+  const { service, page, ...rest } = await withSession(t, {}, options)
   await service.request('POST', `${N}/flags`, { key: 'f', name: 'Flag f', type: 'VARIANT_FLAG_TYPE' })
   for (const key of ['beta', 'staff']) await service.request('POST', `${N}/segments`, { key, name: key })
   const change = (...more: readonly object[]) =>

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { becomesTrue, comesTo, type OpenOptions, openBrowser, openTab, signedIn, signIn, skip } from './browser.ts'
+import { becomesTrue, comesTo, type OpenOptions, openBrowser, openTab, signIn, skip, withSession } from './browser.ts'
 import { button, N, openReview, path, pending, review, said, save } from './flag-page.ts'
 import { withFates } from './fates.ts'
 
@@ -12,7 +12,7 @@ type Rollout = {
 
 /** A page of the flag `f`, which has a rollout for each of these shares. */
 const withFlag = async (t: Test, shares: readonly number[] = [], options: OpenOptions = {}) => {
-  const { service, page, ...rest } = await signedIn(t, '/', {}, options)
+  const { service, page, ...rest } = await withSession(t, {}, options)
   await service.request('POST', `${N}/flags`, { key: 'f', name: 'Flag f', type: 'BOOLEAN_FLAG_TYPE' })
   for (const percentage of shares)
     await service.request('POST', `${N}/flags/f/rollouts`, { threshold: { percentage, value: true } })

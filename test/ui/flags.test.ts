@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { becomesTrue, signedIn, skip } from './browser.ts'
+import { becomesTrue, signedIn, skip, withSession } from './browser.ts'
 
 const N = '/api/v1/namespaces/default'
 const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true })
@@ -60,13 +60,13 @@ await t.test('an answer lost after the effect leaves one flag; a refusal keeps t
 })
 
 await t.test('names are text', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, '/')
+  const { page, service } = await withSession(t)
   const names = ['<img src=x onerror="document.title=\'run\'">', '{{7*7}}', 'a\u202eb', 'ü'.repeat(255)]
   for (const [n, name] of names.entries()) {
     const body = { key: `k${n}`, name, description: name, type: 'BOOLEAN_FLAG_TYPE' }
     t.equal((await service.request('POST', `${N}/flags`, body)).status, 200)
   }
-  await page.reload()
+  await page.goto('/')
   await page.getByRole('rowheader', { name: names[0]! }).waitFor()
   await page.getByRole('rowheader', { name: '{{7*7}}' }).waitFor()
   await page.getByText('U+202E').waitFor()
@@ -78,7 +78,7 @@ await t.test('names are text', { skip }, async (t) => {
 })
 
 await t.test('flags are found, filtered and sorted by the service, and the address holds it', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, '/', {}, { forced: [401, 503] })
+  const { page, service } = await withSession(t, {}, { forced: [401, 503] })
   const made = async (n: number) => {
     const boolean = n % 2 === 0
     await service.request('POST', `${N}/flags`, {
@@ -91,7 +91,7 @@ await t.test('flags are found, filtered and sorted by the service, and the addre
   for (let n = 0; n < 120; n += 20) await Promise.all(Array.from({ length: 20 }, (_, m) => made(n + m)))
   for (const percentage of [25, 50, 75, 90])
     await service.request('POST', `${N}/flags/flag-000/rollouts`, { threshold: { percentage, value: true } })
-  await page.reload()
+  await page.goto('/')
   const heads = page.getByRole('table', { name: 'Flags' }).getByRole('rowheader')
   const first = (name: string) => page.locator('tbody tr').first().getByText(name, { exact: true }).first().waitFor()
   await first('Flag 000')

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { maker } from '../http/flags.ts'
-import { becomesTrue, openTab, signedIn, skip } from './browser.ts'
+import { becomesTrue, openTab, signedIn, skip, withSession } from './browser.ts'
 import { button, field, N, openReview, path as other, pending, said, save } from './flag-page.ts'
 
 const flagPath = '/ns/default/flags/new'
@@ -54,7 +54,7 @@ await t.test('a flag with the key of the form is made, opened and edited like an
 })
 
 await t.test('lists, the palette, uses and answers lead to what has the key of the form', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, '/')
+  const { page, service } = await withSession(t)
   const make = maker(service)
   await make.segment('new', [{ property: 'plan', operator: 'eq', value: 'pro' }])
   await make.boolean('new')

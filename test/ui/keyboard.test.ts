@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { startService } from '../start.ts'
-import { comesTo, openBrowser, signedIn, skip, TOKEN } from './browser.ts'
+import { comesTo, openBrowser, skip, TOKEN, withSession } from './browser.ts'
 import { N } from './flag-page.ts'
 import { closeByEscape, focused, tabOnto, tabTo } from './focus.ts'
 import { tokenNamed } from './ways.ts'
@@ -100,9 +100,9 @@ await t.test('somebody signs in and makes a token without a mouse', { skip }, as
 })
 
 await t.test('single keys do what the list of shortcuts says', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, path)
+  const { page, service } = await withSession(t)
   await tokenNamed(service, 'one')
-  await page.reload()
+  await page.goto(path)
   await page.getByRole('rowheader', { name: 'one' }).waitFor()
   await page.keyboard.press('?')
   const list = page.getByRole('dialog', { name: 'Keyboard shortcuts' })

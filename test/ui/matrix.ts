@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { type Started, startService } from '../start.ts'
 import type { Settings } from '../http/people.ts'
-import { axeFindings } from './axe.ts'
+import { axeFindings, bringAxe } from './axe.ts'
 import { openBrowser, signIn, skip } from './browser.ts'
 import { flawsOfLargeText, layoutFlaws } from './layout.ts'
 import { type Screen, type Seeded, seeded } from './screens.ts'
@@ -40,7 +40,13 @@ const reachesOf = ({ path: given, states = {}, past }: Screen, seeded: Seeded) =
   ]
 }
 
-type Window = { readonly width: number; readonly height: number; readonly colorScheme?: 'light' | 'dark' }
+type Window = {
+  readonly width: number
+  readonly height: number
+  readonly colorScheme?: 'light' | 'dark'
+  /** Whether axe looks at what is shown. */
+  readonly axe?: true
+}
 
 /** Goes to a page within the one that is open, by way of a page that has nothing of the one before. */
 const goWithin = async (page: Page, path: string): Promise<void> => {
@@ -54,15 +60,19 @@ export const eachShown = async (
   t: Test,
   { service, seeded }: World,
   screens: readonly Screen[],
-  { colorScheme = 'light', ...viewport }: Window,
+  { colorScheme = 'light', axe, ...viewport }: Window,
   look: (t: Test, page: Page, name: string) => Promise<void>,
 ): Promise<void> => {
   // What moves is looked at where it stands.
   const context = { viewport, colorScheme, reducedMotion: 'reduce' } as const
   const broken = /Failed to fetch dynamically imported module/
-  const open = () => openBrowser(t, service, { context, forced: [0, 401, 403, 404, 412, 500, 503], broken })
+  const open = async () => {
+    const { page } = await openBrowser(t, service, { context, forced: [0, 401, 403, 404, 412, 500, 503], broken })
+    if (axe) await bringAxe(t, page)
+    return page
+  }
   const enter = async () => {
-    const { page } = await open()
+    const page = await open()
     await signIn(page)
     return page
   }
@@ -70,7 +80,7 @@ export const eachShown = async (
   /** Whether the page must be loaded anew: what was opened may outlast the screen. */
   let anew = false
   for (const screen of screens) {
-    const page = await (screen.signedOut ? open().then(({ page }) => page) : (inside ??= enter()))
+    const page = await (screen.signedOut ? open() : (inside ??= enter()))
     for (const { state, path, reach } of reachesOf(screen, seeded)) {
       const name = `${screen.name}, ${state}`
       await t.test(name, async (t) => {
@@ -96,7 +106,7 @@ export const inReachOfEverybody = (screens: readonly Screen[], start: (t: Test) 
     const world = await start(t)
     for (const { width, height, widths } of windows)
       await t.test(`opened at ${width} px`, (t) =>
-        eachShown(t, world, screens, { width, height }, async (t, page) => {
+        eachShown(t, world, screens, { width, height, axe: true }, async (t, page) => {
           t.strictSame(await axeFindings(page), [], 'light')
           await page.emulateMedia({ colorScheme: 'dark' })
           t.strictSame(await axeFindings(page, 'colour'), [], 'dark')

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import type { Namespace } from '../../src/contract/namespace.ts'
-import { comesTo, signedIn, skip } from './browser.ts'
+import { comesTo, signedIn, skip, withSession } from './browser.ts'
 import { sentInSilence, withFates } from './fates.ts'
 import { closeByEscape, focused, headed } from './focus.ts'
 
@@ -64,7 +64,7 @@ await t.test('ten seconds of silence: it is being made, and a second press does 
 })
 
 await t.test('a namespace is edited; somebody else may be faster', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, '/', {}, { forced: [401, 404, 412, 503] })
+  const { page, service } = await withSession(t, {}, { forced: [401, 404, 412, 503] })
   await service.request('POST', N, { key: 'shop', name: 'Shop', description: 'Sells' })
   await page.goto(path)
   const dialog = page.getByRole('dialog', { name: 'Edit Shop' })
@@ -124,7 +124,7 @@ await t.test(
     skip,
   },
   async (t) => {
-    const { page, service } = await signedIn(t, '/', {}, { forced: [400, 401, 503] })
+    const { page, service } = await withSession(t, {}, { forced: [400, 401, 503] })
     await service.request('POST', N, { key: 'shop', name: 'Shop' })
     await service.request('POST', N, { key: 'attic', name: 'Attic' })
     await service.request('POST', `${N}/attic/segments`, { key: 's', name: 's' })
@@ -182,7 +182,7 @@ await t.test(
 )
 
 await t.test('namespaces are found and paged by the service, and their names are text', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, '/')
+  const { page, service } = await withSession(t)
   const names = ['<img src=x onerror="document.title=\'run\'">', '{{7*7}}', 'a\u202eb', 'ü'.repeat(255)]
   for (const [n, name] of names.entries()) await service.request('POST', N, { key: `k${n}`, name, description: name })
   for (let n = 0; n < 50; n++) await service.request('POST', N, { key: `n-${n}`, name: `Number ${n}` })

@@ -1,13 +1,13 @@
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { maker } from '../http/flags.ts'
-import { signedIn } from './browser.ts'
+import { withSession } from './browser.ts'
 import { N } from './flag-page.ts'
 import { tokenNamed } from './ways.ts'
 
 /** A service whose things are others by now than they were at the position `at`, and a browser that must write nothing. */
 export const withPast = async (t: Test) => {
-  const { page, service } = await signedIn(t, '/')
+  const { page, service } = await withSession(t)
   const make = maker(service)
   await make.segment('beta', [{ property: 'plan', operator: 'eq', value: 'pro' }])
   await make.boolean('checkout')

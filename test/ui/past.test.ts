@@ -1,5 +1,5 @@
 import t from 'tap'
-import { signedIn, skip } from './browser.ts'
+import { signedIn, skip, withSession } from './browser.ts'
 import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'
@@ -58,7 +58,7 @@ await t.test('a moment is chosen, shown on every page, and left', { skip }, asyn
 })
 
 await t.test('an instant is shown in its zone; ends and distances count from it', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, path, {}, { forced: [400, 401] })
+  const { page, service } = await withSession(t, {}, { forced: [400, 401] })
   await tokenNamed(service, 'ci-prod', { expiresAt: new Date(Date.now() + 86_400_000 * 3).toISOString() })
   const at = new Date(Date.now() + 60_000).toISOString()
   await page.goto(`${path}?at=${encodeURIComponent(at)}`)

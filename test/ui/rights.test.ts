@@ -7,6 +7,7 @@ import { type Action, actions, named } from './actions.ts'
 import { comesTo, openBrowser, signIn, skip, TOKEN } from './browser.ts'
 import { button } from './flag-page.ts'
 import { withSessions } from './ways.ts'
+import { emptied } from './windows.ts'
 
 const SETTINGS = { 'authentication.methods.token.bootstrap.token': TOKEN, 'rate_limit.enabled': 'false' }
 const FORCED = { forced: [401, 403] }
@@ -109,7 +110,7 @@ for (const [who, { asked, sections }] of Object.entries(people))
       await control(page).click({ force: true })
       if (json.allowed) {
         await then(page)
-        await page.goto('about:blank')
+        await emptied(page)
       } else {
         const words = await control(page).getAttribute('aria-description')
         t.ok([needs(right, namespaceKey), `Needs ${right}.`].includes(words ?? ''), `${right}: ${words}`)

@@ -1,7 +1,17 @@
 import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import type { Segment } from '../../src/contract/segment.ts'
-import { becomesTrue, comesTo, type OpenOptions, openBrowser, openTab, signedIn, signIn, skip } from './browser.ts'
+import {
+  becomesTrue,
+  comesTo,
+  type OpenOptions,
+  openBrowser,
+  openTab,
+  signedIn,
+  signIn,
+  skip,
+  withSession,
+} from './browser.ts'
 import { sentInSilence, withFates } from './fates.ts'
 
 const N = '/api/v1/namespaces/default'
@@ -27,7 +37,7 @@ const save = (page: Page) => review(page).getByRole('button', { name: 'Save chan
 
 /** A page of the segment `beta`, which has these constraints. */
 const withSegment = async (t: Test, constraints: readonly Body[] = [], options: OpenOptions = {}) => {
-  const { service, page, ...rest } = await signedIn(t, '/', {}, options)
+  const { service, page, ...rest } = await withSession(t, {}, options)
   await service.request('POST', `${N}/segments`, { key: 'beta', name: 'Beta testers' })
   for (const body of constraints) await service.request('POST', `${N}/segments/beta/constraints`, body)
   await page.goto(path)
@@ -424,7 +434,7 @@ await t.test('what uses a segment is told, and keeps it from being deleted', { s
 })
 
 await t.test('segments are found, sorted and paged by the service', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, '/')
+  const { page, service } = await withSession(t)
   for (let n = 0; n < 53; n++) {
     const number = String(n).padStart(2, '0')
     await service.request('POST', `${N}/segments`, { key: `s-${number}`, name: `Segment ${number}` })

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openBrowser, signedIn, signIn, skip } from './browser.ts'
 import { closeByEscape } from './focus.ts'
+import { startService } from '../start.ts'
 import { tokenNamed, withWays } from './ways.ts'
 
 const path = '/settings/tokens'
@@ -17,8 +18,8 @@ const typed = async (page: Page) => {
 }
 
 /** A page that Ada has opened with a token of hers that works no more, with a form half filled. */
-const lostSession = async (t: Parameters<typeof signedIn>[0]) => {
-  const { service } = await signedIn(t, path)
+const lostSession = async (t: Test) => {
+  const service = await startService(t, { 'rate_limit.enabled': 'false' })
   const { page } = await openBrowser(t, service)
   const first = await tokenNamed(service, 'ada')
   await signIn(page, path, first.token)
@@ -138,7 +139,7 @@ await t.test('a static token stays valid, and the way out says so', { skip }, as
 })
 
 await t.test('the end of a session is told before it comes', { skip }, async (t) => {
-  const { service } = await signedIn(t, path)
+  const service = await startService(t, { 'rate_limit.enabled': 'false' })
   const { page } = await openBrowser(t, service)
   const expiresAt = new Date(Date.now() + 4 * 60_000).toISOString()
   const soon = await tokenNamed(service, 'ada', { expiresAt })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { becomesTrue, openBrowser, signedIn, skip } from './browser.ts'
+import { becomesTrue, openBrowser, signedIn, skip, withSession } from './browser.ts'
 import { headed, tabTo } from './focus.ts'
 import { startService } from '../start.ts'
 
@@ -28,8 +28,8 @@ for (const width of [1280, 800, 375, 320])
   })
 
 await t.test('the first stop is the way past the bar', { skip }, async (t) => {
-  const { page } = await signedIn(t, path)
-  await page.reload()
+  const { page } = await withSession(t)
+  await page.goto(path)
   await page.getByRole('button', { name: 'New token' }).waitFor()
   await page.keyboard.press('Tab')
   await page.locator(':focus', { hasText: 'Skip to content' }).waitFor()
@@ -50,7 +50,7 @@ await t.test('another namespace keeps the section, and is remembered', { skip },
 })
 
 await t.test('a namespace is searched from the first key on', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, path)
+  const { page, service } = await withSession(t)
   await service.request('POST', '/api/v1/namespaces', { key: 'shop', name: 'Shop' })
   for (const [key, wanted] of [
     ['s', 'shop'],

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import type { Started } from '../start.ts'
-import { openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { openBrowser, signIn, skip } from './browser.ts'
+import { startService } from '../start.ts'
 
 const path = '/settings/tokens'
 
@@ -59,7 +60,7 @@ const zones: readonly (readonly [
 ]
 
 await t.test('a token ends at the instant that is shown, in any zone', { skip }, async (t) => {
-  const { service } = await signedIn(t, path)
+  const service = await startService(t, { 'rate_limit.enabled': 'false' })
   for (const [zone, entered] of zones) {
     const { page } = await openBrowser(t, service, { context: { timezoneId: zone } })
     await signIn(page, path)
@@ -77,7 +78,7 @@ await t.test('a token ends at the instant that is shown, in any zone', { skip },
 })
 
 await t.test('thirty days are as many times 24 hours, also across a change of clocks', { skip }, async (t) => {
-  const { service } = await signedIn(t, path)
+  const service = await startService(t, { 'rate_limit.enabled': 'false' })
   const { page } = await openBrowser(t, service, { context: { timezoneId: 'America/Los_Angeles' } })
   await page.clock.setFixedTime(new Date('2031-02-20T17:45:50Z'))
   await page.route('**/*', async (route) => {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { type Started, startService } from '../start.ts'
-import { becomesTrue, comesTo, openBrowser, signedIn, skip } from './browser.ts'
+import { becomesTrue, comesTo, openBrowser, signedIn, skip, withSession } from './browser.ts'
 
 const path = '/settings/tokens'
 /** Rows of one page. */
@@ -141,12 +141,12 @@ await t.test('the page of a token tells its life, also once it is over', { skip 
 })
 
 await t.test('each moment in the list stands in one line', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, path)
+  const { page, service } = await withSession(t)
   for (const days of [27, 300]) {
     const expiresAt = new Date(Date.now() + days * 86_400_000).toISOString()
     await make(service, { name: `for ${days} days`, expiresAt })
   }
-  await page.reload()
+  await page.goto(path)
   t.equal((await rowsOf(page)).length, 3)
   const lines = await page.evaluate(
     `[...document.querySelectorAll('td time')].map((time) => time.getClientRects().length)`,
@@ -202,7 +202,7 @@ await t.test(
 )
 
 await t.test('at a moment a token is what it was, and nothing of it can be done', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, path)
+  const { page, service } = await withSession(t)
   const { authentication } = await make(service, { name: 'mortal' })
   const { headers } = await service.request('GET', `/auth/v1/tokens/${authentication.id}`)
   t.equal(headers['etag'], '"1"')

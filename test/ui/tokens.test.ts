@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startService } from '../start.ts'
-import { openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { openBrowser, signedIn, signIn, skip, withSession } from './browser.ts'
 import { gate, withFates } from './fates.ts'
 import { tokenNamed } from './ways.ts'
 
@@ -58,7 +58,7 @@ await t.test('an answer lost after the effect leaves one token, and says so', { 
 })
 
 await t.test('tokens are deleted together, each with its own result', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, path, {}, { forced: [401, 503] })
+  const { page, service } = await withSession(t, {}, { forced: [401, 503] })
   const ids: string[] = []
   for (const name of ['one', 'two', 'three']) {
     const { json } = await service.request<{ authentication: { id: string } }>('POST', '/auth/v1/method/token', {
@@ -66,7 +66,7 @@ await t.test('tokens are deleted together, each with its own result', { skip }, 
     })
     ids.push(json.authentication.id)
   }
-  await page.reload()
+  await page.goto(path)
   let refused = 0
   await page.route(`**/auth/v1/tokens/${ids[1]}`, (route) =>
     refused++ === 0
@@ -131,7 +131,7 @@ await t.test('who deletes the token of the session is signed out, and not asked 
 })
 
 await t.test('nothing but the session and the ways in is asked before somebody signs in', { skip }, async (t) => {
-  const { service } = await signedIn(t, '/')
+  const service = await startService(t, { 'rate_limit.enabled': 'false' })
   const { page } = await openBrowser(t, service)
   const asked: string[] = []
   page.on('request', (request) => {

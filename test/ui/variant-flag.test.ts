@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { comesTo, openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { comesTo, openBrowser, signIn, skip, withSession } from './browser.ts'
 import { button, field, N, openReview, path, pending, review, said, save, withVariantFlag } from './flag-page.ts'
 import { sentInSilence, withFates } from './fates.ts'
 
@@ -431,7 +431,7 @@ await t.test('the past of a variant flag is read, and not changed', { skip }, as
 })
 
 await t.test('a history that is not there has no trace', { skip }, async (t) => {
-  const { service, page } = await signedIn(t, '/')
+  const { service, page } = await withSession(t)
   await service.request('POST', `${N}/flags`, { key: 'f', name: 'Flag f', type: 'BOOLEAN_FLAG_TYPE' })
   await page.goto(`${path}?tab=history`)
   await page.getByRole('tab', { name: 'Targeting', selected: true }).waitFor()

@@ -24,6 +24,12 @@ export const pageOf = async (context: BrowserContext): Promise<Page> => {
   return page
 }
 
+/** Leaves a page for an empty one. The page goes there by itself: where the browser is told to, it ends the process, and all that it has compiled is lost. */
+export const emptied = async (page: Page): Promise<void> => {
+  await page.evaluate(`location.replace('about:blank')`)
+  await page.waitForURL('about:blank')
+}
+
 /** A window that was given back, if there is one. */
 export const keptWindow = (browser: Browser): Window | undefined => kept.get(browser)?.pop()
 
@@ -38,7 +44,7 @@ const cleared = async ({ page, context }: Window): Promise<boolean> => {
   const ownClock = await page.evaluate<boolean>(
     `localStorage.clear(), sessionStorage.clear(), String(Date).includes('[native code]')`,
   )
-  await page.goto('about:blank')
+  await emptied(page)
   await context.clearCookies()
   await context.clearPermissions()
   await page.setViewportSize(WINDOW.viewport)
