@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
@@ -7,6 +7,7 @@ import { leaveOut } from '../crash/rig.ts'
 import { realCluster, skip } from './cluster.ts'
 import { type Manifest, manifests, manifestsOf, newAccount, newNamespace, post } from './pods.ts'
 import { found, versionOf } from './programs.ts'
+import { eventually } from '../wait.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
 /** Nothing is kept, and a field that the API does not know is refused. */
@@ -15,6 +16,20 @@ const RESTRICTED = {
   'pod-security.kubernetes.io/enforce': 'restricted',
   'pod-security.kubernetes.io/warn': 'restricted',
 }
+
+/** Where a release of the chart may have left something; a volume claim of a StatefulSet stays on purpose. */
+const EVERY_KIND = [
+  '/api/v1/NAMESPACE/services',
+  '/api/v1/NAMESPACE/configmaps',
+  '/api/v1/NAMESPACE/secrets',
+  '/api/v1/NAMESPACE/serviceaccounts',
+  '/apis/apps/v1/NAMESPACE/deployments',
+  '/apis/apps/v1/NAMESPACE/statefulsets',
+  '/apis/policy/v1/NAMESPACE/poddisruptionbudgets',
+  '/apis/networking.k8s.io/v1/NAMESPACE/networkpolicies',
+  '/apis/rbac.authorization.k8s.io/v1/clusterroles',
+  '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
+]
 
 type Workload = Manifest & {
   readonly spec?: {
@@ -106,6 +121,54 @@ await t.test('the manifests, held against a real API server', { skip }, async (t
       ]
       const made = execFileSync(helm.path, command, { encoding: 'utf8' })
       await t.test(words, (t) => taken(t, manifestsOf(made), 'rollcall'))
+    }
+  })
+
+  await t.test('a release stays in its mode, and goes as it came', async (t) => {
+    const helm = found('helm')
+    if (helm.skip !== false) return leaveOut(t, helm.skip)
+    await newNamespace(cluster, 'released')
+    const env = { ...process.env, KUBECONFIG: cluster.file('admin.kubeconfig') }
+    const exchanges = `config=${JSON.stringify({ authentication: { methods: { orchestrator: { enabled: true, audiences: ['rollcall'], allowed: [{ namespace: 'apps', service_accounts: ['web'] }] } } } })}`
+    /** What Helm says of a command; of one that fails, its error. */
+    const says = (verb: string, ...args: readonly string[]): string => {
+      const given = [verb, 'rollcall', ...args, '--namespace', 'released']
+      const { status, stdout, stderr } = spawnSync(helm.path, given, { encoding: 'utf8', env })
+      return status === 0 ? `done: ${stdout}` : stderr
+    }
+    const chart = join(t.testdir(), 'chart')
+    cpSync(join(root, 'deploy/chart'), chart, { recursive: true })
+    const about = readFileSync(join(chart, 'Chart.yaml'), 'utf8')
+    // An API server that is built from its module does not know its version.
+    writeFileSync(join(chart, 'Chart.yaml'), about.replace(/^kubeVersion: .*$/m, ''))
+    const there = async (): Promise<readonly string[]> => {
+      const names: string[] = []
+      for (const path of EVERY_KIND) {
+        const { items } = await cluster.done('GET', path.replace('NAMESPACE', 'namespaces/released'))
+        for (const { metadata } of items as readonly Manifest[]) names.push(`${path} ${metadata.name}`)
+      }
+      return names.toSorted()
+    }
+    const before = await there()
+    for (const [mode, other] of [
+      ['servers', 'embedded'],
+      ['embedded', 'servers'],
+    ] as const) {
+      t.match(says('install', chart, '--set-json', exchanges, '--set', `mode=${mode}`), /^done/, `installed: ${mode}`)
+      t.ok((await there()).length >= before.length + 6)
+      t.match(
+        says('upgrade', chart, '--set', `mode=${other}`),
+        /this release runs in the other mode: .* move the history first/,
+        `from ${mode} to ${other}`,
+      )
+      t.match(
+        says('upgrade', chart, '--set-json', exchanges, '--set', `mode=${mode}`),
+        /^done/,
+        'and in its own it may',
+      )
+      t.match(says('uninstall'), /^done/)
+      await eventually(async () => (await there()).length === before.length, 'a release to go')
+      t.strictSame(await there(), before, 'nothing of it stays')
     }
   })
 
