@@ -73,7 +73,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   http: ['fastify', '@fastify/cookie', '@fastify/cors', 'typebox', 'semver', 'lru-cache'],
   adapters: ['@photostructure/sqlite', '@eventstore/db-client', 'mongodb', 'bullmq', 'ioredis', 'lru-cache'],
   cli: ['commander', 'cli-progress', 'cli-table3', 'yaml'],
-  config: ['yaml', 're2js'],
+  config: ['yaml', 're2js', 'tldts'],
   app: ['pino'],
 }
 const pure = ['access', 'events', 'evaluation', 'commands', 'projections']

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { isIP } from 'node:net'
 import { isLoopback } from '../auth/hosts.ts'
 import type { Finding } from './problem.ts'
@@ -8,11 +9,19 @@ const hostOf = (url: string): string => new URL(url).hostname.toLowerCase()
 /** Whether a cookie of a domain is taken from, and sent to, a host. */
 const covers = (domain: string, host: string): boolean => host === domain || host.endsWith(`.${domain}`)
 
+/** Whether anybody has a domain under this one (publicsuffix.org). The list takes 25 ms to load: only who sets a domain waits for it. */
+const isPublicSuffix = (name: string): boolean => {
+  const { getPublicSuffix } = createRequire(import.meta.url)('tldts') as typeof import('tldts')
+  return getPublicSuffix(name, { allowPrivateDomains: true }) === name
+}
+
 const domainFinding = (domain: string | undefined, host: string | undefined): string | false => {
   if (domain === undefined || domain === 'localhost') return false
   const name = domain.replace(/^\./, '').toLowerCase()
   if (isIP(name) !== 0) return name !== host && 'must be a domain name; without it the cookies are of the host alone'
   if (!name.includes('.')) return name !== host && 'is a domain that browsers take no cookie for: it needs a dot'
+  if (name !== host && isPublicSuffix(name))
+    return 'is a public suffix, under which anybody has a domain: browsers take no cookie for it'
   return (
     host !== undefined &&
     !covers(name, host) &&

@@ -30,6 +30,17 @@ const rows: readonly (readonly [settings: Readonly<Record<string, string>>, prob
   [{ 'authentication.session.domain': 'ample.com' }, /session\.domain: must be the host/],
   [{ 'authentication.session.domain': 'a.flags.example.com' }, /session\.domain: must be the host/],
   [{ 'authentication.session.domain': 'com' }, /session\.domain: is a domain that browsers take no cookie for/],
+  ...['co.uk', '.co.uk', 'Co.UK', 'github.io', 'x.ck'].map(
+    (domain) =>
+      [
+        { 'authentication.session.domain': domain },
+        /session\.domain: is a public suffix, under which anybody/,
+      ] as const,
+  ),
+  [{ 'server.public_url': 'https://flags.co.uk', 'authentication.session.domain': 'co.uk' }, /is a public suffix/],
+  [{ 'server.public_url': 'https://a.flags.co.uk', 'authentication.session.domain': 'flags.co.uk' }, ''],
+  [{ 'server.public_url': 'https://flags.corp.internal', 'authentication.session.domain': 'corp.internal' }, ''],
+  [{ 'server.public_url': 'https://github.io', 'authentication.session.domain': 'github.io' }, ''],
   [{ 'authentication.session.domain': '10.0.0.1' }, /session\.domain: must be a domain name/],
   [{ 'server.public_url': 'http://10.0.0.1:8080', 'authentication.session.domain': '10.0.0.1' }, ''],
   [{ 'server.public_url': 'http://localhost:8080', 'authentication.session.domain': 'localhost' }, ''],
