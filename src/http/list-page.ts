@@ -16,6 +16,7 @@ type Docs = { readonly namespaces: NamespaceDoc; readonly flags: FlagDoc; readon
 type Kind = keyof Docs
 /** What stands in a list: the document itself, or its place where it must be read first. */
 type Item = { readonly doc: { readonly order: string } }
+/** Reads the first so many of the items, one at least where there are any. */
 type Load<D> = (items: readonly Item[]) => Promise<readonly ({ readonly doc: D } | undefined)[]>
 
 /** Where a GET looks. */
@@ -37,9 +38,11 @@ const loadOf = <K extends Kind>(view: Looked, kind: K): Load<Docs[K]> => {
 /** Each item with its document, but for those that cannot be read. */
 async function* documents<D>(items: readonly Item[], load: Load<D>): AsyncGenerator<[Item, D]> {
   const pause = pacer()
-  for (let at = 0; at < items.length; at += READ) {
+  for (let at = 0; at < items.length; ) {
     const part = items.slice(at, at + READ)
-    for (const [n, row] of (await load(part)).entries()) if (row) yield [part[n]!, row.doc]
+    const rows = await load(part)
+    for (const [n, row] of rows.entries()) if (row) yield [part[n]!, row.doc]
+    at += rows.length
     await pause()
   }
 }
