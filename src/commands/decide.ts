@@ -18,7 +18,7 @@ const decided = async <S, C extends Payloads, E extends AnyEvent, K extends keyo
   if (!steps) return decider.decide[name](state, command)
   const all: E[] = []
   const pause = pacer()
-  for (const events of steps(state, command)) {
+  for (const { events } of steps(state, command)) {
     all.push(...events)
     const paused = pause()
     if (paused) await paused

@@ -1,7 +1,10 @@
-import { pacer } from '../concurrency.ts'
+import { inSlices } from '../concurrency.ts'
 import type { AnyEvent, DataOf, Shapes } from '../events/define.ts'
 
 type Payloads = Readonly<Record<string, object>>
+
+/** The events of a step, and the state that they leave. */
+export type Decided<S, E> = { readonly events: readonly E[]; readonly state: S }
 
 /**
  * What may be asked (C), what may have happened (E), and the least state (S) that decides. No clock, no randomness, no
@@ -23,7 +26,7 @@ export type Decider<S, C extends Payloads, E extends AnyEvent> = {
   /** "Already so" gives no event; "may not" refuses. Total over the commands. */
   readonly decide: { readonly [K in keyof C]: (state: S, command: C[K]) => readonly E[] }
   /** Commands of many steps, which `decide` would decide in one piece: the same events step by step, so that the event loop is free in between. */
-  readonly steps?: { readonly [K in keyof C]?: (state: S, command: C[K]) => Iterable<readonly E[]> }
+  readonly steps?: { readonly [K in keyof C]?: (state: S, command: C[K]) => Iterable<Decided<S, E>> }
   /** Total over the events. */
   readonly evolve: { readonly [K in E['type']]: (state: S, data: DataOf<E, K>) => S }
 }
@@ -38,12 +41,10 @@ export const evolved = async <S, C extends Payloads, E extends AnyEvent>(
   before: S,
   events: readonly E[],
 ): Promise<S> => {
-  const pause = pacer()
   let state = before
-  for (const event of events) {
+  await inSlices(events, (event) => {
     state = evolve(decider, state, event)
-    const paused = pause()
-    if (paused) await paused
-  }
+    return true
+  })
   return state
 }

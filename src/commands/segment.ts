@@ -2,10 +2,10 @@ import { refuse } from '../errors.ts'
 import { changed, changes, replaced, without } from '../events/change.ts'
 import { type DataOf, reader } from '../events/define.ts'
 import { type Constraint, type MatchType, type SegmentEvent, segmentEvents } from '../events/segment.ts'
-import type { Decider } from './decider.ts'
+import type { Decided, Decider } from './decider.ts'
 import type { Reservation } from './namespace.ts'
 import { emptyMap, type PersistentMap } from './persistent-map.ts'
-import { at, inSequence, insistOnSize, insistOnWork, type Step } from './sequence.ts'
+import { at, eventsOf, inSequence, insistOnSize, insistOnWork, type Step } from './sequence.ts'
 import { bounded, bytesOf } from './size.ts'
 
 /** What every command on a segment names: the segment, and the life of the namespace that is meant. */
@@ -149,11 +149,11 @@ const stepOf =
     return decideSingle.UpdateSegment(state, { ...of, name, description, matchType })
   }
 
-/** The events of each change. */
+/** Each change decided, refused where all come to too much. */
 function* changeSteps(
   state: Segment,
   { changes, ...of }: SegmentCommands['ChangeSegment'],
-): Generator<readonly SegmentEvent[]> {
+): Generator<Decided<Segment, SegmentEvent>> {
   if (!lives(state, of)) missing(of)
   insistOnWork(changes.length, state.constraints.length)
   const steps = changes.map((change, n) => at(`changes[${n}]`, stepOf(of, change)))
@@ -162,7 +162,7 @@ function* changeSteps(
 
 const decide: Of<SegmentCommands> = {
   ...decideSingle,
-  ChangeSegment: (state, ask) => [...changeSteps(state, ask)].flat(),
+  ChangeSegment: (state, ask) => eventsOf(changeSteps(state, ask)),
 }
 
 const whole: Decider<Segment, SegmentCommands, SegmentEvent> = {

@@ -1,5 +1,6 @@
 import { inPlace, invalid } from '../errors.ts'
 import type { AnyEvent } from '../events/define.ts'
+import type { Decided } from './decider.ts'
 import { bytesOf, MOST_BYTES } from './size.ts'
 
 /** Decides one thing about the state that it meets. */
@@ -11,7 +12,7 @@ export function* inSequence<S, E extends AnyEvent>(
   evolve: Evolve<S, E>,
   before: S,
   steps: Iterable<Step<S, E>>,
-): Generator<{ readonly events: readonly E[]; readonly state: S }> {
+): Generator<Decided<S, E>> {
   let state = before
   for (const step of steps) {
     const events = step(state)
@@ -22,7 +23,7 @@ export function* inSequence<S, E extends AnyEvent>(
 
 /** What the steps come to as one. */
 export const asOne = <S, E extends AnyEvent>(evolve: Evolve<S, E>, steps: Iterable<Step<S, E>>): Step<S, E> => {
-  return (state) => Array.from(inSequence(evolve, state, steps), ({ events }) => events).flat()
+  return (state) => eventsOf(inSequence(evolve, state, steps))
 }
 
 /** The step, whose refusals name its place in the request. */
@@ -39,14 +40,16 @@ export const insistOnWork = (steps: number, parts: number): void => {
   if (steps * (parts + steps) > MOST_WORK) invalid('changes', `must not be so many where there are ${parts} parts`)
 }
 
-/** The events of each step of one request, refused where they are too large together for one append. */
-export function* insistOnSize<E extends AnyEvent>(
-  decided: Iterable<{ readonly events: readonly E[] }>,
-): Generator<readonly E[]> {
+/** The steps of one request, refused where their events are too large together for one append. */
+export function* insistOnSize<S, E extends AnyEvent>(steps: Iterable<Decided<S, E>>): Generator<Decided<S, E>> {
   let bytes = 0
-  for (const { events } of decided) {
-    bytes += bytesOf(events)
+  for (const step of steps) {
+    bytes += bytesOf(step.events)
     if (bytes > MOST_BYTES) invalid('changes', 'must not bring about more than 7 MiB of events')
-    yield events
+    yield step
   }
 }
+
+/** The events of all steps. */
+export const eventsOf = <S, E>(steps: Iterable<Decided<S, E>>): readonly E[] =>
+  Array.from(steps, ({ events }) => events).flat()

@@ -1,6 +1,6 @@
 import { refuse } from '../errors.ts'
 import type { AnyEvent } from '../events/define.ts'
-import { type Decider, evolve } from './decider.ts'
+import { type Decided, type Decider, evolve } from './decider.ts'
 
 /** Bytes that a flag or a segment may have with all its parts, as JSON in UTF-8. Whatever its shape, its document then fits MongoDB (docs/decisions/0005). */
 export const MOST_BYTES = 7 * 1_048_576
@@ -23,8 +23,6 @@ export const bounded = <S, C extends Readonly<Record<string, Named>>, E extends 
   partsOf: (state: S) => object,
 ): Decider<S, C, E> => {
   const { category, quiet } = decider
-  const after = (state: S, events: readonly E[]) =>
-    events.reduce((folded, event) => evolve(decider, folded, event), state)
   const insist = (before: S, state: S, { namespace, key }: Named): void => {
     const bytes = bytesOf(partsOf(state))
     if (bytes > MOST_BYTES && bytes > bytesOf(partsOf(before)))
@@ -34,17 +32,20 @@ export const bounded = <S, C extends Readonly<Record<string, Named>>, E extends 
     (decide: (state: S, command: Named) => readonly E[]) =>
     (state: S, command: Named): readonly E[] => {
       const events = decide(state, command)
-      if (!events.every(({ type }) => quiet?.has(type))) insist(state, after(state, events), command)
+      if (!events.every(({ type }) => quiet?.has(type))) {
+        const after = events.reduce((folded, event) => evolve(decider, folded, event), state)
+        insist(state, after, command)
+      }
       return events
     }
-  const stepsWithin = (steps: (state: S, command: Named) => Iterable<readonly E[]>) =>
-    function* (before: S, command: Named): Generator<readonly E[]> {
-      let state = before
-      for (const events of steps(before, command)) {
-        state = after(state, events)
-        yield events
+  const stepsWithin = (steps: (state: S, command: Named) => Iterable<Decided<S, E>>) =>
+    function* (before: S, command: Named): Generator<Decided<S, E>> {
+      let after = before
+      for (const step of steps(before, command)) {
+        after = step.state
+        yield step
       }
-      if (state !== before) insist(before, state, command)
+      if (after !== before) insist(before, after, command)
     }
   const each = <T extends object>(table: T, wrap: (entry: never) => unknown): T =>
     Object.fromEntries(Object.entries(table).map(([name, entry]) => [name, wrap(entry as never)])) as T

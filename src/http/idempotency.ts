@@ -63,19 +63,17 @@ type Options = {
   readonly alone: boolean
 }
 
-/** Counts the bytes of kept answers by owner, those of 24 hours together. `take` is false where there is no room. */
+/** Counts the bytes of kept answers by owner, those of 24 hours together; false where there is no room for more. */
 const keptBytes = (now: () => Date) => {
   const owners = new LRUCache<string, { readonly until: number; bytes: number }>({ max: OWNERS })
-  return {
-    take: (owner: string, bytes: number): boolean => {
-      const time = now().getTime()
-      const found = owners.get(owner)
-      const held = found && time < found.until ? found : { until: time + KEPT_MS, bytes: 0 }
-      if (held !== found) owners.set(owner, held)
-      if (held.bytes + bytes > OWNERS_BYTES) return false
-      held.bytes += bytes
-      return true
-    },
+  return (owner: string, bytes: number): boolean => {
+    const time = now().getTime()
+    const found = owners.get(owner)
+    const held = found && time < found.until ? found : { until: time + KEPT_MS, bytes: 0 }
+    if (held !== found) owners.set(owner, held)
+    if (held.bytes + bytes > OWNERS_BYTES) return false
+    held.bytes += bytes
+    return true
   }
 }
 
@@ -83,7 +81,7 @@ const keptBytes = (now: () => Date) => {
 export const idempotency = ({ views, now, instance, replays, alone }: Options) => {
   const abandonedMs = alone ? 0 : ABANDONED_MS
   const inTurn = keyedQueue()
-  const { take } = keptBytes(now)
+  const take = keptBytes(now)
 
   /** Whether an answer is kept: one with a secret always, for it cannot be made again. */
   const isKept = (owner: string, text: string, secret: boolean): boolean => {

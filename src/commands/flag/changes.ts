@@ -1,5 +1,6 @@
 import type { Distribution, FlagEvent, Rollout, SegmentOperator, Use, Variant } from '../../events/flag.ts'
-import { asOne, at, inSequence, insistOnSize, insistOnWork, type Step } from '../sequence.ts'
+import type { Decided } from '../decider.ts'
+import { asOne, at, eventsOf, inSequence, insistOnSize, insistOnWork, type Step } from '../sequence.ts'
 import { type RolloutPart, segmentsOf } from './rollouts.ts'
 import { decideSingle, evolveFlag, type SingleCommands } from './singles.ts'
 import { type Decide, type Flag, lives, noFlag, type OfFlag, usesOf } from './state.ts'
@@ -183,10 +184,10 @@ export const decidedInOrder = (flag: Flag, { changes, reservations, ...of }: Ask
   return inSequence(evolveFlag, flag, each)
 }
 
-/** The events of each change. */
-export function* changeSteps(flag: Flag, ask: Ask): Generator<readonly FlagEvent[]> {
+/** Each change decided, refused where all come to too much. */
+export function* changeSteps(flag: Flag, ask: Ask): Generator<Decided<Flag, FlagEvent>> {
   if (!lives(flag, ask)) noFlag(ask)
   yield* insistOnSize(decidedInOrder(flag, ask))
 }
 
-export const decideChanges: Decide<ChangeCommands> = { ChangeFlag: (flag, ask) => [...changeSteps(flag, ask)].flat() }
+export const decideChanges: Decide<ChangeCommands> = { ChangeFlag: (flag, ask) => eventsOf(changeSteps(flag, ask)) }
