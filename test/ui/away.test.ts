@@ -130,10 +130,11 @@ await t.test('what was read stays while it cannot be read again', { skip }, asyn
   t.equal(await names(page).count(), 2, 'the list stays')
   t.equal(await create.getAttribute('aria-disabled'), 'true')
   t.equal(await create.getAttribute('aria-description'), 'The service cannot be reached.')
-  await page.unroute(service)
+  // In this order: between the two the list could be read.
   await page.route(`**${N}/flags?*`, (route) =>
     route.fulfill(refusal(503, 'unavailable', { 'retry-after': '2', 'x-request-id': 'the-request' })),
   )
+  await page.unroute(service)
   const alert = page.getByRole('alert')
   await runsOnTo(page, alert.getByText('The flags could not be loaded'))
   await alert.getByText('service is temporarily unavailable').waitFor()

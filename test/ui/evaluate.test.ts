@@ -7,6 +7,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { maker } from '../http/flags.ts'
 import { becomesTrue, type OpenOptions, skip, TOKEN, withSession } from './browser.ts'
+import { gate } from './fates.ts'
 import { focused, headed, tabTo } from './focus.ts'
 
 const run = promisify(execFile)
@@ -254,6 +255,27 @@ await t.test('what fails is told, what is typed stays, and trying again works', 
   await page.unroute('**/{api,auth,evaluate}/v1/**')
   await answer(page).getByText('for “user-44”').waitFor()
   t.notOk(await alert.isVisible(), 'it recovers by itself')
+})
+
+await t.test('a question replaces the one before, which is not answered yet', { skip }, async (t) => {
+  const { page } = await withFlags(t)
+  await page.goto(path)
+  await fillIn(page, 'checkout', 'user-42')
+  const slow = gate()
+  let asked = 0
+  await page.route('**/evaluate/v1/**', async (route) => {
+    if (asked++ === 0) await slow.opened
+    return route.fallback()
+  })
+  await page.keyboard.press('Control+Enter')
+  await button(page, 'Evaluating…').waitFor()
+  await page.getByRole('textbox', { name: 'Entity id' }).fill('user-43')
+  await page.keyboard.press('Control+Enter')
+  await answer(page).getByText('for “user-43”').waitFor()
+  slow.open()
+  await button(page, 'Evaluate').waitFor()
+  t.equal(asked, 2)
+  t.equal(await answer(page).getByText('for “user-42”').count(), 0, 'the answer that comes late is not shown')
 })
 
 await t.test('the context as JSON, and what is wrong with it', { skip }, async (t) => {

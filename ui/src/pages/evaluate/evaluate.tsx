@@ -153,14 +153,9 @@ export const EvaluatePage = () => {
           <Moment at={at} />
           <Context form={form} flaws={flaws} onChange={change} />
           <div>
-            <Button
-              type="submit"
-              look="primary"
-              why={why}
-              busy={busy ? words.sending : undefined}
-              aria-keyshortcuts="Control+Enter"
-            >
-              {words.submit}
+            {/* Not `busy`: a new question replaces one that is not answered yet. */}
+            <Button type="submit" look="primary" why={why} aria-keyshortcuts="Control+Enter">
+              {busy ? words.sending : words.submit}
             </Button>
           </div>
         </form>
