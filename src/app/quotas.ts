@@ -1,3 +1,5 @@
+import { reachOf } from '../access/reach.ts'
+import { reachText } from '../access/reach-text.ts'
 import type { Admit } from '../commands/execute.ts'
 import { MOST_BYTES } from '../commands/size.ts'
 import type { Config } from '../config/load.ts'
@@ -11,16 +13,27 @@ import type { TokenIndex } from '../projections/token-index.ts'
 
 type Limits = Config['quotas']
 type Held = Pick<FlagStore<unknown>, 'flag' | 'tally' | 'namespaceCount'>
+type TokenIssued = Extract<TokenEvent, { type: 'TokenIssued' }>['data']
 type Counted = FlagEvent | SegmentEvent | NamespaceEvent | TokenEvent
 
 /**
  * Refuses what would grow beyond a quota, by what this instance holds in memory (docs/decisions/0010). What is beyond a quota already
  * stays, and may shrink, be renamed, switched and deleted. What the service does by itself is never refused.
  */
-export const quotas = (limits: Limits, held: Held, index: Pick<TokenIndex, 'madeBy'>): Admit => {
+export const quotas = (limits: Limits, held: Held, index: Pick<TokenIndex, 'made'>): Admit => {
   const oneMore = (whose: string, have: number, what: string, setting: keyof Limits) => {
     if (have >= limits[setting])
       refuse('quota_exceeded', `${whose} already has ${have} ${what}; quotas.${setting} allows ${limits[setting]}`)
+  }
+  const oneMoreToken = ({ issuedBy, grants, roles, namespace }: TokenIssued) => {
+    const { tokens, characters } = index.made(issuedBy)
+    oneMore('this credential', tokens, 'live tokens', 'tokens_per_credential')
+    const all = characters + reachText(reachOf({ grants, roles, namespace })).length
+    if (all > limits.grant_bytes_per_credential)
+      refuse(
+        'quota_exceeded',
+        `the live tokens of this credential would have ${all} bytes of rights; quotas.grant_bytes_per_credential allows ${limits.grant_bytes_per_credential}`,
+      )
   }
   const room = (namespace: string, growth: () => number) => {
     const { bytes } = held.tally(namespace)
@@ -39,8 +52,7 @@ export const quotas = (limits: Limits, held: Held, index: Pick<TokenIndex, 'made
     for (const { type, data } of events as readonly Counted[]) {
       if (type === 'NamespaceCreated') oneMore('the service', held.namespaceCount(), 'namespaces', 'namespaces')
       else if (type === 'TokenIssued') {
-        if (data.method === 'token')
-          oneMore('this credential', index.madeBy(data.issuedBy), 'live tokens', 'tokens_per_credential')
+        if (data.method === 'token') oneMoreToken(data)
       } else if (type === 'FlagRegistered') {
         // One that exists already is refused, or answered again, by its own stream.
         if (held.flag(data.key, data.flag)) continue

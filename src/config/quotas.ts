@@ -16,4 +16,9 @@ export const quotas = {
     100_000,
     'Static tokens that one credential may have made and that are not deleted; callers without a credential are one.',
   ),
+  grant_bytes_per_credential: setting(
+    integer(1, Number.MAX_SAFE_INTEGER),
+    33_554_432,
+    'Bytes that the rights of those tokens may have together, as their names by namespace; memory holds them while there is room.',
+  ),
 } as const

@@ -21,11 +21,15 @@ export const countedTexts = () => {
     remove: (number: number): boolean => {
       if (--counts[number]! > 0) return false
       numbers.delete(texts[number]!)
+      texts[number] = ''
       free.push(number)
       return true
     },
-    number: (text: string): number | undefined => numbers.get(text),
-    /** All texts by their numbers; a number that is free has any text. */
+    number: (text = ''): number | undefined => numbers.get(text),
+    text: (number: number): string => texts[number]!,
+    /** How many have the text with this number. */
+    having: (number: number): number => counts[number]!,
+    /** All texts by their numbers; of a number that is free the empty one. */
     all: (): readonly string[] => [...texts],
     count: (text = ''): number => counts[numbers.get(text) ?? -1] ?? 0,
   }

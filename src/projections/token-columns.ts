@@ -63,14 +63,15 @@ export const tokenColumns = () => {
       columns.expires[slot] = Number.NaN
       free.push(slot)
     },
-    /** A slot to be given up for another, round after round, one that was used since the last round only where many in a row were; there must be one that holds something. */
-    next: (): number => {
-      for (let chances = CHANCES; ; hand++) {
+    /** A slot to be given up for another, round after round, one that was used since the last round only where many in a row were; undefined where none may be. */
+    next: (may: (slot: number) => boolean = () => true): number | undefined => {
+      for (let [chances, steps] = [CHANCES, 2 * size]; steps > 0; hand++, steps--) {
         if (hand >= size) hand = 0
-        if (isFree(hand)) continue
+        if (isFree(hand) || !may(hand)) continue
         if (columns.used[hand] === 0 || chances-- === 0) return hand++
         columns.used[hand] = 0
       }
+      return undefined
     },
     /** How many slots there are, those that hold nothing included. */
     size: (): number => size,

@@ -73,10 +73,11 @@ const remembering = ({ slots, ended, closed, deleted, end }: Held) => {
 
 /**
  * The live tokens of this instance in columns of typed arrays: less than a hundred bytes each, and nothing for the collector to walk.
- * Bounded: past `capacity` one that was not used for long is forgotten, and comes back when it is remembered again.
+ * Bounded: past `capacity` one that was not used for long is forgotten, and comes back when it is remembered again. So is one that may do
+ * much, where what all of them may do takes more than `reachBytes`.
  */
-export const tokenIndex = (capacity: number) => {
-  const slots = tokenSlots(capacity)
+export const tokenIndex = (capacity: number, reachBytes?: number) => {
+  const slots = tokenSlots(capacity, reachBytes)
   const { columns, keys } = slots
   const ended = new LRUCache<string, true>({ max: ENDED })
   const closed = closedTokens()
@@ -130,11 +131,13 @@ export const tokenIndex = (capacity: number) => {
     deletedBefore: (counts: ReadonlyMap<string, number>): void => {
       for (const [n, method] of METHODS.entries()) deleted[n] = counts.get(method) ?? 0
     },
-    /** How many static tokens that are not deleted this credential has made, as far as this instance holds them. */
-    madeBy: slots.madeBy,
+    /** The static tokens that are not deleted which this credential has made, as far as this instance holds them. */
+    made: slots.made,
     /** True for a live token that is not held for want of room, and for very few others: any else that is not found here does not exist. */
     forgot: slots.forgot,
     size: keys.size,
+    /** About how many bytes of memory all takes that they may do. */
+    reachBytes: slots.reachBytes,
     /** A copy of all that is held, made at once; undefined where it cannot be told. */
     copy: (): TokenSnapshot | undefined => slots.copy(deleted),
     /** Whether a copy holds no more tokens than so many. */

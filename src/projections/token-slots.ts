@@ -1,10 +1,11 @@
 import type { Reach } from '../access/reach.ts'
 import { type Method, METHODS } from '../events/token.ts'
-import { countedTexts } from './counted-texts.ts'
 import { forgottenDigests } from './forgotten-digests.ts'
 import { reachTextOf, sharedReaches } from './shared-reaches.ts'
 import { tokenColumns } from './token-columns.ts'
 import { tokenKeys } from './token-keys.ts'
+import { tokenMakers } from './token-makers.ts'
+import { tokenRoom } from './token-room.ts'
 import { restoreTokens, type TokenSnapshot, tokenSnapshot } from './token-snapshot.ts'
 import type { TokenDoc } from './tokens.ts'
 
@@ -31,53 +32,56 @@ export const neededOfTokens = { lacking: 'deletedAt', fields: HELD, by: 'method'
 /** Revisions are known below this one. */
 export const MOST_REVISION = 65_535n
 
-/** The facts of tokens by slot, no more tokens than the capacity. */
-export const tokenSlots = (capacity: number) => {
+/** What tokens may do takes no more memory than so many bytes. */
+const REACH_BYTES = 32 * 1_048_576
+
+/** The facts of tokens by slot, no more tokens than the capacity, and of what they may do no more bytes than that. */
+export const tokenSlots = (capacity: number, reachBytes = REACH_BYTES) => {
   const all = tokenColumns()
-  const { columns, take, giveBack, next, size } = all
+  const { columns, take, size } = all
   const keys = tokenKeys()
-  const makers = countedTexts()
+  const makers = tokenMakers()
   const reaches = sharedReaches()
   const forgotten = forgottenDigests()
+  const held = { columns: all, keys, makers, reaches, forgotten }
+  const { isStatic, remove, forget, fitReaches } = tokenRoom(held, reachBytes)
 
-  const remove = (slot: number): void => {
-    if (METHODS[columns.kinds[slot]!] === 'token') makers.remove(columns.madeBy[slot]!)
-    reaches.remove(columns.reaches[slot]!)
-    keys.remove(slot)
-    giveBack(slot)
-  }
   /** The configuration that a token's grants are of, as its column has it. */
   const numberOf = (policy: number | undefined): number => (policy === undefined ? 0 : policy + 1)
 
   /** Gives a token the reach of a text, under a configuration of access. */
   const setReach = (slot: number, text: string, policy: number | undefined): void => {
     const before = columns.reaches[slot]!
-    columns.reaches[slot] = reaches.add(text)
+    const after = reaches.add(text)
+    if (isStatic(slot)) makers.change(columns.madeBy[slot]!, reaches.length(before), reaches.length(after))
+    columns.reaches[slot] = after
     columns.policies[slot] = numberOf(policy)
     reaches.remove(before)
+    fitReaches(slot)
   }
-  const held = { columns: all, keys, makers, reaches, forgotten }
   return {
     columns,
     keys,
     copy: (deleted: readonly number[]) => tokenSnapshot(held, deleted),
-    restore: (from: TokenSnapshot): void => restoreTokens(held, from),
-    madeBy: makers.count,
+    restore: (from: TokenSnapshot): void => {
+      restoreTokens(held, from)
+      fitReaches()
+    },
+    made: makers.made,
+    reachBytes: reaches.bytes,
     /** How many slots there are, those that hold nothing included. */
     size,
     add: (key: string, id: string, doc: HeldOfToken): number => {
-      if (keys.size() >= capacity) {
-        const least = next()
-        forgotten.add(keys.key(least))
-        remove(least)
-      }
+      if (keys.size() >= capacity) forget()
       const slot = take()
       columns.used[slot] = 0
       keys.set(slot, key, id)
       columns.kinds[slot] = METHODS.indexOf(doc.method)
-      columns.reaches[slot] = reaches.add(reachTextOf(doc))
+      const reach = reaches.add(reachTextOf(doc))
+      columns.reaches[slot] = reach
       columns.policies[slot] = numberOf(doc.policy)
-      if (doc.method === 'token') columns.madeBy[slot] = makers.add(doc.issuedBy)
+      if (doc.method === 'token') columns.madeBy[slot] = makers.add(doc.issuedBy, reaches.length(reach))
+      fitReaches(slot)
       return slot
     },
     remove,

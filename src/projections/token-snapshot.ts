@@ -1,9 +1,9 @@
 import { METHODS } from '../events/token.ts'
-import type { countedTexts } from './counted-texts.ts'
 import type { forgottenDigests } from './forgotten-digests.ts'
 import type { sharedReaches } from './shared-reaches.ts'
 import type { tokenColumns } from './token-columns.ts'
 import type { tokenKeys } from './token-keys.ts'
+import type { tokenMakers } from './token-makers.ts'
 
 /** What the index holds, in parts that can be written down: facts as JSON, and columns one behind the other. */
 export type TokenSnapshot = {
@@ -19,10 +19,11 @@ export type TokenSnapshot = {
 /** Columns in front of the layers of forgotten digests. */
 const COLUMNS = 8
 
-type Held = {
+/** What the index of tokens consists of. */
+export type HeldTokens = {
   readonly columns: ReturnType<typeof tokenColumns>
   readonly keys: ReturnType<typeof tokenKeys>
-  readonly makers: ReturnType<typeof countedTexts>
+  readonly makers: ReturnType<typeof tokenMakers>
   readonly reaches: ReturnType<typeof sharedReaches>
   readonly forgotten: ReturnType<typeof forgottenDigests>
 }
@@ -34,7 +35,7 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Arra
 const aligned = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer
 
 /** A copy of what is held, made at once; undefined where it cannot be told. */
-export const tokenSnapshot = (held: Held, deleted: readonly number[]): TokenSnapshot | undefined => {
+export const tokenSnapshot = (held: HeldTokens, deleted: readonly number[]): TokenSnapshot | undefined => {
   const forgotten = held.forgotten.copy()
   if (!forgotten) return undefined
   const { expires, kinds, revisions, reaches, policies, madeBy } = held.columns.copy()
@@ -55,7 +56,7 @@ export const tokensIn = ({ columns: [expires] }: TokenSnapshot): number =>
   new Float64Array(aligned(expires!)).filter((ends) => !Number.isNaN(ends)).length
 
 /** Fills what holds nothing yet. */
-export const restoreTokens = (held: Held, { facts, columns: parts }: TokenSnapshot): void => {
+export const restoreTokens = (held: HeldTokens, { facts, columns: parts }: TokenSnapshot): void => {
   const buffers = parts.map(aligned)
   const [expires, kinds, revisions, reaches, policies, madeBy, digests, ids] = buffers as [
     ArrayBuffer,
@@ -84,8 +85,9 @@ export const restoreTokens = (held: Held, { facts, columns: parts }: TokenSnapsh
   for (let slot = 0; slot < size(); slot++) {
     if (Number.isNaN(columns.expires[slot])) continue
     held.keys.restore(slot, keys)
-    columns.reaches[slot] = held.reaches.add(facts.reaches[columns.reaches[slot]!]!)
+    const reach = held.reaches.add(facts.reaches[columns.reaches[slot]!]!)
+    columns.reaches[slot] = reach
     if (METHODS[columns.kinds[slot]!] === 'token')
-      columns.madeBy[slot] = held.makers.add(facts.makers[columns.madeBy[slot]!])
+      columns.madeBy[slot] = held.makers.add(facts.makers[columns.madeBy[slot]!], held.reaches.length(reach))
   }
 }

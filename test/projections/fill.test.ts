@@ -62,7 +62,7 @@ await t.test('a start reads of tokens what memory needs, and counts those that a
   for (const { key, doc } of live)
     t.match(index.entry(index.keyOf(doc!.digest)), { id: key, method: doc!.method, namespace: 'a' })
   t.equal(index.expiry(index.keyOf(live[1]!.doc!.digest)), Date.parse('2026-01-02T00:00:00.000Z'))
-  t.equal(index.madeBy('maker'), 2)
+  t.equal(index.made('maker').tokens, 2)
   const census = index.census(Date.parse('2026-02-01T00:00:00.000Z'))
   t.match(
     census.filter(({ method }) => method === 'token' || method === 'oidc'),

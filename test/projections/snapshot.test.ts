@@ -93,7 +93,7 @@ const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 
       const at = index.keyOf(digestOf(idOf(n)))
       return [n, index.entry(at), index.expiry(at), index.forgot(at)]
     }),
-    makers: ['', 'a', 'b'].map((maker) => index.madeBy(maker)),
+    makers: ['', 'a', 'b'].map((maker) => index.made(maker)),
     // A token that begins and ends within one page is not counted as deleted, so that number goes by pages.
     census: index.census(Date.parse(time)).map(({ ACTIVE, EXPIRED }) => [ACTIVE, EXPIRED]),
     deleted: index.census(0).map(({ DELETED }) => DELETED),

@@ -70,7 +70,7 @@ await t.test('a thousand tokens and more are held as the first were', async (t) 
     const { id, method: held, namespace } = index.entry(key)!
     if (id !== uuid(n) || held !== method || namespace !== `ns-${n % 5}`) t.fail(`entry of ${n}`)
   }
-  t.equal(index.madeBy('maker-0'), count / 6)
+  t.equal(index.made('maker-0').tokens, count / 6)
   const [tokens] = index.census(begun + count / 2 - 1)
   t.match(tokens, { method: 'token', ACTIVE: count / 4, EXPIRED: count / 4, DELETED: 0 })
 })

@@ -84,7 +84,7 @@ await t.test('more tokens than it began with room for are all found, by digest a
   const found = Array.from({ length: 5_000 }, (_, n) => index.entry(index.keyOf(digestOf(n))))
   t.ok(found.every((entry, n) => entry?.id === idOf(n) && entry.namespace === `n${n % 3}`))
   t.equal(index.size(), 5_000)
-  t.equal(index.madeBy(), 5_000)
+  t.equal(index.made().tokens, 5_000)
 })
 
 await t.test('beyond its capacity it holds so many and no more, and says that it does not hold all', async (t) => {
@@ -102,7 +102,7 @@ await t.test('beyond its capacity it holds so many and no more, and says that it
     all.filter((n) => !index.entry(index.keyOf(digestOf(n)))),
   )
   t.equal(index.size(), 100)
-  t.equal(index.madeBy(), 100)
+  t.equal(index.made().tokens, 100)
 })
 
 await t.test(
@@ -238,7 +238,7 @@ await t.test('revocations and expiry changes by others are in force without a re
   for (let n = 0; n < 20; n++) t.equal(expiry(n), Date.parse(MIDDAY))
   for (let n = 20; n < 60; n++) t.strictSame([expiry(n), ended(n)], [undefined, true])
   t.equal(reads(), 0)
-  t.equal(index.madeBy(), 1_160)
+  t.equal(index.made().tokens, 1_160)
   t.match(index.census(Date.parse(NOW))[0], { ACTIVE: 1_160, EXPIRED: 0, DELETED: 40 })
 })
 

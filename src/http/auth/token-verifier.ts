@@ -9,8 +9,8 @@ import type { TokenInUse } from '../../projections/token-slots.ts'
 import { usableUntil } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
+import { tokenCache } from './token-cache.ts'
 
-const HOT = 65_536
 /** Later than every configuration of access, and still a small integer, as the numbers beside it are. */
 const ANY_POLICY = 2 ** 30 - 1
 
@@ -28,8 +28,6 @@ export type TokenVerifierOptions = {
 /** `entry`: whose a valid token is. `isOurs`: it is valid, or it was. */
 type Looked = { readonly entry?: TokenInUse; readonly isOurs: boolean }
 
-type Hot = { readonly key: string; readonly entry: TokenInUse; readonly expiresAt: number }
-
 /**
  * Answers whose a client token is. Index and view only say which stream to read: at a token's first use here its own stream decides, so
  * write access to a read model grants nothing. After that a plain SHA-256, kept in memory only, stands in front of the peppered digest,
@@ -37,17 +35,11 @@ type Hot = { readonly key: string; readonly entry: TokenInUse; readonly expiresA
  * that it may have forgotten is searched for in the view.
  */
 export const tokenVerifier = ({ index, digest, plausible, log, views, now, caughtUp }: TokenVerifierOptions) => {
-  const hot = new Map<string, Hot>()
-
-  const keep = (secret: string, found: Hot): TokenInUse => {
-    if (hot.size >= HOT) hot.delete(hot.keys().next().value!)
-    hot.set(hash('sha256', secret, 'binary'), found)
-    return found.entry
-  }
+  const cache = tokenCache()
 
   const idOf = async (secret: string, key: string, digested: string): Promise<string | undefined> => {
     // A token that was valid here and is no more: its stream says so, and nothing need be searched each time it comes again.
-    const held = index.entry(key) ?? hot.get(hash('sha256', secret, 'binary'))?.entry
+    const held = index.entry(key) ?? cache.get(hash('sha256', secret, 'binary'))?.entry
     const known = held?.id ?? index.closed(key)
     if (known !== undefined) return known
     if (!index.forgot(key) && (await caughtUp()) && !index.forgot(key)) return index.entry(key)?.id ?? index.closed(key)
@@ -85,13 +77,13 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     const id = await idOf(secret, key, digested)
     if (id === undefined) return { isOurs: false }
     const found = await fromLog(id, key, digested)
-    return { isOurs: true, ...(found && { entry: keep(secret, { key, ...found }) }) }
+    return { isOurs: true, ...(found && { entry: cache.put(hash('sha256', secret, 'binary'), { key, ...found }) }) }
   }
 
   return {
     /** The owner of a token seen before, valid now and with the same reach; undefined says nothing about validity. */
     cached: (secret: string): TokenInUse | undefined => {
-      const seen = hot.get(hash('sha256', secret, 'binary'))
+      const seen = cache.get(hash('sha256', secret, 'binary'))
       if (seen === undefined) return undefined
       const time = now().getTime()
       return time < seen.expiresAt && index.isStill(seen.key, seen.entry, time) ? seen.entry : undefined

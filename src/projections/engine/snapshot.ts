@@ -23,18 +23,20 @@ export type MemorySnapshot = {
 
 /** Changes with whatever a snapshot is made of, the order of the bytes of a number too. */
 const ORDER = [...new Uint8Array(new Uint16Array([1]).buffer)]
-const SHAPE = JSON.stringify([2, ORDER, METHODS, projections.map(({ name, version }) => `${name}_${version}`)])
+const SHAPE = JSON.stringify([3, ORDER, METHODS, projections.map(({ name, version }) => `${name}_${version}`)])
 const MAC_BYTES = 32
 const PIECE = 4 * 1_048_576
-const ROWS_TOGETHER = 1_048_576
+const LINES_TOGETHER = 1_048_576
 
 type Header = Pick<MemorySnapshot, 'event' | 'log' | 'events'> & {
   readonly shape: string
   readonly position: string
   readonly newest: string
   readonly ahead: readonly (readonly [stream: string, revision: string, position: string])[]
-  readonly facts: TokenSnapshot['facts']
+  readonly facts: Omit<TokenSnapshot['facts'], 'reaches'>
   readonly columns: number
+  /** How many texts say what tokens may do. */
+  readonly reaches: number
 }
 type FlatRow = readonly [view: string, key: string, revision: string, position: string, changes: string, rest: object]
 
@@ -45,7 +47,21 @@ const rowOf = ([view, key, revision, position, changes, rest]: FlatRow): MemoryS
   { key, revision: BigInt(revision), position: BigInt(position), changes: BigInt(changes), doc: undefined, ...rest },
 ]
 
-/** The sections in order: a header, the columns of tokens, rows as lines of JSON. */
+/** A line of JSON for each thing, in sections of about a MiB. */
+function* linesOf<T>(things: readonly T[], textOf: (thing: T) => string): Generator<Uint8Array> {
+  let [lines, characters]: [string[], number] = [[], 0]
+  for (const thing of things) {
+    const text = textOf(thing)
+    characters += text.length
+    lines.push(text)
+    if (characters < LINES_TOGETHER) continue
+    yield Buffer.from(lines.join('\n'))
+    ;[lines, characters] = [[], 0]
+  }
+  if (lines.length > 0) yield Buffer.from(lines.join('\n'))
+}
+
+/** The sections in order: a header, the columns of tokens, what they may do and rows, both as lines of JSON. */
 function* sectionsOf({
   position,
   events,
@@ -56,6 +72,7 @@ function* sectionsOf({
   tokens,
   rows,
 }: MemorySnapshot): Generator<Uint8Array> {
+  const { reaches, ...facts } = tokens.facts
   const header: Header = {
     shape: SHAPE,
     position: String(position),
@@ -64,21 +81,14 @@ function* sectionsOf({
     event,
     log,
     ahead: ahead.map((met) => [met.stream, String(met.revision), String(met.position)]),
-    facts: tokens.facts,
+    facts,
     columns: tokens.columns.length,
+    reaches: reaches.length,
   }
   yield Buffer.from(JSON.stringify(header))
   yield* tokens.columns
-  let [lines, characters]: [string[], number] = [[], 0]
-  for (const row of rows) {
-    const text = textOf(row)
-    characters += text.length
-    lines.push(text)
-    if (characters < ROWS_TOGETHER) continue
-    yield Buffer.from(lines.join('\n'))
-    ;[lines, characters] = [[], 0]
-  }
-  if (lines.length > 0) yield Buffer.from(lines.join('\n'))
+  yield* linesOf(reaches, (reach) => JSON.stringify(reach))
+  yield* linesOf(rows, textOf)
 }
 
 const lengthOf = (section: Uint8Array): Uint8Array => {
@@ -127,12 +137,16 @@ export const readSnapshot = async (bytes: Uint8Array, key: Uint8Array): Promise<
   for (let at = 0; at < whole.length; at += 4 + sections.at(-1)!.length)
     sections.push(whole.subarray(at + 4, at + 4 + whole.readUInt32LE(at)))
   const [first, ...rest] = sections
-  const { shape, position, events, newest, event, log, ahead, facts, columns } = JSON.parse(String(first)) as Header
+  const header = JSON.parse(String(first)) as Header
+  const { shape, position, events, newest, event, log, ahead, facts, columns } = header
   if (shape !== SHAPE) return { unfit: 'it was written by another version' }
+  const reaches: string[] = []
   const rows: MemorySnapshot['rows'][number][] = []
   const pause = pacer()
   for (const section of rest.slice(columns)) {
-    for (const line of String(section).split('\n')) rows.push(rowOf(JSON.parse(line) as FlatRow))
+    const lines = String(section).split('\n')
+    if (reaches.length < header.reaches) for (const line of lines) reaches.push(JSON.parse(line) as string)
+    else for (const line of lines) rows.push(rowOf(JSON.parse(line) as FlatRow))
     await pause()
   }
   return {
@@ -142,7 +156,7 @@ export const readSnapshot = async (bytes: Uint8Array, key: Uint8Array): Promise<
     event,
     log,
     ahead: ahead.map(([stream, revision, at]) => ({ stream, revision: BigInt(revision), position: BigInt(at) })),
-    tokens: { facts, columns: rest.slice(0, columns) },
+    tokens: { facts: { ...facts, reaches }, columns: rest.slice(0, columns) },
     rows,
   }
 }

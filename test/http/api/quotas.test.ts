@@ -117,6 +117,42 @@ await t.test(
   },
 )
 
+await t.test('rights of the live tokens of one maker', async (t) => {
+  const service = await startService(t, { 'quotas.grant_bytes_per_credential': '2000' })
+  const refused = refuses(service)
+  const P = '/auth/v1/method/token'
+  const namespace = (n: number) => `${'long'.repeat(20)}-${n}`
+  for (let n = 0; n < 10; n++) await service.request('POST', '/api/v1/namespaces', { key: namespace(n), name: 'n' })
+  const body = (name: string, namespaces: number) => ({
+    name,
+    grants: Array.from({ length: namespaces }, (_, n) => ({
+      namespaceKey: namespace(n),
+      rights: ['flag.read', 'flag.update'],
+    })),
+  })
+  const make = async (name: string, namespaces: number) => {
+    const { status, json } = await service.request<Issued>('POST', P, body(name, namespaces))
+    t.equal(status, 200, name)
+    return json
+  }
+  const beyond = (bytes: number, namespaces: number) =>
+    refused(
+      t,
+      ['POST', P, body('c', namespaces)],
+      400,
+      `the live tokens of this credential would have ${bytes} bytes of rights; quotas.grant_bytes_per_credential allows 2000`,
+      'quota_exceeded',
+    )
+  const first = await make('a', 10)
+  await beyond(2121, 9)
+  await make('b', 2)
+  await service.reopen()
+  await beyond(2349, 9)
+  await service.request('DELETE', `/auth/v1/tokens/${first.authentication.id}`)
+  await make('c', 9)
+  await beyond(2238, 9)
+})
+
 await t.test('live tokens of one maker', async (t) => {
   const service = await startService(t, { ...quotas, 'authentication.required': 'false' })
   const refused = refuses(service)
