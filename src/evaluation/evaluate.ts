@@ -1,7 +1,7 @@
 import { booleanBucket, variantBucket } from './bucket.ts'
 import type { BooleanFlag, VariantFlag } from './compile.ts'
 import type { Context } from './context.ts'
-import { matching, spend, subjectOf, type Work } from './segment.ts'
+import { matching, subjectOf, type Work } from './segment.ts'
 import { type Trace, traceRule, traceSegment, traceThreshold } from './trace.ts'
 
 export type Reason = 'unknown' | 'disabled' | 'match' | 'default'
@@ -46,7 +46,7 @@ export const evaluateBoolean = (
   for (const rollout of flag.rollouts) {
     if (rollout.type === 'threshold') {
       if (bucket === undefined) {
-        if (work) spend(subject, entityId.length)
+        if (work) subject.left -= entityId.length
         if (subject.left < 0) return spent
         bucket = booleanBucket(entityId, flag.key)
       }
@@ -85,9 +85,9 @@ export const evaluateVariant = (
   for (const rule of flag.rules) {
     if (rule.condition.faulty) return failure
     const segmentKeys = matching(rule.condition, subject)
-    const isShared = segmentKeys !== undefined && rule.shares.length > 0
-    if (isShared && work) spend(subject, entityId.length)
-    const bucket = isShared && subject.left >= 0 ? variantBucket(flag.key, entityId) : undefined
+    const isDivided = segmentKeys !== undefined && rule.shares.length > 0
+    if (isDivided && work) subject.left -= entityId.length
+    const bucket = isDivided && subject.left >= 0 ? variantBucket(flag.key, entityId) : undefined
     const variant = bucket === undefined ? undefined : rule.shares.find(({ below }) => bucket < below)?.variant
     if (trace) trace.push(traceRule(rule, segmentKeys !== undefined, subject, bucket, variant))
     if (subject.left < 0) return spent

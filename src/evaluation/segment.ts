@@ -59,34 +59,33 @@ const LONG = 256
 /** What was read of long values, by the property; undefined stands for the entity's id. */
 type Known = Map<string | undefined, Readings>
 
-/** The work left for the evaluations of one request, which may share what they read where they ask about the same entity. */
-export type Work = { left: number; readonly known?: Known }
+/** The work left for the evaluations of one request, which may share what they read where they ask about the same entity. What the last of them did is taken off as the next begins. */
+export type Work = { left: number; last?: Subject | undefined; mayOfLast?: number; readonly known?: Known | undefined }
 
 export const workTogether = (): Work => ({ left: MOST_WORK_TOGETHER })
 /** The same for evaluations which all ask about one entity in one context. */
 export const workOnOne = (): Work => ({ left: MOST_WORK_TOGETHER, known: new Map() })
 
-/** The entity of one evaluation and the work left for it. Below 0 the result must not be used. */
+/** The entity of one evaluation and the work that is left of what it may do. Below 0 the result must not be used. */
 export type Subject = {
   readonly entityId: string
   readonly context: Context
   left: number
-  readonly work: Work | undefined
-  known: Known | undefined
+  known?: Known | undefined
 }
 
-export const subjectOf = (entityId: string, context: Context, work?: Work): Subject => ({
-  entityId,
-  context,
-  left: MOST_WORK,
-  work,
-  known: work?.known,
-})
+/** What is left for further evaluations. */
+export const leftOf = (work: Work): number => {
+  if (work.last) work.left -= work.mayOfLast! - work.last.left
+  work.last = undefined
+  return work.left
+}
 
-/** Takes characters off what is left, before they are looked at. */
-export const spend = (subject: Subject, characters: number): void => {
-  subject.left -= characters
-  if (subject.work && (subject.work.left -= characters) < 0) subject.left = -1
+export const subjectOf = (entityId: string, context: Context, work?: Work): Subject => {
+  if (!work) return { entityId, context, left: MOST_WORK }
+  const left = Math.min(MOST_WORK, leftOf(work))
+  work.mayOfLast = left
+  return (work.last = { entityId, context, left, known: work.known })
 }
 
 const readingsOf = (subject: Subject, property: string | undefined): Readings => {
@@ -101,7 +100,7 @@ const readingsOf = (subject: Subject, property: string | undefined): Readings =>
 /** Whether a constraint holds for an entity; never, once the work is spent. */
 export const holds = ({ property, holds: test }: Constraint, subject: Subject): boolean => {
   const value = property === undefined ? subject.entityId : textOf(subject.context, property)
-  spend(subject, value.length + CONSTRAINT_WORK)
+  subject.left -= value.length + CONSTRAINT_WORK
   if (subject.left < 0) return false
   return test(value, value.length < LONG ? undefined : readingsOf(subject, property))
 }
@@ -125,7 +124,7 @@ export const matching = ({ segments, keys, needed }: Condition, subject: Subject
 export const segmentsMatching = (segments: readonly Segment[], subject: Subject): readonly string[] => {
   const found: string[] = []
   for (const segment of segments) {
-    spend(subject, 1)
+    subject.left--
     if (matches(segment, subject)) found.push(segment.key)
     if (subject.left < 0) break
   }
