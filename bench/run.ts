@@ -25,6 +25,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   'S5,S8,S9': () => import('./stack-revocations.ts'),
   'S6,S7': () => import('./stack-bursts.ts'),
   'C8,C9,C10': () => import('./past.ts'),
+  C11: () => import('./past-lists.ts'),
 }
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } })

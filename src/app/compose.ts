@@ -59,8 +59,7 @@ type Parts = Pick<Service, 'policy'> & {
 /** What routes are given, over the core. */
 const serviceOf = async (config: Config, core: Core, { logger, past, draining, policy }: Parts): Promise<Service> => {
   const { clock, onError, names, metrics, budgets, stores, time, log, instance, seal } = core
-  const { now } = clock
-  const { flagStore, execute, follower, guard, lease } = core
+  const { flagStore, execute, follower, guard, lease, lives, closed } = core
   const { views, pepper, alone, limiter } = stores
   const fresh = () => (lease?.fresh() ?? true) && !guard?.suspicious()
   const settings = serviceSettings(config)
@@ -100,24 +99,25 @@ const serviceOf = async (config: Config, core: Core, { logger, past, draining, p
     clients: settings.rateLimited && settings.clientLimit > 0 ? limiter('clients', settings.clientLimit) : undefined,
     metrics,
     flagStore,
-    closed: core.closed,
+    closed,
     asOf: asOf({
       log,
       reads: past,
-      lives: core.lives,
-      closed: core.closed,
+      lives,
+      closed,
+      present: flagStore.row,
       seen: follower.seen,
       viewsReached: follower.viewsReached,
       compile: compileFlag,
-      clock: { now, newest: time.newest },
+      clock: { now: clock.now, newest: time.newest },
     }),
     pastReadings: pastReadings(metrics, clock),
-    idempotency: idempotency({ views, now, instance, replays: metrics.replays(), alone }),
-    reservations: reservations(execute, core.foldOf, randomUUID, now),
+    idempotency: idempotency({ views, now: clock.now, instance, replays: metrics.replays(), alone }),
+    reservations: reservations(execute, core.foldOf, randomUUID, clock.now),
     readiness: readinessOf(clock, stores, draining, fresh, core.closed.none, follower.caughtUp),
     about: aboutOf(config),
     tell: (record, message) => logger.info(record, message),
-    warn: oncePerMinute(logger, now),
+    warn: oncePerMinute(logger, clock.now),
   }
 }
 

@@ -22,6 +22,8 @@ export type ListSources = {
   readonly lives: Pick<LivesStore, 'at'>
   /** What cannot be read now, and since when. */
   readonly closed: Pick<ClosedDocuments, 'all'>
+  /** The row of a document as it is held in memory now. */
+  readonly present: (view: string, id: string) => Row | undefined
   /** True once memory holds every event up to the position, false when that takes longer than the milliseconds given. */
   readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
 }
@@ -42,7 +44,7 @@ export type Listed = { readonly key: string; readonly doc: { readonly order: str
 type InList = { readonly order: string; readonly incarnation: string }
 
 /** The lists of a moment, in order of creation, known without folding what is in them. What cannot be read is left out and counted. */
-export const pastLists = ({ lives, closed, seen, position, signal, read, readFirst, lifeOf }: AtMoment) => {
+export const pastLists = ({ lives, closed, present, seen, position, signal, read, readFirst, lifeOf }: AtMoment) => {
   let left = 0
 
   /** The keys of a category that were closed at the moment. */
@@ -100,6 +102,23 @@ export const pastLists = ({ lives, closed, seen, position, signal, read, readFir
       return rows.map((row) => (row?.doc && !row.unreadable ? (row as Live<D>) : undefined))
     }
 
+  /** The same to search and sort by: what has not changed since is as it is in memory, and is not read. */
+  const peek = <D extends object, E extends AnyEvent>(model: Projection<D, E>) => {
+    const unchanged = ({ key }: Listed): Live<D> | undefined => {
+      const row = present(model.name, key)
+      return row?.doc && !row.unreadable && row.position <= position ? (row as Live<D>) : undefined
+    }
+    return async (items: readonly Listed[]): Promise<readonly (Live<D> | undefined)[]> => {
+      const rows = items.map(unchanged)
+      const changed = items.filter((_, n) => !rows[n])
+      const then = changed.length === 0 ? [] : await load(model)(changed)
+      let read = 0
+      const end = rows.findIndex((row) => !row && read++ === then.length)
+      read = 0
+      return (end < 0 ? rows : rows.slice(0, end)).map((row) => row ?? then[read++])
+    }
+  }
+
   return {
     namespaces: async (): Promise<readonly Listed[]> => {
       await isKnown()
@@ -109,6 +128,8 @@ export const pastLists = ({ lives, closed, seen, position, signal, read, readFir
     segments: (namespace: string) => listIn(segments, segmentLives, namespace),
     /** The first so many documents of a part of a list, in its order: one at least. */
     load: { namespaces: load(namespaces), flags: load(flags), segments: load(segments) },
+    /** The same, to search and sort by alone. */
+    peek: { namespaces: peek(namespaces), flags: peek(flags), segments: peek(segments) },
     /** How many documents the lists asked for here have left out. */
     closed: { namespaces: () => left, flags: () => left, segments: () => left },
   }

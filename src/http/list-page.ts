@@ -28,10 +28,11 @@ const READ = 64
 const itemsOf = async (view: Looked, kind: Kind, namespace: string): Promise<readonly Item[]> =>
   kind === 'namespaces' ? view.namespaces() : view[kind](namespace)
 
-const loadOf = <K extends Kind>(view: Looked, kind: K): Load<Docs[K]> => {
+/** How documents are read: to be shown, or to be searched and sorted by. */
+const loadOf = <K extends Kind>(view: Looked, kind: K, how: 'load' | 'peek' = 'load'): Load<Docs[K]> => {
   const present = async (items: readonly Item[]) => items as readonly Live<Docs[K]>[]
   if (!('load' in view)) return present
-  const loads: unknown = view.load
+  const loads: unknown = view[how]
   return (loads as Readonly<Record<K, Load<Docs[K]>>>)[kind]
 }
 
@@ -90,7 +91,7 @@ export const listPage = async <K extends Kind, I>(
     )
 
   const found: Placed<Item>[] = []
-  for await (const [item, doc] of documents(items, load))
+  for await (const [item, doc] of documents(items, loadOf(view, kind, 'peek')))
     if (hasText(doc, query.q) && (keep?.(doc) ?? true)) found.push(placed(item, doc, query))
   const searched = [...scope, query.q, query.sort, query.order, ...filters]
   const page = await pageOf(call, service, searched, await sorted(found, query), query, byPlace(query), {

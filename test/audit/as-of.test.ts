@@ -208,6 +208,23 @@ await t.test('a list reads its page and no more, and counts what it leaves out',
       .sort(),
     ['flag-ns+f5', 'flag-ns+f6', 'flag-ns+f7'],
   )
+  const peeked = async (at: number) => {
+    const { then } = await listed(at)
+    const items = await then.flags('ns')
+    const found: (string | undefined)[] = []
+    told.counted()
+    while (found.length < items.length) {
+      const part = await then.peek.flags(items.slice(found.length))
+      if (part.length === 0) break
+      found.push(...part.map((row) => row?.doc.key))
+    }
+    const { streams } = told.counted()
+    return { found, read: streams.filter((stream) => stream.startsWith('flag-')).toSorted() }
+  }
+  t.strictSame(await peeked(5), { found: [...without('f7', 'f8'), 'f7', 'late'], read: [] })
+  const { found, read } = await peeked(1)
+  t.strictSame(found, keys)
+  t.strictSame(read, ['flag-ns+f7', 'flag-ns+f8'], 'what has changed since is read, and nothing else')
 })
 
 await t.test('lists of namespaces and segments are of the moment, and of the life of the namespace', async (t) => {

@@ -131,7 +131,8 @@ export const history = () => {
       const projection = projections.find((each) => name.startsWith(`${each.name} `))!
       if (!lives.set(projection.name, row)) closed.take(projection, row)
     }
-    return { lives, closed }
+    const present = (view: string, id: string) => folded(inner.all).get(`${view} ${id}`)
+    return { lives, closed, present }
   }
 
   const past = pastReads({ log, views, key, atOnce: 8, sliceMs: 5 })
