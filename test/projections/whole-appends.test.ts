@@ -1,4 +1,6 @@
 import t from 'tap'
+import type { FlagChange } from '../../src/commands/flag/changes.ts'
+import { measureSlicesBy } from '../../src/concurrency.ts'
 import type { FlagDoc } from '../../src/projections/flags.ts'
 import { flags } from '../../src/projections/flags.ts'
 import { memory } from '../../src/projections/engine/memory.ts'
@@ -58,4 +60,35 @@ await t.test('what an append lacks for good holds nothing up', async (t) => {
   const { applyFollowed } = memory({ clock: virtualClock(), log: cut, projections: [anyProjection(flags)], remember })
   await applyFollowed(events[0]!.stream, events)
   t.strictSame(revisions, [events.at(-1)!.revision])
+})
+
+await t.test('others are served between the events of an append that is applied', async (t) => {
+  const log = memoryLog()
+  await begin(log)
+  const { reservations } = instance(log)
+  const part = { type: 'threshold', percentage: 1, value: true }
+  const changes = Array.from(
+    { length: 50 },
+    (_, n) => ({ op: 'AddRollout', id: `o${n}`, description: '', part }) as FlagChange,
+  )
+  await reservations.changeFlag({ ...ofFlag, changes }, context)
+  const events = log.all.filter(({ stream }) => stream.startsWith('flag-'))
+  // Every look at the time is longer than a slice, so that each event is followed by a turn of the event loop.
+  let looks = 0
+  measureSlicesBy(() => ++looks * 1_000)
+  let [turns, over] = [0, false]
+  const count = () => {
+    turns++
+    if (!over) setImmediate(count)
+  }
+  count()
+  const { applyOwn } = memory({
+    clock: virtualClock(),
+    log,
+    projections: [anyProjection(flags)],
+    remember: () => undefined,
+  })
+  await applyOwn(events[0]!.stream, events)
+  over = true
+  t.ok(events.length > 50 && turns >= events.length, `${turns} turns for ${events.length} events`)
 })

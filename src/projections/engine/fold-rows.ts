@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts'
+import { pacer } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
 import type { AnyEvent } from '../../events/define.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
@@ -69,9 +70,12 @@ export const foldRow = async <D extends object, E extends AnyEvent>(
       row = project(projection, row, event)
     }
   }
+  const pause = pacer()
   for (const event of events) {
     await missing(event)
     if (event.revision === next()) row = project(projection, row, event)
+    const paused = pause()
+    if (paused) await paused
   }
   return row!
 }
