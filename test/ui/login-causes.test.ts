@@ -61,7 +61,9 @@ await t.test('who is refused for who they are reads which account it was, and wh
     liar.lies = { claims: { name: 'Ada', ...claims } }
     await page.goto(`${OIDC}/callback?${String(await leave(page, world))}`)
     await reads(t, cause, account)
-    t.notMatch(page.url(), /ada/i, 'no address says who')
+    // The id of the request is random, and may have these letters.
+    const { ref: _, ...told } = Object.fromEntries(new URL(page.url()).searchParams)
+    t.notMatch(JSON.stringify(told), /ada/i, 'no address says who')
     await context.clearCookies()
   }
   host.organizations = [{ login: 'other' }]
