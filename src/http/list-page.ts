@@ -79,16 +79,10 @@ export const listPage = async <K extends Kind, I>(
   const left = view.closed[kind](namespace)
   const load = loadOf(view, kind)
   const shown = await show(view)
-  const showAll = async (part: readonly Item[]) =>
-    Promise.all((await load(part)).map(async (row) => row && { shown: await shown(row.doc) }))
   const scope = [kind, ...(kind === 'namespaces' ? [] : [namespace]), momentText(query.at)]
-  const listing = { names: [kind], show: ({ shown }: { readonly shown: I }) => shown }
+  const listing = { names: [kind], show: ({ doc }: { readonly doc: Docs[K] }) => shown(doc) }
   if (!keep && isWhole(query))
-    return leavingOut(
-      service,
-      left,
-      await pageOf(call, service, scope, items, query, byOrder, { ...listing, load: showAll }),
-    )
+    return leavingOut(service, left, await pageOf(call, service, scope, items, query, byOrder, { ...listing, load }))
 
   const found: Placed<Item>[] = []
   for await (const [item, doc] of documents(items, loadOf(view, kind, 'peek')))
@@ -96,7 +90,7 @@ export const listPage = async <K extends Kind, I>(
   const searched = [...scope, query.q, query.sort, query.order, ...filters]
   const page = await pageOf(call, service, searched, await sorted(found, query), query, byPlace(query), {
     ...listing,
-    load: (part) => showAll(part.map(({ item }) => item)),
+    load: (part) => load(part.map(({ item }) => item)),
   })
   return leavingOut(service, left, page)
 }

@@ -84,9 +84,12 @@ export const leavingOut = <T>({ names }: { readonly names: Names }, count: numbe
  */
 export type Listing<T, L, N extends string, I> = {
   readonly names: readonly N[]
-  readonly show: (item: L) => I
+  readonly show: (item: L) => I | Promise<I>
   readonly load: (items: readonly T[]) => readonly L[] | Promise<readonly (L | undefined)[]>
 }
+
+/** Items whose form is made at once. */
+const SHOWN = 8
 
 /** The JSON texts of the first items, until the next has no room in the page or the answers under way, and how many items that is. The first is taken whatever its size. */
 const shownOf = async <T, L, I>(
@@ -101,9 +104,12 @@ const shownOf = async <T, L, I>(
   const pause = pacer()
   for (let at = 0; at < items.length; ) {
     const loaded = await load(items.slice(at))
-    for (const [n, item] of loaded.entries()) {
-      if (item === undefined) continue
-      const piece = jsonOf(show(item))
+    let shown: readonly (I | undefined)[] = []
+    for (const n of loaded.keys()) {
+      if (n % SHOWN === 0) shown = await Promise.all(loaded.slice(n, n + SHOWN).map(async (item) => item && show(item)))
+      const form = shown[n % SHOWN]
+      if (form === undefined) continue
+      const piece = jsonOf(form)
       const size = Buffer.byteLength(piece) + 1
       const next = bytes + size
       if (pieces.length > 0 && (next > most || !hasRoomFor(request, next * times)))
