@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Clock } from './clock.ts'
 
 /** Milliseconds that work may hold the event loop before it yields. */
-const SLICE_MS = 10
+const SLICE_MS = 5
 
 /** Milliseconds, by which slices are measured. */
 let measure = (): number => performance.now()

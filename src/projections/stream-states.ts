@@ -1,3 +1,4 @@
+import { pacer } from '../concurrency.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import { unreadableOf } from '../events/unreadable.ts'
 import { resources } from './resources.ts'
@@ -84,6 +85,7 @@ export const foldFrom = async (
 ): Promise<Row | undefined | 'stale'> => {
   let row = state && rowOf(model, state)
   let [next, most, isFirst] = [row?.revision ?? 0n, STATE_EVERY + 1, true]
+  const pause = pacer()
   for (let more = true; more; most = MOST_FOLDED) {
     let count = 0
     for await (const page of log.read(stream, next, most, upTo)) {
@@ -95,6 +97,8 @@ export const foldFrom = async (
         // Nothing opens it again.
         if (row?.unreadable && !model.ends) return row
         isFirst = false
+        const paused = pause()
+        if (paused) await paused
       }
       count += page.length
       next = page.at(-1)!.revision + 1n
@@ -137,6 +141,7 @@ export const streamStates = (key: Uint8Array): Chronicle => {
     rowsOf: async (sources, _, page) => {
       const last = new Map<string, State>()
       const rows: Row[] = []
+      const pause = pacer()
       for (const event of page) {
         const { stream, revision, position } = event
         const model = isDue(event) ? modelOf(stream) : undefined
@@ -145,6 +150,7 @@ export const streamStates = (key: Uint8Array): Chronicle => {
         last.set(stream, state)
         if (isDue(event, state.text))
           rows.push({ key: keyOf(stream, revision), revision: 0n, position, changes: 0n, doc: seal(state) })
+        await pause()
       }
       return rows
     },
