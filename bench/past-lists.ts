@@ -34,9 +34,9 @@ export const run = () =>
         const moment = await ask('POST', LIST, { key: 'last', name: 'last' })
         for (let n = 0; n < CHANGED; n++) await ask('PUT', `${LIST}/flag-${n * 7}`, { name: `changed ${n}` })
         const paths = {
-          plain: `${LIST}?limit=50&at=${moment}`,
+          plain: `${LIST}?limit=50&include=targeting&at=${moment}`,
           sorted: `${LIST}?limit=50&sort=name&order=asc&include=targeting&at=${moment}`,
-          searched: `${LIST}?limit=50&q=flag-1&at=${moment}`,
+          searched: `${LIST}?limit=50&q=flag-1&include=targeting&at=${moment}`,
         }
         const took = { plain: [] as number[], sorted: [] as number[], searched: [] as number[] }
         for (let round = -1; round < ROUNDS; round++)

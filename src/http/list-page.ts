@@ -36,13 +36,13 @@ const loadOf = <K extends Kind>(view: Looked, kind: K, how: 'load' | 'peek' = 'l
   return (loads as Readonly<Record<K, Load<Docs[K]>>>)[kind]
 }
 
-/** Each item with its document, but for those that cannot be read. */
-async function* documents<D>(items: readonly Item[], load: Load<D>): AsyncGenerator<[Item, D]> {
+/** Each item with its document, but for those that cannot be read; some at once. */
+async function* documents<D>(items: readonly Item[], load: Load<D>): AsyncGenerator<readonly (readonly [Item, D])[]> {
   const pause = pacer()
   for (let at = 0; at < items.length; ) {
     const part = items.slice(at, at + READ)
     const rows = await load(part)
-    for (const [n, row] of rows.entries()) if (row) yield [part[n]!, row.doc]
+    yield rows.flatMap((row, n) => (row ? [[part[n]!, row.doc] as const] : []))
     at += rows.length
     await pause()
   }
@@ -51,7 +51,7 @@ async function* documents<D>(items: readonly Item[], load: Load<D>): AsyncGenera
 /** The documents of a list where a GET looks, one after the other. */
 export async function* documentsOf<K extends Kind>(view: Looked, kind: K, namespace: string): AsyncGenerator<Docs[K]> {
   const items = await itemsOf(view, kind, namespace)
-  for await (const [, doc] of documents(items, loadOf(view, kind))) yield doc
+  for await (const some of documents(items, loadOf(view, kind))) for (const [, doc] of some) yield doc
 }
 
 export type Wanted<D, I> = {
@@ -85,8 +85,9 @@ export const listPage = async <K extends Kind, I>(
     return leavingOut(service, left, await pageOf(call, service, scope, items, query, byOrder, { ...listing, load }))
 
   const found: Placed<Item>[] = []
-  for await (const [item, doc] of documents(items, loadOf(view, kind, 'peek')))
-    if (hasText(doc, query.q) && (keep?.(doc) ?? true)) found.push(placed(item, doc, query))
+  for await (const some of documents(items, loadOf(view, kind, 'peek')))
+    for (const [item, doc] of some)
+      if (hasText(doc, query.q) && (keep?.(doc) ?? true)) found.push(placed(item, doc, query))
   const searched = [...scope, query.q, query.sort, query.order, ...filters]
   const page = await pageOf(call, service, searched, await sorted(found, query), query, byPlace(query), {
     ...listing,
