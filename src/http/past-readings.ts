@@ -25,16 +25,18 @@ type Bounds = {
   readonly running: number
   readonly all: number
   readonly each: number
+  /** How many further ones each may have of those that want the right `audit.read`. */
+  readonly reviews: number
   /** How many of all are kept for readings that are preferred. */
   readonly kept: number
   /** How long one may wait and run. */
   readonly withinMs: number
 }
 /** One holder alone can never have all places that run. */
-const BOUNDS: Bounds = { running: 8, all: 64, each: 4, kept: 8, withinMs: 10_000 }
+const BOUNDS: Bounds = { running: 8, all: 64, each: 4, reviews: 2, kept: 8, withinMs: 10_000 }
 
-/** Whose reading it is, and whether it is preferred: it wants the right `audit.read`, or reads one document. */
-type Reader = { readonly holder: string; readonly preferred: boolean }
+/** Whose reading it is. `isReview`: it wants the right `audit.read`. It is preferred then, and where it reads one document. */
+type Reader = { readonly holder: string; readonly isReview: boolean; readonly preferred: boolean }
 
 /** A promise that rejects with the signal's reason. */
 const rejected = (signal: AbortSignal): Promise<never> =>
@@ -60,11 +62,12 @@ export const pastReadings = (
   gauge('past_reads_running', 'Readings of the past that run now.', () => running)
   gauge('past_reads_waiting', 'Readings of the past that wait for their turn now.', () => all - running)
 
-  const enter = ({ holder, preferred }: Reader): void => {
+  const enter = ({ holder, isReview, preferred }: Reader): void => {
     const had = own.get(holder) ?? 0
-    if (had >= bounds.each || all >= bounds.all - (preferred ? 0 : bounds.kept)) {
+    const each = bounds.each + (isReview ? bounds.reviews : 0)
+    if (had >= each || all >= bounds.all - (preferred ? 0 : bounds.kept)) {
       refused.value++
-      throw had < bounds.each
+      throw had < each
         ? new Refusal('history_busy')
         : new Refusal('rate_limited', undefined, { headers: { 'retry-after': '1' } })
     }
@@ -108,14 +111,15 @@ export type PastReadings = ReturnType<typeof pastReadings>
 
 type HolderOf = { readonly holderOf: (tokenId: string) => Promise<string> }
 
-const isPreferred = ({ access, method, url }: Spec): boolean =>
-  (access.credential !== 'public' && access.right === 'audit.read') || (method === 'GET' && /\/:[^/]+$/.test(url))
+const wantsAudit = ({ access }: Spec): boolean => access.credential !== 'public' && access.right === 'audit.read'
+const isOfOne = ({ method, url }: Spec): boolean => method === 'GET' && /\/:[^/]+$/.test(url)
 
 /** Whose reading it is: the holder's of its token, without a token the address's. */
-const readerOf = async ({ holderOf }: HolderOf, { caller, address, spec }: FastifyRequest): Promise<Reader> => ({
-  holder: caller.actor.id === undefined ? addressKey(address) : await holderOf(caller.actor.id),
-  preferred: isPreferred(spec!),
-})
+const readerOf = async ({ holderOf }: HolderOf, { caller, address, spec }: FastifyRequest): Promise<Reader> => {
+  const isReview = wantsAudit(spec!)
+  const holder = caller.actor.id === undefined ? addressKey(address) : await holderOf(caller.actor.id)
+  return { holder, isReview, preferred: isReview || isOfOne(spec!) }
+}
 
 /** What was at a moment, for a request that names it; its answer tells which moment that is. */
 export const thenOf = async <T extends Then>(

@@ -198,7 +198,7 @@ await t.test(
       all.push(ask(`auditor-${n % 2}`, `k${n}`, { path: n % 2 === 0 ? '/review' : '/past/one' }))
     await waiting(56)
     t.strictSame(await ask('somebody-else', 'x', { path: '/review' }), busy)
-    t.strictSame(await ask('auditor-0', 'x', { path: '/review' }), tooMany)
+    t.strictSame(await ask('auditor-1', 'x', { path: '/past/one' }), tooMany)
     const ended = Promise.all(all)
     for (let n = 0; n < 64; n++) {
       await beginning(n + 1)
@@ -212,7 +212,24 @@ await t.test(
   },
 )
 
-const few = { running: 1, all: 64, each: 4, kept: 0, withinMs: 10_000 }
+await t.test('who has as many as one may have reviews access all the same, twice', async (t) => {
+  const { ask, begun, beginning } = await serving(t)
+  // Tokens that the auditor made count with the auditor's own.
+  const all = Array.from({ length: 4 }, (_, n) => ask(`auditor#${n}`, `r${n}`))
+  await beginning(4)
+  t.strictSame(await ask('auditor#5', 'x', { path: '/past/one' }), tooMany)
+  for (let n = 0; n < 2; n++) all.push(ask('auditor', `k${n}`, { path: '/review' }))
+  await beginning(6)
+  t.strictSame(await ask('auditor', 'x', { path: '/review' }), tooMany)
+  t.strictSame(await ask('auditor', 'x'), tooMany)
+  for (const reading of begun) reading.end()
+  t.strictSame(
+    await Promise.all(all),
+    Array.from({ length: 6 }, () => served),
+  )
+})
+
+const few = { running: 1, all: 64, each: 4, reviews: 0, kept: 0, withinMs: 10_000 }
 
 await t.test('holders take turns', async (t) => {
   const { ask, begun, beginning, waiting } = await serving(t, few)

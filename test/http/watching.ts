@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { start } from '../../src/app/start.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import type { Started } from '../start.ts'
+import type { Headers, Started } from '../start.ts'
 
+type Settings = Readonly<Record<string, string>>
 type Told = { readonly url?: string; readonly figure?: number }
 /** More than this is not parsed. */
 const MOST_PARSED = 2_000_000
@@ -24,8 +25,8 @@ export const tellParent = async (figure: (what: string) => number): Promise<void
   process.send?.({ url: running.url })
 }
 
-/** A service in a process of its own, which runs this script: what is asked of it, and the figure that it tells. */
-export const watchedService = async (script: string) => {
+/** A service in a process of its own, which runs this script under these options of Node: what is asked of it, and the figure that it tells. */
+export const watchedService = async (script: string, execArgv: readonly string[] = [], more: Settings = {}) => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   const settings = {
     'server.host': '127.0.0.1',
@@ -33,22 +34,30 @@ export const watchedService = async (script: string) => {
     'storage.data_dir': join(directory, 'data'),
     'log.file': join(directory, 'log'),
     'authentication.methods.token.bootstrap.token': TOKEN,
+    ...more,
   }
-  const child = fork(script, [JSON.stringify(settings)])
+  const child = fork(script, [JSON.stringify(settings)], { execArgv: [...execArgv] })
   const told = async (): Promise<Told> => ((await once(child, 'message')) as [Told])[0]
-  const { url } = await told()
+  const { url = '' } = await told()
 
-  const request: Started['request'] = async (method, path, body) => {
+  const request: Started['request'] = async (method, path, body, further?: Headers) => {
     const sent =
       body === undefined || method === 'GET' ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
-    const headers = { authorization: `Bearer ${TOKEN}`, 'accept-encoding': 'identity' }
+    const headers = {
+      authorization: `Bearer ${TOKEN}`,
+      'accept-encoding': 'identity',
+      ...(further as Settings | undefined),
+    }
     const answer = await fetch(url + path, { method, headers, ...sent })
     const text = await answer.text()
     const json = JSON.parse(text.length < MOST_PARSED && text.startsWith('{') ? text : '{}') as never
     return { status: answer.status, headers: {}, text, json }
   }
   return {
+    url,
     request,
+    /** True once the process has ended. */
+    hasEnded: (): boolean => child.exitCode !== null || child.signalCode !== null,
     /** The figure since it was asked for the last time. */
     figure: async (what = 'figure'): Promise<number> => {
       const answer = told()

@@ -1,0 +1,175 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import type { Issued } from './people.ts'
+import { maker } from './flags.ts'
+import type { watchedService } from './watching.ts'
+
+type Service = Awaited<ReturnType<typeof watchedService>>
+
+/** Parts of the flag that is changed, and members of a change of it: their product is as large as it may be. */
+const [PARTS, MEMBERS] = [1_000, 160]
+const FLAGS = 300
+const DEFAULT = '/api/v1/namespaces/default'
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+/** A service with flags, one of them of many parts and one of a large answer, and those who use and who attack it. */
+export const worldOf = async ({ request, url }: Service) => {
+  const insist = async (...args: Parameters<Service['request']>) => {
+    const answer = await request(...args)
+    if (answer.status !== 200) throw new Error(`${args[0]} ${args[1]}: ${answer.status} ${answer.text.slice(0, 200)}`)
+    return answer.json as never
+  }
+  const make = maker({ request })
+  await make.segment('all')
+  await make.variantFlag('large')
+  const id = await make.variant('large', 'large', JSON.stringify('x'.repeat(100_000)))
+  await make.rule('large', { segmentKey: 'all' }, { [id]: 100 })
+  await make.boolean('many')
+  for (let made = 0; made < PARTS; made += 100) {
+    const changes = Array.from({ length: 100 }, (_, n) => ({
+      op: 'rollout.create',
+      threshold: { percentage: n % 2, value: true },
+    }))
+    await insist('POST', `${DEFAULT}/flags/many/changes`, { changes })
+  }
+  const rollouts: unknown = await insist('GET', `${DEFAULT}/flags/many/rollouts?limit=1000`)
+  const parts = (rollouts as { readonly rules: readonly { readonly id: string }[] }).rules.map((part) => part.id)
+  for (let n = 0; n < FLAGS; n++) await make.boolean(`flag-${n}`)
+  const given = async (body: object, headers = {}) =>
+    ((await insist('POST', '/auth/v1/method/token', body, headers)) as Issued).clientToken
+  const grant = (role: string) => ({ grants: [{ namespaceKey: 'default', role }] })
+  const maker1 = await given({ name: 'maker', role: 'admin' })
+  return {
+    url,
+    request,
+    large: { flagKey: 'large', entityId: 'e' },
+    parts: parts.slice(0, MEMBERS),
+    published: await given({ name: 'published', ...grant('client') }),
+    editor: await given({ name: 'editor', ...grant('editor') }),
+    // Made by one, so that they have one holder.
+    viewers: await Promise.all(
+      Array.from({ length: 16 }, () => given({ name: 'viewer', ...grant('viewer') }, bearer(maker1))),
+    ),
+    honest: await given({ name: 'honest', ...grant('client') }),
+  }
+}
+export type World = Awaited<ReturnType<typeof worldOf>>
+
+type Raw = { readonly method: string; readonly path: string; readonly token?: string; readonly body?: string }
+
+/** Sends a request and takes nothing of its answer. `cut`: bytes at the end that are not sent. */
+const sent = async ({ url }: World, { method, path, token, body = '' }: Raw, cut = 0): Promise<Socket> => {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => undefined)
+  await once(socket, 'connect').catch(() => undefined)
+  socket.pause()
+  const head = [
+    `${method} ${path} HTTP/1.1`,
+    'host: h',
+    ...(token === undefined ? [] : [`authorization: Bearer ${token}`]),
+    ...(body === '' ? [] : ['content-type: application/json', `content-length: ${body.length}`]),
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, body.length - cut)}`)
+  return socket
+}
+
+/** Attacks by legal requests, one round of each. Each gives what is to be held open until the round is over. */
+export const attacks = (world: World): Readonly<Record<string, (round: number) => Promise<readonly Socket[]>>> => {
+  const { request, published, editor, viewers, large, parts } = world
+  const times = (count: number, one: (n: number) => Promise<Socket>) =>
+    Promise.all(Array.from({ length: count }, (_, n) => one(n)))
+  const asked = async (calls: readonly Promise<unknown>[]) => {
+    await Promise.all(calls)
+    return []
+  }
+  const batch = JSON.stringify({ requests: Array.from({ length: 35 }, () => large) })
+  return {
+    'batch answers that nobody takes': () =>
+      times(16, () => sent(world, { method: 'POST', path: '/evaluate/v1/batch', token: published, body: batch })),
+    'names that are asked again and again': () => {
+      const context = {
+        targetingKey: 'e',
+        flags: Array.from({ length: 1_000 }, (_, n) => `flag-${n % FLAGS}`).join(','),
+      }
+      return asked([request('POST', '/ofrep/v1/evaluate/flags', { context }, bearer(published))])
+    },
+    'bodies that lack their last byte': () =>
+      times(30, () =>
+        sent(
+          world,
+          { method: 'POST', path: `${DEFAULT}/flags`, token: editor, body: `{"key":"${'x'.repeat(2_000_000)}"}` },
+          1,
+        ),
+      ),
+    'paths of many slashes': () => times(4, () => sent(world, { method: 'GET', path: '/'.repeat(15_000) })),
+    'changes of nothing under new keys': (round) =>
+      asked(
+        Array.from({ length: 4 }, (_, n) =>
+          request(
+            'POST',
+            `${DEFAULT}/flags/many/changes`,
+            { changes: [{ op: 'flag.update', description: '' }] },
+            { ...bearer(editor), 'idempotency-key': `"${round}-${n}"` },
+          ),
+        ),
+      ),
+    'changes of many parts': (round) =>
+      asked([
+        request(
+          'POST',
+          `${DEFAULT}/flags/many/changes`,
+          { changes: parts.map((id) => ({ op: 'rollout.update', id, description: `${round}` })) },
+          bearer(editor),
+        ),
+      ]),
+    'sorted lists of the past by one holder': () =>
+      asked(
+        viewers.map((token) =>
+          request(
+            'GET',
+            `${DEFAULT}/flags?sort=name&include=targeting&at=${encodeURIComponent(new Date().toISOString())}`,
+            undefined,
+            bearer(token),
+          ),
+        ),
+      ),
+    'long lists': () =>
+      asked(
+        Array.from({ length: 4 }, () =>
+          request('GET', `${DEFAULT}/flags?limit=1000&sort=name&include=targeting`, undefined, bearer(viewers[0]!)),
+        ),
+      ),
+  }
+}
+
+/** Asks flags until it is over; gives the statuses of all answers, and the milliseconds that each took. */
+export const evaluating = async ({ request, honest }: World, isOver: () => boolean) => {
+  const answers: { readonly status: number; readonly ms: number }[] = []
+  for (let n = 0; !isOver(); n++) {
+    const began = performance.now()
+    const body = { flagKey: `flag-${n % FLAGS}`, entityId: `e${n}` }
+    const { status } = await request('POST', '/evaluate/v1/boolean', body, bearer(honest))
+    answers.push({ status, ms: performance.now() - began })
+  }
+  return answers
+}
+
+/** Lists tokens, reviews access, and makes and revokes a token, until it is over; gives every answer that is not as it should be, and how many rounds there were. */
+export const administering = async ({ request }: World, isOver: () => boolean) => {
+  const wrong: string[] = []
+  let rounds = 0
+  const ask = async (...args: Parameters<World['request']>) => {
+    const answer = await request(...args)
+    if (answer.status !== 200) wrong.push(`${args[0]} ${args[1]}: ${answer.status} ${answer.text.slice(0, 200)}`)
+    return answer.json as never
+  }
+  for (; !isOver(); rounds++) {
+    await ask('GET', '/auth/v1/tokens?limit=10')
+    await ask('GET', '/audit/v1/access?right=flag.update&namespaceKey=default')
+    const { authentication } = (await ask('POST', '/auth/v1/method/token', { name: `t${rounds}` })) as Issued
+    await ask('DELETE', `/auth/v1/tokens/${authentication.id}`)
+  }
+  return { wrong, rounds }
+}

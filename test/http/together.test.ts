@@ -1,0 +1,44 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { administering, attacks, evaluating, worldOf } from './together-world.ts'
+import { watchedService } from './watching.ts'
+
+const ROUNDS = 3
+const CLIENTS = 8
+const script = join(import.meta.dirname, 'heap-watched.js')
+
+await t.test('all attacks at once: the process lives, and everybody else is served', async (t) => {
+  const service = await watchedService(script, ['--max-old-space-size=512', '--expose-gc'], {
+    'rate_limit.enabled': 'false',
+  })
+  t.teardown(service.close)
+  const world = await worldOf(service)
+  const all = Object.entries(attacks(world))
+  const round = async (n: number) => {
+    const held = await Promise.all(all.map(([, attack]) => attack(n)))
+    for (const socket of held.flat()) socket.destroy()
+  }
+  // What is kept from the first round on is there before.
+  await round(0)
+  const before = await service.figure()
+
+  let over = false
+  const isOver = () => over
+  const clients = Array.from({ length: CLIENTS }, () => evaluating(world, isOver))
+  const administrator = administering(world, isOver)
+  for (let n = 1; n <= ROUNDS; n++) await round(n)
+  over = true
+  const answers = (await Promise.all(clients)).flat()
+  const { wrong, rounds } = await administrator
+
+  t.notOk(service.hasEnded(), 'the process lives')
+  t.strictSame(
+    answers.filter(({ status }) => status !== 200),
+    [],
+    `${answers.length} evaluations`,
+  )
+  t.ok(answers.length >= CLIENTS, 'each of them was answered')
+  t.strictSame(wrong, [], `${rounds} rounds of the administrator`)
+  const after = await service.figure()
+  t.ok(after < before * 1.1, `${after} bytes of heap, ${before} before`)
+})
