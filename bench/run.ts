@@ -26,6 +26,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   'S6,S7': () => import('./stack-bursts.ts'),
   'C8,C9,C10': () => import('./past.ts'),
   C11: () => import('./past-lists.ts'),
+  T1: () => import('./together.ts'),
 }
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } })

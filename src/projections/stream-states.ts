@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { pacer } from '../concurrency.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import { unreadableOf } from '../events/unreadable.ts'
@@ -61,8 +62,12 @@ export const rowOf = ({ category }: AnyProjection, { stream, before, revision, c
 export const isOf = (state: State, { id, revision, position }: Stored): boolean =>
   id === state.event && String(revision) === state.revision && Number(position) === -state.before
 
-const isDue = ({ revision }: Stored, text = ''): boolean =>
-  (revision + 1n) % BigInt(text.length > LARGE ? MOST_FOLDED : STATE_EVERY) === 0n
+/** Streams of large documents that are remembered. */
+const KNOWN = 1_000
+
+const isLarge = ({ text = '' }: State): boolean => text.length > LARGE
+const isDue = ({ revision }: Stored, large = false): boolean =>
+  (revision + 1n) % BigInt(large ? MOST_FOLDED : STATE_EVERY) === 0n
 
 const stateOf = (row: Row, { stream, id, position, revision }: Stored): State | undefined => {
   const text = row.doc && JSON.stringify(row.doc)
@@ -111,6 +116,8 @@ export const foldFrom = async (
 /** Makes the states. One that cannot be read is not kept: a later version may be able to. */
 export const streamStates = (key: Uint8Array): Chronicle => {
   const { seal, holds } = stateSeals(key)
+  /** Streams whose documents were large when a state was made: no state is made only to be dropped. */
+  const large = new LRUCache<string, boolean>({ max: KNOWN })
 
   /** The last state kept before a revision, where it is not too far back. */
   const before = async (find: Sources['find'], stream: string, revision: bigint): Promise<State | undefined> => {
@@ -144,11 +151,12 @@ export const streamStates = (key: Uint8Array): Chronicle => {
       const pause = pacer()
       for (const event of page) {
         const { stream, revision, position } = event
-        const model = isDue(event) ? modelOf(stream) : undefined
+        const model = isDue(event, large.get(stream)) ? modelOf(stream) : undefined
         const state = model && (await made(sources, event, model, last.get(stream)))
         if (!state) continue
         last.set(stream, state)
-        if (isDue(event, state.text))
+        large.set(stream, isLarge(state))
+        if (isDue(event, isLarge(state)))
           rows.push({ key: keyOf(stream, revision), revision: 0n, position, changes: 0n, doc: seal(state) })
         await pause()
       }
