@@ -5,8 +5,9 @@ import type { Appended, EventLog, NewEvent, Stored } from '../events/log.ts'
 import type { Actor } from '../events/meta.ts'
 import { decide } from './decide.ts'
 import { type Decider, evolved } from './decider.ts'
-import { type Context, type enveloper, eventId } from './envelope.ts'
-import { type Fold, stepped, stepStored, streamFolds, unwritten, whole } from './stream-folds.ts'
+import { earlier, type Outcome } from './earlier.ts'
+import type { Context, enveloper } from './envelope.ts'
+import { type Fold, stepped, streamFolds, whole } from './stream-folds.ts'
 import { turns } from './turns.ts'
 
 /** Tries of a command against the other processes on its stream, and how many commands of one stream wait in this one. */
@@ -15,51 +16,11 @@ const WAITING = 1_000
 
 type Payloads = Readonly<Record<string, object>>
 
-/** `revision` is the resource's revision as clients see it, after the command. `stored` are the events of this command, none when it was already so. */
-export type Outcome<S, E> = {
-  readonly before: S
-  readonly state: S
-  readonly revision: bigint
-  readonly events: readonly E[]
-  readonly stored: readonly Stored[]
-  /** True when the command had had its effect before and this is the same outcome again. */
-  readonly repeated: boolean
-}
-
 /** Five to fifty milliseconds, so that processes that met do not meet again. */
 const jitter = () => 5 + Math.random() * 45
 
 const lost = (error: unknown): undefined => {
   if (!isRefusal(error, 'write_conflict')) throw error
-}
-
-/** What a named command did when it was sent before, or else the fold of its stream now. */
-const earlier = async <S, C extends Payloads, E extends AnyEvent>(
-  log: Pick<EventLog, 'read'>,
-  decider: Decider<S, C, E>,
-  stream: string,
-  commandId: string,
-): Promise<Outcome<S, E> | Fold<S>> => {
-  let fold = unwritten(decider)
-  let before = fold.state
-  const events: E[] = []
-  const stored: Stored[] = []
-  read: for await (const page of log.read(stream)) {
-    for (const one of page) {
-      const own = one.id === eventId(commandId, stream, stored.length)
-      if (!own && stored.length > 0) break read
-      const next = stepStored(decider, fold, one)
-      if (own && next.event) {
-        if (stored.length === 0) before = fold.state
-        events.push(next.event)
-        stored.push(one)
-      }
-      fold = next.fold
-    }
-  }
-  return stored.length > 0
-    ? { before, state: fold.state, revision: fold.changes, events, stored, repeated: true }
-    : fold
 }
 
 /** Refuses what the decided events would add beyond a quota, asked right before they are appended. `growth` is by how many bytes the state's weight grows. */
@@ -124,7 +85,7 @@ export const executor = (
       const fold =
         commandId === undefined
           ? (handed ?? (await folds.newest(decider, stream)))
-          : await earlier(log, decider, stream, commandId)
+          : await earlier(log, folds, decider, stream, commandId)
       if ('repeated' in fold) return fold
       if (!decider.unread?.commands.has(name)) whole(fold)
       const told = readable(decider.shapes, format(), await decide(decider, fold, name, command, context))

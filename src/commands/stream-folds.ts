@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { pacer } from '../concurrency.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import { missingBefore, readEvent, type Unreadable, unreadable, unreadableBy } from '../events/unreadable.ts'
@@ -102,8 +103,13 @@ export const streamFolds = (log: Pick<EventLog, 'read'>) => {
       stream: string,
     ): Promise<Fold<S>> => {
       let fold = (kept.get(stream) as Fold<S> | undefined) ?? unwritten(decider)
+      const pause = pacer()
       for await (const page of log.read(stream, fold.at === 'none' ? 0n : fold.at + 1n))
-        for (const stored of page) fold = stepStored(decider, fold, stored).fold
+        for (const stored of page) {
+          fold = stepStored(decider, fold, stored).fold
+          const paused = pause()
+          if (paused) await paused
+        }
       keep(stream, fold)
       return fold
     },
