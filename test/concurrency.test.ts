@@ -132,7 +132,7 @@ await t.test(
 
 await t.test('work steps aside once its slice is over, not before, and then has another', async (t) => {
   for (const [slice, begin] of [
-    [10, () => pacer()],
+    [5, () => pacer()],
     [2, () => pacer(2)],
   ] as const) {
     const pause = begin()
@@ -152,7 +152,7 @@ await t.test('work steps aside once its slice is over, not before, and then has 
 await t.test('items are worked one by one in slices, each once, until one says that it is enough', async (t) => {
   const worked: number[] = []
   const work = (until: number) => (item: number) => {
-    elapsed += 4
+    elapsed += 2
     worked.push(item)
     return item < until
   }

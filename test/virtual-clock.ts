@@ -1,5 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Clock, Timer } from '../src/clock.ts'
+import { measureSlicesBy } from '../src/concurrency.ts'
+
+// However slow the machine is, no work steps aside in the midst of a step of the virtual clock.
+measureSlicesBy(() => 0)
 
 /** A clock that stands still until a test moves it. */
 export type VirtualClock = Clock & {

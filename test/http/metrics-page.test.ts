@@ -16,6 +16,9 @@ await t.test('a page of ten thousand flags lets others run while it is written',
     metrics.evaluations('default', `flag-${n}`).value++
     metrics.evaluationLatency('default', `flag-${n}`).observe(1)
   }
+  // A millisecond goes by between two looks.
+  let looks = 0
+  measureSlicesBy(() => looks++)
   const seen = { turns: 0, writing: true }
   const others = async () => {
     while (seen.writing) {
@@ -27,6 +30,7 @@ await t.test('a page of ten thousand flags lets others run while it is written',
   const chunks = await metrics.write()
   seen.writing = false
   await running
+  measureSlicesBy(() => 0)
   const bytes = chunks.reduce((sum, { length }) => sum + length, 0)
   t.comment(`${bytes} bytes, ${seen.turns} turns of others`)
   t.ok(bytes > 5_000_000)

@@ -28,16 +28,16 @@ await t.test('all attacks at once: the process lives, and everybody else is serv
   const administrator = administering(world, isOver)
   for (let n = 1; n <= ROUNDS; n++) await round(n)
   over = true
-  const answers = (await Promise.all(clients)).flat()
+  const statuses = (await Promise.all(clients)).flat()
   const { wrong, rounds } = await administrator
 
   t.notOk(service.hasEnded(), 'the process lives')
   t.strictSame(
-    answers.filter(({ status }) => status !== 200),
+    statuses.filter((status) => status !== 200),
     [],
-    `${answers.length} evaluations`,
+    `${statuses.length} evaluations`,
   )
-  t.ok(answers.length >= CLIENTS, 'each of them was answered')
+  t.ok(statuses.length >= CLIENTS, 'each of them was answered')
   t.strictSame(wrong, [], `${rounds} rounds of the administrator`)
   const after = await service.figure()
   t.ok(after < before * 1.1, `${after} bytes of heap, ${before} before`)
