@@ -112,10 +112,10 @@ export const pastLists = ({ lives, closed, present, seen, position, signal, read
       const rows = items.map(unchanged)
       const changed = items.filter((_, n) => !rows[n])
       const then = changed.length === 0 ? [] : await load(model)(changed)
-      let read = 0
-      const end = rows.findIndex((row) => !row && read++ === then.length)
-      read = 0
-      return (end < 0 ? rows : rows.slice(0, end)).map((row) => row ?? then[read++])
+      const beyond = changed[then.length]
+      const known = beyond === undefined ? items : items.slice(0, items.indexOf(beyond))
+      const read = then.values()
+      return known.map((_, n) => rows[n] ?? read.next().value)
     }
   }
 

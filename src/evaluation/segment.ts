@@ -75,7 +75,7 @@ export type Subject = {
 }
 
 /** What is left for further evaluations. */
-export const leftOf = (work: Work): number => {
+const leftOf = (work: Work): number => {
   if (work.last) work.left -= work.mayOfLast! - work.last.left
   work.last = undefined
   return work.left
