@@ -90,3 +90,19 @@ export const table = (rows: readonly Row[]): string =>
 
 /** A full garbage collection where Node was started with --expose-gc, so that no measurement pays for the one before. */
 export const collectGarbage = (): void => globalThis.gc?.()
+
+/** Milliseconds of several works, by turns, after a round that does not count: the median of so many rounds of each. */
+export const times = async <K extends string>(
+  rounds: number,
+  works: Readonly<Record<K, () => Promise<void> | void>>,
+) => {
+  const names = Object.keys(works) as K[]
+  const measured = new Map<K, number[]>(names.map((name) => [name, []]))
+  for (let round = -1; round < rounds; round++)
+    for (const name of names) {
+      const took = (await seconds(works[name])) * 1000
+      if (round >= 0) measured.get(name)!.push(took)
+    }
+  progress(names.map((name) => `${name} ${median(measured.get(name)!).toFixed(1)} ms`).join(', '))
+  return Object.fromEntries(names.map((name) => [name, median(measured.get(name)!)])) as Record<K, number>
+}

@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { loadConfig } from '../src/config/load.ts'
+import type { Config } from '../src/config/load.ts'
+import { onFilled } from './filled.ts'
 import { evaluation } from './http.ts'
 import { p99AtRate } from './load.ts'
-import { offFirstCore, type Server, startServer } from './processes.ts'
+import { offFirstCore, type Server } from './processes.ts'
 import { tokenIssued } from './log-store.ts'
-import { median, progress, type Row, row, seconds } from './measure.ts'
+import { progress, type Row, row, times } from './measure.ts'
 import { fillPast, type Moments, type Sizes } from './past-data.ts'
 
 /** Events in all, of which a tenth changes one flag, a tenth a thousandth as many flags, and the others issue tokens; the targets are those of 1,000,000. */
@@ -31,19 +30,6 @@ const get = async ({ url }: Server, path: string): Promise<void> => {
   if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${text.slice(0, 200)}`)
 }
 
-/** Milliseconds of several works, by turns: the median of each. */
-const times = async <K extends string>(works: Readonly<Record<K, () => Promise<void> | void>>) => {
-  const names = Object.keys(works) as K[]
-  const measured = new Map<K, number[]>(names.map((name) => [name, []]))
-  for (let round = -1; round < ROUNDS; round++)
-    for (const name of names) {
-      const took = (await seconds(works[name])) * 1000
-      if (round >= 0) measured.get(name)!.push(took)
-    }
-  progress(names.map((name) => `${name} ${median(measured.get(name)!).toFixed(1)} ms`).join(', '))
-  return Object.fromEntries(names.map((name) => [name, median(measured.get(name)!)])) as Record<K, number>
-}
-
 const FLAG = '/api/v1/flags/flag-0'
 const FLAGS = '/api/v1/flags?limit=1000'
 const TOKENS = '/auth/v1/tokens?limit=25'
@@ -51,7 +37,7 @@ const TOKENS = '/auth/v1/tokens?limit=25'
 /** C9 and C10: readings of the past against the same now, and against JSON.parse. */
 const readings = async (server: Server, moments: Moments): Promise<readonly Row[]> => {
   const lines = Array.from({ length: LINES }, () => JSON.stringify(tokenIssued()))
-  const took = await times({
+  const took = await times(ROUNDS, {
     flag: () => get(server, `${FLAG}?at=${moments.one}`),
     flagNow: () => get(server, FLAG),
     list: () => get(server, `${FLAGS}&at=${moments.all}`),
@@ -128,22 +114,12 @@ const beside = async (server: Server, moments: Moments): Promise<Row> => {
 /** C8, C9 and C10: the past, read from a service in a process of its own. */
 export const run = () =>
   offFirstCore(async (): Promise<readonly Row[]> => {
-    const directory = await mkdtemp(join(process.env['ROLLCALL_BENCH_DIR'] ?? process.cwd(), '.bench-'))
-    try {
-      progress(
-        `C8, C9, C10: a history of ${SIZES.most} changes of one flag, ${SIZES.flags} flags, ${SIZES.tokens} tokens`,
-      )
-      const { config } = loadConfig({ env: {}, flags: { 'storage.data_dir': directory } })
-      const moments = await fillPast(config, SIZES)
-      const set = { 'storage.data_dir': directory, 'authentication.methods.token.bootstrap.token': TOKEN }
-      const given = Object.entries(set).map(([key, value]) => `--set=${key}=${value}`)
-      const server = await startServer('service', ...given, `--token=${TOKEN}`)
-      try {
-        return [await beside(server, moments), ...(await readings(server, moments))]
-      } finally {
-        await server.stop()
-      }
-    } finally {
-      await rm(directory, { recursive: true, force: true })
-    }
+    progress(
+      `C8, C9, C10: a history of ${SIZES.most} changes of one flag, ${SIZES.flags} flags, ${SIZES.tokens} tokens`,
+    )
+    const fill = (config: Config) => fillPast(config, SIZES)
+    return onFilled(TOKEN, fill, async (server, moments) => [
+      await beside(server, moments),
+      ...(await readings(server, moments)),
+    ])
   })

@@ -2,15 +2,12 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { administering, attacks, evaluating, worldOf } from '../test/http/together-world.ts'
 import { watchedService } from '../test/http/watching.ts'
-import { progress, type Row, row } from './measure.ts'
+import { progress, quantile, type Row, row } from './measure.ts'
 
 const SECONDS = Number(process.env['ROLLCALL_BENCH_SECONDS'] ?? 120)
 const CLIENTS = 8
 const SETTLES_MS = 5_000
 const script = join(import.meta.dirname, '../test/http/heap-watched.js')
-
-const p99 = (times: readonly number[]): number =>
-  times.toSorted((one, other) => one - other)[Math.floor(times.length * 0.99)]!
 
 /** T1: what evaluations take while every attack is made at once, in a process with a heap of 512 MB, against those of a quiet one; and its heap after that against before. */
 export const run = async (): Promise<readonly Row[]> => {
@@ -55,7 +52,7 @@ export const run = async (): Promise<readonly Row[]> => {
       throw new Error(`${failed} evaluations failed; of the administrator: ${wrong.slice(0, 3).join(', ')}`)
     await pause(SETTLES_MS)
     const after = await service.figure()
-    const [slow, fast] = [p99(times), p99(quiet.times)]
+    const [slow, fast] = [quantile(times, 0.99), quantile(quiet.times, 0.99)]
     return [
       row(
         'T1',
