@@ -5,11 +5,11 @@ import { evolve } from '../../src/commands/decider.ts'
 import type { FlagChange } from '../../src/commands/flag/changes.ts'
 import { flag } from '../../src/commands/flag/flag.ts'
 import { segment } from '../../src/commands/segment.ts'
-import { measureSlicesBy } from '../../src/concurrency.ts'
 import type { FlagEvent } from '../../src/events/flag.ts'
 import { memoryLog } from '../memory-log.ts'
 import { refusalOf } from '../given.ts'
 import { flagCreated, ofFlag, ofSegment, segmentCreated } from '../samples.ts'
+import { turnsOf } from '../turns.ts'
 import { flagChanges, segmentChanges } from './asks.ts'
 import { begin, context, flagAsk, instance, segmentAsk } from './world.ts'
 
@@ -61,29 +61,16 @@ await t.test('others are served between the changes of a request, also of one th
   const threshold = { type: 'threshold', percentage: 1, value: true }
   const bySegment = { type: 'segment', segments: ['new'], operator: 'or', value: true }
 
-  // Every look at the time is longer than a slice, so that each step is followed by a turn of the event loop.
-  let looks = 0
-  measureSlicesBy(() => ++looks * 1_000)
-  let [turns, over] = [0, false]
-  const count = () => {
-    turns++
-    if (!over) setImmediate(count)
-  }
-  count()
-  const turnsOf = async (changes: readonly FlagChange[]) => {
-    const before = turns
-    await reservations.changeFlag({ ...many, changes }, context).catch(() => undefined)
-    return turns - before
-  }
-  const decided = await turnsOf(rollouts(50, () => threshold))
+  const turnsFor = (changes: readonly FlagChange[]) =>
+    turnsOf(() => reservations.changeFlag({ ...many, changes }, context))
+  const decided = await turnsFor(rollouts(50, () => threshold))
   t.ok(decided >= 100, `${decided} turns: the changes are decided, then the state is made`)
   const updates = Array.from(
     { length: 50 },
     (_, n): FlagChange => ({ op: 'UpdateRollout', id: `o${n}`, description: 'y' }),
   )
-  const refused = await turnsOf([...updates, { op: 'UpdateRollout', id: 'unknown', description: 'y' }])
+  const refused = await turnsFor([...updates, { op: 'UpdateRollout', id: 'unknown', description: 'y' }])
   t.ok(refused >= 50, `${refused} turns of what is refused at its end`)
-  const reserving = await turnsOf(rollouts(50, () => bySegment).map((change, n) => ({ ...change, id: `p${n}` })))
+  const reserving = await turnsFor(rollouts(50, () => bySegment).map((change, n) => ({ ...change, id: `p${n}` })))
   t.ok(reserving >= 150, `${reserving} turns: which segments are needed is decided first`)
-  over = true
 })

@@ -39,7 +39,7 @@ export const worldOf = async ({ request, url }: Service) => {
   const given = async (body: object, headers = {}) =>
     ((await insist('POST', '/auth/v1/method/token', body, headers)) as Issued).clientToken
   const grant = (role: string) => ({ grants: [{ namespaceKey: 'default', role }] })
-  const maker1 = await given({ name: 'maker', role: 'admin' })
+  const admin = await given({ name: 'maker', role: 'admin' })
   return {
     url,
     request,
@@ -49,7 +49,7 @@ export const worldOf = async ({ request, url }: Service) => {
     editor: await given({ name: 'editor', ...grant('editor') }),
     // Made by one, so that they have one holder.
     viewers: await Promise.all(
-      Array.from({ length: 16 }, () => given({ name: 'viewer', ...grant('viewer') }, bearer(maker1))),
+      Array.from({ length: 16 }, () => given({ name: 'viewer', ...grant('viewer') }, bearer(admin))),
     ),
     honest: await given({ name: 'honest', ...grant('client') }),
   }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { allowed, reachOf } from '../../src/access/reach.ts'
@@ -22,33 +21,12 @@ import { START } from '../../src/projections/engine/checkpoints.ts'
 import { lagging, memoryLog } from '../memory-log.ts'
 import { memoryViews } from '../memory-views.ts'
 import { virtualClock } from '../virtual-clock.ts'
+import { digestOf, idOf, NOW, rowOf } from './token-rows.ts'
 
 const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
 const context = { actor: { kind: 'system' } } as const
-const NOW = '2026-01-01T00:00:00.000Z'
 const MIDDAY = '2026-01-01T12:00:00.000Z'
 const EVENING = '2026-01-01T18:00:00.000Z'
-
-const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
-const digestOf = (n: number) => `k.${createHash('sha256').update(String(n)).digest('base64url')}`
-const rowOf = (n: number, doc: Partial<TokenDoc> = {}, revision = 0n): Row<TokenDoc> => ({
-  key: idOf(n),
-  revision,
-  position: 1n,
-  changes: 1n,
-  doc: {
-    id: idOf(n),
-    digest: digestOf(n),
-    method: 'token',
-    access: doc.namespace === undefined ? 'FULL' : 'NAMESPACED',
-    createdAt: NOW,
-    updatedAt: NOW,
-    began: 1,
-    attributes: {},
-    metadata: {},
-    ...doc,
-  },
-})
 
 await t.test('slots are found by their keys, whatever was put and taken away before', async () => {
   const key = fc.integer({ min: 0, max: 400 })

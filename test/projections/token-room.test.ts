@@ -1,33 +1,12 @@
-import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { reachOf } from '../../src/access/reach.ts'
 import { reachText } from '../../src/access/reach-text.ts'
 import { tokenIndex } from '../../src/projections/token-index.ts'
+import { digestOf, NOW, rowOf } from './token-rows.ts'
 import type { TokenDoc } from '../../src/projections/tokens.ts'
 import type { Row } from '../../src/projections/views.ts'
 
-const NOW = '2026-01-01T00:00:00.000Z'
-const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
-const digestOf = (n: number) => `k.${createHash('sha256').update(String(n)).digest('base64url')}`
-const rowOf = (n: number, doc: Partial<TokenDoc> = {}, revision = 0n): Row<TokenDoc> => ({
-  key: idOf(n),
-  revision,
-  position: 1n,
-  changes: 1n,
-  doc: {
-    id: idOf(n),
-    digest: digestOf(n),
-    method: 'token',
-    access: 'GRANTED',
-    createdAt: NOW,
-    updatedAt: NOW,
-    began: 1,
-    attributes: {},
-    metadata: {},
-    ...doc,
-  },
-})
 /** The reach of rights in so many namespaces, which no other number gives. */
 const fat = (n: number, places = 64): string =>
   reachText(

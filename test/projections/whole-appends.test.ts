@@ -1,6 +1,5 @@
 import t from 'tap'
 import type { FlagChange } from '../../src/commands/flag/changes.ts'
-import { measureSlicesBy } from '../../src/concurrency.ts'
 import type { FlagDoc } from '../../src/projections/flags.ts'
 import { flags } from '../../src/projections/flags.ts'
 import { memory } from '../../src/projections/engine/memory.ts'
@@ -9,6 +8,7 @@ import type { Row } from '../../src/projections/views.ts'
 import { begin, changesAsk, context, instance } from '../commands/world.ts'
 import { memoryLog } from '../memory-log.ts'
 import { ofFlag } from '../samples.ts'
+import { turnsOf } from '../turns.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 await t.test('who follows the log shows nothing of an append before all of it, wherever pages end', async (t) => {
@@ -73,22 +73,12 @@ await t.test('others are served between the events of an append that is applied'
   )
   await reservations.changeFlag({ ...ofFlag, changes }, context)
   const events = log.all.filter(({ stream }) => stream.startsWith('flag-'))
-  // Every look at the time is longer than a slice, so that each event is followed by a turn of the event loop.
-  let looks = 0
-  measureSlicesBy(() => ++looks * 1_000)
-  let [turns, over] = [0, false]
-  const count = () => {
-    turns++
-    if (!over) setImmediate(count)
-  }
-  count()
   const { applyOwn } = memory({
     clock: virtualClock(),
     log,
     projections: [anyProjection(flags)],
     remember: () => undefined,
   })
-  await applyOwn(events[0]!.stream, events)
-  over = true
+  const turns = await turnsOf(() => applyOwn(events[0]!.stream, events))
   t.ok(events.length > 50 && turns >= events.length, `${turns} turns for ${events.length} events`)
 })
