@@ -8,6 +8,7 @@ declare module 'autocannon' {
   type Options = Request & {
     readonly url: string
     readonly connections?: number
+    readonly workers?: number
     readonly duration?: number
     readonly overallRate?: number
     readonly requests?: readonly Request[]

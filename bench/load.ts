@@ -19,6 +19,8 @@ export type Load = {
   readonly bodies?: readonly string[]
   readonly tokens?: readonly string[]
   readonly connections?: number
+  /** Sent by a thread of its own, whatever this one does meanwhile. */
+  readonly inThread?: boolean
 }
 
 export type Request = {
@@ -88,7 +90,7 @@ const byAutocannon = async (load: Load, duration: number, overallRate?: number) 
   // Each connection makes its requests anew before the first is sent: many of them would be measured as a late answer.
   const { connections = CONNECTIONS } = load
   const requests = requestsOf(load).slice(0, connections)
-  const options = { url: load.url, connections, duration, requests }
+  const options = { url: load.url, connections, duration, requests, ...(load.inThread && { workers: 1 }) }
   const result = await autocannon(overallRate === undefined ? options : { ...options, overallRate })
   const refusals = result['4xx'] + result['5xx']
   if (result.errors + refusals > 0) throw new Error(`${load.url}: ${result.errors} errors, ${refusals} refusals`)

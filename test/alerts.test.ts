@@ -151,6 +151,7 @@ await t.test('rules and dashboard, held against the page of a service', async (t
       'past_reads_running',
       'past_reads_waiting',
       'budget_waiting',
+      'tokens_held',
     )
     for (const metric of metrics.keys()) {
       t.ok(panelled.has(metric), `${metric} is on the dashboard`)

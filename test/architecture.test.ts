@@ -62,7 +62,7 @@ const ports = [
   'auth/rate-limit.ts',
 ]
 /** Files that any folder may import. */
-const everywhere = ['errors.ts', 'concurrency.ts', 'clock.ts', 'regular-file.ts', 'byte-budget.ts']
+const everywhere = ['errors.ts', 'concurrency.ts', 'event-loop.ts', 'clock.ts', 'regular-file.ts', 'byte-budget.ts']
 /** The packages that each folder may use. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   events: ['typebox'],

@@ -1,15 +1,5 @@
-import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
-import {
-  gathered,
-  inSlices,
-  keyedQueue,
-  measureSlicesBy,
-  pacer,
-  semaphore,
-  sortedInSlices,
-} from '../src/concurrency.ts'
+import { gathered, keyedQueue, semaphore } from '../src/concurrency.ts'
 import { noted } from './noted.ts'
 import { virtualClock } from './virtual-clock.ts'
 
@@ -19,9 +9,6 @@ const held = () => {
   return { wait, free }
 }
 const soon = () => new Promise<void>((resolve) => setImmediate(resolve))
-/** Slices of this process are measured by it. */
-let elapsed = 0
-measureSlicesBy(() => elapsed)
 
 await t.test('one at a time of a key, in the order given, whatever becomes of those before', async (t) => {
   const inTurn = keyedQueue()
@@ -129,87 +116,3 @@ await t.test(
     t.strictSame(groups, [['a'], ['bad', 'b'], ['c']])
   },
 )
-
-await t.test('work steps aside once its slice is over, not before, and then has another', async (t) => {
-  for (const [slice, begin] of [
-    [5, () => pacer()],
-    [2, () => pacer(2)],
-  ] as const) {
-    const pause = begin()
-    for (const nth of ['first', 'second', 'third']) {
-      elapsed += slice - 1
-      t.equal(pause(), undefined, `the ${nth} slice has a millisecond left of ${slice}`)
-      elapsed += 1
-      const paused = pause()
-      t.ok(paused, `the ${nth} slice of ${slice} ms is over`)
-      // What others do meanwhile is not of the next slice.
-      elapsed += 5 * slice
-      await paused
-    }
-  }
-})
-
-await t.test('items are worked one by one in slices, each once, until one says that it is enough', async (t) => {
-  const worked: number[] = []
-  const work = (until: number) => (item: number) => {
-    elapsed += 2
-    worked.push(item)
-    return item < until
-  }
-  const items = Array.from({ length: 8 }, (_, n) => n)
-
-  let waiting = inSlices(items, work(Infinity))
-  t.strictSame(worked, [0, 1, 2], 'a slice ends with the item that fills it')
-  await waiting
-  t.strictSame(worked.splice(0), items)
-
-  waiting = inSlices(items, work(4))
-  await waiting
-  t.strictSame(worked.splice(0), [0, 1, 2, 3, 4], 'what comes behind the last one is left')
-  t.equal(inSlices(items, work(1)), undefined, 'what is short is done at once')
-  t.strictSame(worked, [0, 1])
-})
-
-await t.test(
-  'sorted in slices as it is sorted at once, whatever the length, and those that are alike as they stood',
-  async (t) => {
-    const isBefore = (one: readonly number[], other: readonly number[]) => one[0]! < other[0]!
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat(50), { maxLength: 3_000 }), async (numbers) => {
-        const items = numbers.map((number, n) => [number, n] as const)
-        assert.deepEqual(
-          await sortedInSlices(items, isBefore),
-          items.toSorted(([one], [other]) => one - other),
-        )
-      }),
-      { numRuns: 50 },
-    )
-    t.pass('the same')
-  },
-)
-
-await t.test('others are served while much is sorted, and nobody waits for what is short', async (t) => {
-  const before = elapsed
-  measureSlicesBy(() => (elapsed += 1_000))
-  let [turns, over, most, compared] = [0, false, 0, 0]
-  const next = () => {
-    turns++
-    most = Math.max(most, compared)
-    compared = 0
-    if (!over) setImmediate(next)
-  }
-  const isBefore = (one: number, other: number) => {
-    compared++
-    return one < other
-  }
-  next()
-  const items = Array.from({ length: 20_000 }, (_, n) => (n * 7_919) % 20_000)
-  const all = await sortedInSlices(items, isBefore)
-  over = true
-  measureSlicesBy(() => elapsed)
-  t.ok(turns > 200, `${turns} turns`)
-  t.ok(most <= 12_000, `${most} comparisons in one turn`)
-  t.strictSame([all[0], all.at(-1), all.length], [0, 19_999, 20_000])
-  t.strictSame(await sortedInSlices([], isBefore), [])
-  elapsed = before
-})

@@ -61,7 +61,7 @@ const flag = ['flags', 'ns+f'] as const
 
 await t.test('what the thread reads is what is read without it', async (t) => {
   const { store, reads, begun, told } = await past(t)
-  const here = pastReads({ ...store, key, atOnce: 8, sliceMs: 5 })
+  const here = pastReads({ ...store, key, atOnce: 8 })
   t.equal(begun.length, 0, 'the first reading begins it')
   const wanted = [flag, ['flags', 'ns+none'], ['tokens', 't']] as const
   for (const position of [0n, 1n, 50n, 100n])

@@ -8,7 +8,7 @@ const src = resolve(import.meta.dirname, '../../src')
 /** Files that read the machine's clock or set its timers, each with the reason. */
 const ownTime: Readonly<Record<string, string>> = {
   'clock.ts': 'it is the clock of the machine',
-  'concurrency.ts': 'pacer measures how long this process holds the event loop',
+  'event-loop.ts': 'pacer measures how long this process holds the event loop',
   'auth/oidc-client.ts':
     'the OpenID library reads the clock of the machine by itself, and is told how far ours is from it',
 }

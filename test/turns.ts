@@ -1,4 +1,4 @@
-import { measureSlicesBy } from '../src/concurrency.ts'
+import { measureSlicesBy } from '../src/event-loop.ts'
 
 /** How many turns of the event loop go by during a work whose every step is longer than a slice, whatever it comes to. */
 export const turnsOf = async (work: () => Promise<unknown>): Promise<number> => {

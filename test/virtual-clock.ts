@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Clock, Timer } from '../src/clock.ts'
-import { measureSlicesBy } from '../src/concurrency.ts'
+import { measureSlicesBy } from '../src/event-loop.ts'
 
 // However slow the machine is, no work steps aside in the midst of a step of the virtual clock.
 measureSlicesBy(() => 0)

@@ -166,6 +166,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     projections: resources,
     position: follower.position,
     census: () => index.census(time.present().getTime()),
+    tokensHeld: index,
     aheadMs: time.aheadMs,
     closed: closed.counts,
     instances: () => (alone ? [{ version, reads: FORMAT }] : [...roll.state().members.values()]),

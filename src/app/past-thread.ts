@@ -14,6 +14,6 @@ const { key, ...paths } = workerData as PastThreadData
 const { close, ...sources } = await openReadOnly(paths, systemClock, (damaged, error) =>
   port.postMessage({ damaged, error } satisfies Heard),
 )
-await answerPast(port, pastReads({ ...sources, key, atOnce: 8, sliceMs: 5 }))
+await answerPast(port, pastReads({ ...sources, key, atOnce: 8 }))
 close()
 port.close()

@@ -6,5 +6,5 @@ import { type Past, pastWorker } from './past-worker.ts'
 export const pastOf = ({ stores, log, faults }: Pick<Core, 'stores' | 'log' | 'faults'>): Past => {
   const { views, files, pepper } = stores
   if (files) return pastWorker(files, pepper.key, faults)
-  return { ...pastReads({ log, views, key: pepper.key, atOnce: 8, sliceMs: 5 }), close: async () => undefined }
+  return { ...pastReads({ log, views, key: pepper.key, atOnce: 8 }), close: async () => undefined }
 }

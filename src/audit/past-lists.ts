@@ -1,4 +1,4 @@
-import { pacer } from '../concurrency.ts'
+import { pacer } from '../event-loop.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { ClosedDocuments } from '../projections/closed-documents.ts'
 import type { Live } from '../projections/flag-store.ts'

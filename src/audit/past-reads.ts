@@ -1,4 +1,5 @@
-import { pacer, semaphore } from '../concurrency.ts'
+import { semaphore } from '../concurrency.ts'
+import { pacer } from '../event-loop.ts'
 import { isRefusal } from '../errors.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import { unreadableOf } from '../events/unreadable.ts'
@@ -41,8 +42,6 @@ export type PastSources = {
   readonly key: Uint8Array
   /** How many documents are read at once, and how many reads of the stores may be under way. */
   readonly atOnce: number
-  /** Milliseconds that a reading may hold the thread. */
-  readonly sliceMs: number
 }
 
 const sourceOf = ([name, id]: Wanted): Source => {
@@ -113,9 +112,9 @@ const whole = async (
 }
 
 /** Reads the past in this thread, by marks and states where they are there and from the log alone where they are not. */
-export const pastReads = ({ log, views, together, key, atOnce, sliceMs }: PastSources): PastReads => {
+export const pastReads = ({ log, views, together, key, atOnce }: PastSources): PastReads => {
   const places = semaphore(atOnce)
-  const pause = pacer(sliceMs)
+  const pause = pacer()
   const states = stateSeals(key)
 
   /** The log, read in turn, by somebody who is still waited for. */

@@ -1,4 +1,4 @@
-import { pacer } from '../concurrency.ts'
+import { pacer } from '../event-loop.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { Decider } from './decider.ts'

@@ -1,4 +1,4 @@
-import { inSlices } from '../concurrency.ts'
+import { inSlices } from '../event-loop.ts'
 import type { AnyEvent, DataOf, Shapes } from '../events/define.ts'
 
 type Payloads = Readonly<Record<string, object>>

@@ -1,4 +1,4 @@
-import { pacer } from '../concurrency.ts'
+import { pacer } from '../event-loop.ts'
 import { refuse } from '../errors.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { EventLog, Stored } from '../events/log.ts'

@@ -1,5 +1,5 @@
 import type { Moment } from '../audit/as-of.ts'
-import { pacer } from '../concurrency.ts'
+import { pacer } from '../event-loop.ts'
 import { momentText } from '../contract/moment.ts'
 import type { Live } from '../projections/flag-store.ts'
 import type { FlagDoc } from '../projections/flags.ts'

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { pacer } from '../concurrency.ts'
+import { pacer } from '../event-loop.ts'
 import { Refusal } from '../errors.ts'
 import type { Names } from '../contract/identifiers.ts'
 import { type Answer, type Json, jsonOf } from './wire/reply.ts'

@@ -1,4 +1,4 @@
-import { sortedInSlices } from '../concurrency.ts'
+import { sortedInSlices } from '../event-loop.ts'
 import type { Order } from './paging.ts'
 
 /** How a list is searched and sorted. `q` is text in key or name, in any case; `''` is in all. */

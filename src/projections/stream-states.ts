@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { pacer } from '../concurrency.ts'
+import { pacer } from '../event-loop.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import { unreadableOf } from '../events/unreadable.ts'
 import { resources } from './resources.ts'

@@ -138,6 +138,8 @@ export const tokenIndex = (capacity: number, reachBytes?: number) => {
     size: keys.size,
     /** About how many bytes of memory all takes that they may do. */
     reachBytes: slots.reachBytes,
+    /** The bytes of memory that this may take at most. */
+    mostReachBytes: slots.mostReachBytes,
     /** A copy of all that is held, made at once; undefined where it cannot be told. */
     copy: (): TokenSnapshot | undefined => slots.copy(deleted),
     /** Whether a copy holds no more tokens than so many. */

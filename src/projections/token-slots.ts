@@ -69,6 +69,7 @@ export const tokenSlots = (capacity: number, reachBytes = REACH_BYTES) => {
     },
     made: makers.made,
     reachBytes: reaches.bytes,
+    mostReachBytes: reachBytes,
     /** How many slots there are, those that hold nothing included. */
     size,
     add: (key: string, id: string, doc: HeldOfToken): number => {

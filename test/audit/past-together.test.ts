@@ -63,7 +63,7 @@ const store = async (t: Test, streams: Readonly<Record<string, readonly Told[]>>
     return opened.log.read(stream, ...more)
   }
   const { together, ...single } = opened
-  const bounds = { key, atOnce: 8, sliceMs: 5 }
+  const bounds = { key, atOnce: 8 }
   const both = { ...bounds, ...single, log: { ...opened.log, read } }
   const all: Stored[] = []
   for await (const page of log.readAll(0n)) all.push(...page)

@@ -135,7 +135,7 @@ export const history = () => {
     return { lives, closed, present }
   }
 
-  const past = pastReads({ log, views, key, atOnce: 8, sliceMs: 5 })
+  const past = pastReads({ log, views, key, atOnce: 8 })
   const now = () => new Date(second(1_000_000))
   const sources = (): Parameters<typeof asOf<string>>[0] => ({
     log,

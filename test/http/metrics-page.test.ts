@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { measureSlicesBy } from '../../src/concurrency.ts'
+import { measureSlicesBy } from '../../src/event-loop.ts'
 import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
 import { addGauges } from '../../src/http/operations/gauges.ts'
 import { addStoreGauges } from '../../src/http/operations/store-gauges.ts'
@@ -106,14 +106,26 @@ await t.test(
     await append('token-a', 7)
     const known = log.all[2]!.position
     let down = false
-    const lag = async () => {
+    const page = async () => {
       const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
       const head = async () => (down ? Promise.reject(new Error('down')) : log.head())
-      const rest = { position: () => known, census: () => [], aheadMs: () => 0, closed: () => [], instances: () => [] }
+      const tokensHeld = { size: () => 3, reachBytes: () => 40, mostReachBytes: 50 }
+      const rest = {
+        position: () => known,
+        census: () => [],
+        tokensHeld,
+        aheadMs: () => 0,
+        closed: () => [],
+        instances: () => [],
+      }
       addGauges(metrics, { log: { ...log, head }, projections: [anyProjection(tokens)], ...rest })
-      return /^m_projection_lag_events\{name="tokens"\} (\d+)$/m.exec(await textOf(metrics))?.[1]
+      return textOf(metrics)
     }
+    const lag = async () => /^m_projection_lag_events\{name="tokens"\} (\d+)$/m.exec(await page())?.[1]
     t.equal(await lag(), '4')
+    t.match(await page(), /^m_tokens_held 3$/m)
+    t.match(await page(), /^m_token_rights_bytes 40$/m)
+    t.match(await page(), /^m_token_rights_limit_bytes 50$/m)
     await append('token-b', 25_000)
     t.ok(Number(await lag()) >= 10_000 && Number(await lag()) < 25_000)
     down = true
@@ -168,10 +180,10 @@ await t.test('jobs are told by how their last run ended, a lease by who holds it
 
 await t.test('others run each two milliseconds while the texts of a page are put together', async (t) => {
   let [elapsed, looks] = [0, 0]
-  measureSlicesBy(() => {
+  const look = () => {
     looks++
     return elapsed
-  })
+  }
   function* texts(ms: number) {
     for (let n = 0; n < 12; n++) {
       elapsed += ms
@@ -185,6 +197,7 @@ await t.test('others run each two milliseconds while the texts of a page are put
     [0.1, 0],
   ] as const) {
     looks = 0
+    measureSlicesBy(look)
     t.equal((await bytesOf(texts(ms))).length, 12)
     // It looks when it begins, after each text, and after each pause, with which the next slice begins.
     t.equal(looks - 13, pauses, `a text takes ${ms} ms`)

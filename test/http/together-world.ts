@@ -9,7 +9,14 @@ type Service = Awaited<ReturnType<typeof watchedService>>
 /** Parts of the flag that is changed, and members of a change of it: their product is as large as it may be. */
 const [PARTS, MEMBERS] = [1_000, 160]
 const FLAGS = 300
+/** Namespaces in which a token of many grants has a role, and how many such tokens fill the memory for rights. */
+const [PLACES, HOLDERS] = [64, 1_000]
+/** Clients of other networks that send a wrong credential, in each round. */
+const NETWORKS = 2_000
 const DEFAULT = '/api/v1/namespaces/default'
+
+/** What the service is started with: clients are told by the address that a proxy names, and honest ones are not limited. */
+export const settings = { 'server.trust_proxy': 'true', 'rate_limit.client': '0' }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
@@ -39,12 +46,14 @@ export const worldOf = async ({ request, url }: Service) => {
   const given = async (body: object, headers = {}) =>
     ((await insist('POST', '/auth/v1/method/token', body, headers)) as Issued).clientToken
   const grant = (role: string) => ({ grants: [{ namespaceKey: 'default', role }] })
+  for (let n = 0; n < PLACES; n++) await insist('POST', '/api/v1/namespaces', { key: `place-${n}`, name: `Place ${n}` })
   const admin = await given({ name: 'maker', role: 'admin' })
   return {
     url,
     request,
     large: { flagKey: 'large', entityId: 'e' },
     parts: parts.slice(0, MEMBERS),
+    admin,
     published: await given({ name: 'published', ...grant('client') }),
     editor: await given({ name: 'editor', ...grant('editor') }),
     // Made by one, so that they have one holder.
@@ -58,13 +67,33 @@ export type World = Awaited<ReturnType<typeof worldOf>>
 
 type Raw = { readonly method: string; readonly path: string; readonly token?: string; readonly body?: string }
 
-/** Sends a request and takes nothing of its answer. `cut`: bytes at the end that are not sent. */
-const sent = async ({ url }: World, { method, path, token, body = '' }: Raw, cut = 0): Promise<Socket> => {
+const connected = async ({ url }: World): Promise<Socket> => {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   socket.on('error', () => undefined)
   await once(socket, 'connect').catch(() => undefined)
   socket.pause()
+  return socket
+}
+
+/** Sends one request with a wrong credential for each of many networks, and takes the answers. */
+const fromNetworks = async (world: World, round: number): Promise<void> => {
+  const socket = await connected(world)
+  for (let n = 0; n < NETWORKS; n++) {
+    const network = (round * NETWORKS + n).toString(16).padStart(8, '0')
+    const head = ['GET /auth/v1/self HTTP/1.1', 'host: h', 'authorization: Bearer wrong']
+    const last = n === NETWORKS - 1 ? ['connection: close'] : []
+    const from = `x-forwarded-for: 2001:${network.slice(0, 4)}:${network.slice(4)}::1`
+    socket.write(`${[...head, from, ...last].join('\r\n')}\r\n\r\n`)
+  }
+  const closed = once(socket, 'close')
+  socket.resume()
+  await closed
+}
+
+/** Sends a request and takes nothing of its answer. `cut`: bytes at the end that are not sent. */
+const sent = async (world: World, { method, path, token, body = '' }: Raw, cut = 0): Promise<Socket> => {
+  const socket = await connected(world)
   const head = [
     `${method} ${path} HTTP/1.1`,
     'host: h',
@@ -77,7 +106,7 @@ const sent = async ({ url }: World, { method, path, token, body = '' }: Raw, cut
 
 /** Attacks by legal requests, one round of each. Each gives what is to be held open until the round is over. */
 export const attacks = (world: World): Readonly<Record<string, (round: number) => Promise<readonly Socket[]>>> => {
-  const { request, published, editor, viewers, large, parts } = world
+  const { request, admin, published, editor, viewers, large, parts } = world
   const times = (count: number, one: (n: number) => Promise<Socket>) =>
     Promise.all(Array.from({ length: count }, (_, n) => one(n)))
   const asked = async (calls: readonly Promise<unknown>[]) => {
@@ -135,6 +164,21 @@ export const attacks = (world: World): Readonly<Record<string, (round: number) =
           ),
         ),
       ),
+    'wrong credentials of many networks': async (round) => {
+      await fromNetworks(world, round)
+      return []
+    },
+    // The first round fills the memory for rights.
+    'tokens of many grants': async (round) => {
+      for (let n = 0; n < (round === 0 ? HOLDERS : 10); n++) {
+        const grants = Array.from({ length: PLACES }, (_, at) => ({
+          namespaceKey: `place-${at}`,
+          role: (n >> (at % 16)) % 2 === 0 ? 'viewer' : 'editor',
+        }))
+        await request('POST', '/auth/v1/method/token', { name: `${round}-${n}`, grants }, bearer(admin))
+      }
+      return []
+    },
     'long lists': () =>
       asked(
         Array.from({ length: 4 }, () =>

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { administering, attacks, evaluating, worldOf } from './together-world.ts'
+import { administering, attacks, evaluating, settings, worldOf } from './together-world.ts'
 import { watchedService } from './watching.ts'
 
 const ROUNDS = 3
@@ -8,9 +8,7 @@ const CLIENTS = 8
 const script = join(import.meta.dirname, 'heap-watched.js')
 
 await t.test('all attacks at once: the process lives, and everybody else is served', async (t) => {
-  const service = await watchedService(script, ['--max-old-space-size=512', '--expose-gc'], {
-    'rate_limit.enabled': 'false',
-  })
+  const service = await watchedService(script, ['--max-old-space-size=512', '--expose-gc'], settings)
   t.teardown(service.close)
   const world = await worldOf(service)
   const all = Object.entries(attacks(world))

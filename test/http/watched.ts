@@ -1,5 +1,5 @@
 // A service whose slices are one step long each. It tells its parent in how many turns of its event loop a step was made.
-import { measureSlicesBy } from '../../src/concurrency.ts'
+import { measureSlicesBy } from '../../src/event-loop.ts'
 import { tellParent } from './watching.ts'
 
 /** Milliseconds, longer than any slice. */

@@ -1,4 +1,4 @@
-import { pacer } from '../../concurrency.ts'
+import { pacer } from '../../event-loop.ts'
 import { inPlace, Refusal } from '../../errors.ts'
 import type { Rollout, Rule } from '../../events/flag.ts'
 import { type ChangeCommands, decidedInOrder, type FlagChange, segmentsNamed } from './changes.ts'

@@ -13,6 +13,7 @@ export type Gauged = {
   /** Position up to which this instance knows every event. */
   readonly position: () => bigint
   readonly census: () => ReturnType<TokenIndex['census']>
+  readonly tokensHeld: Pick<TokenIndex, 'size' | 'reachBytes' | 'mostReachBytes'>
   /** Milliseconds by which the newest event is ahead of the clock. */
   readonly aheadMs: () => number
   /** How many documents of each category are closed by an event that cannot be read. */
@@ -24,7 +25,7 @@ export type Gauged = {
 /** The gauges of api.md §11.1, read when the page is made. While the log is out of reach only the lag is missing. */
 export const addGauges = (
   metrics: Metrics,
-  { log, projections, position, census, aheadMs, closed, instances }: Gauged,
+  { log, projections, position, census, tokensHeld, aheadMs, closed, instances }: Gauged,
 ): void => {
   const ofEach = (value: number) => projections.map(({ name }) => ({ labels: [name], value }))
 
@@ -45,6 +46,18 @@ export const addGauges = (
       STATUSES.map((status) => ({ labels: [method, status], value: counts[status] })),
     ),
   )
+  metrics.gauge(
+    'tokens_held',
+    'Live tokens that memory holds; another is read from the store when it is used.',
+    [],
+    () => [{ labels: [], value: tokensHeld.size() }],
+  )
+  metrics.gauge('token_rights_bytes', 'Bytes of memory that the rights of the tokens held take.', [], () => [
+    { labels: [], value: tokensHeld.reachBytes() },
+  ])
+  metrics.gauge('token_rights_limit_bytes', 'Bytes of memory that the rights of tokens may take.', [], () => [
+    { labels: [], value: tokensHeld.mostReachBytes },
+  ])
   metrics.gauge(
     'clock_ahead_seconds',
     'By how much the newest event is ahead of the clock here; 0 when it is not.',

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { constants, createGzip } from 'node:zlib'
 import type { Clock } from '../../clock.ts'
-import { pacer } from '../../concurrency.ts'
+import { pacer } from '../../event-loop.ts'
 import { chunksOf } from '../wire/pieces.ts'
 
 /** So long the writing of a page may keep others waiting, about. */

@@ -17,7 +17,7 @@ import { type Call, route } from '../route.ts'
 import { unevaluable } from '../present/snapshot.ts'
 import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
-import { aside } from '../../concurrency.ts'
+import { yieldToEventLoop } from '../../event-loop.ts'
 
 const body = ofrepBody(badContext)
 
@@ -127,7 +127,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
           : leavingOut(service, left, all)
       }
       // What took long to read takes as long to name.
-      return (request.bytes?.length ?? 0) > LARGE ? aside().then(answer) : answer()
+      return (request.bytes?.length ?? 0) > LARGE ? yieldToEventLoop().then(answer) : answer()
     },
   })
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { pacer } from '../../concurrency.ts'
+import { pacer } from '../../event-loop.ts'
 
 type Chunks = readonly Buffer[]
 type Kept = { readonly name: string; readonly chunks: Promise<Chunks | undefined> }

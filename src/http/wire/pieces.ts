@@ -1,5 +1,5 @@
 import { Refusal } from '../../errors.ts'
-import { inSlices } from '../../concurrency.ts'
+import { inSlices } from '../../event-loop.ts'
 import { type Answer, type Json, written } from './reply.ts'
 import { hasRoomFor, type Of, takeRoom } from './room.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Writable } from 'node:stream'
-import { pacer } from '../../concurrency.ts'
+import { pacer } from '../../event-loop.ts'
 
 /** Bytes of an answer that are made as the client takes them. */
 export type Chunks = Iterable<Buffer> | AsyncIterable<Buffer>

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts'
-import { pacer } from '../../concurrency.ts'
+import { pacer } from '../../event-loop.ts'
 import { refuse } from '../../errors.ts'
 import type { AnyEvent } from '../../events/define.ts'
 import type { EventLog, Stored } from '../../events/log.ts'

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { pacer } from '../../concurrency.ts'
+import { pacer } from '../../event-loop.ts'
 import { METHODS } from '../../events/token.ts'
 import { projections } from '../all.ts'
 import type { TokenSnapshot } from '../token-snapshot.ts'

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { inSlices, measureSlicesBy, pacer, sortedInSlices } from '../src/event-loop.ts'
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+/** Slices of this process are measured by it. */
+let elapsed = 0
+measureSlicesBy(() => elapsed)
+
+await t.test('work yields once its slice is over, not before, and then has another', async (t) => {
+  for (const [slice, begin] of [
+    [5, () => pacer()],
+    [2, () => pacer(2)],
+  ] as const) {
+    const pause = begin()
+    for (const nth of ['first', 'second', 'third']) {
+      elapsed += slice - 1
+      t.equal(pause(), undefined, `the ${nth} slice has a millisecond left of ${slice}`)
+      elapsed += 1
+      const paused = pause()
+      t.ok(paused, `the ${nth} slice of ${slice} ms is over`)
+      // What others do meanwhile is not of the next slice.
+      elapsed += 5 * slice
+      await paused
+    }
+  }
+})
+
+await t.test('items are worked one by one in slices, each once, until one says that it is enough', async (t) => {
+  const worked: number[] = []
+  const work = (until: number) => (item: number) => {
+    elapsed += 2
+    worked.push(item)
+    return item < until
+  }
+  const items = Array.from({ length: 8 }, (_, n) => n)
+
+  let waiting = inSlices(items, work(Infinity))
+  t.strictSame(worked, [0, 1, 2], 'a slice ends with the item that fills it')
+  await waiting
+  t.strictSame(worked.splice(0), items)
+
+  waiting = inSlices(items, work(4))
+  await waiting
+  t.strictSame(worked.splice(0), [0, 1, 2, 3, 4], 'what comes behind the last one is left')
+  t.equal(inSlices(items, work(1)), undefined, 'what is short is done at once')
+  t.strictSame(worked, [0, 1])
+})
+
+await t.test(
+  'sorted in slices as it is sorted at once, whatever the length, and those that are alike as they stood',
+  async (t) => {
+    const isBefore = (one: readonly number[], other: readonly number[]) => one[0]! < other[0]!
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(50), { maxLength: 3_000 }), async (numbers) => {
+        const items = numbers.map((number, n) => [number, n] as const)
+        assert.deepEqual(
+          await sortedInSlices(items, isBefore),
+          items.toSorted(([one], [other]) => one - other),
+        )
+      }),
+      { numRuns: 50 },
+    )
+    t.pass('the same')
+  },
+)
+
+await t.test('others are served while much is sorted, and nobody waits for what is short', async (t) => {
+  const before = elapsed
+  measureSlicesBy(() => (elapsed += 1_000))
+  let [turns, over, most, compared] = [0, false, 0, 0]
+  const next = () => {
+    turns++
+    most = Math.max(most, compared)
+    compared = 0
+    if (!over) setImmediate(next)
+  }
+  const isBefore = (one: number, other: number) => {
+    compared++
+    return one < other
+  }
+  next()
+  const items = Array.from({ length: 20_000 }, (_, n) => (n * 7_919) % 20_000)
+  const all = await sortedInSlices(items, isBefore)
+  over = true
+  measureSlicesBy(() => elapsed)
+  t.ok(turns > 200, `${turns} turns`)
+  t.ok(most <= 12_000, `${most} comparisons in one turn`)
+  t.strictSame([all[0], all.at(-1), all.length], [0, 19_999, 20_000])
+  t.strictSame(await sortedInSlices([], isBefore), [])
+  elapsed = before
+})
+
+/** Turns of everything else between two slices. */
+const BETWEEN = 8
+
+await t.test('all work of one turn shares a slice, and the next turn has another', async (t) => {
+  measureSlicesBy(() => elapsed)
+  const first = pacer()
+  elapsed += 3
+  t.equal(first(), undefined)
+  const second = pacer()
+  elapsed += 1
+  t.equal(second(), undefined, 'a millisecond is left for all')
+  await nextTurn()
+  t.equal(first(), undefined)
+  elapsed += 4
+  t.equal(second(), undefined, 'another slice')
+  elapsed += 1
+  const paused = second()
+  t.ok(paused, 'work that began late yields')
+  const third = pacer()
+  const last = third()
+  t.ok(last, 'so does what begins when the slice is over')
+  await nextTurn()
+  t.ok(first(), 'in the turns of everything else too')
+  await paused
+  t.equal(first(), undefined, 'a new slice')
+  await last
+})
+
+await t.test('of all that yielded one resumes at a time, and short work passes by long work', async (t) => {
+  // Every step is longer than a slice.
+  measureSlicesBy(() => (elapsed += 5))
+  const order: string[] = []
+  const work = async (name: string, steps: number) => {
+    const pause = pacer()
+    for (let n = 0; n < steps; n++) {
+      await pause()
+      order.push(name)
+    }
+  }
+  const names = Array.from({ length: 10 }, (_, n) => `long ${n}`)
+  const long = Promise.all(names.map((name) => work(name, 4)))
+  for (let turns = 1; order.length < 20; turns++) {
+    await nextTurn()
+    if (order.length * BETWEEN > turns) t.fail(`${order.length} steps in ${turns} turns`)
+  }
+  t.strictSame(new Set(order), new Set(names), 'each has had a slice')
+  const before = order.length
+  await work('short', 1)
+  t.ok(order.indexOf('short') <= before + 1, 'short work waits for one of the ten at most')
+  await long
+  measureSlicesBy(() => elapsed)
+  t.equal(order.length, 41)
+})
