@@ -86,7 +86,10 @@ type Extras = {
   readonly cause?: unknown
 }
 
-/** The one error class: a refusal with its reason; status and gRPC code follow from the catalogue. The message is shown to clients, `cause` never is. */
+/**
+ * The one error class: a refusal with its reason; status and gRPC code follow from the catalogue. The message is shown to clients, `cause` never
+ * is. A refusal of a client's mistake has no stack trace, which nobody reads and takes longer than the rest of it.
+ */
 export class Refusal extends Error {
   readonly reason: Reason
   readonly status: number
@@ -96,7 +99,10 @@ export class Refusal extends Error {
   readonly metadata: Readonly<Record<string, string>>
 
   constructor(reason: Reason, message: string = refusals[reason].sentence, extras: Extras = {}) {
+    const { stackTraceLimit } = Error
+    if (refusals[reason].status < 500) Error.stackTraceLimit = 0
     super(message, extras.cause === undefined ? undefined : { cause: extras.cause })
+    Error.stackTraceLimit = stackTraceLimit
     this.reason = reason
     this.status = refusals[reason].status
     this.code = refusals[reason].code

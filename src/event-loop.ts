@@ -1,8 +1,11 @@
 /** Milliseconds of a slice of the event loop. All work in steps shares the slice, whichever request it is for. */
 const SLICE_MS = 5
 
-/** Turns of the event loop that everything else gets between two slices: a turn accepts one connection. */
-const TURNS_BETWEEN = 8
+/** Milliseconds of work that does not yield, whoever has used the slice. */
+const SHORT_MS = 0.1
+
+/** Turns of the event loop that everything else gets between two slices, and their milliseconds at most. A turn accepts one connection. */
+const [TURNS_BETWEEN, BETWEEN_MS] = [8, 2 * SLICE_MS]
 
 /** Milliseconds, by which slices are measured. */
 let measure = (): number => performance.now()
@@ -43,8 +46,8 @@ const resumeNext = (): void => {
   sliceBegan()
   resume?.()
 }
-const resumeLater = (turns = TURNS_BETWEEN): void =>
-  void setImmediate(() => (turns > 1 ? resumeLater(turns - 1) : resumeNext()))
+const resumeLater = (turns = TURNS_BETWEEN, until = measure() + BETWEEN_MS): void =>
+  void setImmediate(() => (turns > 1 && measure() < until ? resumeLater(turns - 1, until) : resumeNext()))
 
 /**
  * Yields to the event loop. Of all that wait here one resumes at a time, so many of them block it no longer than one. Those that yield for the
@@ -59,9 +62,11 @@ export const yieldToEventLoop = (line: keyof typeof lines = 'fresh'): Promise<vo
 /** For work in many steps, called between two of them: a promise to wait for once all such work has had its slice of `ms` milliseconds, else undefined. */
 export const pacer = (ms = SLICE_MS): (() => Promise<void> | undefined) => {
   sliceBegan()
+  const isShortUntil = measure() + Math.min(ms, SHORT_MS)
   let line: keyof typeof lines = 'fresh'
   return () => {
-    if (sliceBegan() + ms > measure()) return undefined
+    const now = measure()
+    if (now < sliceBegan() + ms || now < isShortUntil) return undefined
     const paused = yieldToEventLoop(line)
     line = 'served'
     return paused

@@ -92,9 +92,6 @@ await t.test('others are served while much is sorted, and nobody waits for what 
   elapsed = before
 })
 
-/** Turns of everything else between two slices. */
-const BETWEEN = 8
-
 await t.test('all work of one turn shares a slice, and the next turn has another', async (t) => {
   measureSlicesBy(() => elapsed)
   const first = pacer()
@@ -111,37 +108,56 @@ await t.test('all work of one turn shares a slice, and the next turn has another
   const paused = second()
   t.ok(paused, 'work that began late yields')
   const third = pacer()
-  const last = third()
-  t.ok(last, 'so does what begins when the slice is over')
+  t.equal(third(), undefined, 'work that has only begun does not')
+  elapsed += 0.1
+  t.ok(third(), 'unless it takes longer than a tenth of a millisecond')
   await nextTurn()
   t.ok(first(), 'in the turns of everything else too')
   await paused
   t.equal(first(), undefined, 'a new slice')
-  await last
 })
 
-await t.test('of all that yielded one resumes at a time, and short work passes by long work', async (t) => {
-  // Every step is longer than a slice.
-  measureSlicesBy(() => (elapsed += 5))
-  const order: string[] = []
-  const work = async (name: string, steps: number) => {
-    const pause = pacer()
-    for (let n = 0; n < steps; n++) {
-      await pause()
-      order.push(name)
-    }
+/** Work of steps that are as long as a slice, each. */
+const working = async (name: string, steps: number, order: string[]) => {
+  const pause = pacer()
+  for (let n = 0; n < steps; n++) {
+    elapsed += 5
+    await pause()
+    order.push(name)
   }
+}
+
+await t.test('of all that yielded one resumes at a time, and short work passes by long work', async (t) => {
+  measureSlicesBy(() => elapsed)
+  const order: string[] = []
   const names = Array.from({ length: 10 }, (_, n) => `long ${n}`)
-  const long = Promise.all(names.map((name) => work(name, 4)))
+  const long = Promise.all(names.map((name) => working(name, 4, order)))
   for (let turns = 1; order.length < 20; turns++) {
     await nextTurn()
-    if (order.length * BETWEEN > turns) t.fail(`${order.length} steps in ${turns} turns`)
+    if (order.length * 8 > turns) t.fail(`${order.length} steps in ${turns} turns`)
   }
   t.strictSame(new Set(order), new Set(names), 'each has had a slice')
   const before = order.length
-  await work('short', 1)
+  await working('short', 1, order)
   t.ok(order.indexOf('short') <= before + 1, 'short work waits for one of the ten at most')
   await long
-  measureSlicesBy(() => elapsed)
   t.equal(order.length, 41)
+})
+
+await t.test('work resumes sooner when everything else takes longer than two slices', async (t) => {
+  measureSlicesBy(() => elapsed)
+  const turnsUntilResumed = async (ms: number) => {
+    const order: string[] = []
+    const work = working('work', 1, order)
+    let turns = 0
+    for (; order.length === 0; turns++) {
+      elapsed += ms
+      await nextTurn()
+    }
+    await work
+    return turns
+  }
+  t.equal(await turnsUntilResumed(1), 8)
+  t.equal(await turnsUntilResumed(4), 3)
+  t.equal(await turnsUntilResumed(20), 1)
 })

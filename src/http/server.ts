@@ -15,6 +15,7 @@ import { truster } from './wire/cookies.ts'
 import { takes } from './wire/headers.ts'
 import { leave } from './wire/leaving.ts'
 import type { Budgets } from './wire/room.ts'
+import { oneAfterAnother } from './wire/pipelining.ts'
 import { HEADER_LIMIT, openPort, type Port, type WireSettings } from './wire/port.ts'
 import { brokenOff, type Logger, refuser } from './wire/error-reply.ts'
 import { insistOnStatement } from './statements.ts'
@@ -159,7 +160,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   for (const mount of routes) mount(app)
   if (documents) documentRoutes(app, specs, documents)
   await app.ready()
-  server.removeAllListeners('request').on('request', answer)
+  server.removeAllListeners('request').on('request', oneAfterAnother(answer))
   return app
 }
 

@@ -9,14 +9,18 @@ type Service = Awaited<ReturnType<typeof watchedService>>
 /** Parts of the flag that is changed, and members of a change of it: their product is as large as it may be. */
 const [PARTS, MEMBERS] = [1_000, 160]
 const FLAGS = 300
-/** Namespaces in which a token of many grants has a role, and how many such tokens fill the memory for rights. */
-const [PLACES, HOLDERS] = [64, 1_000]
-/** Clients of other networks that send a wrong credential, in each round. */
-const NETWORKS = 2_000
+/** Namespaces in which a token of many grants has a role, and how many such tokens are made in each round. */
+const [PLACES, HOLDERS] = [64, 20]
+/** Clients of other networks that send a wrong credential in each round, and the connections that they come by. */
+const [NETWORKS, CONNECTIONS] = [2_000, 10]
 const DEFAULT = '/api/v1/namespaces/default'
 
-/** What the service is started with: clients are told by the address that a proxy names, and honest ones are not limited. */
-export const settings = { 'server.trust_proxy': 'true', 'rate_limit.client': '0' }
+/** Clients are told apart by the address that a proxy names; honest ones are not limited. The rights of tokens have a small quota, which is full soon. */
+export const settings = {
+  'server.trust_proxy': 'true',
+  'rate_limit.client': '0',
+  'quotas.grant_bytes_per_credential': '65536',
+}
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
@@ -76,17 +80,21 @@ const connected = async ({ url }: World): Promise<Socket> => {
   return socket
 }
 
-/** Sends one request with a wrong credential for each of many networks, and takes the answers. */
-const fromNetworks = async (world: World, round: number): Promise<void> => {
+/** Sends a request with a wrong credential for each of so many networks over one connection, and takes the answers. */
+const fromNetworks = async (world: World, first: number, count: number): Promise<void> => {
   const socket = await connected(world)
-  for (let n = 0; n < NETWORKS; n++) {
-    const network = (round * NETWORKS + n).toString(16).padStart(8, '0')
-    const head = ['GET /auth/v1/self HTTP/1.1', 'host: h', 'authorization: Bearer wrong']
-    const last = n === NETWORKS - 1 ? ['connection: close'] : []
-    const from = `x-forwarded-for: 2001:${network.slice(0, 4)}:${network.slice(4)}::1`
-    socket.write(`${[...head, from, ...last].join('\r\n')}\r\n\r\n`)
-  }
+  const requests = Array.from({ length: count }, (_, n) => {
+    const network = (first + n).toString(16).padStart(8, '0')
+    return [
+      'GET /auth/v1/self HTTP/1.1',
+      'host: h',
+      'authorization: Bearer wrong',
+      `x-forwarded-for: 2001:${network.slice(0, 4)}:${network.slice(4)}::1`,
+      ...(n === count - 1 ? ['connection: close'] : []),
+    ].join('\r\n')
+  })
   const closed = once(socket, 'close')
+  socket.write(`${requests.join('\r\n\r\n')}\r\n\r\n`)
   socket.resume()
   await closed
 }
@@ -165,19 +173,22 @@ export const attacks = (world: World): Readonly<Record<string, (round: number) =
         ),
       ),
     'wrong credentials of many networks': async (round) => {
-      await fromNetworks(world, round)
+      const each = NETWORKS / CONNECTIONS
+      const begun = Array.from({ length: CONNECTIONS }, (_, n) =>
+        fromNetworks(world, round * NETWORKS + n * each, each),
+      )
+      await Promise.all(begun)
       return []
     },
-    // The first round fills the memory for rights.
     'tokens of many grants': async (round) => {
-      for (let n = 0; n < (round === 0 ? HOLDERS : 10); n++) {
+      const create = (n: number) => {
         const grants = Array.from({ length: PLACES }, (_, at) => ({
           namespaceKey: `place-${at}`,
           role: (n >> (at % 16)) % 2 === 0 ? 'viewer' : 'editor',
         }))
-        await request('POST', '/auth/v1/method/token', { name: `${round}-${n}`, grants }, bearer(admin))
+        return request('POST', '/auth/v1/method/token', { name: `${n}`, grants }, bearer(admin))
       }
-      return []
+      return asked(Array.from({ length: HOLDERS }, (_, n) => create(round * HOLDERS + n)))
     },
     'long lists': () =>
       asked(

@@ -25,6 +25,23 @@ export const tellParent = async (figure: (what: string) => number): Promise<void
   process.send?.({ url: running.url })
 }
 
+/** Sends requests to a service as the bootstrap token. A large answer is not parsed. */
+export const requestsTo =
+  (url: string): Started['request'] =>
+  async (method, path, body, further?: Headers) => {
+    const sent =
+      body === undefined || method === 'GET' ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
+    const headers = {
+      authorization: `Bearer ${TOKEN}`,
+      'accept-encoding': 'identity',
+      ...(further as Settings | undefined),
+    }
+    const answer = await fetch(url + path, { method, headers, ...sent })
+    const text = await answer.text()
+    const json = JSON.parse(text.length < MOST_PARSED && text.startsWith('{') ? text : '{}') as never
+    return { status: answer.status, headers: {}, text, json }
+  }
+
 /** A service in a process of its own, which runs this script under these options of Node: what is asked of it, and the figure that it tells. */
 export const watchedService = async (script: string, execArgv: readonly string[] = [], more: Settings = {}) => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
@@ -40,22 +57,9 @@ export const watchedService = async (script: string, execArgv: readonly string[]
   const told = async (): Promise<Told> => ((await once(child, 'message')) as [Told])[0]
   const { url = '' } = await told()
 
-  const request: Started['request'] = async (method, path, body, further?: Headers) => {
-    const sent =
-      body === undefined || method === 'GET' ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
-    const headers = {
-      authorization: `Bearer ${TOKEN}`,
-      'accept-encoding': 'identity',
-      ...(further as Settings | undefined),
-    }
-    const answer = await fetch(url + path, { method, headers, ...sent })
-    const text = await answer.text()
-    const json = JSON.parse(text.length < MOST_PARSED && text.startsWith('{') ? text : '{}') as never
-    return { status: answer.status, headers: {}, text, json }
-  }
   return {
     url,
-    request,
+    request: requestsTo(url),
     /** True once the process has ended. */
     hasEnded: (): boolean => child.exitCode !== null || child.signalCode !== null,
     /** The figure since it was asked for the last time. */

@@ -157,6 +157,30 @@ await t.test('who may see sessions and not end them reads why', { skip }, async 
     )
 })
 
+await t.test('a form that is opened by its address says what it needs, and sends nothing', { skip }, async (t) => {
+  const service = await seeded(t)
+  const { clientToken } = await granted(service, { role: 'viewer' })
+  const { page } = await openBrowser(t, service, FORCED)
+  const sent: string[] = []
+  page.on('request', (request) => void (request.method() === 'POST' && sent.push(request.url())))
+  await signIn(page, '/settings/preferences', clientToken)
+  sent.length = 0
+  for (const thing of ['flag', 'segment']) {
+    await page.goto(`/ns/shop/${thing}s/new`)
+    const submit = button(page, `Create ${thing}`)
+    await comesTo(t, () => submit.getAttribute('aria-disabled'), 'true', `Create ${thing} is disabled`)
+    t.equal(await submit.getAttribute('aria-description'), `Needs ${thing}.create in shop.`)
+    const name = page.getByRole('textbox', { name: 'Name', exact: true })
+    await name.fill('Mine')
+    await submit.click({ force: true })
+    await name.press('Enter')
+    await name.press('Control+Enter')
+  }
+  await page.goto('/ns/shop/flags')
+  await page.getByRole('link', { name: 'kept' }).waitFor()
+  t.strictSame(sent, [], 'neither a press nor a key sends a form')
+})
+
 await t.test(
   'what is refused all the same is asked about anew, and its control says so from then on',
   { skip },

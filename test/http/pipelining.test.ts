@@ -1,0 +1,102 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { oneAfterAnother } from '../../src/http/wire/pipelining.ts'
+
+/** Requests of a connection that may wait, the one that is handled not counted. */
+const WAITING = 256
+
+const listening = async (t: Test, handle: RequestListener) => {
+  const server = createServer(oneAfterAnother(handle)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  return async (count: number) => {
+    const socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    const requests = Array.from({ length: count }, (_, n) => `GET /${n} HTTP/1.1\r\nhost: h\r\n\r\n`)
+    socket.write(requests.join(''))
+    return socket
+  }
+}
+
+/** Reads answers until there are so many, or the connection has ended; gives their bodies. */
+const bodiesOf = async (socket: Awaited<ReturnType<Awaited<ReturnType<typeof listening>>>>, count: number) => {
+  let text = ''
+  socket.on('error', () => undefined)
+  const bodies = () => [...text.matchAll(/\[(\d+)\]/g)].map(([, n]) => Number(n))
+  for await (const chunk of socket) {
+    text += chunk
+    if (bodies().length >= count) break
+  }
+  socket.destroy()
+  return bodies()
+}
+
+await t.test('requests that a connection sends at once are handled in order, one in a turn', async (t) => {
+  let [turn, most, inTurn] = [0, 0, 0]
+  const next = () => {
+    turn++
+    inTurn = 0
+  }
+  const send = await listening(t, ({ url = '' }, response) => {
+    if (inTurn === 0) setImmediate(next)
+    most = Math.max(most, ++inTurn)
+    response.end(`[${url.slice(1)}]`)
+  })
+  const count = WAITING + 1
+  t.strictSame(
+    await bodiesOf(await send(count), count),
+    Array.from({ length: count }, (_, n) => n),
+  )
+  t.equal(most, 1)
+  t.ok(turn >= count - 1, `${turn} turns`)
+})
+
+await t.test('a connection that sends more than may wait is cut', async (t) => {
+  let handled = 0
+  const send = await listening(t, () => void handled++)
+  const socket = await send(WAITING + 2)
+  socket.on('error', () => undefined).resume()
+  await once(socket, 'close')
+  t.equal(handled, 1, 'none is handled before its turn')
+})
+
+await t.test(
+  'an answer that is given later holds up the next of its connection, and no other connection',
+  async (t) => {
+    const answers: (() => void)[] = []
+    const urls: string[] = []
+    const send = await listening(t, ({ url = '' }, response) => {
+      urls.push(url)
+      answers.push(() => response.end(`[${url.slice(1)}]`))
+    })
+    const [first, second] = [await send(2), await send(1)]
+    while (urls.length < 2) await new Promise<void>((resolve) => setImmediate(resolve))
+    t.strictSame(urls, ['/0', '/0'])
+    const firstBodies = bodiesOf(first, 2)
+    answers[0]!()
+    while (urls.length < 3) await new Promise<void>((resolve) => setImmediate(resolve))
+    t.equal(urls[2], '/1')
+    for (const answer of answers.slice(1)) answer()
+    t.strictSame([await firstBodies, await bodiesOf(second, 1)], [[0, 1], [0]])
+  },
+)
+
+await t.test('of a client that leaves no further request is handled', async (t) => {
+  const urls: string[] = []
+  const answers: (() => void)[] = []
+  const send = await listening(t, ({ url = '', socket }, response) => {
+    urls.push(url)
+    answers.push(() => response.end())
+    socket.once('close', () => answers[0]!())
+  })
+  const socket = await send(10)
+  while (urls.length === 0) await new Promise<void>((resolve) => setImmediate(resolve))
+  socket.destroy()
+  const after = await send(1)
+  while (answers.length < 2) await new Promise<void>((resolve) => setImmediate(resolve))
+  after.destroy()
+  t.strictSame(urls, ['/0', '/0'])
+})
