@@ -4,42 +4,27 @@ import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
 import { enveloper } from '../src/commands/envelope.ts'
 import { executor } from '../src/commands/execute.ts'
 import { token as decider } from '../src/commands/token.ts'
-import { AT_ONCE, type Asking, asking, each, issued, type Issued, statuses, until, watching } from './asking.ts'
+import { AT_ONCE, asking, each, issued, type Issued, statuses, watching } from './asking.ts'
 import { offFirstCore, type Server } from './processes.ts'
 import { median, progress, type Row, told } from './measure.ts'
+import {
+  count,
+  cpuSince,
+  honoured,
+  isRefused,
+  ready,
+  REVOCATIONS,
+  said,
+  SETTLED_MS,
+  spent,
+  untilRefused,
+} from './revocations.ts'
 import { having, instances, type Stack, stack } from './stack.ts'
 
-/** A machine with other work takes its time: `ROLLCALL_BENCH_REVOCATIONS` chooses fewer. */
-const REVOCATIONS = Number(process.env['ROLLCALL_BENCH_REVOCATIONS'] ?? 4000)
 /** Milliseconds between two that arrive: 4,000 in 5 s. */
 const EVERY_MS = 1.25
 /** Of so many revocations that arrive one is looked at until every instance refuses its token. */
 const LOOKED_AT = 100
-const REFUSED_MS = 20_000
-/** So long lists may be behind, and so long instances are looked at after a burst. */
-const LISTED_MS = 600_000
-const SETTLED_MS = 2_000
-
-const count = (tokens: readonly unknown[]) => tokens.length.toLocaleString('en')
-const secondsOf = (ms: number) => (ms / 1000).toFixed(1)
-const spent = async (servers: readonly Server[]) => Promise.all(servers.map((server) => server.measure('cpu')))
-/** Milliseconds of CPU on each server, for each of so many, since `before`. */
-const cpuSince = async (servers: readonly Server[], before: readonly number[], of: number) =>
-  (await spent(servers)).map((seconds, n) => (((seconds - before[n]!) * 1000) / of).toFixed(2)).join(' / ')
-
-/** Asked of memory: 404 where the token is honoured, 401 where it is refused, 503 where that is not known. */
-const used = async ({ ask }: Asking, { clientToken }: Issued) =>
-  (await ask('GET', '/api/v1/namespaces/default/flags/none', clientToken)).status
-const isRefused = async (asked: Asking, token: Issued) => (await used(asked, token)) === 401
-const untilRefused = (asked: Asking, token: Issued) =>
-  until(() => isRefused(asked, token), REFUSED_MS, 5).catch(() => REFUSED_MS)
-/** How many of these tokens an instance honours. */
-const honoured = async (asked: Asking, tokens: readonly Issued[]): Promise<number> => {
-  let some = 0
-  await each(tokens, async (token) => void ((await used(asked, token)) === 404 && some++))
-  return some
-}
-const ready = (bad: number): Pick<Row, 'target' | 'ok'> => ({ target: '0 not ready', ok: bad === 0 })
 
 /** S5: what one instance takes by the route of a single token. */
 const oneByOne = async (servers: readonly Server[], tokens: readonly Issued[], what: string): Promise<Row> => {
@@ -125,52 +110,6 @@ const arriving = async (
   }
 }
 
-/** S9: all tokens of one holder ended by one request. */
-const atOnce = async (
-  servers: readonly Server[],
-  tokens: readonly Issued[],
-  holder: string,
-  what: string,
-): Promise<Row> => {
-  const all = servers.map(asking)
-  const token = servers[0]!.tokens[0]!
-  const before = await spent(servers)
-  const body = JSON.stringify({ method: 'METHOD_TOKEN', identity: holder })
-  const { ask } = all[0]!
-  const isListed = async () => (await ask('GET', '/auth/v1/tokens?limit=1', token)).status === 200
-  // What was issued just now has to be in the lists, or nothing is ended yet.
-  await until(isListed, LISTED_MS)
-  const { bad, looks, done } = await watching(all, token, async () => {
-    const began = performance.now()
-    const { status, text } = await ask('POST', '/auth/v1/tokens/revoke', token, body)
-    const answered = performance.now() - began
-    if (status !== 200) throw new Error(`not revoked: ${status} ${text}`)
-    const last = tokens.at(-1)!
-    const elsewhere = await Promise.all(all.map((asked) => untilRefused(asked, last)))
-    const ms = await cpuSince(servers, before, tokens.length)
-    const listed = await until(isListed, LISTED_MS)
-    await sleep(SETTLED_MS)
-    const { revoked } = JSON.parse(text) as { readonly revoked: number }
-    return { answered, elsewhere, ms, listed, revoked }
-  })
-  const { answered, elsewhere, ms, listed, revoked } = done
-  const left = await Promise.all(all.map((asked) => honoured(asked, tokens)))
-  for (const { end } of all) end()
-  return {
-    id: 'S9',
-    name: `one holder's ${count(tokens)} tokens ended by one request, ${servers.length} instances; until it is answered; looks at which one was not ready`,
-    figure: `${secondsOf(answered)} s; ${bad} of ${looks}`,
-    note: `${revoked} revoked; the last refused everywhere ${Math.max(...elsewhere).toFixed(0)} ms later; a list ${secondsOf(listed)} s after that; honoured afterwards: ${left.join(', ')}; ${ms} ms of CPU on each; ${what}`,
-    ...ready(bad),
-  }
-}
-
-/** Tells a row as soon as it is there: the whole takes minutes. */
-const said = (row: Row): Row => {
-  progress(`${row.id}: ${row.name}: ${row.figure} (${row.note})`)
-  return row
-}
-
 const measured = ({ settings, what }: Stack): Promise<readonly Row[]> =>
   instances(settings, async ({ start }) => {
     const one = await start('--tokens=1')
@@ -184,16 +123,15 @@ const measured = ({ settings, what }: Stack): Promise<readonly Row[]> =>
     const single = said(await oneByOne([one, other], await of('one by one'), what))
     const three = [one, other, await start(`--token=${token}`)]
     const arrived = said(await arriving(three, await of('arriving'), settings['eventstore.url']!, what))
-    const together = said(await atOnce(three, await of('at once'), 'at once', what))
     asked.end()
-    return [single, arrived, together]
+    return [single, arrived]
   })
 
-/** S5, S8 and S9: what revocations cost an instance on the server stack, and how instances bear many that arrive at once. */
+/** S5 and S8: what revocations cost an instance on the server stack, and how instances bear many that arrive at once. */
 export const run = () =>
   offFirstCore(() =>
-    having('S5, S8, S9', stack, (servers) => {
-      progress(`S5, S8, S9: instances on ${servers.what}`)
+    having('S5, S8', stack, (servers) => {
+      progress(`S5, S8: instances on ${servers.what}`)
       return measured(servers)
     }),
   )
