@@ -6,6 +6,7 @@ type Bench = { readonly run: () => Promise<readonly Row[]> }
 /** Every bench there is, by the numbers it measures. */
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   A1: () => import('./access.ts'),
+  A2: () => import('./access-review.ts'),
   'B1,B2,B3,B4,B7,B14,E1,E2,E3,E4,E5': () => import('./http.ts'),
   B1m: () => import('./in-memory.ts'),
   'B5,B6': () => import('./log-append.ts'),

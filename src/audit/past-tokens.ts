@@ -41,7 +41,7 @@ async function* inPages(views: Sources['views'], where: Where): AsyncGenerator<r
 }
 
 /** Reaches that are asked, one by one. Where tokens have more, each token is asked. */
-const REACHES = 2_000
+const REACHES = 5_000
 
 /** Whether tokens are able, by their reach or by what is known of them. */
 const decision = ({ right, place }: Able) => {
