@@ -38,14 +38,13 @@ const shared = {
 } as const
 
 /**
- * A server of a budget of one mebibyte. What a connection asks behind its own `/hang` is answered and cannot leave. `texts` counts how
- * often a text of `/batch` was made, `writes` what was written.
+ * A server of a budget of one mebibyte. The answers of a connection that is `stuck` cannot leave. `texts` counts how often a text of `/batch`
+ * was made, `writes` what was written.
  */
 const serving = async (t: Test) => {
   const clock = virtualClock()
   const answers = byteBudget(MB, clock)
   const counts = { texts: 0, writes: 0 }
-  const go: (() => void)[] = []
   const own = await demo({
     clock,
     budgets: { answers, bodies: byteBudget(64 * MB, clock) },
@@ -57,7 +56,6 @@ const serving = async (t: Test) => {
         const chunks = [Buffer.from('a'.repeat(64 * KB)), Buffer.from('b'.repeat(64 * KB))]
         const get = (url: string, run: () => Answer | Promise<Answer>) =>
           route(app, { ...shared, method: 'GET', url, run })
-        get('/hang', () => new Promise((end) => go.push(() => end(ok({})))))
         get('/text', () => ok({ text }))
         get('/small', () => ok({ text: 'small' }))
         get('/chunks', () => ({ body: undefined, chunks }))
@@ -89,10 +87,7 @@ const serving = async (t: Test) => {
       },
     ],
   })
-  t.teardown(async () => {
-    for (const end of go) end()
-    await own.app.close()
-  })
+  t.teardown(() => own.app.close())
   const socket = (): Socket => {
     const opened = connect(own.port, '127.0.0.1')
     opened.on('error', () => undefined)
@@ -102,13 +97,15 @@ const serving = async (t: Test) => {
   const head = (path: string, token: string, method = 'GET', more = '') =>
     `${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n${more}\r\n`
   /** Asks on a connection on which nothing can leave. */
-  const stuck = async (path: string, token: string, method = 'GET', more = ''): Promise<Socket> => {
+  const stuck = async (path: string, token: string, method = 'GET', more = '') => {
+    const taken = once(own.app.server, 'connection')
     const opened = socket()
-    const hanging = go.length
-    opened.write(head('/hang', token))
-    await eventually(() => go.length > hanging, 'a request that hangs')
+    const [server] = (await taken) as [Socket]
+    // No write ever ends, as where the client takes nothing and the system's buffers are full.
+    t.teardown(() => server.destroy())
+    Object.assign(server, { _write: () => undefined, _writev: undefined })
     opened.write(head(path, token, method, more))
-    return opened
+    return { destroy: () => void opened.resetAndDestroy() }
   }
   const used = (bytes: number) => eventually(() => answers.used() === bytes, `${bytes} bytes in use`)
   const waiting = (count: number) => eventually(() => answers.waiting() === count, `${count} that wait`)

@@ -26,7 +26,6 @@ export const sendStream = (
   { ended, failed }: StreamTold,
 ): void => {
   const { raw: response } = reply
-  // An answer queued behind another on its connection has no socket of its own yet, and so gets no events.
   const { socket } = request.raw
   const source = iteratorOf(chunks)
   let out: Writable | undefined
