@@ -62,7 +62,7 @@ export const yieldToEventLoop = (line: keyof typeof lines = 'fresh'): Promise<vo
 /** For work in many steps, called between two of them: a promise to wait for once all such work has had its slice of `ms` milliseconds, else undefined. */
 export const pacer = (ms = SLICE_MS): (() => Promise<void> | undefined) => {
   sliceBegan()
-  const isShortUntil = measure() + Math.min(ms, SHORT_MS)
+  const isShortUntil = measure() + SHORT_MS
   let line: keyof typeof lines = 'fresh'
   return () => {
     const now = measure()

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import { connect, type AddressInfo } from 'node:net'
+import { connect, type AddressInfo, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { oneAfterAnother } from '../../src/http/wire/pipelining.ts'
+import { eventually } from '../wait.ts'
 
 /** Requests of a connection that may wait, the one that is handled not counted. */
 const WAITING = 256
@@ -22,7 +23,7 @@ const listening = async (t: Test, handle: RequestListener) => {
 }
 
 /** Reads answers until there are so many, or the connection has ended; gives their bodies. */
-const bodiesOf = async (socket: Awaited<ReturnType<Awaited<ReturnType<typeof listening>>>>, count: number) => {
+const bodiesOf = async (socket: Socket, count: number) => {
   let text = ''
   socket.on('error', () => undefined)
   const bodies = () => [...text.matchAll(/\[(\d+)\]/g)].map(([, n]) => Number(n))
@@ -73,11 +74,11 @@ await t.test(
       answers.push(() => response.end(`[${url.slice(1)}]`))
     })
     const [first, second] = [await send(2), await send(1)]
-    while (urls.length < 2) await new Promise<void>((resolve) => setImmediate(resolve))
+    await eventually(() => urls.length === 2, 'the first request of each connection')
     t.strictSame(urls, ['/0', '/0'])
     const firstBodies = bodiesOf(first, 2)
     answers[0]!()
-    while (urls.length < 3) await new Promise<void>((resolve) => setImmediate(resolve))
+    await eventually(() => urls.length === 3, 'the request behind it')
     t.equal(urls[2], '/1')
     for (const answer of answers.slice(1)) answer()
     t.strictSame([await firstBodies, await bodiesOf(second, 1)], [[0, 1], [0]])
@@ -93,10 +94,10 @@ await t.test('of a client that leaves no further request is handled', async (t) 
     socket.once('close', () => answers[0]!())
   })
   const socket = await send(10)
-  while (urls.length === 0) await new Promise<void>((resolve) => setImmediate(resolve))
+  await eventually(() => urls.length === 1, 'the first request')
   socket.destroy()
   const after = await send(1)
-  while (answers.length < 2) await new Promise<void>((resolve) => setImmediate(resolve))
+  await eventually(() => answers.length === 2, 'the request of another connection')
   after.destroy()
   t.strictSame(urls, ['/0', '/0'])
 })
