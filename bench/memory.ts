@@ -6,7 +6,7 @@ import { meaningsOf } from '../src/access/meanings.ts'
 import { reachOf } from '../src/access/reach.ts'
 import { reachText } from '../src/access/reach-text.ts'
 import { BUILT_IN } from '../src/access/roles.ts'
-import { type TokenIndex, tokenIndex } from '../src/projections/token-index.ts'
+import { type TokenIndex, tokenIndex } from '../src/projections/token-memory/token-index.ts'
 import type { Row } from './measure.ts'
 import { progress, row } from './measure.ts'
 

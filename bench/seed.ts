@@ -7,7 +7,7 @@ import { segment } from '../src/commands/segment.ts'
 import type { Config } from '../src/config/load.ts'
 import { sealer } from '../src/events/personal.ts'
 import { createDefaultNamespace } from '../src/app/bootstrap.ts'
-import { openStores } from '../src/app/stores.ts'
+import { openStores } from '../src/app/stores/stores.ts'
 
 const context = { actor: { kind: 'system' } } as const
 

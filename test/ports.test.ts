@@ -7,7 +7,7 @@ import t from 'tap'
 import { systemClock } from '../src/clock.ts'
 import { start } from '../src/app/start.ts'
 import { loadConfig } from '../src/config/load.ts'
-import { openStores } from '../src/app/stores.ts'
+import { openStores } from '../src/app/stores/stores.ts'
 import { freePort } from './free-port.ts'
 import { rollcallProcess } from './cli/service.ts'
 

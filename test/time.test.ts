@@ -16,10 +16,10 @@ const ownTime: Readonly<Record<string, string>> = {
 const roots = [
   'main.ts',
   'app/start.ts',
-  'app/offline.ts',
+  'app/offline/offline.ts',
   'app/migrate/migrate.ts',
-  'app/past-thread.ts',
-  'adapters/embedded/writer.ts',
+  'app/as-of-thread/thread.ts',
+  'adapters/embedded/writer/writer.ts',
 ]
 const TIME =
   /\b(setTimeout|setInterval|clearTimeout|clearInterval|performance\.now|Date\.now|AbortSignal\.timeout)\b|new Date\(\)/

@@ -9,7 +9,7 @@ import { systemClock } from '../../src/clock.ts'
 import { createTokenOffline, start } from '../../src/app/start.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Stored } from '../../src/events/log.ts'
-import { openStores, type Stores } from '../../src/app/stores.ts'
+import { openStores, type Stores } from '../../src/app/stores/stores.ts'
 import { seedFlags } from '../seed.ts'
 import { answerMeasures } from './measures.ts'
 

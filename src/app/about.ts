@@ -1,4 +1,4 @@
-import { version } from '../cli/manifest.ts'
+import { version } from '../version.ts'
 import { publicConfig } from '../config/describe.ts'
 import type { Config } from '../config/load.ts'
 import type { Service } from '../http/service.ts'

@@ -1,7 +1,7 @@
 import { type AccessPolicy, isGoverned, type Rule } from '../access/rules.ts'
 import { meaningsOf } from '../access/meanings.ts'
 import { type Pseudonyms, pseudonyms } from '../auth/pseudonyms.ts'
-import { version } from '../cli/manifest.ts'
+import { version } from '../version.ts'
 import { ACCESS, access } from '../commands/access.ts'
 import type { Execute } from '../commands/execute.ts'
 import { accessPolicy } from '../config/access-rules.ts'
@@ -10,7 +10,7 @@ import { isRefusal } from '../errors.ts'
 import type { AccessEvent } from '../events/access.ts'
 import type { DataOf } from '../events/define.ts'
 import type { Core } from './core.ts'
-import type { Logger } from './logger.ts'
+import type { Logger } from './telemetry/logger.ts'
 
 type Configured = DataOf<AccessEvent, 'AccessConfigured'>
 

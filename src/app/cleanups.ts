@@ -1,9 +1,9 @@
 import type { Config } from '../config/load.ts'
 import { METHODS } from '../events/token.ts'
-import { completeTokens } from '../http/complete.ts'
+import { completeTokens } from '../http/lists/wait-for-token-view.ts'
 import { cleanup } from '../jobs/cleanup.ts'
 import type { Core } from './core.ts'
-import type { Logger } from './logger.ts'
+import type { Logger } from './telemetry/logger.ts'
 
 /** So long a run waits for the views to hold what is in the log: after a start they may have much to take. */
 const VIEWS_MS = 30_000

@@ -1,17 +1,17 @@
 import type { Clock } from '../clock.ts'
 import type { Rule } from '../access/rules.ts'
-import { version } from '../cli/manifest.ts'
+import { version } from '../version.ts'
 import { claimsIn, emailRule } from '../auth/identity.ts'
 import { loginStates, refusedLogins } from '../auth/login-state.ts'
 import type { Orchestrator } from '../auth/orchestrator.ts'
 import { pseudonyms } from '../auth/pseudonyms.ts'
 import { accessPolicy } from '../config/access-rules.ts'
 import type { Config } from '../config/load.ts'
-import type { Logins, LoginMethod } from '../http/auth/login-method.ts'
+import type { Logins, LoginMethod } from '../http/login/login-method.ts'
 import type { Names } from '../contract/identifiers.ts'
-import type { PortFaults } from './port-faults.ts'
-import { reachOf } from './reach.ts'
-import type { Stores } from './stores.ts'
+import type { PortFaults } from './telemetry/outage-log.ts'
+import { reachOf } from './outgoing-reach.ts'
+import type { Stores } from './stores/stores.ts'
 
 /** So often a browser may come back to one login in a minute. */
 const RETURNS_A_MINUTE = 5

@@ -8,8 +8,8 @@ import type { FlagEvent } from '../events/flag.ts'
 import type { NamespaceEvent } from '../events/namespace.ts'
 import type { SegmentEvent } from '../events/segment.ts'
 import type { TokenEvent } from '../events/token.ts'
-import type { FlagStore } from '../projections/flag-store.ts'
-import type { TokenIndex } from '../projections/token-index.ts'
+import type { FlagStore } from '../projections/flag-memory/flag-store.ts'
+import type { TokenIndex } from '../projections/token-memory/token-index.ts'
 
 type Limits = Config['quotas']
 type Held = Pick<FlagStore<unknown>, 'flag' | 'tally' | 'namespaceCount'>

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { type About, EXIT, fail, isFailure } from './failure.ts'
+import { type About, EXIT, fail, isFailure } from '../failure.ts'
 
 export const DEFAULT_ADDRESS = 'http://127.0.0.1:8080'
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { BatchEvaluation, BooleanEvaluation, TraceStep, VariantEvaluation } from '../contract/evaluation.ts'
 import type { Client } from './client.ts'
-import { fail } from './failure.ts'
+import { fail } from '../failure.ts'
 import { clientOf, pair, type TargetOptions, withField, withMoment, withOutput, withTarget } from './options.ts'
 import type { Given } from './services.ts'
 import { type Column, type OutputOptions, printOne, table } from './terminal/output.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { embeddedConfig } from './embedded.ts'
-import { EXIT } from './failure.ts'
+import { EXIT } from '../failure.ts'
 import { type FileOptions, withConfig, withOutput } from './options.ts'
 import type { Given, LogFinding } from './services.ts'
 import { type Column, type OutputOptions, printMany } from './terminal/output.ts'

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { type Config, loadConfig } from '../config/load.ts'
-import { EXIT, fail } from './failure.ts'
+import { EXIT, fail } from '../failure.ts'
 import { type FileOptions, fileOf, withConfig } from './options.ts'
 import { progressBar } from './terminal/progress.ts'
 import type { Given, Moved } from './services.ts'

@@ -1,8 +1,8 @@
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { isConfigError } from '../config/problem.ts'
 import { Refusal } from '../errors.ts'
-import { EXIT, isFailure } from './failure.ts'
-import { version } from './manifest.ts'
+import { EXIT, isFailure } from '../failure.ts'
+import { version } from '../version.ts'
 import type { Around, Given } from './services.ts'
 import type { Terminal } from './terminal/terminal.ts'
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { dataConfig } from './embedded.ts'
-import { EXIT, fail } from './failure.ts'
+import { EXIT, fail } from '../failure.ts'
 import { type FileOptions, withConfig, withOutput } from './options.ts'
 import { type Column, type OutputOptions, printMany } from './terminal/output.ts'
 import { progressBar } from './terminal/progress.ts'

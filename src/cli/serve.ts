@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { loadConfig } from '../config/load.ts'
-import { EXIT } from './failure.ts'
+import { EXIT } from '../failure.ts'
 import { type FileOptions, fileOf, reasonOf, withConfig } from './options.ts'
 import type { Given } from './services.ts'
 

@@ -17,7 +17,7 @@ import {
 } from './options.ts'
 import { type Column, type OutputOptions, printOne, table } from './terminal/output.ts'
 import { dataConfig, embeddedConfig } from './embedded.ts'
-import { fail, isFailure } from './failure.ts'
+import { fail, isFailure } from '../failure.ts'
 import type { Authentication } from '../contract/token.ts'
 import type { Given, NewlyIssued, TokenRequest } from './services.ts'
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { addTokenCreate } from './token-create.ts'
 import { type Client, segment } from './client.ts'
-import { EXIT, type Failure, isFailure } from './failure.ts'
+import { EXIT, type Failure, isFailure } from '../failure.ts'
 import {
   clientOf,
   reasonHeaders,

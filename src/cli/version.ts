@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { version } from './manifest.ts'
+import { version } from '../version.ts'
 import { withField, withOutput } from './options.ts'
 import type { Given } from './services.ts'
 import { type OutputOptions, printOne } from './terminal/output.ts'

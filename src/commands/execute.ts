@@ -8,7 +8,7 @@ import { type Decider, evolved } from './decider.ts'
 import { earlier, type Outcome } from './earlier.ts'
 import type { Context, enveloper } from './envelope.ts'
 import { type Fold, stepped, streamFolds, whole } from './stream-folds.ts'
-import { turns } from './turns.ts'
+import { turns } from './stream-queue.ts'
 
 /** Tries of a command against the other processes on its stream, and how many commands of one stream wait in this one. */
 const ATTEMPTS = 12

@@ -11,7 +11,7 @@ import { type Reservation, RESERVATION_LIFE_MS, namespace } from './namespace.ts
 import { emptyMap, type PersistentMap } from './persistent-map.ts'
 import { aside, idOf, releaser } from './release.ts'
 import { type SegmentCommands, segment } from './segment.ts'
-import { type Asked, type Means, segmentUser } from './segment-claims.ts'
+import { type Asked, type Means, segmentUser } from './segment-reservations.ts'
 
 /** Finds the reservations that no flag holds or ever will: their writers were given up. Ends at the first reservation that stands, for then all of it stays. */
 const staleFinder =

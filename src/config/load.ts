@@ -1,4 +1,4 @@
-import { toldOfDoors } from './doors.ts'
+import { toldOfDoors } from './open-access-warnings.ts'
 import { type Environment, type Given, readEnvironment, readUsual, variableOf } from './environment.ts'
 import { readConfigFile } from './file.ts'
 import { didYouMean } from './did-you-mean.ts'

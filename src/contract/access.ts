@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { Id, Instant, named, pageFields, type Shown, Text, Texts } from './answer.ts'
-import { integer, text } from './fields.ts'
+import { integer, text } from './readers/fields.ts'
 import { GrantShown, rightName } from './grants.ts'
-import { query } from './input.ts'
-import { atMoment } from './moment.ts'
+import { query } from './readers/input.ts'
+import { atMoment } from './readers/moment.ts'
 
 /** Rights in one place: `*` among places is every namespace and the deployment, `*` among rights every one. */
 const PlaceShown = named('AccessPlace', { namespaceKey: Text, rights: Texts })

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { named, type Shown, Text, times } from './answer.ts'
 import { comparisonTypes } from './enums.ts'
-import { text } from './fields.ts'
-import { input } from './input.ts'
+import { text } from './readers/fields.ts'
+import { input } from './readers/input.ts'
 import { description } from './resource.ts'
 
 /** A constraint of a segment (api.md §7.2). */

@@ -1,8 +1,8 @@
 import { invalid } from '../errors.ts'
 import { Float32, named, type Shown, Text, times } from './answer.ts'
-import type { Field } from './field.ts'
-import { float, text } from './fields.ts'
-import { input, query } from './input.ts'
+import type { Field } from './readers/field.ts'
+import { float, text } from './readers/fields.ts'
+import { input, query } from './readers/input.ts'
 
 /** The share of the entities of a rule that a variant is given to (api.md §7.2). */
 export const Distribution = named('Distribution', {

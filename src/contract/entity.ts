@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { invalid } from '../errors.ts'
-import type { Field } from './field.ts'
-import { absent, text } from './fields.ts'
-import { fitsBytes, objectOf, type Raw } from './value.ts'
+import type { Field } from './readers/field.ts'
+import { absent, text } from './readers/fields.ts'
+import { fitsBytes, objectOf, type Raw } from './readers/value.ts'
 
 /** What is known of an entity. */
 type Context = Readonly<Record<string, string>>

@@ -2,9 +2,9 @@ import { Type } from 'typebox'
 import { Instant, named, type Shown, Text, TextMap, Texts } from './answer.ts'
 import { context, entityId, MOST_VALUE_BYTES } from './entity.ts'
 import { comparisonTypes, rolloutTypes, segmentOperators } from './enums.ts'
-import { flag, list, object, text } from './fields.ts'
-import { input, query, type ReadBy } from './input.ts'
-import { atMoment } from './moment.ts'
+import { flag, list, object, text } from './readers/fields.ts'
+import { input, query, type ReadBy } from './readers/input.ts'
+import { atMoment } from './readers/moment.ts'
 
 /** Most evaluations in one request. */
 export const MOST_REQUESTS = 1000

@@ -4,9 +4,9 @@ import { isRight, levelOf, type Right, RIGHTS } from '../access/rights.ts'
 import type { Meanings } from '../access/roles.ts'
 import { invalid } from '../errors.ts'
 import { named, Text, Texts } from './answer.ts'
-import { absent, list, object, optional, text } from './fields.ts'
-import type { Field } from './field.ts'
-import { input } from './input.ts'
+import { absent, list, object, optional, text } from './readers/fields.ts'
+import type { Field } from './readers/field.ts'
+import { input } from './readers/input.ts'
 
 const MOST = 64
 

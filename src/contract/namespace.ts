@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { changedFields, named, pageFields, type Shown, Text, times } from './answer.ts'
-import { choice, flag, optional } from './fields.ts'
-import { input, query } from './input.ts'
+import { choice, flag, optional } from './readers/fields.ts'
+import { input, query } from './readers/input.ts'
 import { description, key, name, searched } from './resource.ts'
 
 /** A namespace (api.md §7.2). */

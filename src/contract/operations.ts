@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { AnyObject, named, type Shown, Text } from './answer.ts'
-import { text } from './fields.ts'
-import { query } from './input.ts'
+import { text } from './readers/fields.ts'
+import { query } from './readers/input.ts'
 
 /** Liveness, readiness and health (api.md §11). */
 export const Liveness = named('Liveness', { status: Type.Literal('ok') })

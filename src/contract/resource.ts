@@ -1,7 +1,7 @@
 import { isKey } from '../access/grants.ts'
-import { choice, integer, text } from './fields.ts'
-import { query } from './input.ts'
-import { atMoment } from './moment.ts'
+import { choice, integer, text } from './readers/fields.ts'
+import { query } from './readers/input.ts'
+import { atMoment } from './readers/moment.ts'
 
 /** Key of a flag, segment or namespace (api.md §7.3). */
 export const key = text({

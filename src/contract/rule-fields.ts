@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { invalid, refuse } from '../errors.ts'
 import { Text, Texts } from './answer.ts'
 import { segmentOperators } from './enums.ts'
-import { integer, list, text } from './fields.ts'
+import { integer, list, text } from './readers/fields.ts'
 
 /** Members in which a rule or rollout shows its segments: one stands in `segmentKey`, several in `segmentKeys`. */
 export const bySegments = { segmentKey: Text, segmentKeys: Texts, segmentOperator: Type.Enum(segmentOperators.names) }

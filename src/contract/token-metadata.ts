@@ -1,6 +1,6 @@
-import type { Field } from './field.ts'
+import type { Field } from './readers/field.ts'
 import type { Names } from './identifiers.ts'
-import { texts } from './texts.ts'
+import { texts } from './readers/texts.ts'
 
 /** Metadata that a token is given beside the service's own (api.md §5.4 A7), by whoever creates it and by the configuration of the first token. */
 export const tokenMetadata = ({ isReserved }: Pick<Names, 'isReserved'>): Field<Readonly<Record<string, string>>> =>

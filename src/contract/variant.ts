@@ -1,7 +1,7 @@
 import { named, type Shown, Text, times } from './answer.ts'
-import { attachment } from './attachment.ts'
-import { text } from './fields.ts'
-import { input } from './input.ts'
+import { attachment } from './readers/attachment.ts'
+import { text } from './readers/fields.ts'
+import { input } from './readers/input.ts'
 import { description } from './resource.ts'
 
 /** A variant of a flag, its attachment JSON as text (api.md §7.2). */

@@ -1,10 +1,10 @@
 import type { Right } from '../access/rights.ts'
-import type { AsOf } from '../audit/as-of.ts'
+import type { AsOf } from '../as-of/as-of.ts'
 import { EVERYWHERE } from '../access/grants.ts'
 import type { Compiled } from '../evaluation/compile.ts'
 import { comparePlaces, placeOf, type TokenPlace } from '../projections/token-order.ts'
 import type { Access, TokenDoc } from '../projections/tokens.ts'
-import { type Verdict, verdictOf } from './auth/verdict.ts'
+import { type Verdict, verdictOf } from './auth/access-decision.ts'
 
 /** Tokens are counted no further. */
 export const COUNTED = 10_000

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Raw } from '../contract/value.ts'
+import type { Raw } from '../contract/readers/value.ts'
 import type { Refusal } from '../errors.ts'
 
 /** Step 3 to 6 of api.md §1.3, synchronous: sets `request.caller`, or ends with a Refusal in `done`. */

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { refuse } from '../errors.ts'
-import { viewBehind } from '../audit/view-behind.ts'
+import { viewBehind } from '../as-of/view-behind.ts'
 import { afterPosition, beyondHead, eventReason, idempotencyKey, ifMatch } from './wire/headers.ts'
 import type { Fingerprint } from './idempotency.ts'
 import type { AfterParse, Call } from './route.ts'
-import { pastReading } from './past-readings.ts'
+import { pastReading } from './as-of-readings.ts'
 import type { Service } from './service.ts'
 
 const WAIT_MS = 2_000

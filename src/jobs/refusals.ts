@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Execute } from '../commands/execute.ts'
 import { refusal, type RefusalCommands } from '../commands/refusal.ts'
-import { NETWORKS, type Refused, subjectOf, tally, toldSingly } from './told-refusals.ts'
+import { NETWORKS, type Refused, subjectOf, tally, toldSingly } from './refusal-sampling.ts'
 
 type Batch = RefusalCommands['RecordRefusals'] & { readonly id: string }
 

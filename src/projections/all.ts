@@ -1,8 +1,8 @@
 import { resources } from './resources.ts'
-import type { ReadModel } from './chronicle.ts'
-import { lives } from './lives.ts'
-import { logMarks } from './log-marks.ts'
-import { streamStates } from './stream-states.ts'
+import type { ReadModel } from './history/log-projection.ts'
+import { lives } from './history/incarnations.ts'
+import { logMarks } from './history/log-marks.ts'
+import { streamStates } from './history/stream-states.ts'
 
 /** Every read model with a row for each stream. */
 export const projections = [...resources, ...lives]

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { wrongAddresses } from '../../src/app/store-addresses.ts'
+import { wrongAddresses } from '../../src/app/stores/store-addresses.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { rollcall, rollcallProcess } from './service.ts'
 

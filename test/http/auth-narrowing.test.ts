@@ -5,7 +5,7 @@ import { type Execute, executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
 import { isRefusal } from '../../src/errors.ts'
 import { FORMAT } from '../../src/events/catalog.ts'
-import { narrowing } from '../../src/http/auth/narrowing.ts'
+import { narrowing } from '../../src/http/login/narrowing.ts'
 import { memoryLog } from '../memory-log.ts'
 
 const ID = '00000000-0000-4000-8000-000000000001'

@@ -10,11 +10,11 @@ import {
   optional,
   text,
   timestamp,
-} from '../../src/contract/fields.ts'
-import { texts } from '../../src/contract/texts.ts'
-import { input } from '../../src/contract/input.ts'
+} from '../../src/contract/readers/fields.ts'
+import { texts } from '../../src/contract/readers/texts.ts'
+import { input } from '../../src/contract/readers/input.ts'
 import { said } from './said.ts'
-import type { Field } from '../../src/contract/field.ts'
+import type { Field } from '../../src/contract/readers/field.ts'
 
 const field = (rule: string) => `invalid_argument: invalid field f: ${rule}`
 const wrongType = (due: string) => `malformed_body: request body is not valid: f must be ${due}`

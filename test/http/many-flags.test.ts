@@ -6,7 +6,7 @@ import { systemClock } from '../../src/clock.ts'
 import { idFrom } from '../../src/commands/envelope.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { EventLog } from '../../src/events/log.ts'
-import { openStores } from '../../src/app/stores.ts'
+import { openStores } from '../../src/app/stores/stores.ts'
 import { onCluster } from '../cluster/own.ts'
 import { startService } from '../start.ts'
 

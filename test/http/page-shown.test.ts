@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import t from 'tap'
-import { byOrder, pageOf, pageTokens } from '../../src/http/paging.ts'
+import { byOrder, pageOf, pageTokens } from '../../src/http/lists/paging.ts'
 
 const items = Array.from({ length: 100 }, (_, n) => ({ doc: { order: String(n).padStart(3, '0') } }))
 /** A request whose answer has all the room there is. */

@@ -9,7 +9,7 @@ import type { EventLog } from '../../src/events/log.ts'
 import { reader } from '../../src/events/define.ts'
 import { type RefusalEvent, refusalEvents } from '../../src/events/refusal.ts'
 import { refusalHistory } from '../../src/jobs/refusals.ts'
-import type { Refused } from '../../src/jobs/told-refusals.ts'
+import type { Refused } from '../../src/jobs/refusal-sampling.ts'
 import { memoryLog } from '../memory-log.ts'
 import { virtualClock } from '../virtual-clock.ts'
 

@@ -20,7 +20,7 @@ import {
   tokenIssued,
   variantAdded,
 } from '../samples.ts'
-import { rowAfter, timeOf, told } from './told.ts'
+import { rowAfter, timeOf, told } from './stored.ts'
 
 const flagDoc = (...events: FlagEvent[]) => rowAfter(flags, 'flag-ns+f', [flagCreated, ...events])?.doc
 const use = { segment: 's', reservation: 'u1' }

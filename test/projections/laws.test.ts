@@ -16,7 +16,7 @@ import type { Row } from '../../src/projections/views.ts'
 import { anyEvent } from '../arbitrary.ts'
 import { type Asks, flagAsks, namespaceAsks, segmentAsks, tokenAsks } from '../commands/asks.ts'
 import { anyAsks, history } from '../commands/laws.ts'
-import { told } from './told.ts'
+import { told } from './stored.ts'
 
 /** The documents as a store gives them back. */
 const kept = <D extends object>(row: Row<D> | undefined): Row<D> | undefined =>

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { anyProjection } from '../../src/projections/projection.ts'
-import { flagStore } from '../../src/projections/flag-store.ts'
+import { flagStore } from '../../src/projections/flag-memory/flag-store.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { segments } from '../../src/projections/segments.ts'
 import type { Row } from '../../src/projections/views.ts'
@@ -8,7 +8,7 @@ import type { SegmentEvent } from '../../src/events/segment.ts'
 import { lagging, memoryLog } from '../memory-log.ts'
 import { memoryViews } from '../memory-views.ts'
 import { virtualClock } from '../virtual-clock.ts'
-import { told } from './told.ts'
+import { told } from './stored.ts'
 
 const STREAM = 'segment-ns+s'
 const of = { namespace: 'ns', key: 's', incarnation: 'life' }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openEmbedded } from '../../src/adapters/embedded/open.ts'
-import { progressLines } from '../../src/app/progress-lines.ts'
+import { progressLines } from '../../src/app/telemetry/progress-lines.ts'
 import { systemClock } from '../../src/clock.ts'
 import { projections } from '../../src/projections/all.ts'
 import { type Progress, rebuild } from '../../src/projections/engine/rebuild.ts'

@@ -18,7 +18,7 @@ import {
   variantAdded,
 } from '../samples.ts'
 import { virtualClock } from '../virtual-clock.ts'
-import { timeOf } from './told.ts'
+import { timeOf } from './stored.ts'
 
 /** A history in which every resource is made, changed, deleted, and made again but for the token. */
 const history: readonly (readonly [stream: string, ...events: AnyEvent[]])[] = [

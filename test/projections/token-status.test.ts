@@ -8,7 +8,7 @@ import { ofStatus, STATUSES, statusOf, usableUntil } from '../../src/projections
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import { tokenAsks } from '../commands/asks.ts'
 import { anyAsks, decided, history } from '../commands/laws.ts'
-import { rowAfter } from './told.ts'
+import { rowAfter } from './stored.ts'
 
 /** Any history of a token with its document and the decider's state, and an instant: that of an expiry, a millisecond beside it, or far from any. */
 const anyMoment = fc.tuple(

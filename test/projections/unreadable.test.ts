@@ -14,7 +14,7 @@ import { memoryLog } from '../memory-log.ts'
 import { noted } from '../noted.ts'
 import { flagCreated, namespaceCreated, tokenIssued, variantAdded } from '../samples.ts'
 import { virtualClock } from '../virtual-clock.ts'
-import { rowAfter, told } from './told.ts'
+import { rowAfter, told } from './stored.ts'
 
 const archived = { type: 'FlagArchived', data: { namespace: 'ns', key: 'f', because: 'secret words' } }
 const revoked = { type: 'TokenRevoked', data: { id: 't1' } }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { openKeyFile } from '../../src/adapters/embedded/key-file.ts'
+import { openKeyFile } from '../../src/adapters/embedded/files/key-file.ts'
 import { loginStates } from '../../src/auth/login-state.ts'
 import { codehostClient } from '../auth/stand-ins/codehost.ts'
 import { lyingClient } from '../auth/stand-ins/liar.ts'

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Binding } from '../../events/binding.ts'
 import type { Keys } from '../../events/personal.ts'
 import { opens, unwrap, wrap } from '../key-wrap.ts'
-import type { Channel } from './channel.ts'
+import type { Channel } from './writer/channel.ts'
 
 const CACHED = 10_000
 /** Stands in the file for the key-encryption key itself: what opens it fits the rest. */

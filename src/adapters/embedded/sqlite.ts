@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { Refusal, refuse } from '../../errors.ts'
-import { closeToOthers, privateFile } from './private-file.ts'
+import { closeToOthers, privateFile } from './files/private-file.ts'
 import { insistOnFiles, NO_FILE } from '../../regular-file.ts'
 
 export type Value = string | number | bigint | Uint8Array | null

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import type { Binary, Db } from 'mongodb'
 import type { Clock } from '../../clock.ts'
 import type { Binding } from '../../events/binding.ts'
-import type { KeyFile } from '../embedded/key-file.ts'
+import type { KeyFile } from '../embedded/files/key-file.ts'
 import { refuse } from '../../errors.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 

@@ -1,6 +1,6 @@
 import type { Document, Filter } from 'mongodb'
 import { KEY, type Match, type Query, type Scalar } from '../../projections/views.ts'
-import { above } from '../embedded/view-query.ts'
+import { above } from '../embedded/views/view-query.ts'
 import type { StoredRow } from './rows.ts'
 
 /** Comparisons stay among values of their operand's kind: no number is found by a range of text. */

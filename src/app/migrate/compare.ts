@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { fail } from '../../cli/failure.ts'
+import { fail } from '../../failure.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { zipPages } from './zip-pages.ts'
 

@@ -1,4 +1,4 @@
-import { fail } from '../../cli/failure.ts'
+import { fail } from '../../failure.ts'
 import type { Move, Moved } from '../../cli/services.ts'
 import { isRefusal } from '../../errors.ts'
 import type { EventLog, NewEvent, Stored } from '../../events/log.ts'

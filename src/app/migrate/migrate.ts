@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { systemClock } from '../../clock.ts'
-import { fail } from '../../cli/failure.ts'
+import { fail } from '../../failure.ts'
 import type { Services } from '../../cli/services.ts'
 import { migrate, type HistoryStore } from './copy.ts'
-import { insistOnSameLog } from '../settle.ts'
-import { eventsOf, openStores, type Stores } from '../stores.ts'
+import { insistOnSameLog } from '../stores/verify-log-and-views.ts'
+import { eventsOf, openStores, type Stores } from '../stores/stores.ts'
 
 const nothing = async function* () {}
 
@@ -42,7 +42,7 @@ export const moveStores: Services['moveStores'] = async (from, to, move) => {
         `There is no ${path}.`,
         'Name the data directory with --from, and its key file with --from-keys when it lies elsewhere.',
       )
-  const { openKeyFile } = await import('../../adapters/embedded/key-file.ts')
+  const { openKeyFile } = await import('../../adapters/embedded/files/key-file.ts')
   const secrets = await openKeyFile(from.keys.file!)
   const source = await openStores(from, systemClock, {})
   try {

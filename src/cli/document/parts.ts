@@ -1,7 +1,7 @@
 import type { constraintBody } from '../../contract/constraint.ts'
 import type { distributionBody } from '../../contract/distribution.ts'
 import type { newFlag } from '../../contract/flag.ts'
-import type { ReadBy } from '../../contract/input.ts'
+import type { ReadBy } from '../../contract/readers/input.ts'
 import type { newNamespace } from '../../contract/namespace.ts'
 import type { newRollout } from '../../contract/rollout.ts'
 import type { newRule } from '../../contract/rule.ts'

@@ -1,7 +1,7 @@
 import type { Namespace } from '../../contract/namespace.ts'
 import type { Client } from '../client.ts'
 import type { Document, FlagPart, NamespacePart, SegmentPart } from '../document/parts.ts'
-import { EXIT, isFailure } from '../failure.ts'
+import { EXIT, isFailure } from '../../failure.ts'
 import { flagProblems, notUnique, segmentProblems, twice } from './check.ts'
 import { type Problem, problemsOf } from './rules.ts'
 import { all } from '../resources.ts'

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
 import { documentsIn } from '../document/read.ts'
-import { EXIT, fail, isFailure } from '../failure.ts'
+import { EXIT, fail, isFailure } from '../../failure.ts'
 import { refuseAll } from './check.ts'
 import { planned } from './plan.ts'
 import { type Rest, type Step, stepsOf, summary } from './write.ts'

@@ -1,4 +1,4 @@
-import type { TokenInUse } from '../../projections/token-slots.ts'
+import type { TokenInUse } from '../../projections/token-memory/token-slots.ts'
 
 const MOST = 65_536
 /** Namespaces that the tokens in the cache may have rights in, together. */

@@ -1,6 +1,6 @@
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import type { Where } from '../../projections/match.ts'
-import { conditionsOf, type TokensWanted } from '../../projections/token-past.ts'
+import { conditionsOf, type TokensWanted } from '../../projections/history/token-past.ts'
 import type { TokenStatus } from '../../projections/token-status.ts'
 import { isLogin } from '../../events/login.ts'
 import { type Method, METHODS } from '../../events/token.ts'

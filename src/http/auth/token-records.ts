@@ -1,4 +1,4 @@
-import { rowNow } from '../../audit/as-of.ts'
+import { rowNow } from '../../as-of/as-of.ts'
 import { lastKnown } from '../../projections/projection.ts'
 import { tokens } from '../../projections/tokens.ts'
 import type { Service } from '../service.ts'

@@ -1,15 +1,15 @@
 import type { FastifyRequest } from 'fastify'
 import { randomUUID } from 'node:crypto'
-import type { Moment } from '../../audit/as-of.ts'
+import type { Moment } from '../../as-of/as-of.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { Flags } from './evaluator.ts'
-import { member } from '../../contract/input.ts'
+import { member } from '../../contract/readers/input.ts'
 import { refuse } from '../../errors.ts'
-import { thenOf } from '../past-readings.ts'
+import { thenOf } from '../as-of-readings.ts'
 import type { Caller } from '../caller.ts'
 import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
-import type { Raw } from '../../contract/value.ts'
+import type { Raw } from '../../contract/readers/value.ts'
 
 /** Bytes that an answer of many parts may have: fewer for a token that may be published. */
 export const mostBytesFor = ({ settings }: Pick<Service, 'settings'>, { published }: Caller): number =>

@@ -4,8 +4,8 @@ import { ErrorAnswer } from '../../contract/error.ts'
 import { type Reason, refusals } from '../../errors.ts'
 import type { Spec } from '../route.ts'
 import type { Access } from '../statements.ts'
-import type { Input } from '../../contract/field.ts'
-import type { Query } from '../../contract/input.ts'
+import type { Input } from '../../contract/readers/field.ts'
+import type { Query } from '../../contract/readers/input.ts'
 
 /** An OpenAPI 3.1 document, as far as this service makes use of it. */
 export type OpenApi = {

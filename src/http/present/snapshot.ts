@@ -1,8 +1,8 @@
-import type { FlagStore } from '../../projections/flag-store.ts'
+import type { FlagStore } from '../../projections/flag-memory/flag-store.ts'
 import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../../projections/flags.ts'
 import type { SegmentDoc } from '../../projections/segments.ts'
 import { flagTypes, rolloutTypes, segmentOperators } from '../../contract/enums.ts'
-import { shortFloat32 } from '../../contract/float32.ts'
+import { shortFloat32 } from '../../contract/readers/float32.ts'
 import {
   type Snapshot,
   snapshotConstraintTypes,

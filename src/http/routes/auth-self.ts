@@ -4,7 +4,7 @@ import { Authentication, expiryBody, expiryQuery, SessionStarted } from '../../c
 import { hasTokenForm } from '../../auth/client-token.ts'
 import { allowedSomewhere } from '../../access/reach.ts'
 import { bitOf } from '../../access/rights.ts'
-import { rowNow } from '../../audit/as-of.ts'
+import { rowNow } from '../../as-of/as-of.ts'
 import { token } from '../../commands/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import { statusOf } from '../../projections/token-status.ts'
@@ -12,12 +12,12 @@ import { readable } from '../../projections/projection.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import { presentAuthentication } from '../present/authentication.ts'
 import { credential, sameOrigin } from '../auth/credential.ts'
-import { refusedLogin } from '../auth/login-refused.ts'
+import { refusedLogin } from '../login/login-refused.ts'
 import type { Caller } from '../caller.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Mount, Service } from '../service.ts'
-import { contextOf, applyEvents } from '../command-context.ts'
+import { contextOf, applyEvents } from '../commands/command-context.ts'
 
 const rowOf = async ({ log }: Service, { actor }: Caller) => readable(await rowNow(log, tokens, actor.id!))
 

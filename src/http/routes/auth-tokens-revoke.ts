@@ -7,14 +7,14 @@ import { meets } from '../../projections/match.ts'
 import type { TokenStatus } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Query } from '../../projections/views.ts'
-import { completeTokens } from '../complete.ts'
+import { completeTokens } from '../lists/wait-for-token-view.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { revokeToken } from '../auth/revoke-token.ts'
 import { identitiesOf, type TokenFilter, whereOf } from '../auth/token-filter.ts'
-import { leavingOut } from '../paging.ts'
-import { contextOf, positionOf } from '../command-context.ts'
+import { leavingOut } from '../lists/paging.ts'
+import { contextOf, positionOf } from '../commands/command-context.ts'
 
 const BATCH = 100
 

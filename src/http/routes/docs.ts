@@ -5,7 +5,7 @@ import { type Documented, openApi } from '../operations/openapi.ts'
 import { route, type Spec } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import { kept } from '../wire/gzip.ts'
-import { named } from '../../contract/input.ts'
+import { named } from '../../contract/readers/input.ts'
 import { parametersOf } from '../wire/path.ts'
 
 /** What is made when it is first asked for. */

@@ -8,7 +8,7 @@ import {
   MOST_REQUESTS,
   responseTypes,
 } from '../../contract/evaluation.ts'
-import type { ReadBy } from '../../contract/input.ts'
+import type { ReadBy } from '../../contract/readers/input.ts'
 import { type Work, workTogether } from '../../evaluation/segment.ts'
 import { type Json, jsonOf } from '../wire/reply.ts'
 import {
@@ -23,7 +23,7 @@ import {
 import { since, textClock } from '../wire/clock.ts'
 import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
 import { showsSegments } from '../evaluation/segments-shown.ts'
-import type { Raw } from '../../contract/value.ts'
+import type { Raw } from '../../contract/readers/value.ts'
 import { allOf, type Made } from '../wire/pieces.ts'
 import type { Caller } from '../caller.ts'
 import { type Call, route } from '../route.ts'

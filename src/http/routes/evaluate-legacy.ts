@@ -24,13 +24,13 @@ import {
 import { since, textClock } from '../wire/clock.ts'
 import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
 import { showsSegments } from '../evaluation/segments-shown.ts'
-import { inPath, NAMESPACE } from '../resource-routes.ts'
+import { inPath, NAMESPACE } from '../commands/resource-routes.ts'
 import { allOf } from '../wire/pieces.ts'
 import type { Caller } from '../caller.ts'
 import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
-import type { Raw } from '../../contract/value.ts'
+import type { Raw } from '../../contract/readers/value.ts'
 
 type One = EvaluationBody
 

@@ -7,7 +7,7 @@ import {
   explainQuery,
   type VariantEvaluation,
 } from '../../contract/evaluation.ts'
-import type { ReadBy } from '../../contract/input.ts'
+import type { ReadBy } from '../../contract/readers/input.ts'
 import type { Trace } from '../../evaluation/trace.ts'
 import { type Answer, type Json, written } from '../wire/reply.ts'
 import { namespaceOrDefault, namespaceAsked, requestIdJson, withFlags } from '../evaluation/request.ts'

@@ -2,8 +2,8 @@ import type { FlagChange } from '../../commands/flag/changes.ts'
 import { ChangedFlag, type FlagChangeAsked, flagChanges } from '../../contract/flag-changes.ts'
 import type { FlagDoc } from '../../projections/flags.ts'
 import { flagJson, rolloutJson, ruleJson } from '../present/flag.ts'
-import { type Refs, refsOf } from '../refs.ts'
-import { flagWriter, namespacedRoute, newId } from '../resource-routes.ts'
+import { type Refs, refsOf } from '../commands/temporary-ids.ts'
+import { flagWriter, namespacedRoute, newId } from '../commands/resource-routes.ts'
 import type { Mount } from '../service.ts'
 
 type Asked<O extends FlagChangeAsked['op']> = Extract<FlagChangeAsked, { readonly op: O }>

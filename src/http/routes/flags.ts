@@ -8,8 +8,15 @@ import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
 import { flagJson, rolloutJson } from '../present/flag.ts'
 import { lastChanges } from '../present/last-change.ts'
-import { createsOnly, flagWriter, namespacedRoute, namespaceOf, takeDocument, viewOf } from '../resource-routes.ts'
-import { listPage } from '../list-page.ts'
+import {
+  createsOnly,
+  flagWriter,
+  namespacedRoute,
+  namespaceOf,
+  takeDocument,
+  viewOf,
+} from '../commands/resource-routes.ts'
+import { listPage } from '../lists/list-page.ts'
 import type { Mount, Service } from '../service.ts'
 
 const tag = 'Flags'

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Health, healthQuery, Liveness, Readiness } from '../../contract/operations.ts'
 import { refuse } from '../../errors.ts'
-import { named } from '../../contract/input.ts'
+import { named } from '../../contract/readers/input.ts'
 import { parametersOf } from '../wire/path.ts'
 import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'

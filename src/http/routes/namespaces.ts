@@ -16,9 +16,17 @@ import { namespaceJson } from '../present/namespace.ts'
 import { namespace } from '../../commands/namespace.ts'
 import type { NamespaceDoc } from '../../projections/namespaces.ts'
 import { refuse } from '../../errors.ts'
-import { createsOnly, inPath, NAMESPACE, namespaceOf, namespaceWriter, newId, viewOf } from '../resource-routes.ts'
+import {
+  createsOnly,
+  inPath,
+  NAMESPACE,
+  namespaceOf,
+  namespaceWriter,
+  newId,
+  viewOf,
+} from '../commands/resource-routes.ts'
 import { ok } from '../wire/reply.ts'
-import { listPage, type Looked } from '../list-page.ts'
+import { listPage, type Looked } from '../lists/list-page.ts'
 import type { Caller } from '../caller.ts'
 import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'

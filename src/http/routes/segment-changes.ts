@@ -1,9 +1,9 @@
 import { segment, type SegmentChange } from '../../commands/segment.ts'
 import { ChangedSegment, type SegmentChangeAsked, segmentChanges } from '../../contract/segment-changes.ts'
-import { checkedConstraint } from '../constraint-check.ts'
+import { checkedConstraint } from '../commands/constraint-check.ts'
 import { segmentJson } from '../present/segment.ts'
-import { type Refs, refsOf } from '../refs.ts'
-import { namespacedRoute, newId, segmentWriter } from '../resource-routes.ts'
+import { type Refs, refsOf } from '../commands/temporary-ids.ts'
+import { namespacedRoute, newId, segmentWriter } from '../commands/resource-routes.ts'
 import type { Mount } from '../service.ts'
 
 const meant = (change: SegmentChangeAsked<ReturnType<typeof checkedConstraint>>, refs: Refs, place: string) => {

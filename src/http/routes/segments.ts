@@ -6,8 +6,15 @@ import { segmentsAsked } from '../../projections/flags.ts'
 import type { SegmentDoc } from '../../projections/segments.ts'
 import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
-import { createsOnly, namespacedRoute, namespaceOf, segmentWriter, takeDocument, viewOf } from '../resource-routes.ts'
-import { documentsOf, listPage, type Looked } from '../list-page.ts'
+import {
+  createsOnly,
+  namespacedRoute,
+  namespaceOf,
+  segmentWriter,
+  takeDocument,
+  viewOf,
+} from '../commands/resource-routes.ts'
+import { documentsOf, listPage, type Looked } from '../lists/list-page.ts'
 import { lastChanges } from '../present/last-change.ts'
 import { segmentJson } from '../present/segment.ts'
 import type { Mount, Service } from '../service.ts'

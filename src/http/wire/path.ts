@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
-import { type Query, queryIn } from '../../contract/input.ts'
+import { type Query, queryIn } from '../../contract/readers/input.ts'
 import { Refusal } from '../../errors.ts'
 
 declare module 'node:http' {

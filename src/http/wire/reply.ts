@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { named } from '../../contract/input.ts'
+import { named } from '../../contract/readers/input.ts'
 import type { Kept, Packed } from './gzip.ts'
 import { tagged } from './headers.ts'
 import { parametersOf } from './path.ts'

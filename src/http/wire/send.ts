@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Writable } from 'node:stream'
 import type { Clock } from '../../clock.ts'
-import { named } from '../../contract/input.ts'
+import { named } from '../../contract/readers/input.ts'
 import { gzipInto, nameGzip, sendGzip, sendPacked, takesGzip, zippedFast } from './gzip.ts'
 import { parametersOf, rawQuery } from './path.ts'
 import { type Answer, asIs, everyAnswer, held, jsonText } from './reply.ts'

@@ -1,5 +1,5 @@
 import type { EventLog, Stored } from '../../events/log.ts'
-import { isChronicle, type ReadModel } from '../chronicle.ts'
+import { isChronicle, type ReadModel } from '../history/log-projection.ts'
 import { areQuiet } from '../projection.ts'
 import { type Checkpoint, fallShort, type Views } from '../views.ts'
 import type { Anchor } from './log-guard.ts'

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../clock.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import { type Chronicle, isChronicle, type ReadModel } from '../chronicle.ts'
+import { type Chronicle, isChronicle, type ReadModel } from '../history/log-projection.ts'
 import type { AnyProjection } from '../projection.ts'
 import type { Building, Checkpoint, Row, Views } from '../views.ts'
 import { advanced, START } from './checkpoints.ts'

@@ -1,14 +1,14 @@
 import type { Clock } from '../../clock.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import type { Chronicle } from '../chronicle.ts'
+import type { Chronicle } from '../history/log-projection.ts'
 import { type AnyProjection, areQuiet } from '../projection.ts'
 import type { Row, Views } from '../views.ts'
 import { areLost, checkpointsOf, leastPosition, namer } from './checkpoints.ts'
-import { fittingRows } from './fitting-rows.ts'
+import { fittingRows } from './oversized-rows.ts'
 import type { Anchor } from './log-guard.ts'
 import type { RecentEvents } from './recent-events.ts'
-import { tended } from './tended.ts'
-import { turn } from './turn.ts'
+import { tended } from './view-progress.ts'
+import { turn } from './stall-detector.ts'
 import { missingWriter, ownRows, pagesBehind } from './written-rows.ts'
 
 /** The checkpoint follows after so many events, or so many milliseconds: what waits for it, such as a list, waits as long. */

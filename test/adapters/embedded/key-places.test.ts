@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { keyPlaces } from '../../../src/adapters/embedded/key-places.ts'
+import { keyPlaces } from '../../../src/adapters/embedded/files/key-places.ts'
 
 void t.test('each key has the number that it was given, and no other key has it', async (t) => {
   const keys: string[] = []

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Channel } from '../../../src/adapters/embedded/channel.ts'
+import type { Channel } from '../../../src/adapters/embedded/writer/channel.ts'
 import { embeddedQueue } from '../../../src/adapters/embedded/queue.ts'
 import type { Database } from '../../../src/adapters/embedded/sqlite.ts'
 import { virtualClock } from '../../virtual-clock.ts'

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openDatabase, rowsOf } from '../../../src/adapters/embedded/sqlite.ts'
-import { flat, shapeOf } from '../../../src/adapters/embedded/view-build.ts'
-import { rowWriter } from '../../../src/adapters/embedded/write-rows.ts'
+import { flat, shapeOf } from '../../../src/adapters/embedded/views/view-build.ts'
+import { rowWriter } from '../../../src/adapters/embedded/writer/write-rows.ts'
 
 const view = { name: 'pets', version: 1, fields: ['name'], indexes: [{ by: ['name'] }] }
 const shape = shapeOf(view)

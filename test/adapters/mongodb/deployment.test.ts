@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import type { KeyFile } from '../../../src/adapters/embedded/key-file.ts'
+import type { KeyFile } from '../../../src/adapters/embedded/files/key-file.ts'
 import { bindingContract } from '../../contracts/binding.ts'
 import type { Clock } from '../../../src/clock.ts'
 import { virtualClock } from '../../virtual-clock.ts'

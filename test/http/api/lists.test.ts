@@ -1,5 +1,5 @@
 import t from 'tap'
-import { byOrder, byRank } from '../../../src/http/paging.ts'
+import { byOrder, byRank } from '../../../src/http/lists/paging.ts'
 import { startService } from '../../start.ts'
 import { creator, refuses } from './refusals.ts'
 

@@ -2,7 +2,7 @@ import type { ComponentProps, ReactNode } from 'react'
 import { usePreferences } from '../preferences.ts'
 import { common } from '../words/common.ts'
 import { past } from '../words/past.ts'
-import { tip } from './tip.ts'
+import { tip } from './feedback/tip.ts'
 
 export type ButtonLook = 'primary' | 'danger' | 'danger solid' | 'plain' | 'icon plain'
 type ButtonProps = Omit<ComponentProps<'button'>, 'disabled' | 'className'> & {

@@ -1,4 +1,4 @@
-import { Safe } from './safe.tsx'
+import { Safe } from './feedback/safe.tsx'
 
 /** A text as it is written, in a place that scrolls and that a keyboard reaches. */
 export const Code = ({ label, text }: { readonly label: string; readonly text: string }) => (

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { Safe } from './safe.tsx'
+import { Safe } from './feedback/safe.tsx'
 
 /** One line of a list of facts: what it is called, and what it is. */
 export const Fact = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { toFlag, toSegment } from '../links.ts'
-import { Safe } from './safe.tsx'
+import { Safe } from './feedback/safe.tsx'
 
 /** What names a flag or a segment in a table: its name, which leads to it, and its key. */
 export const NamedLink = ({

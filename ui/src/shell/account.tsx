@@ -1,6 +1,6 @@
 import { PersonIcon } from '@primer/octicons-react'
 import { useRef } from 'react'
-import { Safe } from '../parts/safe.tsx'
+import { Safe } from '../parts/feedback/safe.tsx'
 import { useIdentity } from '../session.tsx'
 import { shell } from '../words/shell.ts'
 import { useLoaded } from './loaded.ts'

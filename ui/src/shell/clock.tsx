@@ -1,7 +1,7 @@
 import { ClockIcon } from '@primer/octicons-react'
 import { useRef } from 'react'
 import { useAt } from '../at.ts'
-import { Safe } from '../parts/safe.tsx'
+import { Safe } from '../parts/feedback/safe.tsx'
 import { usePreferences } from '../preferences.ts'
 import { past } from '../words/past.ts'
 import { useLoaded } from './loaded.ts'

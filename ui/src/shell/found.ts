@@ -6,7 +6,7 @@ import { nameOf, readTokens } from '../api/tokens.ts'
 import { useAt } from '../at.ts'
 import { toFlag, toSegment } from '../links.ts'
 import { lastNamespace } from '../preferences.ts'
-import { useSettled } from '../parts/settled.ts'
+import { useSettled } from '../parts/lists/settled.ts'
 import { palette as words } from '../words/palette.ts'
 import { type Command, useGo } from './commands.ts'
 

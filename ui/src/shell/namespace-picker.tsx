@@ -2,7 +2,7 @@ import { ChevronDownIcon } from '@primer/octicons-react'
 import { useLocation, useNavigate, useParams } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
-import { NamespaceSearch } from '../parts/namespace-search.tsx'
+import { NamespaceSearch } from '../parts/fields/namespace-search.tsx'
 import { lastNamespace, rememberNamespace } from '../preferences.ts'
 import { shell } from '../words/shell.ts'
 

@@ -1,7 +1,7 @@
 import { ChecklistIcon, SearchIcon } from '@primer/octicons-react'
 import { Link, Outlet } from '@tanstack/react-router'
 import { type MouseEvent, useEffect, useRef, useState } from 'react'
-import { tip } from '../parts/tip.ts'
+import { tip } from '../parts/feedback/tip.ts'
 import { loginAddress } from '../return-path.ts'
 import { useSession } from '../session.tsx'
 import { common, states } from '../words/common.ts'

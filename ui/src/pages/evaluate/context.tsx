@@ -2,7 +2,7 @@ import { PlusIcon, TrashIcon } from '@primer/octicons-react'
 import { useId, useRef } from 'react'
 import { flushSync } from 'react-dom'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { Checkbox, TextArea, TextField } from '../../parts/field.tsx'
+import { Checkbox, TextArea, TextField } from '../../parts/fields/field.tsx'
 import { evaluate as words } from '../../words/evaluate.ts'
 import { contextFlaws, type Flaws, type Form, jsonOf, type Row, rowsOf } from './form.ts'
 

@@ -1,4 +1,4 @@
-import { jsonFlaw } from '../../parts/json-flaw.ts'
+import { jsonFlaw } from '../../parts/fields/json-flaw.ts'
 import { evaluate as words } from '../../words/evaluate.ts'
 import { PREFIX, type Search } from './search.ts'
 

@@ -1,8 +1,8 @@
 import { useState } from 'react'
 import { serviceNow } from '../../api/clock.ts'
 import { flagDeletion, type Loaded } from '../../api/flags.ts'
-import { Remove } from '../../parts/remove.tsx'
-import { useSay } from '../../parts/status.tsx'
+import { Remove } from '../../parts/editing/remove.tsx'
+import { useSay } from '../../parts/feedback/status.tsx'
 import { flag } from '../../words/flag.ts'
 import { removal } from '../../words/pending.ts'
 

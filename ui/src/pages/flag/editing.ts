@@ -1,5 +1,5 @@
 import { type ChangedFlag, flagChanges, type Loaded, readFlag, readFlags } from '../../api/flags.ts'
-import type { Editing } from '../../parts/editing.ts'
+import type { Editing } from '../../parts/editing/editing.ts'
 import { flag as words } from '../../words/flag.ts'
 import { changesOf } from './changes.ts'
 import { type Draft, draftOf, settled } from './draft.ts'

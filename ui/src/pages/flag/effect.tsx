@@ -1,5 +1,5 @@
 import { Fragment } from 'react'
-import { Safe } from '../../parts/safe.tsx'
+import { Safe } from '../../parts/feedback/safe.tsx'
 import { flag as words } from '../../words/flag.ts'
 import { rule as ruleWords } from '../../words/variant.ts'
 import type { Draft } from './draft.ts'

@@ -1,4 +1,4 @@
-import { jsonFlaw } from '../../parts/json-flaw.ts'
+import { jsonFlaw } from '../../parts/fields/json-flaw.ts'
 import { flag } from '../../words/flag.ts'
 
 const words = flag.about

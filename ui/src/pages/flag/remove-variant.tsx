@@ -1,6 +1,6 @@
 import { Button } from '../../parts/button.tsx'
-import { Actions, Ask } from '../../parts/dialog.tsx'
-import { Safe } from '../../parts/safe.tsx'
+import { Actions, Ask } from '../../parts/feedback/dialog.tsx'
+import { Safe } from '../../parts/feedback/safe.tsx'
 import { variant } from '../../words/variant.ts'
 import type { Draft, VariantDraft } from './draft.ts'
 

@@ -1,6 +1,6 @@
-import { Choices } from '../../parts/field.tsx'
-import { choicesOf } from '../../parts/options.ts'
-import { SegmentsField } from '../../parts/segments-field.tsx'
+import { Choices } from '../../parts/fields/field.tsx'
+import { choicesOf } from '../../parts/fields/options.ts'
+import { SegmentsField } from '../../parts/fields/segments-field.tsx'
 import { flag as words } from '../../words/flag.ts'
 import type { BySegments } from './draft.ts'
 

@@ -1,6 +1,6 @@
 import type { Op } from '../../api/flags.ts'
-import { same } from '../../parts/editing.ts'
-import { byId, isMoved } from '../../parts/merge.ts'
+import { same } from '../../parts/editing/editing.ts'
+import { byId, isMoved } from '../../parts/editing/merge.ts'
 import type { BySegments, Draft, RolloutDraft, RuleDraft, VariantDraft } from './draft.ts'
 import { metadataOf } from './metadata.ts'
 

@@ -1,5 +1,5 @@
-import type { Flaws } from '../../parts/editing.ts'
-import { TextArea, TextField } from '../../parts/field.tsx'
+import type { Flaws } from '../../parts/editing/editing.ts'
+import { TextArea, TextField } from '../../parts/fields/field.tsx'
 import { variant as words } from '../../words/variant.ts'
 import type { VariantDraft } from './draft.ts'
 import { attachmentFlaw } from './flaws.ts'

@@ -1,5 +1,5 @@
 import type { ListedFlag } from '../../api/flags.ts'
-import { AnswersBadge } from '../../parts/answers-badge.tsx'
+import { AnswersBadge } from '../../parts/lists/answers-badge.tsx'
 import { flags as words } from '../../words/flags.ts'
 
 /** What a flag answers now; of a Boolean one its default too, where rollouts are asked before it. */

@@ -1,6 +1,6 @@
 import { booleanAnswers } from '../../../../src/contract/answers.ts'
 import type { ListedFlag, Rollout } from '../../api/flags.ts'
-import { Safe } from '../../parts/safe.tsx'
+import { Safe } from '../../parts/feedback/safe.tsx'
 import { flags as words } from '../../words/flags.ts'
 
 const SHOWN = 3

@@ -1,6 +1,6 @@
 import { type ChangedSegment, type LoadedSegment, readSegment, readSegments } from '../../api/segments.ts'
-import type { Editing } from '../../parts/editing.ts'
-import { changedInVain, mergedParts, ofEach } from '../../parts/merge.ts'
+import type { Editing } from '../../parts/editing/editing.ts'
+import { changedInVain, mergedParts, ofEach } from '../../parts/editing/merge.ts'
 import { segment as words } from '../../words/segments.ts'
 import { changesOf, sent, sentenceOf } from './changes.ts'
 import { type Draft, draftOf, settled } from './draft.ts'

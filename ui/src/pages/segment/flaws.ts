@@ -1,6 +1,6 @@
 import type { FieldViolation } from '../../api/failure.ts'
-import { type Flaws, same } from '../../parts/editing.ts'
-import { tooLong } from '../../parts/rules.ts'
+import { type Flaws, same } from '../../parts/editing/editing.ts'
+import { tooLong } from '../../parts/editing/rules.ts'
 import { fields } from '../../words/common.ts'
 import { segment as words } from '../../words/segments.ts'
 import { type ConstraintDraft, type Draft, kindOf } from './draft.ts'

@@ -4,7 +4,7 @@ import { keys } from '../../api/keys.ts'
 import { readMethods } from '../../api/methods.ts'
 import type { Authentication } from '../../api/tokens.ts'
 import { identityOf, metadataOf, wayOf } from '../../identity.ts'
-import { Safe } from '../../parts/safe.tsx'
+import { Safe } from '../../parts/feedback/safe.tsx'
 import { useSession } from '../../session.tsx'
 import { sessions as words } from '../../words/sessions.ts'
 

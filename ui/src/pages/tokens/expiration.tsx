@@ -1,5 +1,5 @@
 import { serviceNow } from '../../api/clock.ts'
-import { Select, TextField } from '../../parts/field.tsx'
+import { Select, TextField } from '../../parts/fields/field.tsx'
 import { instantOfInput, localInput, meaningOf } from '../../parts/moment.ts'
 import { type Preferences, usePreferences } from '../../preferences.ts'
 import { fields } from '../../words/common.ts'

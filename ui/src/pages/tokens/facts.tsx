@@ -1,8 +1,8 @@
 import { isFull, isPublishable } from '../../api/access.ts'
 import { serviceNow } from '../../api/clock.ts'
 import { type Authentication, boundTo } from '../../api/tokens.ts'
-import { Safe } from '../../parts/safe.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { Safe } from '../../parts/feedback/safe.tsx'
+import { StateBadge } from '../../parts/lists/state-badge.tsx'
 import { access } from '../../words/access.ts'
 import { tokens as words } from '../../words/tokens.ts'
 

@@ -1,5 +1,5 @@
 import { EVERY, type Roles } from '../../api/access.ts'
-import { Select } from '../../parts/field.tsx'
+import { Select } from '../../parts/fields/field.tsx'
 import { access } from '../../words/access.ts'
 import { tokens } from '../../words/tokens.ts'
 import { FULL, offeredIn, rightsOf } from './new-token-draft.ts'

@@ -1,0 +1,31 @@
+import type { EventLog } from '../../../events/log.ts'
+import { embeddedLog } from '../log.ts'
+import { checkLog, type Finding } from './look.ts'
+import { openDatabase } from '../sqlite.ts'
+import { closed } from './standing.ts'
+
+/** Checks a file of events that others may be writing to, and lends its log to be read where SQLite finds the file whole. */
+export const withCheckedLog = async (
+  file: string,
+  take: (findings: readonly Finding[], log: Pick<EventLog, 'readAll'> | undefined) => Promise<void>,
+): Promise<void> => {
+  const broken = (error: unknown): readonly Finding[] => [
+    { check: 'sqlite', where: 'the file', found: error instanceof Error ? error.message : 'it cannot be read' },
+  ]
+  const database = await openDatabase(file, 'read').catch(() => undefined)
+  try {
+    let findings: readonly Finding[]
+    try {
+      findings = database ? checkLog(database) : broken(undefined)
+    } catch (error) {
+      findings = broken(error)
+    }
+    const isWhole = findings.every(({ check }) => check !== 'sqlite')
+    await take(
+      findings,
+      database && isWhole ? embeddedLog(closed, database, { file, onDamage: () => undefined }) : undefined,
+    )
+  } finally {
+    database?.close()
+  }
+}

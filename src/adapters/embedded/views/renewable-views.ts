@@ -1,0 +1,140 @@
+import { Refusal } from '../../../errors.ts'
+import type { Views } from '../../../projections/views.ts'
+import type { Channel } from '../writer/channel.ts'
+import { DAMAGED } from '../sqlite.ts'
+import type { EmbeddedViews } from './views.ts'
+
+/** How read models that were found damaged are made anew under a service that runs. */
+export type Renewal = {
+  /** True while their file is whole. */
+  readonly isWhole: () => boolean
+  /** Opens an empty file in place of the damaged one; gives its views to who builds them. */
+  readonly begin: () => Promise<Views>
+  /** All of them are built: who follows the log for them goes on. */
+  readonly built: () => void
+  /** They hold all that was in the log when they were built: requests read them again. */
+  readonly done: () => void
+}
+
+/** The file of the views that there is just now, for who reads it by itself. */
+export type ViewsFile = {
+  /** Counts the files; undefined while there is none. */
+  readonly era: () => number | undefined
+  /** Refuses with `view_behind` where they are not whole. */
+  readonly insist: () => void
+}
+
+/** Views of one file, and the connection that they read by. */
+export type Opened = { readonly views: EmbeddedViews; readonly close: () => void }
+
+/** What requests read, which must be all there is; the others are for who writes the views, in any order. */
+const read = ['get', 'list', 'values', 'tally'] as const
+const written = ['getMany', 'put', 'checkpoint', 'mark', 'totals', 'newest', 'build', 'flushed'] as const
+
+type Operation = (typeof read)[number] | (typeof written)[number]
+
+/** The port over the views that there are just now. What is not open, or meets damage, is refused as `behind` says. */
+const portOver = (
+  current: () => EmbeddedViews,
+  isOpen: (own: boolean) => boolean,
+  behind: () => Refusal,
+  records: Pick<Views, 'record' | 'records' | 'swapRecord'>,
+): EmbeddedViews => {
+  const through =
+    (operation: Operation, own: boolean) =>
+    async (...args: readonly unknown[]) => {
+      if (!isOpen(own)) throw behind()
+      try {
+        return await (current()[operation] as (...args: readonly unknown[]) => Promise<unknown>)(...args)
+      } catch (error) {
+        throw isOpen(own) ? error : behind()
+      }
+    }
+  const all = <K extends Operation>(names: readonly K[], own: boolean) =>
+    Object.fromEntries(names.map((name) => [name, through(name, own)])) as unknown as Pick<EmbeddedViews, K>
+  return {
+    ...all(read, false),
+    ...all(written, true),
+    scan: async function* <D extends object>(...args: Parameters<Views['scan']>) {
+      if (!isOpen(false)) throw behind()
+      try {
+        yield* current().scan<D>(...args)
+      } catch (error) {
+        throw isOpen(false) ? error : behind()
+      }
+    },
+    ...records,
+    close: () => current().close(),
+  }
+}
+
+/** Views over files that take each other's place; `open` opens the one that there is, and tells what is given of its damage. */
+export const renewableViews = async (
+  channel: Pick<Channel, 'renewViews' | 'loseViews'>,
+  records: Pick<Views, 'record' | 'records' | 'swapRecord'>,
+  open: (onDamage: (error: Error) => void) => Promise<Opened>,
+  onDamage: (error: Error) => void,
+) => {
+  let state: 'whole' | 'damaged' | 'building' | 'following' = 'whole'
+  let era = 0
+  let why: Error | undefined
+
+  const damaged = (error: Error, of = era): void => {
+    if (state === 'damaged' || of !== era) return
+    state = 'damaged'
+    why = error
+    channel.loseViews(error)
+    onDamage(error)
+  }
+  const opening = async (): Promise<Opened> => {
+    const of = era
+    return open((error) => damaged(error, of))
+  }
+  const behind = () =>
+    new Refusal('view_behind', 'the read models were damaged and are built anew', {
+      headers: { 'retry-after': '1' },
+      cause: why,
+    })
+  const insist = (): void => {
+    if (state !== 'whole') throw behind()
+  }
+  const isOpen = (own: boolean) => state === 'whole' || (own && state === 'following')
+
+  let current = await opening()
+  let retired = false
+
+  const views = portOver(() => current.views, isOpen, behind, records)
+
+  const renewal: Renewal = {
+    isWhole: () => state === 'whole',
+    begin: async () => {
+      if (!retired) {
+        retired = true
+        void current.views.close()
+        current.close()
+      }
+      era++
+      try {
+        await channel.renewViews()
+        current = await opening()
+      } catch (error) {
+        const cause = error instanceof Refusal ? error.cause : error
+        if (cause instanceof Error && 'code' in cause && cause.code === DAMAGED) onDamage(cause)
+        throw error
+      }
+      retired = false
+      state = 'building'
+      return current.views
+    },
+    built: () => {
+      if (state !== 'building') throw behind()
+      state = 'following'
+    },
+    done: () => {
+      if (state !== 'following') throw behind()
+      state = 'whole'
+    },
+  }
+  const file: ViewsFile = { era: () => (state === 'damaged' ? undefined : era), insist }
+  return { views, renewal, file, damaged, close: () => (retired ? undefined : current.close()) }
+}

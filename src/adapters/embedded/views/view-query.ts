@@ -1,0 +1,146 @@
+import { type Index, KEY, type Match, type Query, type Scalar } from '../../../projections/views.ts'
+import type { Shape } from '../writer/protocol.ts'
+import type { Value } from '../sqlite.ts'
+
+type Condition = { readonly sql: string; readonly values: readonly Value[] }
+
+/** The columns of a row. */
+export const ROW = '_key, _revision, _position, _changes, _doc, _unreadable'
+
+const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
+
+/** The least text above every text with this prefix, in code point order; undefined when there is none. */
+export const above = (prefix: string): string | undefined => {
+  const points = Array.from(prefix, (character) => character.codePointAt(0)!)
+  while (points.at(-1) === 0x10ffff) points.pop()
+  const last = points.pop()
+  return last === undefined ? undefined : String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1)
+}
+
+/** SQLite sorts every number below every text; a range with one end stays among values of that end's kind. */
+const range = (column: string, from: Scalar | undefined, below: Scalar | undefined): Condition => {
+  const low = from ?? (typeof below === 'string' ? '' : undefined)
+  const high = below ?? (typeof from === 'number' ? '' : undefined)
+  const ends = [...(low === undefined ? [] : [`${column} >= ?`]), ...(high === undefined ? [] : [`${column} < ?`])]
+  const sql = ends.length === 0 ? `${column} is not null` : ends.join(' and ')
+  return { sql, values: [low, high].filter((end) => end !== undefined) }
+}
+
+const condition = (column: string, match: Match): Condition => {
+  if ('prefix' in match) return range(column, match.prefix, above(match.prefix))
+  if (!('equals' in match)) {
+    const { sql, values } = range(column, match.from, match.below)
+    return { sql: match.orAbsent ? `((${sql}) or ${column} is null)` : sql, values }
+  }
+  const values = match.equals.filter((value) => value !== undefined)
+  const among = values.length === 1 ? `${column} = ?` : `${column} in (${values.map(() => '?').join(', ')})`
+  if (values.length === match.equals.length) return { sql: among, values }
+  return { sql: values.length === 0 ? `${column} is null` : `(${among} or ${column} is null)`, values }
+}
+
+type Conditions = readonly (readonly [field: string, match: Match])[]
+
+const isAbsent = (match: Match) => 'equals' in match && match.equals.every((value) => value === undefined)
+const isPrefix = (match: Match) => 'prefix' in match
+const isThere = (match: Match) => !('equals' in match) && !('orAbsent' in match && match.orAbsent)
+const isFew = (match: Match) => 'prefix' in match || ('equals' in match && !isAbsent(match))
+
+/** What lies below a value: mostly few, as what has expired does. */
+const isPast = (match: Match) => 'below' in match && match.from === undefined && !match.orAbsent
+
+/**
+ * SQLite cannot know which index finds the fewest. The view says it: what its first index that fits does not hold only
+ * filters (`+`), and where none fits, all but the order and what is absent does. `sorted`: what it finds must be put in order.
+ * That is for few rows: `inOrder` wants an index that has the order.
+ */
+const mayFind = ({ indexes }: Shape, conditions: Conditions, order: string, inOrder: boolean) => {
+  const some = (field: string, holds: (match: Match) => boolean) =>
+    conditions.some(([name, match]) => name === field && holds(match))
+  const isRange = ({ by }: Index) => {
+    const at = by.findIndex((field) => field !== order && some(field, isPast))
+    return at >= 0 && by.slice(0, at).every((field) => some(field, isFew))
+  }
+  const isOne = (field: string) => some(field, (match) => 'equals' in match && match.equals.length === 1)
+  /** Behind a prefix nothing is in order; keys are, where all in front of them is one value. */
+  const has = ({ by }: Index) =>
+    order === KEY
+      ? by.every(isOne)
+      : by.includes(order) && by.slice(0, by.indexOf(order)).every((field) => !some(field, isPrefix))
+  const holds = ({ lacking, having }: Index) =>
+    (!lacking || some(lacking, isAbsent)) && (!having || some(having, isThere))
+  const fit = indexes.filter(
+    (index) => (some(index.by[0]!, isFew) || isRange(index)) && holds(index) && (!inOrder || has(index)),
+  )
+  const [first] = fit
+  const chosen =
+    first && !isRange(first) ? (fit.find((index) => index.by[0] === first.by[0] && has(index)) ?? first) : first
+  if (!chosen) return { sorted: false, finds: (field: string) => field === order || some(field, isAbsent) }
+  const finds = (field: string) =>
+    (field === order && has(chosen)) ||
+    field === chosen.lacking ||
+    some(
+      field,
+      (match) => chosen.by.includes(field) && (isFew(match) || isAbsent(match) || (isRange(chosen) && isPast(match))),
+    )
+  return { sorted: !has(chosen), finds }
+}
+
+const conditionsOf = (where: Query['where']): Conditions =>
+  Object.entries(where).flatMap(([field, matches]) =>
+    (Array.isArray(matches) ? (matches as readonly Match[]) : [matches as Match]).map(
+      (match) => [field, match] as const,
+    ),
+  )
+
+/** The statement that finds the values of a field among the documents that meet conditions. */
+export const valuesOf = (shape: Shape, where: Query['where'], field: string, most: number) => {
+  const conditions = conditionsOf(where)
+  const { finds } = mayFind(shape, conditions, field, false)
+  const column = (name: string) => `${finds(name) ? '' : '+'}${quoted(name)}`
+  const parts = conditions.map(([name, match]) => condition(column(name), match))
+  const all = [`${column(field)} is not null`, ...parts.map(({ sql }) => sql)].join(' and ')
+  return {
+    sql: `select distinct ${quoted(field)} from ${quoted(shape.table)} where ${all} limit ?`,
+    values: [...parts.flatMap((one) => one.values), most],
+  }
+}
+
+/**
+ * The statements of a query on a table: one page of documents, and how many there are over all pages, up to its `count`. A row without a
+ * document has no fields, so an index alone tells which rows there are; of those that must be put in order, only those of the page are read.
+ */
+export const queryOf = (
+  shape: Shape,
+  { where, order, descending = false, after, limit, count = 0 }: Query,
+  inOrder = false,
+) => {
+  const conditions = conditionsOf(where)
+  const { sorted, finds } = mayFind(shape, conditions, order, inOrder)
+  const column = (field: string) => `${finds(field) ? '' : '+'}${quoted(field)}`
+  const by = column(order)
+  const parts = conditions.map(([field, match]) => condition(column(field), match))
+  const from = `from ${quoted(shape.table)}
+    where ${[`${by} is not null`, ...parts.map(({ sql }) => sql)].join(' and ')}`
+  const values = parts.flatMap((one) => one.values)
+  const places = order === KEY ? [by] : [by, '_key']
+  const behind = after
+    ? ` and (${places.join(', ')}) ${descending ? '<' : '>'} (${places.map(() => '?').join(', ')})`
+    : ''
+  const inTurn = `order by ${places.map((place) => (descending ? `${place} desc` : place)).join(', ')}`
+  const rest = `${from}${behind} ${inTurn} limit ?`
+  return {
+    sorted,
+    page: {
+      sql: sorted
+        ? `select ${ROW} from ${quoted(shape.table)} where rowid in (select rowid ${rest}) ${inTurn}`
+        : `select ${ROW} ${rest}`,
+      values: [...values, ...(after ? [after.value, after.key].slice(-places.length) : []), limit],
+    },
+    total: { sql: `select count(*) from (select 1 ${from} limit ?)`, values: [...values, count] },
+  }
+}
+
+/** The statement that finds, of each of many texts (a JSON list) of a field, the document with the least value from one on of another. */
+export const leastOf = (table: string, by: string, order: string): string =>
+  `select (select _doc from ${quoted(table)} where ${quoted(by)} = texts.value and ${quoted(order)} >= ?
+    order by ${quoted(order)}, _key limit 1) from json_each(?) texts`

@@ -1,0 +1,106 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Closed, Part, Query, Row, Scalar } from '../../../projections/views.ts'
+import type { Raw, Shape } from '../writer/protocol.ts'
+import { type Database, pageOf, rowsOf, type Statement, type Value } from '../sqlite.ts'
+import { queryOf, ROW, valuesOf } from './view-query.ts'
+
+/** The row of what a table gives. */
+export const rowOf = <D extends object>([key, revision, position, changes, doc, unreadable]: Raw): Row<D> => ({
+  key,
+  revision: BigInt(revision),
+  position: BigInt(position),
+  changes: BigInt(changes),
+  doc: doc === null ? undefined : (JSON.parse(doc) as D),
+  ...(unreadable !== null && { unreadable: JSON.parse(unreadable) as Closed<D> }),
+})
+
+/** What a scan asks for, and how a row is made of the answer. */
+const partOf = <D extends object>(part: Part | undefined) => {
+  if (!part) return { columns: ROW, where: 'true', row: rowOf<D> }
+  const { lacking, fields } = part
+  const columns = [ROW.replace('_doc', 'iif(_doc is null, null, 0)'), ...fields.map((name) => `"${name}"`)].join(', ')
+  const row = ([key, revision, position, changes, isThere, closed, ...values]: readonly [
+    ...Raw,
+    ...Value[],
+  ]): Row<D> => {
+    const doc: Record<string, Value> = {}
+    for (const [n, name] of fields.entries()) if (values[n] !== null) doc[name] = values[n]!
+    return {
+      ...rowOf<D>([key, revision, position, changes, null, closed]),
+      doc: isThere === null ? undefined : (doc as D),
+    }
+  }
+  return { columns, where: `"${lacking}" is null`, row }
+}
+
+/**
+ * Ends what a connection reads as one. To close it does not: a statement that is not yet garbage keeps the connection, and the
+ * close of the store would wait for that.
+ */
+const ended = (snapshot: Database): void => {
+  try {
+    snapshot.exec('rollback')
+  } catch {
+    // After some errors SQLite has rolled back by itself and there is no transaction to end.
+  }
+}
+
+/** The rows of a table, page by page, as they are when the first is asked for: all, or a part made of columns alone. */
+export async function* scanned<D extends object>(
+  snapshot: Database,
+  table: string,
+  part?: Part,
+): AsyncGenerator<readonly Row<D>[]> {
+  snapshot.exec('begin')
+  try {
+    const { columns, where, row } = partOf<D>(part)
+    const sql = `select rowid, ${columns} from "${table}" where rowid > ? and ${where} order by rowid`
+    const next = rowsOf(snapshot, sql)
+    for (let [at, left] = [0, true]; left; await setImmediate()) {
+      const { rows, more } = pageOf(next, at)
+      left = more
+      at = (rows as (readonly [number, ...Raw])[]).at(-1)?.[0] ?? at
+      if (rows.length > 0) yield (rows as (readonly [number, ...Raw])[]).map(([, ...raw]) => row(raw))
+    }
+  } finally {
+    ended(snapshot)
+  }
+}
+
+/** How many documents of a table have the one field, by the value of the other as text. */
+export const tallied = (views: Database, table: string, having: string, by: string): ReadonlyMap<string, number> => {
+  const where = `"${having}" is not null and "${by}" is not null`
+  const sql = `select "${by}", count(*) from "${table}" where ${where} group by 1`
+  // SQLite would print a number as the driver bound it, which one binds as an integer and another with a fraction.
+  return new Map(
+    (rowsOf(views, sql).all() as [string | number, number][]).map(([value, count]) => [String(value), count]),
+  )
+}
+
+/** The values of a field among the documents of a table that meet conditions. */
+export const valued = (
+  prepare: (sql: string) => Statement,
+  ...asked: Parameters<typeof valuesOf>
+): readonly Scalar[] => {
+  const { sql, values } = valuesOf(...asked)
+  return (prepare(sql).all(...values) as [Scalar][]).map(([value]) => value)
+}
+
+/** One page of a query, and how many rows all pages have. Where these are too many to be put in order, they are looked for in order. */
+export const listed = <D extends object>(
+  prepare: (sql: string) => Statement,
+  shape: Shape,
+  query: Query,
+): { readonly rows: readonly Row<D>[]; readonly total: number } => {
+  const { after, limit, count = 0 } = query
+  const { sorted, page, total } = queryOf(shape, query)
+  const counted = () => (prepare(total.sql).get(...total.values) as [number])[0]
+  const rowsOfPage = ({ sql, values }: typeof page) => (prepare(sql).all(...values) as Raw[]).map(rowOf<D>)
+  if (sorted && count > 0) {
+    const all = counted()
+    return { rows: rowsOfPage(all < count ? page : queryOf(shape, query, true).page), total: all }
+  }
+  const rows = rowsOfPage(page)
+  if (count === 0 || (!after && rows.length < limit)) return { rows, total: Math.min(rows.length, count) }
+  return { rows, total: counted() }
+}

@@ -1,0 +1,44 @@
+import type { Index } from '../../../projections/views.ts'
+import type { Shape } from '../writer/protocol.ts'
+
+const OWN = ['_key', '_revision', '_position', '_changes', '_doc', '_unreadable'] as const
+
+/** Where the position stands in a row's values. */
+export const POSITION = OWN.indexOf('_position')
+
+export const quoted = (name: string) => `"${name}"`
+export const columnsOf = (view: Shape) => [...OWN, ...view.fields]
+const list = (names: readonly string[], form: (name: string) => string) => names.map(form).join(', ')
+
+export const createTable = (table: string, { fields }: Shape) =>
+  `create table ${quoted(table)} (_key text not null, _revision integer not null, _position integer not null, _changes integer not null,
+   _doc text, _unreadable text${fields.map((field) => `, ${quoted(field)} any`).join('')}) strict`
+
+export const createKey = (table: string) =>
+  `create unique index if not exists ${quoted(`${table}_key`)} on ${quoted(table)} (_key)`
+
+/** What an index of a table is called. */
+export const indexName = (table: string, { by, lacking, having }: Index) =>
+  [table, 'by', ...by, ...(lacking ? ['no', lacking] : []), ...(having ? ['with', having] : [])].join('_')
+
+/** Partial, because most fields are absent in most documents. What must be absent is in it too, or SQLite would look at the row. */
+export const createIndex = (table: string, index: Index) => {
+  const { by, lacking, having, also } = index
+  const columns = [...by, '_key', ...(also ?? []), ...(lacking ? [lacking] : [])]
+  const where = [
+    ...[by[0]!, ...(having ? [having] : [])].map((field) => `${quoted(field)} is not null`),
+    ...(lacking ? [`${quoted(lacking)} is null`] : []),
+  ]
+  return `create index if not exists ${quoted(indexName(table, index))} on ${quoted(table)} (${list(columns, quoted)})
+   where ${where.join(' and ')}`
+}
+
+/** Writes so many rows, each unless there is a later one of its key; by `rowid` the number of each stands in front of its columns. */
+export const insertInto = (table: string, view: Shape, rows: number, by: '_key' | 'rowid') => {
+  const columns = [...(by === 'rowid' ? [by] : []), ...columnsOf(view)]
+  const one = `(${list(columns, () => '?')})`
+  return `insert into ${quoted(table)} (${list(columns, quoted)}) values ${Array.from({ length: rows }, () => one).join(', ')}
+   on conflict (${by}) do update set ${list(columnsOf(view), (name) => `${quoted(name)} = excluded.${quoted(name)}`)}
+   where excluded._revision > _revision
+   or (excluded._revision = _revision and excluded._unreadable is null and _unreadable is not null)`
+}

@@ -1,0 +1,178 @@
+import type { Clock } from '../../../clock.ts'
+import { refuse } from '../../../errors.ts'
+import { type Part, type Row, supersedes, type View, type Views } from '../../../projections/views.ts'
+import type { Channel } from '../writer/channel.ts'
+import type { FlatCheckpoint, Raw } from '../writer/protocol.ts'
+import { rowsUnderWay } from './pending-rows.ts'
+import {
+  type Database,
+  isBroken,
+  isDamage,
+  prepared,
+  refusalOf,
+  rowsOf,
+  type Statement,
+  type Watched,
+  whileOpen,
+} from '../sqlite.ts'
+import { checkpointOf, flatCheckpoint, shapeOf, viewBuilder } from './view-build.ts'
+import { embeddedRecords } from './view-records.ts'
+import { ROW } from './view-query.ts'
+import { listed, rowOf, scanned, tallied, valued } from './view-scan.ts'
+
+/** What the views read from: their file and the file of the log, which holds the records; and a new connection for a scan. Records end by the clock. */
+export type ViewReaders = {
+  readonly clock: Clock
+  readonly views: Database
+  readonly events: Database
+  readonly another: () => Promise<Database>
+  /** Who is told of damage of either. */
+  readonly watched: { readonly views: Omit<Watched, 'isDamage'>; readonly events: Omit<Watched, 'isDamage'> }
+}
+
+/** The views, and when all that was put before stands in their file. */
+export type EmbeddedViews = Views & { readonly flushed: () => Promise<void> }
+
+/** Finds the row of a key in a table; a table that is not there has none. */
+const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading: ReturnType<typeof whileOpen>) => {
+  const one = new Map<string, Statement>()
+  return <D extends object>(table: string, key: string): Row<D> | undefined =>
+    reading(() => {
+      let statement = one.get(table)
+      if (!statement) {
+        if (!isThere(table)) return undefined
+        statement = rowsOf(views, `select ${ROW} from "${table}" where _key = ?`)
+        one.set(table, statement)
+      }
+      const raw = statement.get(key) as Raw | undefined
+      return raw && rowOf<D>(raw)
+    })
+}
+
+/** The statement that finds a table by its name. */
+export const tableQuery = (views: Database): Statement =>
+  rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
+
+/** Whether a table is there: one that was, stays. */
+export const tablesIn = (hasTable: Statement) => {
+  const there = new Set<string>()
+  return (table: string): boolean => {
+    const found = there.has(table) || hasTable.get(table) !== undefined
+    if (found) there.add(table)
+    return found
+  }
+}
+
+/** How many rows and changes a view has in its file, and how new they are. */
+const extents = (
+  views: Database,
+  hasTable: Statement,
+  flushed: () => Promise<void>,
+  reading: ReturnType<typeof whileOpen>,
+): Pick<Views, 'totals' | 'newest'> => {
+  const newest = rowsOf(views, 'select newest from views where name = ?')
+  return {
+    totals: async (view) => {
+      await flushed()
+      const { table } = shapeOf(view)
+      const sql = `select count(*), coalesce(sum(_changes), 0) from "${table}"`
+      return reading(() => {
+        const [rows, changes] = hasTable.get(table) ? (rowsOf(views, sql).get() as [number, number]) : [0, 0]
+        return { rows, changes }
+      })
+    },
+    newest: async (view) => {
+      await flushed()
+      return reading(() => BigInt((newest.get(shapeOf(view).table) as [number] | undefined)?.[0] ?? 0))
+    },
+  }
+}
+
+/**
+ * Views in a SQLite file. `put` resolves before the rows are durable: this process sees them at once, and what a crash
+ * loses comes back from the log.
+ */
+export const embeddedViews = (
+  channel: Channel,
+  { clock, views, events, another, watched }: ViewReaders,
+): EmbeddedViews => {
+  const hasTable = tableQuery(views)
+  const markOf = rowsOf(views, 'select position, event, log, events, rows, changes from views where name = ?')
+  const prepare = prepared(views)
+  const underWay = rowsUnderWay(channel, clock)
+  let open = true
+
+  const ofViews: Watched = { ...watched.views, isDamage }
+  const reading = whileOpen(() => open, ofViews)
+  const readingRecords = whileOpen(() => open, { ...watched.events, isDamage: isBroken })
+
+  const isThere = tablesIn(hasTable)
+  const kept = rowsByKey(views, isThere, reading)
+  const { build, indexSoon, indexing } = viewBuilder(channel, views, clock, () => open)
+
+  const newest = <D extends object>({ table }: { readonly table: string }, key: string): Row<D> | undefined => {
+    const there = kept<D>(table, key)
+    const coming = underWay.get(table, key) as Row<D> | undefined
+    return coming && (!there || supersedes(coming, there)) ? coming : there
+  }
+
+  return {
+    get: async <D extends object>(view: View, key: string) => newest<D>(shapeOf(view), key),
+    getMany: async <D extends object>(view: View, keys: readonly string[]) =>
+      keys.flatMap((key) => newest<D>(shapeOf(view), key) ?? []),
+    put: async (view, rows) => {
+      if (!open) refuse('backend_unavailable')
+      await underWay.put(view, rows)
+    },
+    list: async <D extends object>(view: View, query: Parameters<Views['list']>[1]) => {
+      await underWay.flushed()
+      const shape = shapeOf(view)
+      return reading(() => {
+        if (!isThere(shape.table)) return { rows: [], total: 0 }
+        return listed<D>(prepare, shape, query)
+      })
+    },
+    values: async (view, where, field, most) => {
+      await underWay.flushed()
+      const shape = shapeOf(view)
+      return reading(() => (isThere(shape.table) ? valued(prepare, shape, where, field, most) : []))
+    },
+    scan: async function* <D extends object>(view: View, part?: Part) {
+      await underWay.flushed()
+      const { table } = shapeOf(view)
+      if (!reading(() => hasTable.get(table))) return
+      const snapshot = await another()
+      try {
+        yield* scanned<D>(snapshot, table, part)
+      } catch (error) {
+        throw refusalOf(error, ofViews)
+      } finally {
+        snapshot.close()
+      }
+    },
+    tally: async (view, having, by) => {
+      await underWay.flushed()
+      const { table } = shapeOf(view)
+      return reading(() => (isThere(table) ? tallied(views, table, having, by) : new Map<string, number>()))
+    },
+    checkpoint: async (view) =>
+      reading(() => {
+        const shape = shapeOf(view)
+        const mark = markOf.get(shape.table) as FlatCheckpoint | undefined
+        if (mark && hasTable.get(shape.table)) indexSoon(shape)
+        return mark && checkpointOf(mark)
+      }),
+    mark: async (view, from, to) =>
+      channel.call('mark', shapeOf(view), from === undefined ? null : Number(from), flatCheckpoint(to)),
+    flushed: underWay.flushed,
+    ...extents(views, hasTable, underWay.flushed, reading),
+    build,
+    ...embeddedRecords(channel, events, clock, readingRecords),
+    close: async () => {
+      open = false
+      await indexing()
+      // What cannot be written now (a full disk) comes back from the log by the catch-up at the next start.
+      await underWay.flushed().catch(() => undefined)
+    },
+  }
+}

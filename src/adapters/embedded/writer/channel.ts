@@ -1,0 +1,145 @@
+import { Worker } from 'node:worker_threads'
+import { semaphore } from '../../../concurrency.ts'
+import { Refusal } from '../../../errors.ts'
+import { DAMAGED } from '../sqlite.ts'
+import { type Calls, type Op, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
+
+/** Requests of one side that may wait for the writer; who comes then waits for room. */
+const BOUND = 4096
+
+type Pending = {
+  readonly side: Side | undefined
+  readonly done: (value: unknown) => void
+  readonly fail: (cause: Error) => void
+}
+
+/** The main thread's end of the writer. What is asked within one turn of the event loop goes over as one message. Failure: Refusal `backend_unavailable`. */
+export type Channel = {
+  readonly call: <K extends Op>(op: K, ...args: Parameters<Calls[K]>) => Promise<ReturnType<Calls[K]>>
+  /** Takes no more for the file of views that there is: it is damaged. */
+  readonly loseViews: (cause: Error) => void
+  /** Goes on with another file of views; what was on its way to the one before is refused. */
+  readonly renewViews: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+export type ChannelOptions = {
+  /** Told once when a side can be written no more, or the writer has ended unasked. */
+  readonly onLost: (error: Error) => void
+  /** Told once of each file, in place of that, when the file of the read models is damaged. */
+  readonly onDamagedViews: (error: Error) => void
+  /** Makes the cause of a write that found no room; told of each. */
+  readonly noRoom: () => Error
+}
+
+/** Sides that are written no more, and why. A loss is told once; that of the views too, where nothing else is lost. */
+const losses = (tell: (cause: Error, told: (cause: Error) => void) => void) => {
+  const lost = new Map<Side, Error>()
+  const lose = (side: Side, cause: Error, told: (cause: Error) => void) => {
+    if (side === 'views' ? lost.size === 0 : !lost.has('log') && !lost.has('keys')) tell(cause, told)
+    if (!lost.has(side)) lost.set(side, cause)
+  }
+  return { lost, lose }
+}
+
+/** Answers with the first word of the writer. */
+const isReady = (worker: Worker): Promise<void> =>
+  new Promise((resolve, reject) => {
+    worker.once('error', reject)
+    worker.once('message', () => resolve())
+  })
+
+/** Starts the writer on its files and answers when it is ready; throws when they do not open. */
+export const openChannel = async (
+  paths: Paths,
+  { onLost, onDamagedViews, noRoom }: ChannelOptions,
+): Promise<Channel> => {
+  const worker = new Worker(new URL('./writer.js', import.meta.url), { workerData: paths })
+  const pending = new Map<number, Pending>()
+  const gates = { log: semaphore(BOUND), views: semaphore(BOUND), keys: semaphore(BOUND) }
+  let requests: Request[] = []
+  /** `era` counts the files of the views. */
+  let [serial, era] = [0, 0]
+  let closing: Promise<void> | undefined
+
+  const files: Readonly<Record<Side, string>> = { log: paths.events, views: paths.views, keys: paths.subjects }
+  const { lost, lose } = losses((cause, told) => void (closing ?? told(cause)))
+
+  const settle = (id: number, how: (one: Pending) => void) => {
+    const one = pending.get(id)
+    if (!one) return
+    pending.delete(id)
+    if (one.side) gates[one.side].leave()
+    how(one)
+  }
+
+  const onReply = ([ids, outcome]: Reply) => {
+    if ('values' in outcome) {
+      ids.forEach((id, n) => settle(id, ({ done }) => done(outcome.values[n])))
+    } else {
+      const { kind, side, message } = outcome
+      const error = new Error(`${files[side]}: ${message}`)
+      const cause = kind === 'full' ? noRoom() : kind === 'damaged' ? Object.assign(error, { code: DAMAGED }) : error
+      const told = kind === 'damaged' && side === 'views' ? onDamagedViews : onLost
+      if (kind === 'lost' || kind === 'damaged') lose(side, cause, told)
+      for (const id of ids) settle(id, ({ fail }) => fail(cause))
+    }
+  }
+
+  const onEnd = (cause: Error) => {
+    for (const side of ['log', 'views', 'keys'] as const) lose(side, cause, onLost)
+    for (const id of pending.keys()) settle(id, ({ fail }) => fail(cause))
+  }
+
+  await isReady(worker)
+  worker.on('message', onReply)
+  worker.on('error', onEnd)
+  const ended = new Promise<void>((resolve) => {
+    worker.once('exit', () => {
+      onEnd(new Error('the writer has ended'))
+      resolve()
+    })
+  })
+
+  const send = () => {
+    const batch = requests
+    requests = []
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+    worker.postMessage(batch)
+  }
+
+  const post = (op: Op, args: readonly unknown[], side: Side | undefined) =>
+    new Promise<unknown>((resolve, reject) => {
+      const fail = (cause: Error) => reject(new Refusal('backend_unavailable', undefined, { cause }))
+      const id = ++serial
+      pending.set(id, { side, done: resolve, fail })
+      // Not by the next tick: that comes after each request read, and what was read together would go over one by one.
+      if (requests.push([id, op, args]) === 1) setImmediate(send)
+    })
+
+  const call = async (op: Op, ...args: readonly unknown[]) => {
+    if (op === 'close' || op === 'renewViews') return post(op, args, undefined)
+    const side = sides[op]
+    const began = era
+    const entered = gates[side].enter()
+    if (entered) await entered
+    const cause = lost.get(side)
+    if (cause || closing || (side === 'views' && era !== began)) {
+      gates[side].leave()
+      throw new Refusal('backend_unavailable', undefined, cause ? { cause } : {})
+    }
+    return post(op, args, side)
+  }
+
+  return {
+    call: call as Channel['call'],
+    loseViews: (cause) => void lost.set('views', cause),
+    renewViews: async () => {
+      era++
+      await call('renewViews')
+      lost.delete('views')
+    },
+    // A writer that is dead already answers nothing and has ended.
+    close: () => (closing ??= Promise.race([call('close').catch(() => undefined), ended]).then(() => ended)),
+  }
+}

@@ -1,0 +1,96 @@
+import type { Index } from '../../../projections/views.ts'
+import type { Value } from '../sqlite.ts'
+
+/** Five texts an event: id, type, time, data, meta. Flat, because that is what crosses threads fastest. */
+export type FlatEvents = readonly string[]
+export type AppendReply =
+  | 'conflict'
+  | { readonly revision: number; readonly positions: readonly number[]; readonly times?: readonly string[] }
+/** Key, revision, position, changes, document, what closed it, then one value for each field of the view that can be searched. */
+export type FlatRows = readonly Value[]
+/** A row as a table gives it. */
+export type Raw = [key: string, revision: number, position: number, changes: number, doc: Text, unreadable: Text]
+type Text = string | null
+export type FlatCheckpoint = readonly [
+  position: number,
+  event: string,
+  log: string,
+  events: number,
+  rows: number,
+  changes: number,
+]
+export type FlatBinding = readonly [event: string, position: number]
+export type Shape = { readonly table: string; readonly fields: readonly string[]; readonly indexes: readonly Index[] }
+
+/** What the writer thread does on request. Numbers cross instead of bigints: a file never holds 2^53 events. */
+export type Calls = {
+  readonly append: (stream: string, expected: number, events: FlatEvents) => AppendReply
+  readonly swapRecord: (
+    kind: string,
+    key: string,
+    expected: number,
+    value: string,
+    until: number,
+    now: number,
+  ) => boolean
+  readonly ran: (name: string, started: number, finished: number | null, error: string | null) => void
+  readonly put: (view: Shape, rows: FlatRows) => void
+  readonly mark: (view: Shape, from: number | null, to: FlatCheckpoint) => boolean
+  /** Goes on with what an earlier build left, or makes a table of this name. */
+  readonly build: (view: Shape, fresh: string) => { readonly staging: string; readonly checkpoint?: FlatCheckpoint }
+  readonly buildPut: (view: Shape, staging: string, rows: FlatRows) => void
+  /** The rows that there are of these keys, with all that was put before. */
+  readonly buildGet: (view: Shape, staging: string, keys: readonly string[]) => readonly Raw[]
+  readonly buildMark: (staging: string, to: FlatCheckpoint) => void
+  readonly buildLeave: (staging: string) => void
+  readonly buildIndex: (table: string, index: Index) => void
+  readonly buildSwap: (view: Shape, staging: string, to: FlatCheckpoint) => void
+  readonly buildDiscard: (staging: string) => void
+  readonly makeKey: (subject: string, wrapped: Uint8Array) => Uint8Array | null
+  readonly findKey: (subject: string) => Uint8Array | null | undefined
+  readonly destroyKey: (subject: string) => void
+  readonly putKeysAside: () => void
+  readonly scrubKeys: () => void
+  readonly readBinding: () => FlatBinding | undefined
+  readonly writeBinding: (event: string, position: number) => FlatBinding
+  /** Goes on with another file of views, that which stands in the place of the one before. */
+  readonly renewViews: () => void
+  readonly close: () => void
+}
+export type Op = keyof Calls
+export type Side = 'log' | 'views' | 'keys'
+
+export type Request = readonly [id: number, op: Op, args: readonly unknown[]]
+export const sides: Readonly<Record<Exclude<Op, 'close' | 'renewViews'>, Side>> = {
+  append: 'log',
+  swapRecord: 'log',
+  ran: 'log',
+  put: 'views',
+  mark: 'views',
+  build: 'views',
+  buildPut: 'views',
+  buildGet: 'views',
+  buildMark: 'views',
+  buildLeave: 'views',
+  buildIndex: 'views',
+  buildSwap: 'views',
+  buildDiscard: 'views',
+  makeKey: 'keys',
+  findKey: 'keys',
+  destroyKey: 'keys',
+  putKeysAside: 'keys',
+  scrubKeys: 'keys',
+  readBinding: 'keys',
+  writeBinding: 'keys',
+}
+
+/**
+ * `lost`: this process never writes this side of the store again. `damaged`: nor does any other, the file is at fault. `failed`: this group was not written, the next may
+ * be. `full`: there was no room.
+ */
+export type Failure = { readonly kind: 'lost' | 'damaged' | 'failed' | 'full'; readonly message: string }
+export type Reply = readonly [
+  ids: readonly number[],
+  outcome: { readonly values: readonly unknown[] } | (Failure & { readonly side: Side }),
+]
+export type Paths = { readonly events: string; readonly views: string; readonly subjects: string }

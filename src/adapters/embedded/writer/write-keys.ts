@@ -1,0 +1,51 @@
+import { closeSync, existsSync, fstatSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import type { Calls } from './protocol.ts'
+import { subjectsSchema } from '../schema.ts'
+import { type Database, rowsOf } from '../sqlite.ts'
+
+/** The writer's half of the keys of subjects. Each call is a transaction of its own. `journal` is the file of the database's rollback journal. */
+export const keysWriter = (database: Database, journal: string) => {
+  database.exec(subjectsSchema)
+  const find = rowsOf(database, 'select key from subjects where subject = ?')
+  const make = database.prepare('insert or ignore into subjects (subject, key) values (?, ?)')
+  const destroy = database.prepare(
+    'insert into subjects (subject) values (?) on conflict (subject) do update set key = null',
+  )
+  const destroyAside = database.prepare('delete from lost_subjects where subject = ?')
+
+  const bound = rowsOf(database, 'select event, position from binding')
+  const bind = database.prepare('insert or ignore into binding (only, event, position) values (1, ?, ?)')
+
+  const readBinding: Calls['readBinding'] = () => bound.get() as ReturnType<Calls['readBinding']>
+  const findKey: Calls['findKey'] = (subject) => (find.get(subject) as [Uint8Array | null] | undefined)?.[0]
+  return {
+    ops: {
+      findKey,
+      makeKey: (subject: string, wrapped: Uint8Array) => {
+        make.run(subject, wrapped)
+        return findKey(subject)!
+      },
+      readBinding,
+      writeBinding: (event: string, position: number) => {
+        bind.run(event, position)
+        return readBinding()!
+      },
+      destroyKey: (subject: string) => {
+        destroy.run(subject)
+        destroyAside.run(subject)
+      },
+      putKeysAside: () =>
+        database.exec(
+          'insert into lost_subjects (subject, key) select subject, key from subjects where key is not null; delete from subjects where key is not null',
+        ),
+      /** The journal of a transaction that is over still has pages as they were: with the key that was destroyed. */
+      scrubKeys: () => {
+        if (!existsSync(journal)) return
+        const file = openSync(journal, 'r+')
+        writeSync(file, Buffer.alloc(fstatSync(file).size), 0, undefined, 0)
+        fsyncSync(file)
+        closeSync(file)
+      },
+    },
+  }
+}

@@ -1,0 +1,95 @@
+import type { AppendReply, Calls } from './protocol.ts'
+import { dropChanged } from '../files/look.ts'
+import { eventsSchema } from '../schema.ts'
+import { type Database, rowsOf } from '../sqlite.ts'
+
+const FIELDS = 5
+const TIME = 2
+const PURGE_EVERY = 256
+
+type Last = { position: number; time: string }
+
+/** The writer's half of the log: what is appended, inside the transaction of its group. `reset` follows a group that was rolled back. */
+export const logWriter = (database: Database) => {
+  dropChanged(database)
+  database.exec(eventsSchema)
+  // A sync that failed in an earlier process may have left pages that the cache has and the disk has not; this writes them anew.
+  database.exec('pragma wal_checkpoint(truncate)')
+
+  const insert = database.prepare(
+    'insert into events (position, stream, revision, id, type, time, data, meta) values (?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const latest = rowsOf(database, 'select revision from events where stream = ? order by revision desc limit 1')
+  const behind = rowsOf(
+    database,
+    'select position, id, time from events where stream = ? and revision > ? order by revision limit ?',
+  )
+  const newest = rowsOf(database, 'select position, time from events order by position desc limit 1')
+  const present = rowsOf(database, 'select revision from records where kind = ? and key = ? and until > ?')
+  const keep = database.prepare(
+    'insert or replace into records (kind, key, revision, value, until) values (?, ?, ?, ?, ?)',
+  )
+  const purge = database.prepare(
+    'delete from records where (kind, key) in (select kind, key from records where until <= ? limit 1000)',
+  )
+  const ran = database.prepare('insert or replace into runs (name, started, finished, error) values (?, ?, ?, ?)')
+
+  const find = (): Last => {
+    const [position = 0, time = ''] = (newest.get() ?? []) as [number?, string?]
+    return { position, time }
+  }
+  let last = find()
+  let swaps = 0
+
+  const reply = (
+    revision: number,
+    positions: readonly number[],
+    times: readonly string[],
+    events: readonly string[],
+  ): AppendReply =>
+    times.every((time, n) => time === events[n * FIELDS + TIME])
+      ? { revision, positions }
+      : { revision, positions, times }
+
+  /** The answer of the first time, when exactly these events already stand right behind `expected`. */
+  const repeated = (stream: string, expected: number, events: readonly string[]): AppendReply => {
+    const count = events.length / FIELDS
+    const found = behind.all(stream, expected, count) as [position: number, id: string, time: string][]
+    if (found.length < count || found.some(([, id], n) => id !== events[n * FIELDS])) return 'conflict'
+    const positions = found.map(([position]) => position)
+    return reply(
+      expected + count,
+      positions,
+      found.map(([, , time]) => time),
+      events,
+    )
+  }
+
+  const append: Calls['append'] = (stream, expected, events) => {
+    const [revision = -1] = (latest.get(stream) ?? []) as [number?]
+    if (revision !== expected) return revision > expected ? repeated(stream, expected, events) : 'conflict'
+    const positions: number[] = []
+    const times: string[] = []
+    for (let n = 0; n < events.length; n += FIELDS) {
+      const [id, type, time, data, meta] = events.slice(n, n + FIELDS) as [string, string, string, string, string]
+      last = { position: last.position + 1, time: time > last.time ? time : last.time }
+      positions.push(last.position)
+      times.push(last.time)
+      insert.run(last.position, stream, expected + positions.length, id, type, last.time, data, meta)
+    }
+    return reply(expected + positions.length, positions, times, events)
+  }
+
+  const swapRecord: Calls['swapRecord'] = (kind, key, expected, value, until, now) => {
+    const [revision = 0] = (present.get(kind, key, now) ?? []) as [number?]
+    if (revision !== expected) return false
+    if (++swaps % PURGE_EVERY === 0) purge.run(now)
+    keep.run(kind, key, revision + 1, value, until)
+    return true
+  }
+
+  return {
+    ops: { append, swapRecord, ran: (...run: Parameters<Calls['ran']>) => void ran.run(...run) },
+    reset: () => void (last = find()),
+  }
+}

@@ -1,0 +1,121 @@
+import { keyPlaces } from '../files/key-places.ts'
+import type { FlatRows, Raw, Shape } from './protocol.ts'
+import { type Database, rowsOf, type Statement } from '../sqlite.ts'
+import { columnsOf, createIndex, createKey, createTable, insertInto, quoted } from '../views/view-schema.ts'
+import { ROW } from '../views/view-query.ts'
+
+/** Rows that one statement writes where there are as many. */
+const AT_ONCE = 10
+/** Rows that are found by a hash of their key at most, with 64 MiB in memory; a table of more has its key in the file. */
+const MOST_PLACED = 6_291_456
+
+/** Rows of a table that has no key in the file yet: the number of each is found by its key. */
+const keyless = (database: Database, table: string) => {
+  const at = rowsOf(database, `select _key from ${quoted(table)} where rowid = ?`)
+  /** Keys of the rows that are about to be written, behind those that are there. */
+  let coming: string[] = []
+  let there = 0
+  const places = keyPlaces((number) =>
+    number > there ? coming[number - there - 1]! : (at.get(number) as readonly [string])[0],
+  )
+  return {
+    find: places.find,
+    size: places.size,
+    /** The rows with their numbers in front. */
+    numbered: (rows: FlatRows, width: number): FlatRows => {
+      there = places.size()
+      coming = []
+      const values: FlatRows[number][] = []
+      for (let n = 0; n < rows.length; n += width) {
+        const key = rows[n] as string
+        const number = places.take(key)
+        if (number > there + coming.length) coming.push(key)
+        values.push(number)
+        for (let column = n; column < n + width; column++) values.push(rows[column]!)
+      }
+      there = places.size()
+      return values
+    },
+  }
+}
+
+type Statements = { readonly one: Statement; readonly many: Statement; readonly get: Statement; readonly width: number }
+
+/**
+ * Writes rows into tables, and finds those of a table under construction. Such a table gets its key when it is complete: an index that takes
+ * keys in no order is written anew with each page. Meanwhile memory knows where the rows are. A view's own table is made when it is first written.
+ */
+export const rowWriter = (database: Database, isThere: (table: string) => boolean, most = MOST_PLACED) => {
+  const prepared = new Map<string, Statements>()
+  const placed = new Map<string, ReturnType<typeof keyless>>()
+
+  const make = (table: string, view: Shape) => {
+    database.exec(createTable(table, view))
+    database.exec(createKey(table))
+    for (const index of view.indexes) database.exec(createIndex(table, index))
+  }
+  const key = (table: string) => {
+    placed.delete(table)
+    prepared.delete(table)
+    database.exec(createKey(table))
+  }
+  const statementsOf = (table: string, view: Shape): Statements => {
+    const known = prepared.get(table)
+    if (known) return known
+    const by = placed.has(table) ? 'rowid' : '_key'
+    if (table !== view.table && by === '_key') database.exec(createKey(table))
+    if (table === view.table && !isThere(table)) make(table, view)
+    const insert = (rows: number) => database.prepare(insertInto(table, view, rows, by))
+    const get = rowsOf(database, `select ${ROW} from ${quoted(table)} where ${by} = ?`)
+    const statements = { one: insert(1), many: insert(AT_ONCE), get, width: columnsOf(view).length }
+    prepared.set(table, statements)
+    return statements
+  }
+
+  return {
+    /** Makes an empty table for a view under construction. */
+    begin: (table: string, view: Shape): void => {
+      database.exec(createTable(table, view))
+      placed.set(table, keyless(database, table))
+    },
+    write: (table: string, view: Shape, rows: FlatRows): void => {
+      const { width } = statementsOf(table, view)
+      if ((placed.get(table)?.size() ?? 0) + rows.length / width > most) key(table)
+      const { one, many } = statementsOf(table, view)
+      const places = placed.get(table)
+      const values = places ? places.numbered(rows, width) : rows
+      const each = width + (places ? 1 : 0)
+      for (let n = 0; n < values.length; ) {
+        const step = n + AT_ONCE * each <= values.length ? AT_ONCE * each : each
+        ;(step === each ? one : many).run(...values.slice(n, n + step))
+        n += step
+      }
+    },
+    /** The rows that there are of these keys. */
+    find: (table: string, view: Shape, keys: readonly string[]): readonly Raw[] => {
+      const { get } = statementsOf(table, view)
+      const places = placed.get(table)
+      const rows: Raw[] = []
+      for (const each of keys) {
+        const place = places ? places.find(each) : each
+        const row = place === undefined ? undefined : (get.get(place) as Raw | undefined)
+        if (row) rows.push(row)
+      }
+      return rows
+    },
+    /** Gives a table its key in the file. */
+    key,
+    /** Forgets where the rows of a table are. */
+    leave: (table: string): void => {
+      placed.delete(table)
+      prepared.delete(table)
+    },
+    /** Forgets the statements, as tables change their names. */
+    reset: (): void => prepared.clear(),
+    /** Forgets what a transaction that was undone had written, so that those tables are looked at again. */
+    undo: (): void => {
+      prepared.clear()
+      placed.clear()
+    },
+  }
+}

@@ -1,0 +1,137 @@
+import type { Calls, FlatCheckpoint, FlatRows, Op, Shape } from './protocol.ts'
+import { viewsSchema } from '../schema.ts'
+import { type Database, rowsOf } from '../sqlite.ts'
+import { columnsOf, createIndex, POSITION, quoted } from '../views/view-schema.ts'
+import { rowWriter } from './write-rows.ts'
+
+/** The latest position of these rows. */
+const newestOf = (rows: FlatRows, width: number): number => {
+  let newest = 0
+  for (let n = POSITION; n < rows.length; n += width) newest = Math.max(newest, Number(rows[n]))
+  return newest
+}
+
+/** The checkpoints of views, and of those under construction. */
+const checkpointMarks = (database: Database) => {
+  // Checkpoints of an older form say less than they must: those views are built anew.
+  const columns = rowsOf(database, "select name from pragma_table_info('views')").all() as [string][]
+  if (columns.length > 0 && !columns.some(([name]) => name === 'changes')) database.exec('drop table views')
+  database.exec(viewsSchema)
+  const find = rowsOf(database, 'select position, event, log, events, rows, changes from views where name = ?')
+  const first = database.prepare(
+    'insert or ignore into views (name, position, event, log, events, rows, changes, newest) values (?, ?, ?, ?, ?, ?, ?, 0)',
+  )
+  const move = database.prepare(
+    'update views set position = ?, event = ?, log = ?, events = ?, rows = ?, changes = ? where name = ? and position = ?',
+  )
+  const set = database.prepare(
+    'insert or replace into views (name, position, event, log, events, rows, changes, newest) values (?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const raise = database.prepare('update views set newest = ? where name = ? and newest < ?')
+  const drop = database.prepare('delete from views where name = ?')
+  /** Of each view under construction, the newest row that was put live meanwhile. */
+  const meanwhile = new Map<string, number>()
+  const of = (table: string) => find.get(table) as FlatCheckpoint | undefined
+  /** Notes rows put live, which those under construction get too. */
+  const rise = (table: string, stagings: readonly string[], newest: number) => {
+    raise.run(newest, table, newest)
+    for (const staging of stagings) meanwhile.set(staging, Math.max(newest, meanwhile.get(staging) ?? 0))
+  }
+  const swap = (table: string, staging: string, to: FlatCheckpoint) => {
+    drop.run(staging)
+    set.run(table, ...to, Math.max(to[0], meanwhile.get(staging) ?? 0))
+    meanwhile.delete(staging)
+  }
+  return { of, first, move, set, rise, swap, drop }
+}
+
+type ViewOps = Pick<Calls, 'put' | 'mark' | Extract<Op, `build${string}`>>
+
+/**
+ * The writer's half of the views, inside a transaction that need not be synced. A view under construction is a table
+ * `tokens_1~…` with a mark that says how far it is. Rows put live meanwhile go into it too, so the swap loses none. A
+ * table left half done is gone on with, and dropped once the live one goes on without it.
+ */
+export const viewsWriter = (database: Database) => {
+  const marks = checkpointMarks(database)
+  const tables = rowsOf(database, "select name from sqlite_schema where type = 'table' and name glob ?")
+  const named = (pattern: string) => (tables.all(pattern) as [string][]).map(([name]) => name)
+  const drop = (table: string) => {
+    database.exec(`drop table if exists ${quoted(table)}`)
+    marks.drop.run(table)
+  }
+  for (const unfinished of named('*~*')) if (!marks.of(unfinished)) drop(unfinished)
+
+  const rows = rowWriter(database, (table) => named(table).length > 0)
+  /** Tables that this process builds, and of each view those of them that are there. */
+  const tended = new Set<string>()
+  const stagings = new Map<string, readonly string[]>()
+  /** Views of which nothing is left that was not looked at. */
+  const settled = new Set<string>()
+  const reset = () => {
+    rows.reset()
+    stagings.clear()
+    settled.clear()
+  }
+  const untend = (staging: string) => {
+    reset()
+    tended.delete(staging)
+    rows.leave(staging)
+  }
+
+  const stagingsOf = ({ table }: Shape): readonly string[] => {
+    const known = stagings.get(table) ?? named(`${table}~*`).filter((staging) => tended.has(staging))
+    stagings.set(table, known)
+    return known
+  }
+  const left = (table: string) => named(`${table}~*`).filter((staging) => !tended.has(staging))
+  /** Drops what was left of a view that goes on without it. */
+  const settle = (table: string) => {
+    if (settled.has(table)) return
+    settled.add(table)
+    for (const staging of left(table)) drop(staging)
+  }
+
+  const ops: ViewOps = {
+    put: (view, values) => {
+      for (const table of [view.table, ...stagingsOf(view)]) rows.write(table, view, values)
+      marks.rise(view.table, stagingsOf(view), newestOf(values, columnsOf(view).length))
+    },
+    mark: ({ table }, from, to) => {
+      settle(table)
+      return Number((from === null ? marks.first.run(table, ...to) : marks.move.run(...to, table, from)).changes) > 0
+    },
+    build: (view, fresh) => {
+      reset()
+      const [found] = left(view.table)
+      const staging = found ?? fresh
+      tended.add(staging)
+      if (found === undefined) rows.begin(fresh, view)
+      const checkpoint = marks.of(staging)
+      return { staging, ...(checkpoint && { checkpoint }) }
+    },
+    buildPut: (view, staging, values) => rows.write(staging, view, values),
+    buildGet: (view, staging, keys) => rows.find(staging, view, keys),
+    buildMark: (staging, to) => void marks.set.run(staging, ...to, to[0]),
+    buildLeave: (staging) => untend(staging),
+    buildIndex: (table, index) => {
+      reset()
+      database.exec(createIndex(table, index))
+    },
+    buildSwap: ({ table }, staging, to) => {
+      reset()
+      const name = table.replace(/\d+$/, '')
+      const isOld = (other: string) => other !== staging && /^\d+(~.*)?$/.test(other.slice(name.length))
+      for (const old of named(`${name}[0-9]*`).filter((other) => isOld(other) && !tended.has(other))) drop(old)
+      tended.delete(staging)
+      rows.key(staging)
+      database.exec(`alter table ${quoted(staging)} rename to ${quoted(table)}`)
+      marks.swap(table, staging, to)
+    },
+    buildDiscard: (staging) => {
+      untend(staging)
+      drop(staging)
+    },
+  }
+  return { ops, undo: () => (reset(), rows.undo()) }
+}

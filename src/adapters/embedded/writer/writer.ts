@@ -1,0 +1,179 @@
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../../../clock.ts'
+import { type Calls, type Failure, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
+import {
+  type Database,
+  isBroken,
+  isBusy,
+  isDamage,
+  isFull,
+  isMisshapen,
+  type Mode,
+  ofFile,
+  openDatabase,
+} from '../sqlite.ts'
+import { stuckRows } from '../views/stuck-rows.ts'
+import { keysWriter } from './write-keys.ts'
+import { logWriter } from './write-log.ts'
+import { viewsWriter } from './write-views.ts'
+
+/**
+ * The one writer, in a thread of its own. It takes all that waits, commits events as one group with one sync, and
+ * answers. Then it writes the views that wait: they are never ahead of the log.
+ */
+const port = parentPort!
+const paths = workerData as Paths
+/** A database, and who writes it; damage is told with the name of the file. */
+const opened = <W>(
+  file: string,
+  mode: Mode,
+  writer: (database: Database) => W,
+  isAtFault?: (error: unknown) => boolean,
+) =>
+  ofFile(
+    file,
+    async () => {
+      const database = await openDatabase(file, mode)
+      return { database, writer: writer(database) }
+    },
+    isAtFault,
+  )
+const { database: events, writer: log } = await opened(paths.events, 'durable', logWriter)
+const { database: subjects, writer: keys } = await opened(paths.subjects, 'erasing', (database) =>
+  keysWriter(database, `${paths.subjects}-journal`),
+)
+const openViews = async () => {
+  const database = await openDatabase(paths.views, 'rebuildable')
+  try {
+    return { database, writer: viewsWriter(database) }
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+let { database: readModels, writer: views } = await ofFile(paths.views, openViews, isMisshapen)
+const databases: Record<Side, Database> = { log: events, views: readModels, keys: subjects }
+const withViews = ({ ops: own }: typeof views): Calls => ({
+  ...log.ops,
+  ...own,
+  ...keys.ops,
+  renewViews: () => undefined,
+  close: () => undefined,
+})
+let ops = withViews(views)
+const lost = new Map<Side, Failure>()
+
+const answer = (group: readonly Request[], outcome: Reply[1]) =>
+  port.postMessage([group.map(([id]) => id), outcome] satisfies Reply)
+
+/**
+ * One transaction. After a disk error the database is never written again: what a failed sync left behind is unknown.
+ * View writes without room stay unanswered for now; the result says why.
+ */
+const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
+  const database = databases[side]
+  let committing = false
+  try {
+    const before = lost.get(side)
+    if (before !== undefined) {
+      answer(group, { ...before, side })
+      return undefined
+    }
+    database.exec('begin immediate')
+    const values = group.map(([, op, args]) => (ops[op] as (...args: readonly unknown[]) => unknown)(...args))
+    committing = true
+    database.exec('commit')
+    answer(group, { values })
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    undo(side)
+    const noRoom = isFull(error) || isBusy(error)
+    const failure: Failure = { kind: isFull(error) ? 'full' : 'failed', message }
+    if (noRoom && side === 'views') return failure
+    const isAtFault = isDamage(error) || (side === 'views' && isMisshapen(error))
+    if (isAtFault || isBroken(error) || (committing && !noRoom) || (side === 'views' && !noRoom))
+      lost.set(side, { kind: isAtFault ? 'damaged' : 'lost', message })
+    answer(group, { ...(lost.get(side) ?? failure), side })
+  }
+  return undefined
+}
+
+const undo = (side: Side) => {
+  try {
+    databases[side].exec('rollback')
+  } catch {
+    // After some errors SQLite has rolled back by itself and there is no transaction to end.
+  }
+  try {
+    if (side === 'log') log.reset()
+    if (side === 'views') views.undo()
+  } catch (error) {
+    lost.set(side, { kind: 'lost', message: error instanceof Error ? error.message : String(error) })
+  }
+}
+
+const writeViews = stuckRows(
+  systemClock,
+  (group) => commit('views', group),
+  (others, failure) => answer(others, { ...failure, side: 'views' }),
+)
+
+/** Brings what was committed out of the write-ahead log into the file, so that the file alone is a whole copy. */
+const settle = (database: Database) => {
+  try {
+    database.exec('pragma wal_checkpoint(truncate)')
+  } catch {
+    // What finds no room stays beside the file, as safe as before, until the next start.
+  }
+}
+
+const shut = (database: Database) => {
+  try {
+    database.close()
+  } catch {
+    // It is closed already: another was to take its place, and did not open.
+  }
+}
+
+/** Goes on with the file that stands in the place of the views now; what waits for room in the one before is refused. */
+const renew = async (request: Request): Promise<void> => {
+  lost.set('views', { kind: 'lost', message: 'another file takes its place' })
+  writeViews([])
+  shut(readModels)
+  try {
+    ;({ database: readModels, writer: views } = await openViews())
+    databases.views = readModels
+    ops = withViews(views)
+    lost.delete('views')
+    answer([request], { values: [undefined] })
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    const kind = isFull(error) ? 'full' : isDamage(error) || isMisshapen(error) ? 'damaged' : 'failed'
+    answer([request], { kind, message, side: 'views' })
+  }
+}
+let renewing = Promise.resolve()
+
+const close = (request: Request) => {
+  for (const [side, database] of Object.entries(databases)) {
+    if (!lost.has(side as Side)) settle(database)
+    shut(database)
+  }
+  answer([request], { values: [undefined] })
+  port.close()
+}
+
+port.on('message', (first: readonly Request[]) => {
+  const waiting = [...first]
+  for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
+    waiting.push(...(next.message as Request[]))
+  const of = (side: Side) => waiting.filter(([, op]) => op !== 'close' && op !== 'renewViews' && sides[op] === side)
+  const durable = of('log')
+  if (durable.length > 0) commit('log', durable)
+  for (const request of of('keys')) commit('keys', [request])
+  writeViews(of('views'))
+  for (const request of waiting.filter(([, op]) => op === 'renewViews')) renewing = renewing.then(() => renew(request))
+  const end = waiting.find(([, op]) => op === 'close')
+  if (end) void renewing.then(() => close(end))
+})
+port.postMessage('ready')

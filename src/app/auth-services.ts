@@ -1,0 +1,56 @@
+import { digester, plausible } from '../auth/client-token.ts'
+import type { Config } from '../config/load.ts'
+import { accessPolicy } from '../config/access-rules.ts'
+import { narrowing } from '../http/login/narrowing.ts'
+import { tokenHolders } from '../http/auth/token-holders.ts'
+import { tokenVerifier } from '../http/auth/token-verifier.ts'
+import type { Service } from '../http/service.ts'
+import type { Core } from './core.ts'
+import { exchangeOf, loginMethods } from './login-methods.ts'
+
+/** So long a token not known here may wait for the log to be followed, before the views are searched for it. */
+const CATCH_UP_MS = 250
+/** Failed exchanges of one client address. */
+const FAILED_EXCHANGES_A_MINUTE = 60
+
+/** What tells whose a token is, and gives tokens to who logs in or exchanges. */
+export const entranceOf = async (
+  config: Config,
+  { clock, faults, names, stores, time, log, seal, index, execute, follower, lease }: Core,
+  { policy }: Pick<Service, 'policy'>,
+) => {
+  const { views, pepper, limiter } = stores
+  const digest = digester(pepper)
+  const caughtUp = async () => lease?.caughtUp(CATCH_UP_MS) ?? true
+  const { methods } = config.authentication
+  const { exchanges } = config.rate_limit
+  const orchestrator = await exchangeOf(config, faults, clock)
+  return {
+    verifier: tokenVerifier({ index, digest, plausible, log, views, now: time.present, caughtUp }),
+    tokenStanding: index.standing,
+    holderOf: tokenHolders(views),
+    policy,
+    narrow: narrowing({
+      log,
+      sealer: seal,
+      execute,
+      applied: follower.applied,
+      access: accessPolicy(config),
+      number: policy.number,
+    }),
+    digest,
+    logins: await loginMethods(config, names, stores, faults, clock),
+    exchange: orchestrator && {
+      orchestrator,
+      failures: limiter('exchanges', FAILED_EXCHANGES_A_MINUTE),
+      successes: exchanges > 0 ? limiter('accounts', exchanges) : undefined,
+    },
+    methods: {
+      ...methods,
+      oidc: {
+        ...methods.oidc,
+        providers: Array.from(methods.oidc.providers, ([key, { display_name: name }]) => ({ key, name })),
+      },
+    },
+  }
+}

@@ -1,0 +1,42 @@
+import { type Clock, within } from '../../clock.ts'
+import type { Service } from '../../http/service.ts'
+import { resources } from '../../projections/resources.ts'
+import type { Stores } from '../stores/stores.ts'
+
+/** Who asks whether this instance is ready gives up soon: what has not answered by then does not. */
+const PATIENCE_MS = 1000
+
+/** What an instance needs to take requests. A queue or views that are away, a full disk, and documents that cannot be read, do not keep it from answering. */
+export const readinessOf = (
+  clock: Clock,
+  { log, views, queue, alone, sharing, full, renewal }: Stores,
+  draining: () => boolean,
+  fresh: () => boolean,
+  readable: () => boolean,
+  caughtUp: () => Promise<boolean>,
+): Service['readiness'] => {
+  const holds = (work: Promise<boolean>): Promise<boolean> => {
+    const done = work.catch(() => false)
+    return within(clock, PATIENCE_MS, done, () => false)
+  }
+  const works = (work: Promise<unknown>): Promise<boolean> => holds(work.then(() => true))
+  const status = (good: boolean, bad: 'failed' | 'degraded') => (good ? 'ok' : bad)
+  return async () => {
+    const reach = [works(log.head()), works(views.checkpoint(resources[0]!)), works(queue.runs()), holds(caughtUp())]
+    const [store, viewed, jobs, whole] = (await Promise.all(reach)) as [boolean, boolean, boolean, boolean]
+    const renewed = renewal?.isWhole() === false
+    const checks = [
+      { name: 'log', status: status(store, 'failed') },
+      {
+        name: 'views',
+        status: status(whole && viewed && !renewed, !whole || (alone && !renewed) ? 'failed' : 'degraded'),
+      },
+      { name: 'storage', status: status(!full(), 'degraded') },
+      { name: 'events', status: status(readable(), 'degraded') },
+      { name: 'queue', status: status(jobs && sharing(), 'degraded') },
+      { name: 'freshness', status: status(fresh(), 'failed') },
+      { name: 'listener', status: status(!draining(), 'failed') },
+    ] as const
+    return { ready: checks.every((check) => check.status !== 'failed'), checks }
+  }
+}

@@ -1,0 +1,87 @@
+import type { Clock } from '../../clock.ts'
+import { version } from '../../version.ts'
+import { placeOf } from '../../config/addresses.ts'
+import type { Config } from '../../config/load.ts'
+import { authorizer } from '../../http/auth/authorize.ts'
+import { observer } from '../../http/operations/request-log.ts'
+import { preconditions } from '../../http/preconditions.ts'
+import { mountRoutes } from '../../http/routes.ts'
+import { metricsRoutes } from '../../http/routes/metrics.ts'
+import { uiRoutes } from '../../http/routes/ui.ts'
+import { type HttpSettings, httpServer } from '../../http/server.ts'
+import type { Service } from '../../http/service.ts'
+import { uiPage } from '../../http/ui/page.ts'
+import { forwardedUntrusted } from '../../http/wire/forwarded.ts'
+import { bind, openPort, type Port, unbind } from '../../http/wire/port.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { uiFiles } from './ui-files.ts'
+
+const FORWARDED =
+  'forwarded headers come from a peer that server.trust_proxy does not name, so they have no effect and everybody behind it counts as one client'
+
+/** The ports, that of the service first, bound before anything is made: a start in vain leaves nothing behind. */
+export const bound = async (
+  { server, metrics }: Config,
+  settings: HttpSettings,
+  clock: Clock,
+): Promise<readonly [Port, ...(readonly Port[])]> => {
+  const port = openPort(settings, clock)
+  const { host, http_port, https_port } = server
+  await bind(port, {
+    host,
+    port: settings.tls ? https_port : http_port,
+    choose: { port: '--port N', host: '--host ADDRESS' },
+  })
+  const place = metrics.enabled && metrics.address !== undefined && placeOf(metrics.address)
+  if (!place) return [port]
+  const { tls: _, ...plain } = settings
+  const second = openPort(plain, clock)
+  try {
+    await bind(second, { ...place, choose: { port: 'metrics.address', host: 'metrics.address' } })
+    return [port, second]
+  } catch (error) {
+    await unbind(port)
+    throw error
+  }
+}
+
+/** The HTTP servers of a service that has begun, which take over the ports: its own, and that of the metrics where they have one. */
+export const serving = async (
+  config: Config,
+  logger: Logger,
+  service: Service,
+  settings: HttpSettings,
+  [port, second]: readonly Port[],
+) => {
+  const level = config.authentication.open_on_purpose.includes('forwarded') ? 'info' : 'warn'
+  const forwarded = forwardedUntrusted(config.server.trust_proxy, () => logger[level](FORWARDED))
+  const shared = {
+    logger,
+    clock: service.clock,
+    budgets: service.budgets,
+    ...authorizer(service),
+    answered: observer(service, logger, forwarded),
+  }
+  const ui = uiFiles(config, logger)
+  const app = await httpServer({
+    ...shared,
+    config: settings,
+    afterParse: preconditions(service),
+    routes: [
+      (app) => mountRoutes(app, service),
+      (app) => {
+        if (ui && ui !== 'unbuilt') uiRoutes(app, ui)
+      },
+    ],
+    ...(ui && { page: uiPage(ui, { publicUrl: service.settings.publicUrl, basePath: service.cookies.basePath }) }),
+    documents: { version, names: service.names },
+    port: port!,
+  })
+  const { cors: _, ...plain } = settings
+  return second
+    ? [
+        app,
+        await httpServer({ ...shared, config: plain, routes: [(app) => metricsRoutes(app, service)], port: second }),
+      ]
+    : [app]
+}

@@ -1,0 +1,102 @@
+import type { RequestListener } from 'node:http'
+import { isFailure } from '../../failure.ts'
+import { isConfigError } from '../../config/problem.ts'
+import type { Clock } from '../../clock.ts'
+import { Refusal, refuse, rootCause, whyOf } from '../../errors.ts'
+import { requestId } from '../../http/wire/framing.ts'
+import { cleanTarget } from '../../http/wire/path.ts'
+import type { Port } from '../../http/wire/port.ts'
+import { errorBody, refusalHeaders } from '../../http/wire/error-reply.ts'
+import { named, type Query, queryIn } from '../../contract/readers/input.ts'
+import { healthQuery } from '../../contract/operations.ts'
+import { unnamed } from '../../http/routes/health.ts'
+import type { Logger } from '../telemetry/logger.ts'
+
+/** What a path answers; refusals are thrown. */
+type Answer = (query: Query) => readonly [status: number, body: object]
+type Answers = Readonly<Record<string, Answer>>
+
+const healthOf = (why: () => string): Answers => ({
+  '/livez': () => [200, { status: 'ok' }],
+  '/readyz': (query) => [
+    503,
+    { status: 'not_ready', ...(named(query, 'verbose') && { checks: [{ name: why(), status: 'failed' }] }) },
+  ],
+  '/health': (query) => {
+    unnamed(healthQuery.read(query))
+    return [503, { status: 'NOT_SERVING' }]
+  },
+})
+
+const answering = (answers: Answers): RequestListener => {
+  const told = (
+    target: string,
+    id: string,
+  ): readonly [status: number, headers: Readonly<Record<string, string>>, body: object] => {
+    const [path = '/', query = ''] = target.split('?', 2)
+    try {
+      const [status, body] = answers[path]?.(queryIn(query)) ?? refuse('backend_unavailable')
+      return [
+        status,
+        { 'content-type': 'application/json', ...(status >= 400 && { 'cache-control': 'no-store' }) },
+        body,
+      ]
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      return [error.status, refusalHeaders(error), errorBody(error, id)]
+    }
+  }
+  return (request, response) => {
+    const id = requestId(request)
+    const [status, headers, body] = told(cleanTarget(request), id)
+    response.writeHead(status, {
+      ...headers,
+      'x-request-id': id,
+      'x-content-type-options': 'nosniff',
+      connection: 'close',
+    })
+    response.end(JSON.stringify(body))
+  }
+}
+
+/** Answers at the ports until the service takes over: alive, not ready, and 503 to everything else. `missing` takes the reasons. */
+export const standbyServer = ([first, ...others]: readonly [Port, ...(readonly Port[])]) => {
+  let why = 'starting'
+  first.server.on('request', answering(healthOf(() => why)))
+  for (const { server } of others) server.on('request', answering({}))
+  return {
+    /** Gives the reason as it is shown. */
+    missing: (error: unknown): string => (why = error instanceof Error ? error.message.split('\n', 1)[0]! : 'unknown'),
+  }
+}
+
+const RETRY_MS = 1_000
+
+/**
+ * Begins, and waits meanwhile for servers that are not up yet, in whatever order they come. What will not mend by itself
+ * is not tried again. What is missing is told with its cause, again when either changes, and so is the end of the wait.
+ */
+export const sooner = async <T>(
+  begin: () => Promise<T>,
+  { monotonic, sleep }: Pick<Clock, 'monotonic' | 'sleep'>,
+  logger: Pick<Logger, 'warn' | 'info'>,
+  room: ReturnType<typeof standbyServer>,
+  ending: AbortSignal | undefined,
+): Promise<T> => {
+  let told: string | undefined
+  const since = monotonic()
+  for (;;) {
+    try {
+      const begun = await begin()
+      const seconds = Math.round((monotonic() - since) / 1000)
+      if (told !== undefined) logger.info({ seconds }, 'what was missing at the start is there')
+      return begun
+    } catch (error) {
+      if (isFailure(error) || isConfigError(error) || ending?.aborted) throw error
+      const [missing, why] = [room.missing(error), whyOf(rootCause(error))]
+      if (`${missing}: ${why}` !== told) logger.warn({ missing, why }, 'not ready to start; trying until it is')
+      told = `${missing}: ${why}`
+      await sleep(RETRY_MS, ending)
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { meaningsOf } from '../../access/meanings.ts'
+import { systemClock } from '../../clock.ts'
+import { digester } from '../../auth/client-token.ts'
+import { fail } from '../../failure.ts'
+import type { Say, Services } from '../../cli/services.ts'
+import { reservations } from '../../commands/reservations.ts'
+import { type Context, enveloper } from '../../commands/envelope.ts'
+import { executor } from '../../commands/execute.ts'
+import { noFlag } from '../../commands/flag/state.ts'
+import { instance } from '../../commands/instance.ts'
+import { namespace as namespaceDecider } from '../../commands/namespace.ts'
+import { accessPolicy } from '../../config/access-rules.ts'
+import type { Config } from '../../config/load.ts'
+import { refuse } from '../../errors.ts'
+import type { Stored } from '../../events/log.ts'
+import { sealer } from '../../events/personal.ts'
+import { presentAuthentication } from '../../http/present/authentication.ts'
+import { namesOf } from '../../contract/identifiers.ts'
+import { newToken } from '../../contract/token.ts'
+import { inFuture, issueToken, namespacesAsked, staticToken } from '../../http/auth/issue-token.ts'
+import { projections, readModelsOf } from '../../projections/all.ts'
+import { byStream, keyOf, foldRow } from '../../projections/engine/fold-rows.ts'
+import { rebuild } from '../../projections/engine/rebuild.ts'
+import { type AnyProjection, rowOf } from '../../projections/projection.ts'
+import { tokens } from '../../projections/tokens.ts'
+import { operator } from '../stores/operator.ts'
+import { formatBeside } from '../membership.ts'
+import { insistOnSameLog, settle } from '../stores/verify-log-and-views.ts'
+import { eventsOf, type History, openHistory, openStores, type Stores } from '../stores/stores.ts'
+
+/** Works on what is there and closes it: a directory without a history is not made into one. */
+const withOpened = async <O extends { readonly close: () => Promise<void> }, T>(
+  config: Config,
+  open: () => Promise<O>,
+  work: (opened: O) => Promise<T>,
+): Promise<T> => {
+  if (config.storage.type === 'embedded' && !existsSync(eventsOf(config)))
+    fail(
+      'notFound',
+      `There is no ${eventsOf(config)}.`,
+      'Name the data directory of a service that has run, with --data.',
+    )
+  const opened = await open()
+  try {
+    return await work(opened)
+  } finally {
+    await opened.close()
+  }
+}
+
+/** Tells people what the stores and the looks at them have to say. */
+const tellerOf = (say: Say) => {
+  const saying = (record: unknown, message = ''): void => {
+    const what = JSON.stringify(record)
+    say(what === '{}' ? message : `${message} ${what}`)
+  }
+  return { info: () => undefined, warn: saying, error: saying }
+}
+
+const withStores = <T>(config: Config, say: Say, work: (stores: Stores) => Promise<T>): Promise<T> =>
+  withOpened(config, () => openStores(config, systemClock, { logger: tellerOf(say) }), work)
+
+/**
+ * The same for what is written to: first it is seen to, as at a start, that this is the history which the data were begun on, and that the
+ * read models fit it. On servers those that run see to the latter.
+ */
+const withSettled = <T>(config: Config, say: Say, work: (stores: Stores) => Promise<T>): Promise<T> =>
+  withStores(config, say, async (stores) => {
+    const { log, keys, snapshots, alone } = stores
+    const rebuilt = alone ? await settle(systemClock, stores, tellerOf(say)) : await insistOnSameLog(stores)
+    if (rebuilt) {
+      await snapshots.remove()
+      const { execute } = executor(log, enveloper(sealer(keys), 'command-line', systemClock.now), {
+        clock: systemClock,
+        format: await formatBeside(stores),
+      })
+      const event = { instance: 'command-line', ...rebuilt }
+      await execute(instance, 'command-line', 'RecordRebuild', event, { actor: operator() })
+    }
+    return work(stores)
+  })
+
+/** The history alone on servers, where those that run see to all else. */
+const withHistory = <T>(config: Config, say: Say, work: (history: History) => Promise<T>): Promise<T> =>
+  config.storage.type === 'embedded'
+    ? withSettled(config, say, work)
+    : withOpened(
+        config,
+        () => openHistory(config, systemClock),
+        async (history) => {
+          await insistOnSameLog(history)
+          return work(history)
+        },
+      )
+
+/** Who asks at the command line, and why. */
+const asOperator = (reason: string | undefined): Context => ({
+  actor: operator(),
+  ...(reason === undefined ? {} : { reason }),
+})
+
+/**
+ * Makes a static token on the data itself, for who has lost every other: on a data directory while the service is down, on servers whether it
+ * runs or not. Reads and writes the history alone; read models follow.
+ */
+export const createTokenOffline: Services['createTokenOffline'] = (config, { reason, ...request }, say) =>
+  withHistory(config, say, async ({ log, keys, pepper, alone }) => {
+    const { now } = systemClock
+    const seal = sealer(keys)
+    const names = namesOf(config.identifiers)
+    const policy = accessPolicy(config)
+    const asked = newToken(names, { ...policy, requireRole: false }).read(request)
+    inFuture(asked, now())
+    const { execute, foldOf } = executor(log, enveloper(seal, 'command-line', now), {
+      clock: systemClock,
+      format: await formatBeside({ log, alone }),
+    })
+    for (const key of namespacesAsked(asked))
+      if ((await foldOf(namespaceDecider, key)).state.incarnation === undefined)
+        refuse('not_found', `namespace "${key}" not found`)
+    const applied = async (stored: readonly Stored[]) =>
+      rowOf([
+        [tokens as unknown as AnyProjection, await foldRow({ log, clock: systemClock }, tokens, stored, undefined)],
+      ])
+    const issuer = { execute, applied, digest: digester(pepper), now }
+    const { clientToken, doc } = await issueToken(
+      issuer,
+      staticToken(asked, meaningsOf(policy.roles)),
+      asOperator(reason),
+    )
+    return { clientToken, authentication: await presentAuthentication(doc, names, seal, now()) }
+  })
+
+/**
+ * Deletes a flag on the data directory. Reads what concerns the flag and no more, for what all of them hold may be more than memory; its
+ * rows are written at once, so that the next start does not read what is deleted.
+ */
+export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { namespace, key, reason }, say) =>
+  withSettled(config, say, async ({ log, views, keys, alone }) => {
+    const { now } = systemClock
+    const { execute, foldOf } = executor(log, enveloper(sealer(keys), 'command-line', now), {
+      clock: systemClock,
+      format: await formatBeside({ log, alone }),
+    })
+    const { state } = await foldOf(namespaceDecider, namespace)
+    const { incarnation = refuse('not_found', `namespace "${namespace}" not found`) } = state
+    const of = { namespace, key, incarnation }
+    const { stored } = await reservations(execute, foldOf, randomUUID, now).deleteFlag(of, asOperator(reason))
+    if (stored.length === 0) noFlag(of)
+    for (const [stream, events] of byStream(stored)) {
+      for (const projection of projections.filter(({ category }) => stream.startsWith(`${category}-`))) {
+        if ((await views.checkpoint(projection)) === undefined) continue
+        await views.put(projection, [
+          await foldRow(
+            { log, clock: systemClock },
+            projection,
+            events,
+            await views.get(projection, keyOf(projection, stream)),
+          ),
+        ])
+      }
+    }
+  })
+
+/** Where every read model of the data directory stands. */
+export const projectionStatus: Services['projectionStatus'] = (config, say) =>
+  withStores(config, say, async ({ log, views, pepper }) => {
+    const head = await log.head()
+    const status = []
+    for (const { name, version, ...view } of readModelsOf(pepper.key)) {
+      const { position } = (await views.checkpoint({ name, version, ...view })) ?? { position: 0n }
+      let lag = 0
+      for await (const page of log.readAll(position, head)) lag += page.length
+      status.push({ name, version, position: String(position), head: String(head), lag })
+    }
+    return status
+  })
+
+/** Builds read models of the data directory anew. */
+export const rebuildProjections: Services['rebuildProjections'] = (config, { names, progress, signal }, say) =>
+  withSettled(config, say, async ({ log, views, snapshots, pepper }) => {
+    // What memory began from may have been made of what is built anew.
+    await snapshots.remove()
+    const chosen = readModelsOf(pepper.key).filter(({ name }) => names.includes(name))
+    const name = chosen.map((model) => model.name).join(', ')
+    await rebuild({ clock: systemClock, log, views }, chosen, ({ done, position, head }) => {
+      if (signal.aborted) throw signal.reason
+      progress({ name, done, total: Math.round((done * Number(head)) / Number(position)) })
+    })
+  })

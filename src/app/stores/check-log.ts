@@ -1,0 +1,42 @@
+import { existsSync } from 'node:fs'
+import { fail } from '../../failure.ts'
+import type { LogFinding, Services } from '../../cli/services.ts'
+import { catalog } from '../../events/catalog.ts'
+import { reader } from '../../events/define.ts'
+import type { Stored } from '../../events/log.ts'
+import { eventsOf } from './stores.ts'
+
+const readers = new Map(Object.entries(catalog).map(([category, shapes]) => [category, reader(shapes)]))
+
+/** Why an event cannot be read; undefined where it can. */
+const unreadable = ({ stream, type, data, meta }: Stored): string | undefined => {
+  try {
+    const read = readers.get(stream.slice(0, Math.max(0, stream.indexOf('-'))))
+    if (!read) return 'it is in a stream of no known kind'
+    read(type, data)
+    JSON.parse(meta)
+    return undefined
+  } catch (error) {
+    return `it cannot be read (${type}): ${error instanceof Error ? error.name : 'unknown error'}`
+  }
+}
+
+/** Checks the log of a data directory while the service runs or not; nothing is changed. */
+export const checkLog: Services['checkLog'] = async (config) => {
+  const file = eventsOf(config)
+  if (!existsSync(file))
+    fail('notFound', `There is no ${file}.`, 'Name the data directory of a service that has run, with --data.')
+  const { withCheckedLog } = await import('../../adapters/embedded/files/check.ts')
+  const findings: LogFinding[] = []
+  let events = 0
+  await withCheckedLog(file, async (found, log) => {
+    findings.push(...found)
+    for await (const page of log?.readAll(0n) ?? [])
+      for (const event of page) {
+        events++
+        const why = unreadable(event)
+        if (why !== undefined) findings.push({ check: 'events', where: `position ${event.position}`, found: why })
+      }
+  })
+  return { events, findings }
+}

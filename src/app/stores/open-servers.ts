@@ -1,0 +1,66 @@
+import { openKeyFile } from '../../adapters/embedded/files/key-file.ts'
+import { openEventStore } from '../../adapters/eventstoredb/open.ts'
+import { openMongo } from '../../adapters/mongodb/open.ts'
+import type { Clock } from '../../clock.ts'
+import type { Config } from '../../config/load.ts'
+import { catalog } from '../../events/catalog.ts'
+import { keysFit } from './verify-keys.ts'
+import { foundOnServers } from './locate-keys.ts'
+import { type Beginning, silent, type Told } from './store-listeners.ts'
+import { insistOnPrefix } from './stream-prefix.ts'
+import { insistOnAddresses } from './store-addresses.ts'
+
+/** Names the server that is out of reach or refuses, and nothing of where it is. */
+const reaching = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } catch (cause) {
+    throw new Error(`${name} is out of reach or refuses`, { cause })
+  }
+}
+
+/** The history in EventStoreDB and the keys in MongoDB. `closing` takes what is to be closed before them. What is opened in vain is closed again. */
+export const openServers = async (
+  config: Config,
+  clock: Clock,
+  { onError = () => undefined, logger = silent }: Told,
+  { secrets, acceptLostKeys }: Beginning = {},
+) => {
+  await insistOnAddresses(config)
+  const { mongodb, eventstore } = config
+  const { file } = config.keys
+  const opened: { readonly close: () => Promise<void> }[] = []
+  const closing = <T extends { readonly close: () => Promise<void> }>(one: T): T => {
+    opened.push(one)
+    return one
+  }
+  const close = async () => {
+    for (const one of opened.toReversed()) await one.close()
+  }
+  try {
+    const { url, database } = mongodb
+    const telling = (error: unknown) => onError('mongodb', error)
+    const mongo = closing(
+      await reaching('mongodb', () => openMongo(url!, database, { clock, bulk: mongodb.bulk_size, onError: telling })),
+    )
+    const restarts = { connection: 0, subscription: 0 }
+    const onRestart = (what: keyof typeof restarts) => void restarts[what]++
+    let broken = 0
+    const onBreak = () => void broken++
+    const breaks = () => broken
+    const { stream_prefix: prefix } = eventstore
+    const options = { clock, prefix, categories: Object.keys(catalog), onError, onRestart, onBreak }
+    const log = closing(await openEventStore(eventstore.url!, options))
+    await reaching('eventstore', () => log.head())
+    if (!eventstore.shared) await insistOnPrefix(log, prefix)
+    const { accepted } = await keysFit(await foundOnServers(config, mongo, log), acceptLostKeys, clock, logger)
+    const inFile = file === undefined ? undefined : await openKeyFile(file, secrets)
+    const { pepper, kek } = await mongo.deploymentKeys(inFile, secrets, accepted !== undefined)
+    await accepted?.(log, pepper.kid)
+    const keys = await mongo.keys(kek, accepted !== undefined)
+    return { log, keys, pepper, binding: mongo.binding, restarts, breaks, mongo, closing, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

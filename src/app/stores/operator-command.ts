@@ -1,0 +1,35 @@
+import type { Clock } from '../../clock.ts'
+import type { AnyEvent } from '../../events/define.ts'
+import type { EventLog } from '../../events/log.ts'
+import type { Decider } from '../../commands/decider.ts'
+import { enveloper } from '../../commands/envelope.ts'
+import { type Execute, executor } from '../../commands/execute.ts'
+import { operator } from './operator.ts'
+import { orderedTime } from '../event-clock.ts'
+
+/** Told of what an operator's start does. */
+export type Told = Parameters<typeof orderedTime>[1]
+
+const nothingPersonal = async (): Promise<never> => {
+  throw new Error('what an operator accepts at a start has no personal data')
+}
+
+/** Carries out a command of the operator who starts the service, before there is a service: without keys, in the time of the log. */
+export const operatorCommand = async <
+  S,
+  C extends Readonly<Record<string, object>>,
+  E extends AnyEvent,
+  K extends keyof C & string,
+>(
+  log: EventLog,
+  clock: Clock,
+  told: Told,
+  reason: string,
+  [decider, id, name, command]: readonly [decider: Decider<S, C, E>, id: string, name: K, command: C[K]],
+): ReturnType<Execute> => {
+  const time = orderedTime(clock, told)
+  await time.begin(log)
+  const envelope = enveloper({ seal: nothingPersonal, open: nothingPersonal }, 'command-line', clock.now, time.newest)
+  const { execute } = executor(time.through(log), envelope, { clock })
+  return execute(decider, id, name, command, { actor: operator(), reason })
+}

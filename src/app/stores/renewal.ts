@@ -1,0 +1,106 @@
+import type { Renewal } from '../../adapters/embedded/views/renewable-views.ts'
+import type { Clock } from '../../clock.ts'
+import type { EventLog } from '../../events/log.ts'
+import { rebuild } from '../../projections/engine/rebuild.ts'
+import type { View, Views } from '../../projections/views.ts'
+import type { ReadModel } from '../../projections/history/log-projection.ts'
+import type { Fatal } from '../telemetry/fatal.ts'
+import { isToldElsewhere } from '../telemetry/outage-log.ts'
+import type { Logger } from '../telemetry/logger.ts'
+
+/** So many files may be found damaged within so long; what damages one more is not over. */
+const MOST = 2
+const WITHIN_MS = 600_000
+/** A build that failed is tried again after so long, each time twice as long as before. */
+const AGAIN_MS = 1_000
+const AT_MOST_MS = 60_000
+/** How often it is looked whether the views hold what came while they were built. */
+const LOOK_MS = 50
+
+const AGAIN = `rollcall ends: the read models were found damaged ${MOST + 1} times within ${WITHIN_MS / 60_000} minutes; look at the disk. Their file is set aside, and the next start builds them anew from the history`
+
+export type RenewalOptions = {
+  readonly clock: Clock
+  readonly log: EventLog
+  readonly views: Pick<Views, 'checkpoint'>
+  readonly models: readonly ReadModel[]
+  readonly renewal: Renewal
+  readonly logger: Pick<Logger, 'info' | 'error'>
+  readonly fatal: Fatal
+  /** Builds the models into views; stops once the signal aborts. */
+  readonly build?: (fresh: Views, signal: AbortSignal) => Promise<void>
+}
+
+/** Makes read models anew from the history when they are found damaged, while the service goes on; ends it where that happens again and again. */
+export const viewRenewal = (options: RenewalOptions) => {
+  const { clock, log, views, models, renewal, logger, fatal } = options
+  const { build = (fresh, signal) => rebuild({ clock, log, views: fresh }, models, () => signal.throwIfAborted()) } =
+    options
+  const stop = new AbortController()
+  let times: readonly number[] = []
+  let wanted = false
+  let running: Promise<void> | undefined
+
+  const position = async (view: View): Promise<bigint> => (await views.checkpoint(view))?.position ?? 0n
+  /** The views hold what was in the log when they were built, and what came meanwhile. */
+  const followed = async (): Promise<void> => {
+    const head = await log.head()
+    for (const model of models)
+      while ((await position(model)) < head) {
+        await clock.sleep(LOOK_MS, stop.signal)
+        stop.signal.throwIfAborted()
+      }
+  }
+  const once = async (): Promise<void> => {
+    const fresh = await renewal.begin()
+    await build(fresh, stop.signal)
+    stop.signal.throwIfAborted()
+    renewal.built()
+    await followed()
+    renewal.done()
+    logger.info('the read models are whole again: they were built anew from the history')
+  }
+  const run = async (): Promise<void> => {
+    for (let pause = AGAIN_MS; wanted && !stop.signal.aborted; pause = Math.min(2 * pause, AT_MOST_MS)) {
+      wanted = false
+      try {
+        await once()
+      } catch (error) {
+        if (stop.signal.aborted) return
+        if (!wanted && !isToldElsewhere(error))
+          logger.error({ err: error }, 'the read models could not be built anew; it is tried again')
+        wanted = true
+        await clock.sleep(pause, stop.signal)
+      }
+    }
+  }
+
+  const begin = async (): Promise<void> => {
+    try {
+      await run()
+    } finally {
+      running = undefined
+    }
+  }
+
+  return {
+    /** Their file was found damaged, and set aside. */
+    met: (error: Error): void => {
+      if (stop.signal.aborted) return
+      const now = clock.monotonic()
+      times = [...times.filter((time) => now - time < WITHIN_MS), now]
+      if (times.length > MOST) {
+        stop.abort()
+        fatal(error, AGAIN)
+        return
+      }
+      wanted = true
+      running ??= begin()
+    },
+    /** Stops; what is built by then the next start goes on with. */
+    close: async (): Promise<void> => {
+      stop.abort()
+      await running
+    },
+  }
+}

@@ -1,0 +1,184 @@
+import { join } from 'node:path'
+import type { Files } from '../../adapters/embedded/read-only.ts'
+import type { Renewal } from '../../adapters/embedded/views/renewable-views.ts'
+import type { Standing } from '../../adapters/embedded/files/standing.ts'
+import { UNUSABLE } from '../../adapters/embedded/files/directory.ts'
+import { damagedFile } from '../../adapters/embedded/sqlite.ts'
+import type { Clock } from '../../clock.ts'
+import { fail, isFailure } from '../../failure.ts'
+import type { Config } from '../../config/load.ts'
+import type { Binding } from '../../events/binding.ts'
+import type { Keys } from '../../events/personal.ts'
+import type { EventLog } from '../../events/log.ts'
+import { Refusal } from '../../errors.ts'
+import { damagedStart } from './damage.ts'
+import { logFits } from './verify-log.ts'
+import { keysFit } from './verify-keys.ts'
+import { foundInDirectory } from './locate-keys.ts'
+import { type Beginning, type Secrets, silent, type Told } from './store-listeners.ts'
+import { type Limiter, limiter } from '../../auth/rate-limit.ts'
+import type { Queue } from '../../jobs/queue.ts'
+import { portFaults } from '../telemetry/outage-log.ts'
+import type { Snapshots } from '../../projections/snapshots.ts'
+import { readModelsOf } from '../../projections/all.ts'
+import type { View, Views } from '../../projections/views.ts'
+
+/** Where this deployment lives: the three ports, the keys of subjects, and the key that token digests and page tokens are made with. */
+export type Stores = {
+  readonly log: EventLog
+  readonly views: Views
+  /** What memory begins from, without reading all that is in the views. */
+  readonly snapshots: Snapshots
+  readonly queue: Queue
+  /** What each port lives in, by name. */
+  readonly adapters: Readonly<Record<'log' | 'views' | 'queue', string>>
+  readonly keys: Keys
+  readonly binding: Binding
+  /** Of an embedded store, makes damaged read models anew while all else goes on. */
+  readonly renewal?: Renewal
+  /** The files of an embedded store, for who reads them in a thread of its own. */
+  readonly files?: Files
+  readonly pepper: { readonly kid: string; readonly key: Uint8Array }
+  /** True when no other instance writes to these stores, so what this instance knows is all there is. */
+  readonly alone: boolean
+  /** True while this instance is the one that follows the log for the views. */
+  readonly writes: () => boolean
+  /** From here on it is that one only while this is so. */
+  readonly writesWhile: (able: () => boolean) => void
+  /** A limit on events a client and minute, counted over all instances that share these stores. */
+  readonly limiter: (name: string, limit: number) => Limiter
+  /** False while limits and jobs go on without the server they share. */
+  readonly sharing: () => boolean
+  /** True while the disk of these stores is full; servers do not say so of theirs. */
+  readonly full: () => boolean
+  /** Counters of the connections and subscriptions that the log's client has renewed. */
+  readonly restarts: Readonly<Record<string, number>>
+  /** How often what is followed of the log was seen to break off, or the log was out of reach. */
+  readonly breaks: () => number
+  readonly close: () => Promise<void>
+}
+
+/** What an event is written with. */
+export type History = Pick<Stores, 'log' | 'keys' | 'pepper' | 'binding' | 'alone' | 'close'>
+
+/** How long the instance that writes the views may be silent before another takes over; milliseconds. */
+const LEASE_MS = 5_000
+
+/** The history of an embedded store. */
+export const eventsOf = ({ storage }: Config): string => join(storage.data_dir, 'events.sqlite')
+
+/** Says which directory it is that cannot be used; most causes (a full disk) do not name it. */
+const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promise<T> => {
+  try {
+    return await open()
+  } catch (cause) {
+    if (isFailure(cause)) throw cause
+    const found = cause instanceof Refusal && cause.cause instanceof Error ? cause.cause : cause
+    const why = found instanceof Error ? found.message : String(found)
+    if (found instanceof Error && 'code' in found && found.code === UNUSABLE)
+      fail('usage', `data directory ${directory} cannot be used: ${why}`)
+    if (damagedFile(found) !== undefined) damagedStart(`data directory ${directory} cannot be used: ${why}`)
+    throw why.includes(directory) ? cause : new Error(`data directory ${directory} cannot be used: ${why}`, { cause })
+  }
+}
+
+type Open = (config: Config, clock: Clock, told: Told, beginning?: Beginning) => Promise<Stores>
+
+/** One directory with SQLite files, which this process alone writes to. */
+const openDirectory: Open = async (config, clock, told, { secrets, acceptLostKeys, acceptDamagedLog } = {}) => {
+  const { onError = () => undefined, onFull, onLost, onDamage, onDamagedViews, logger = silent } = told
+  const { openEmbedded } = await import('../../adapters/embedded/open.ts')
+  const { openKeyFile } = await import('../../adapters/embedded/files/key-file.ts')
+  const { data_dir } = config.storage
+  let own: Secrets | undefined
+  const decide = async (standing: Standing) => {
+    const { log: history } = standing
+    const damage =
+      history && (await logFits(history, await standing.look(), eventsOf(config), acceptDamagedLog, clock, logger))
+    const { accepted } = await keysFit(await foundInDirectory(config, standing), acceptLostKeys, clock, logger)
+    own = await openKeyFile(config.keys.file!, secrets)
+    const { pepper, kek } = own
+    return { kek, damage, accepted: accepted && ((log: EventLog) => accepted(log, pepper.kid)) }
+  }
+  const onSetAside = (file: string, { message }: Error) =>
+    logger.warn({ file, why: message }, 'damaged read models were set aside: they are built anew from the history')
+  const onSnapshotSetAside = (file: string, { message }: Error) =>
+    logger.warn({ file, why: message }, 'what stood in the place of the snapshot of memory was set aside')
+  const watching = {
+    ...(onLost && { onLost }),
+    ...(onDamage && { onDamage }),
+    ...(onDamagedViews && { onDamagedViews }),
+    ...(onFull && { onFull }),
+  }
+  const embedded = await inDirectory(data_dir, () =>
+    openEmbedded(data_dir, { clock, kek: decide, onError, onSetAside, onSnapshotSetAside, ...watching }),
+  )
+  return {
+    ...embedded,
+    adapters: { log: 'embedded', views: 'embedded', queue: 'embedded' },
+    pepper: own!.pepper,
+    alone: true,
+    writes: () => true,
+    writesWhile: () => undefined,
+    limiter: (_, limit) => limiter(limit, clock),
+    sharing: () => true,
+    restarts: {},
+    breaks: () => 0,
+  }
+}
+
+/**
+ * The lease of who sees to these read models. A version that has others has a lease of its own: in a rolling update it must not wait for read
+ * models that the holder of the version before knows nothing of.
+ */
+const leaseOf = (models: readonly View[]): string =>
+  ['views', ...models.map(({ name, version }) => `${name}_${version}`).toSorted()].join(' ')
+
+/** EventStoreDB, MongoDB and Redis, shared with other instances. What is opened in vain is closed again. */
+const openCluster: Open = async (config, clock, told, beginning) => {
+  const { openServers } = await import('./open-servers.ts')
+  const { openBullmq } = await import('../../adapters/redis/queue.ts')
+  const { openRedisLimits } = await import('../../adapters/redis/rate-limit.ts')
+  const { onError = () => undefined, logger = silent } = told
+  const { mongo, closing, ...servers } = await openServers(config, clock, told, beginning)
+  try {
+    const { prefix, ...redis } = config.redis
+    const place = { ...redis, url: redis.url! }
+    const fault = portFaults(logger, clock).of('redis')
+    const health = {
+      failed: (error: unknown) => fault.failed('queue', 'share', error),
+      worked: () => fault.worked('queue', 'share'),
+    }
+    const queue = closing(await openBullmq(place, { clock, onError, health, prefix }))
+    const limits = closing(openRedisLimits(place, { clock, key: servers.pepper.key, health, prefix }))
+    const lease = closing(mongo.lease(leaseOf(readModelsOf(servers.pepper.key)), LEASE_MS))
+    return {
+      ...servers,
+      views: mongo.views,
+      snapshots: mongo.snapshots,
+      queue,
+      adapters: { log: 'eventstoredb', views: 'mongodb', queue: 'redis' },
+      alone: false,
+      writes: lease.held,
+      writesWhile: lease.onlyWhile,
+      limiter: limits.limiter,
+      sharing: () => limits.ready() && !fault.failing(),
+      full: () => false,
+    }
+  } catch (error) {
+    await servers.close()
+    throw error
+  }
+}
+
+const openers: Readonly<Record<Config['storage']['type'], Open>> = { embedded: openDirectory, cluster: openCluster }
+
+/** Opens the stores that the configuration names; drivers are loaded only for those. Fails before anything is made where the keys are not those that the history was written with. */
+export const openStores: Open = (config, clock, told, beginning) =>
+  openers[config.storage.type](config, clock, told, beginning)
+
+/** The history and the keys alone on servers, for who writes an event beside the service, which may run: several write there. */
+export const openHistory = async (config: Config, clock: Clock): Promise<History> => {
+  const { openServers } = await import('./open-servers.ts')
+  return { ...(await openServers(config, clock, {})), alone: false }
+}

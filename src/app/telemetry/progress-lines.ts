@@ -1,0 +1,19 @@
+import type { Clock } from '../../clock.ts'
+import type { Progress } from '../../projections/engine/rebuild.ts'
+import type { Logger } from './logger.ts'
+
+const EVERY_MS = 5_000
+
+/** Tells how far the read models are, at most every five seconds. */
+export const progressLines = (
+  logger: Pick<Logger, 'info'>,
+  { monotonic }: Pick<Clock, 'monotonic'>,
+): ((progress: Progress) => void) => {
+  let told = monotonic()
+  return ({ done, position, head }) => {
+    if (monotonic() - told < EVERY_MS) return
+    told = monotonic()
+    const percent = Math.floor((100 * Number(position)) / Number(head))
+    logger.info({ events: done, position: String(position), head: String(head), percent }, 'building read models')
+  }
+}

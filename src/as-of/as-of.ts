@@ -1,0 +1,173 @@
+import { invalid } from '../errors.ts'
+import type { AnyEvent } from '../events/define.ts'
+import type { EventLog } from '../events/log.ts'
+import type { Compile, Live } from '../projections/flag-memory/flag-store.ts'
+import { type FlagDoc, flags, segmentsAsked } from '../projections/flags.ts'
+import { type NamespaceDoc, namespaces } from '../projections/namespaces.ts'
+import { lastKnown, type Projection, project, readable } from '../projections/projection.ts'
+import { type SegmentDoc, segments } from '../projections/segments.ts'
+import { type TokenDoc, tokens } from '../projections/tokens.ts'
+import type { Row, View } from '../projections/views.ts'
+import { type ListSources, pastLists, type ReadPast } from './lists.ts'
+import type { PastReads } from './reads.ts'
+import type { TokensAsked } from './tokens.ts'
+import { viewBehind, WAIT_MS } from './view-behind.ts'
+
+/** A moment of the log: after the last event at or before an instant (RFC 3339 UTC with milliseconds) or a position. */
+export type Moment = { readonly instant: string } | { readonly position: bigint }
+
+type Reads = Pick<EventLog, 'readAll' | 'head'>
+
+/** The row of one stream as it stands now; undefined before its first event. */
+export const rowNow = async <D extends object, E extends AnyEvent>(
+  log: Pick<EventLog, 'read'>,
+  projection: Projection<D, E>,
+  id: string,
+): Promise<Row<D> | undefined> => {
+  let row: Row<D> | undefined
+  for await (const page of log.read(`${projection.category}-${id}`))
+    for (const event of page) row = project(projection, row, event)
+  return row
+}
+
+/** What the clock shows, and the time of the newest event, which is later when the clock was ahead once. */
+export type Clock = { readonly now: () => Date; readonly newest: () => Date }
+
+/** Documents that are asked for at once. */
+const ASKED = 128
+
+/** A clock that asks and one that answers differ a little. */
+const CLOCKS_DIFFER_MS = 5_000
+
+/**
+ * The moment, as one that has come; 400 `invalid_at` when it is later than the clock and the newest event, or beyond the last position.
+ * While that event is ahead of the clock, what happens now carries its time: who names the present then means all there is.
+ */
+const insistOnCome = async (log: Reads, { now, newest }: Clock, moment: Moment): Promise<Moment> => {
+  if ('position' in moment) {
+    if (moment.position > (await log.head())) invalid('at', 'must not be beyond the last position', 'invalid_at')
+    return moment
+  }
+  const [instant, present, last] = [Date.parse(moment.instant), now().getTime(), newest().getTime()]
+  if (instant > Math.max(present, last)) invalid('at', 'must not be later than now', 'invalid_at')
+  return last > present && instant >= present - CLOCKS_DIFFER_MS ? { position: await log.head() } : moment
+}
+
+/** Each thing read once, however often it is asked for. */
+const once = <T>(read: (...names: readonly string[]) => Promise<T>) => {
+  const known = new Map<string, Promise<T>>()
+  return (...names: readonly string[]): Promise<T> => {
+    const id = names.join('+')
+    const asked = known.get(id) ?? read(...names)
+    known.set(id, asked)
+    return asked
+  }
+}
+
+/** One page of a list of tokens, how many there are over all pages, and how many are left out. */
+export type TokensPage = { readonly docs: readonly TokenDoc[]; readonly total: number; readonly left: number }
+
+type InNamespace = { readonly incarnation: string }
+const living = <D extends object>(row: Row<D> | undefined): Live<D> | undefined =>
+  readable(row)?.doc === undefined ? undefined : (row as Live<D>)
+
+/** When the last event of a moment happened, so what the clock showed then; undefined for a position at which no event stands. */
+const clockAt = async (log: Reads, moment: Moment): Promise<string | undefined> => {
+  if ('instant' in moment) return moment.instant
+  if (moment.position > 0n)
+    for await (const [event] of log.readAll(moment.position - 1n, moment.position)) if (event) return event.time
+  return undefined
+}
+
+export type AsOfOptions<C> = ListSources & {
+  readonly log: Reads
+  /** True once a view holds every event up to the position, false when that takes longer than the milliseconds given. */
+  readonly viewsReached: (view: View, position: bigint, withinMs: number) => Promise<boolean>
+  readonly reads: PastReads
+  readonly compile: Compile<C>
+  readonly clock: Clock
+}
+
+/**
+ * Namespaces, flags, segments and tokens as they stood at a moment, which is one prefix of the log for all of them. A document is folded from the
+ * last state of it that was kept; a list is known without folding, and `load` reads what is shown of it. A reading ends at its next step
+ * once its signal aborts, with the reason of that.
+ */
+export const asOf =
+  <C>(sources: AsOfOptions<C>) =>
+  async (asked: Moment, signal: AbortSignal) => {
+    const { log, viewsReached, reads, closed, compile, clock } = sources
+    signal.throwIfAborted()
+    const come = await insistOnCome(log, clock, asked)
+    const position = 'position' in come ? come.position : await reads.positionOf(come.instant, signal)
+    const readFirst: ReadPast = async ({ name }, ids) => {
+      const wanted = ids.slice(0, ASKED).map((id) => [name, id] as const)
+      return (await reads.rows(position, wanted, signal)) as never
+    }
+    const read: ReadPast = async <D extends object, E extends AnyEvent>(
+      model: Projection<D, E>,
+      ids: readonly string[],
+    ) => {
+      const rows: (Row<D> | undefined)[] = []
+      while (rows.length < ids.length)
+        rows.push(...(await readFirst(model, ids.slice(rows.length, rows.length + ASKED))))
+      return rows
+    }
+    const reading = <D extends object, E extends AnyEvent>(projection: Projection<D, E>) =>
+      once(async (...names) => (await read(projection, [names.join('+')]))[0])
+    const [namespaceRow, flagRow, segmentRow] = [reading(namespaces), reading(flags), reading(segments)]
+
+    const lifeOf = async (key: string, row: Row | undefined): Promise<string | undefined> => {
+      const namespace = await namespaceRow(key)
+      const life = lastKnown(namespace)?.incarnation
+      if (life === undefined && row) readable(namespace)
+      return life
+    }
+    const ofLife = async <D extends InNamespace>(
+      key: string,
+      reading: Promise<Row<D> | undefined>,
+    ): Promise<Live<D> | undefined> => {
+      const [row] = await Promise.all([reading, namespaceRow(key)])
+      const life = row && (await lifeOf(key, row))
+      return life !== undefined && readable(row)?.doc?.incarnation === life ? living(row) : undefined
+    }
+    const namespace = async (key: string): Promise<Live<NamespaceDoc> | undefined> => living(await namespaceRow(key))
+    const flag = (namespace: string, key: string): Promise<Live<FlagDoc> | undefined> =>
+      ofLife(namespace, flagRow(namespace, key))
+    const segment = (namespace: string, key: string): Promise<Live<SegmentDoc> | undefined> =>
+      ofLife(namespace, segmentRow(namespace, key))
+
+    const lists = pastLists({ ...sources, position, signal, read, readFirst, lifeOf: (key) => lifeOf(key, undefined) })
+
+    const compiled = once(async (namespace = '', key = ''): Promise<C | undefined> => {
+      const row = await flag(namespace, key)
+      if (!row) return undefined
+      const asked = [...segmentsAsked(row.doc)]
+      const used = await Promise.all(asked.map(async (one) => [one, (await segment(namespace, one))?.doc] as const))
+      const docs = new Map(used)
+      return compile(row.doc, (one) => docs.get(one))
+    })
+
+    return {
+      /** The position whose prefix of the log this is, and the instant: of an event's position its time, undefined where no event stands. */
+      moment: async () => ({ position, instant: await clockAt(log, asked) }),
+      namespace,
+      flag,
+      segment,
+      ...lists,
+      /** The flag in the form it is evaluated in. */
+      compiled: (namespace: string, key: string) => compiled(namespace, key),
+      token: async (id: string): Promise<Live<TokenDoc> | undefined> => living((await read(tokens, [id]))[0]),
+      /** One page of tokens, oldest first. */
+      tokens: async (asked: Omit<TokensAsked, 'closed'>): Promise<TokensPage> => {
+        if (!(await viewsReached(tokens, position, WAIT_MS))) viewBehind(position)
+        const unreadable = closed.all(tokens.category).map(([id]) => id)
+        const { ids, total, left } = await reads.tokens(position, { ...asked, closed: unreadable }, signal)
+        return { docs: (await read(tokens, ids)).flatMap((row) => row?.doc ?? []), total, left }
+      },
+      /** What the clock showed, RFC 3339 UTC: by it a token had expired or not. At a position where no event stands, the earliest there is. */
+      clock: async (): Promise<string> => (await clockAt(log, asked)) ?? new Date(0).toISOString(),
+    }
+  }
+
+export type AsOf<C> = Awaited<ReturnType<ReturnType<typeof asOf<C>>>>

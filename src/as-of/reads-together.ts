@@ -1,0 +1,53 @@
+import type { Part, ReadParts, Stored } from '../events/log.ts'
+import type { Sealed } from '../projections/history/log-projection.ts'
+import type { AnyProjection } from '../projections/projection.ts'
+import { foldFrom, type State, STATE_EVERY, stateView } from '../projections/history/stream-states.ts'
+import type { FindLeast, Row } from '../projections/views.ts'
+import type { Ask } from './positions.ts'
+
+/** What a store in a file reads of many streams at less cost than of one after the other. */
+export type Together = { readonly least: FindLeast; readonly parts: ReadParts }
+
+/** Where a document comes from. */
+export type Source = { readonly model: AnyProjection; readonly stream: string }
+
+/** A log that has one page of one stream. */
+const onePage = (page: readonly Stored[]) => ({
+  read: async function* () {
+    yield page
+  },
+})
+
+type Reading = Together & {
+  readonly ask: Ask
+  readonly hold: <T>(work: () => Promise<T>) => Promise<T>
+  readonly holds: (state: Sealed<State>) => boolean
+}
+
+/**
+ * The rows of the first so many documents at a position, folded from states and events that are read of all of them together, or read `alone` where
+ * that does not do; none where the first is a lot of text. `step` is waited for before each.
+ */
+export const rowsTogether =
+  ({ least, parts, ask, hold, holds }: Reading) =>
+  async (
+    position: bigint,
+    sources: readonly Source[],
+    alone: (n: number) => Promise<Row | undefined>,
+    step: () => Promise<void> | undefined,
+  ): Promise<readonly (Row | undefined)[]> => {
+    const streams = sources.map(({ stream }) => stream)
+    const from = { by: 'stream', order: 'before', from: -Number(position) }
+    const found = (await ask(() => least<Sealed<State>>(stateView, streams, from))) ?? []
+    const states = found.map((state) => (state && holds(state) ? state : undefined))
+    const begins = states.map((state, n): Part => [streams[n]!, BigInt(state?.revision ?? 0)])
+    const pages = await hold(() => parts(begins, STATE_EVERY + 1, position))
+    const rows: (Row | undefined)[] = []
+    for (const [n, events] of pages.entries()) {
+      await step()
+      const { model, stream } = sources[n]!
+      const row = events ? await foldFrom(onePage(events), model, stream, states[n], () => true) : 'stale'
+      rows.push(row === 'stale' ? await alone(n) : row)
+    }
+    return rows
+  }

@@ -1,0 +1,189 @@
+import { semaphore } from '../concurrency.ts'
+import { pacer } from '../event-loop.ts'
+import { isRefusal } from '../errors.ts'
+import type { EventLog, Stored } from '../events/log.ts'
+import { unreadableOf } from '../events/unreadable.ts'
+import type { Sealed } from '../projections/history/log-projection.ts'
+import { type AnyProjection, project } from '../projections/projection.ts'
+import { resources } from '../projections/resources.ts'
+import { foldFrom, type State, STATE_EVERY, stateSeals, stateView } from '../projections/history/stream-states.ts'
+import { type TokenDoc, tokens } from '../projections/tokens.ts'
+import type { Row, Views } from '../projections/views.ts'
+import { type Ask, type LogFor, positionFinder } from './positions.ts'
+import { rowsTogether, type Source, type Together } from './reads-together.ts'
+import { type TokenPlaces, type TokensAsked, tokensAt } from './tokens.ts'
+
+/** A document: the read model it is in, and its key there. */
+export type Wanted = readonly [model: string, key: string]
+
+/** The one way to what was. Each ends with the reason of its signal once that aborts. */
+export type PastReads = {
+  /** Position of the last record whose settled time is not later than an instant (RFC 3339 UTC with milliseconds); 0n where there is none. */
+  readonly positionOf: (instant: string, signal: AbortSignal) => Promise<bigint>
+  /**
+   * The rows of the first so many of the documents as they stood at a position, of one at least; undefined before the first event of one.
+   * What cannot be read is a closed row.
+   */
+  readonly rows: (
+    position: bigint,
+    wanted: readonly Wanted[],
+    signal: AbortSignal,
+  ) => Promise<readonly (Row | undefined)[]>
+  /** The ids of one page of tokens as they stood at a position, oldest first. */
+  readonly tokens: (position: bigint, asked: TokensAsked, signal: AbortSignal) => Promise<TokenPlaces>
+}
+
+export type PastSources = {
+  readonly log: Pick<EventLog, 'read' | 'readAll' | 'head'>
+  readonly views: Pick<Views, 'list' | 'values' | 'getMany' | 'checkpoint'>
+  /** How many documents are read together, where that is less work than one after the other. */
+  readonly together?: Together
+  /** The key that marks and states are sealed under. */
+  readonly key: Uint8Array
+  /** How many documents are read at once, and how many reads of the stores may be under way. */
+  readonly atOnce: number
+}
+
+const sourceOf = ([name, id]: Wanted): Source => {
+  const model = resources.find((each) => each.name === name)!
+  return { model, stream: `${model.category}-${id}` }
+}
+
+/** The same pages, each pulled in its turn. */
+async function* inTurn<T>(places: ReturnType<typeof semaphore>, pages: AsyncIterable<T>): AsyncGenerator<T> {
+  const source = pages[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const { done, value } = await places.hold(() => source.next())
+      if (done) return
+      yield value
+    }
+  } finally {
+    await source.return?.()
+  }
+}
+
+/** What a view has, or nothing while it is out of reach: what it would say only saves time. */
+const whereThere = <T>(work: Promise<T>): Promise<T | undefined> =>
+  work.catch((error: unknown) => {
+    if (isRefusal(error, 'backend_unavailable')) return undefined
+    throw error
+  })
+
+/** Documents that are read in one go, so many times as are read at once: memory never holds many that an answer has no room for. */
+const GO = 2
+
+/** Works through items, so many at once; stops at the first failure. */
+const each = async <T, R>(items: readonly T[], atOnce: number, work: (item: T) => Promise<R>): Promise<R[]> => {
+  const results: R[] = []
+  let [next, failed] = [0, false]
+  const worker = async () => {
+    while (next < items.length && !failed) {
+      const n = next++
+      try {
+        results[n] = await work(items[n]!)
+      } catch (error) {
+        failed = true
+        throw error
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+  return results
+}
+
+/** The row of a stream that is so short that no state of it is kept, as that of a token is; undefined where it is longer. */
+const whole = async (
+  log: Pick<EventLog, 'read'>,
+  model: AnyProjection,
+  stream: string,
+  within: (event: Stored) => boolean,
+): Promise<{ readonly row: Row | undefined } | undefined> => {
+  let row: Row | undefined
+  let events = 0
+  for await (const page of log.read(stream, 0n, STATE_EVERY)) {
+    for (const event of page) {
+      if (!within(event)) return { row }
+      row = project(model, row, event)
+    }
+    events += page.length
+  }
+  return events < STATE_EVERY ? { row } : undefined
+}
+
+/** Reads the past in this thread, by marks and states where they are there and from the log alone where they are not. */
+export const pastReads = ({ log, views, together, key, atOnce }: PastSources): PastReads => {
+  const places = semaphore(atOnce)
+  const pause = pacer()
+  const states = stateSeals(key)
+
+  /** The log, read in turn, by somebody who is still waited for. */
+  const logFor: LogFor = (signal) => {
+    const watched = async function* <T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
+      for await (const page of inTurn(places, pages)) {
+        signal.throwIfAborted()
+        yield page
+        await pause()
+        signal.throwIfAborted()
+      }
+    }
+    return {
+      read: (stream, from, most, upTo) => watched(log.read(stream, from, most, upTo)),
+      readAll: (after, to) => watched(log.readAll(after, to)),
+    }
+  }
+  const ask: Ask = (work) => whereThere(places.hold(work))
+  const stateAt = async (stream: string, position: bigint): Promise<State | undefined> => {
+    const where = { stream: { equals: [stream] }, before: { from: -Number(position) } }
+    const query = { where, order: 'before', limit: 1 }
+    const doc = (await ask(() => views.list<Sealed<State>>(stateView, query)))?.rows[0]?.doc
+    return doc && states.holds(doc) ? doc : undefined
+  }
+
+  const rowAt = async (position: bigint, wanted: Wanted, signal: AbortSignal): Promise<Row | undefined> => {
+    signal.throwIfAborted()
+    const [{ model, stream }, own] = [sourceOf(wanted), logFor(signal)]
+    const within = (event: Stored) => event.position <= position
+    const fold = (state?: State) => foldFrom(own, model, stream, state, within, position)
+    try {
+      const short = model.name === tokens.name ? await whole(own, model, stream, within) : undefined
+      if (short) return short.row
+      const row = await fold(await stateAt(stream, position))
+      return row === 'stale' ? ((await fold()) as Row | undefined) : row
+    } catch (error) {
+      const closed = unreadableOf(error)
+      if (!closed) throw error
+      return { key: wanted[1], revision: 0n, position: 0n, changes: 0n, doc: undefined, unreadable: closed }
+    }
+  }
+
+  const ofMany = together && rowsTogether({ ...together, ask, hold: places.hold, holds: states.holds })
+  const rowsAt = async (position: bigint, wanted: readonly Wanted[], signal: AbortSignal) => {
+    const alone = (one: Wanted) => rowAt(position, one, signal)
+    if (!ofMany) return each(wanted, atOnce, alone)
+    const step = () => {
+      signal.throwIfAborted()
+      return pause()
+    }
+    const rows = await ofMany(position, wanted.map(sourceOf), (n) => alone(wanted[n]!), step)
+    return rows.length > 0 ? rows : [await alone(wanted[0]!)]
+  }
+
+  return {
+    positionOf: positionFinder({ log, views, key }, ask, logFor),
+    rows: (position, wanted, signal) => rowsAt(position, wanted.slice(0, GO * atOnce), signal),
+    tokens: (position, asked, signal) => {
+      const list: Views['list'] = (view, query) => {
+        signal.throwIfAborted()
+        return places.hold(() => views.list(view, query))
+      }
+      const values: Views['values'] = (...args) => {
+        signal.throwIfAborted()
+        return places.hold(() => views.values(...args))
+      }
+      const read = (ids: readonly string[]) =>
+        each(ids, atOnce, (id) => rowAt(position, [tokens.name, id], signal)) as Promise<(Row<TokenDoc> | undefined)[]>
+      return tokensAt({ views: { list, values }, read }, position, asked)
+    },
+  }
+}

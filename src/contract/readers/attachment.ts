@@ -1,0 +1,44 @@
+import { invalid } from '../../errors.ts'
+import { text } from './fields.ts'
+import { closingQuote } from './value.ts'
+import type { Field } from './field.ts'
+
+const MAX_BYTES = 1_024_000
+
+/** A JSON text without its insignificant white space, in linear time; all else stays as written: number forms, escapes, repeated members and their order. */
+export const minified = (json: string): string => {
+  const kept: string[] = []
+  let from = 0
+  for (let at = 0; at < json.length; at++) {
+    const character = json[at]
+    if (character === '"') at = closingQuote(json, at)
+    else if (character === ' ' || character === '\n' || character === '\r' || character === '\t') {
+      if (at > from) kept.push(json.slice(from, at))
+      from = at + 1
+    }
+  }
+  return from === 0 ? json : kept.join('') + json.slice(from)
+}
+
+const isJson = (given: string): boolean => {
+  try {
+    JSON.parse(given)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const { schema, read } = text()
+
+/** What comes with a variant: JSON as text, at most 1000 KB as given, or `""` (api.md §7.3). */
+export const attachment: Field<string> = {
+  schema,
+  optional: true,
+  read: (value, name) => {
+    const given = read(value, name)
+    if (given === '') return ''
+    if (!isJson(given)) invalid(name, 'must be a json string')
+    return Buffer.byteLength(given) <= MAX_BYTES ? minified(given) : invalid(name, 'must be less than 1000 KB')
+  },
+}

@@ -1,0 +1,171 @@
+import { Type } from 'typebox'
+import { invalid } from '../../errors.ts'
+import type { Field, Input } from './field.ts'
+import { instantOf, fits, fitsBytes, malformed, numberOf, objectOf, type Raw, settle, textOf } from './value.ts'
+
+/** Neither given nor null. */
+export const absent = (value: unknown): value is undefined | null => value === undefined || value === null
+
+type TextRules = {
+  readonly required?: boolean
+  /** Unicode code points, and bytes of UTF-8. */
+  readonly max?: number
+  readonly maxBytes?: number
+  readonly trim?: boolean
+  readonly pattern?: { readonly test: (text: string) => boolean; readonly message: string }
+  /** False: control characters are refused. */
+  readonly control?: false
+  /** False: the text is not kept, so NUL and unpaired surrogates pass. */
+  readonly stored?: false
+}
+
+/** Text; absent is `""`. Lengths count Unicode code points. */
+export const text = ({
+  required = false,
+  max,
+  maxBytes,
+  trim = false,
+  pattern,
+  control,
+  stored,
+}: TextRules = {}): Field<string> => ({
+  schema: Type.String({ ...(required ? { minLength: 1 } : {}), ...(max === undefined ? {} : { maxLength: max }) }),
+  optional: !required,
+  read: (value, name) => {
+    const given = absent(value) ? '' : textOf(value, name)
+    const text = trim ? given.trim() : given
+    if (text === '') return required ? invalid(name, 'must not be empty') : ''
+    if (stored !== false) storable(text, name, control === undefined)
+    if (max !== undefined && !fits(text, max)) invalid(name, `must be at most ${max} characters`)
+    if (maxBytes !== undefined && !fitsBytes(text, maxBytes)) invalid(name, `must be at most ${maxBytes} bytes`)
+    if (pattern && !pattern.test(text)) invalid(name, pattern.message)
+    return text
+  },
+})
+
+/** Refuses text that cannot be kept: unpaired surrogates, NUL, and control characters where `control` is false. */
+export const storable = (text: string, name: string, control: boolean): void => {
+  if (/\p{Surrogate}/u.test(text)) invalid(name, 'must not contain unpaired surrogates')
+  if (!control && /\p{Cc}/u.test(text)) invalid(name, 'must not contain control characters')
+  if (text.includes('\0')) invalid(name, 'must not contain NUL')
+}
+
+const queryFlags: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])
+
+/** True or false; absent is false. */
+export const flag = (): Field<boolean> => ({
+  schema: Type.Boolean(),
+  optional: true,
+  read: (value, name) =>
+    absent(value) ? false : typeof value === 'boolean' ? value : malformed(name, 'true or false'),
+  query: (text, name) => queryFlags.get(text) ?? invalid(name, 'must be true or false'),
+})
+
+/** An int32, as JSON number or the same number as text; absent is 0, which `min` does not concern. */
+export const integer = ({
+  min,
+  minMessage,
+}: {
+  readonly min?: number
+  readonly minMessage?: string
+} = {}): Field<number> => ({
+  schema: Type.Integer({ format: 'int32', ...(min === undefined ? {} : { minimum: min }) }),
+  optional: true,
+  read: (value, name) => {
+    if (absent(value)) return 0
+    const number = numberOf(value, name, 'must be an integer')
+    if (number !== (number | 0)) invalid(name, 'must be an integer')
+    if (min !== undefined && number < min) invalid(name, minMessage ?? `must be at least ${min}`)
+    return number | 0
+  },
+})
+
+/** A float32 (the nearest one), as JSON number or the same number as text; absent is 0. */
+export const float = (): Field<number> => ({
+  schema: Type.Number({ format: 'float' }),
+  optional: true,
+  read: (value, name) => {
+    const number = absent(value) ? 0 : Math.fround(numberOf(value, name, 'must be a number'))
+    return Number.isFinite(number) ? number : invalid(name, 'must be a finite number')
+  },
+})
+
+/** One of the names, given by exact name or by number; absent is `byDefault`, and without one it is refused. */
+export const choice = <const E extends Readonly<Record<string, number>>>(
+  options: E,
+  byDefault?: keyof E & string,
+): Field<keyof E & string> => {
+  type Name = keyof E & string
+  const names = Object.keys(options) as Name[]
+  const known = new Map<unknown, Name>(
+    names.flatMap((name) => [name, options[name], String(options[name])].map((key) => [key, name])),
+  )
+  return {
+    schema: Type.Enum(names, byDefault === undefined ? {} : { default: byDefault }),
+    optional: byDefault !== undefined,
+    read: (value, name) => {
+      if (absent(value)) return byDefault ?? invalid(name, 'must not be empty')
+      if (typeof value !== 'string' && typeof value !== 'number') return malformed(name, 'a name or a number')
+      return known.get(value) ?? invalid(name, `unknown value "${value}"`)
+    },
+  }
+}
+
+/** An instant (RFC 3339, any offset) as RFC 3339 UTC text with milliseconds; further digits are cut. Absent is refused: see `optional`. */
+export const timestamp = (): Field<string> => ({
+  schema: Type.String({ format: 'date-time' }),
+  read: (value, name) =>
+    absent(value)
+      ? invalid(name, 'must not be empty')
+      : (instantOf(textOf(value, name)) ?? invalid(name, 'must be an RFC 3339 timestamp')),
+})
+
+type ListRules = { readonly min?: number; readonly max?: number }
+
+/** A list; absent is `[]`. Items are named `list[0]`, `list[1]`… in messages. */
+export const list = <T>(item: Field<T>, { min = 0, max = Infinity }: ListRules = {}): Field<readonly T[]> => ({
+  schema: Type.Array(item.schema),
+  optional: min === 0,
+  read: (value, name) => {
+    const given: readonly unknown[] = absent(value) ? [] : Array.isArray(value) ? value : malformed(name, 'a list')
+    if (given.length > max) invalid(name, `must contain at most ${max} elements`)
+    let wrong: Error | undefined
+    const read: T[] = []
+    for (const [n, value] of given.entries()) {
+      try {
+        read.push(item.read(value, `${name}[${n}]`))
+      } catch (error) {
+        wrong = settle(error, wrong)
+      }
+    }
+    if (wrong) throw wrong
+    return given.length < min ? invalid(name, `must contain atleast ${min} elements`) : read
+  },
+})
+
+/** An object with members of its own, named `outer.inner` in messages; absent is refused: see `optional`. */
+export const object = <T>(members: Input<T>): Field<T> => ({
+  schema: members.schema,
+  read: (value, name) =>
+    absent(value) ? invalid(name, 'must not be empty') : members.read(objectOf(value, name), name),
+})
+
+/** Any JSON object, passed through as it is; absent is `{}`. */
+export const anyObject = (): Field<Raw> => ({
+  schema: Type.Object({}, { additionalProperties: true }),
+  optional: true,
+  read: (value, name) => (absent(value) ? {} : objectOf(value, name)),
+})
+
+/** The field, or undefined when it is absent. */
+export const optional = <T>({ schema, read, query }: Field<T>): Field<T | undefined> => ({
+  schema,
+  optional: true,
+  read: (value, name) => (absent(value) ? undefined : read(value, name)),
+  ...(query ? { query } : {}),
+})

@@ -1,0 +1,157 @@
+import { type TObject, type TSchema, Type } from 'typebox'
+import { invalid, refuse } from '../../errors.ts'
+import type { Field, Input } from './field.ts'
+import { type Raw, settle } from './value.ts'
+
+export type Fields = Readonly<Record<string, Field<unknown>>>
+export type ReadOf<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never }
+
+/** What the members of a request are read to. */
+export type ReadBy<I> = I extends Input<infer T, never> ? T : never
+
+const schemaOf = (fields: Fields, name?: string): TObject =>
+  Type.Object(
+    Object.fromEntries(
+      Object.entries(fields).map(([name, { schema, optional }]): [string, TSchema] => [
+        name,
+        optional ? Type.Optional(schema) : schema,
+      ]),
+    ),
+    name === undefined ? {} : { $id: name },
+  )
+
+/** The same name in the other spelling: camelCase for snake_case and the reverse. */
+const respelled = (name: string): string =>
+  name.includes('_')
+    ? name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+    : name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+const bothSpellings = (name: string, other: string): never =>
+  refuse('malformed_body', `request body is not valid: ${name} and ${other} are the same field`)
+
+/** One member of a raw body by either spelling of its name; null and absent are undefined. Both spellings at once: 400 `malformed_body`. */
+export const member = (raw: Raw, name: string, other: string = respelled(name)): unknown => {
+  const given = Object.hasOwn(raw, name) ? raw[name] : undefined
+  if (other === name || !Object.hasOwn(raw, other)) return given ?? undefined
+  return Object.hasOwn(raw, name) ? bothSpellings(name, other) : (raw[other] ?? undefined)
+}
+
+/**
+ * The members of a JSON object, by camelCase or snake_case name; messages use the declared name. Unknown members are
+ * ignored. OpenAPI calls it `name`, if it has one.
+ */
+export const input = <F extends Fields>(fields: F, name?: string): Input<ReadOf<F>> => {
+  const members = Object.entries(fields).map(([name, { read }]) => ({ name, read }))
+  const declared = new Map(
+    members.flatMap(({ name }, n) => [respelled(name), name].map((spelling) => [spelling, n] as const)),
+  )
+  const spellings = members.map(({ name }) => [name, respelled(name)] as const)
+
+  /** What the body gives for each field, in one walk over its members. */
+  const given = (raw: Raw): readonly unknown[] => {
+    const values: unknown[] = []
+    for (const spelling in raw) {
+      const n = declared.get(spelling)
+      if (n === undefined) continue
+      if (n in values) bothSpellings(...spellings[n]!)
+      values[n] = raw[spelling] ?? undefined
+    }
+    return values
+  }
+
+  return {
+    schema: schemaOf(fields, name),
+    read: (raw, under) => {
+      const read: Record<string, unknown> = {}
+      const values = given(raw)
+      let wrong: Error | undefined
+      for (let n = 0; n < members.length; n++) {
+        const field = members[n]!
+        const value = values[n]
+        try {
+          read[field.name] = field.read(value, under === undefined ? field.name : `${under}.${field.name}`)
+        } catch (error) {
+          wrong = settle(error, wrong)
+        }
+      }
+      if (wrong) throw wrong
+      return read as ReadOf<F>
+    },
+  }
+}
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return undefined
+  }
+}
+
+const nothing: ReadonlyMap<string, string> = new Map()
+
+/** What a query string holds, in its order, decoded. `text` is undefined where it is not valid percent-encoding; `bare`: there is no `=`. */
+export type Query = readonly { readonly name: string; readonly text: string | undefined; readonly bare: boolean }[]
+
+const noQuery: Query = []
+
+/** Splits a raw query string (without `?`). */
+export const queryIn = (raw: string): Query =>
+  raw === ''
+    ? noQuery
+    : raw.split('&').map((pair) => {
+        const equals = pair.indexOf('=')
+        const bare = equals < 0
+        return {
+          name: decoded(bare ? pair : pair.slice(0, equals)) ?? '',
+          text: bare ? '' : decoded(pair.slice(equals + 1)),
+          bare,
+        }
+      })
+
+/** Whether the query names the parameter, in any form (`?pretty`, `?pretty=`, `?pretty=x`). */
+export const named = (query: Query, name: string): boolean => query.some((one) => one.name === name)
+
+/**
+ * The parameters of a query, by camelCase or snake_case name. Twice: 400. Empty: absent. A bare name: true for a
+ * boolean, else absent.
+ */
+export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, Query> => {
+  const parameters = Object.entries(fields)
+  const declared = new Map(
+    parameters.flatMap(([name]) => [respelled(name), name].map((spelling) => [spelling, name] as const)),
+  )
+
+  const given = (query: Query): ReadonlyMap<string, string> => {
+    const spellings = new Map<string, string>()
+    const texts = new Map<string, string>()
+    for (const { name: spelling, text, bare } of query) {
+      const name = declared.get(spelling)
+      if (name === undefined) continue
+      const before = spellings.get(name)
+      if (before === spelling) invalid(name, 'given twice')
+      if (before !== undefined) bothSpellings(name, respelled(name))
+      spellings.set(name, spelling)
+      const value = bare && fields[name]?.query ? 'true' : text
+      texts.set(name, value ?? invalid(name, 'is not valid percent-encoding'))
+    }
+    return texts
+  }
+
+  const readFrom = (texts: ReadonlyMap<string, string>): ReadOf<F> => {
+    const read: Record<string, unknown> = {}
+    for (const [name, field] of parameters) {
+      const text = texts.get(name)
+      if (text === undefined || text === '') read[name] = field.read(undefined, name)
+      else read[name] = field.query ? field.query(text, name) : field.read(text, name)
+    }
+    return read as ReadOf<F>
+  }
+
+  /** What a request without a query gives; most have none. */
+  let unasked: ReadOf<F> | undefined
+  return {
+    schema: schemaOf(fields),
+    read: (query) => (query.length === 0 ? (unasked ??= readFrom(nothing)) : readFrom(given(query))),
+  }
+}

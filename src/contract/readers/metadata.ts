@@ -1,0 +1,31 @@
+import { invalid } from '../../errors.ts'
+import { anyObject, storable } from './fields.ts'
+import type { Raw } from './value.ts'
+import type { Field } from './field.ts'
+
+const MAX_BYTES = 65_536
+
+/** Refuses texts that cannot be stored and numbers that JSON cannot hold, however deep they stand. */
+const keepable = (value: unknown, name: string): void => {
+  if (typeof value === 'string') storable(value, name, true)
+  else if (typeof value === 'number' && !Number.isFinite(value)) invalid(name, 'must not contain numbers out of range')
+  else if (typeof value === 'object' && value !== null) {
+    for (const [key, member] of Object.entries(value)) {
+      storable(key, name, true)
+      keepable(member, name)
+    }
+  }
+}
+
+const { schema, read } = anyObject()
+
+/** Metadata of a flag: any JSON object of at most 64 KB as compact JSON (api.md §7.3). */
+export const metadata: Field<Raw> = {
+  schema,
+  optional: true,
+  read: (value, name) => {
+    const given = read(value, name)
+    keepable(given, name)
+    return Buffer.byteLength(JSON.stringify(given)) <= MAX_BYTES ? given : invalid(name, 'must be less than 64 KB')
+  },
+}

@@ -1,0 +1,41 @@
+import { refuse } from '../../errors.ts'
+import type { Field } from './field.ts'
+import { text } from './fields.ts'
+import { instantOf } from './value.ts'
+
+const UINT64 = 2n ** 64n
+
+/** A decimal unsigned 64-bit number, or undefined. */
+export const positionOf = (text: string): bigint | undefined => {
+  const position = /^\d{1,20}$/.test(text) ? BigInt(text) : UINT64
+  return position < UINT64 ? position : undefined
+}
+
+/**
+ * `at=`: an instant (RFC 3339 UTC text with milliseconds) or a position; other text: 400 `invalid_at`. Whether it lies
+ * in the past is for the reader of the log to say.
+ */
+export const atOf = (
+  text: string | undefined,
+): { readonly instant: string } | { readonly position: bigint } | undefined => {
+  if (text === undefined || text === '') return undefined
+  const position = positionOf(text)
+  if (position !== undefined) return { position }
+  const instant = instantOf(text)
+  if (instant !== undefined) return { instant }
+  const description = 'must be an RFC 3339 timestamp or a position'
+  return refuse('invalid_at', `invalid field at: ${description}`, { violation: { field: 'at', description } })
+}
+
+const atText = text({ stored: false })
+
+/** The moment that `at=` names; absent is the present. */
+export const atMoment: Field<ReturnType<typeof atOf>> = {
+  schema: atText.schema,
+  optional: true,
+  read: (value, name) => atOf(atText.read(value, name)),
+}
+
+/** A moment as a text that names no other; empty for the present. */
+export const momentText = (at: ReturnType<typeof atOf>): string =>
+  at === undefined ? '' : 'instant' in at ? at.instant : String(at.position)

@@ -1,0 +1,49 @@
+import { Type } from 'typebox'
+import { invalid } from '../../errors.ts'
+import type { Field } from './field.ts'
+import { absent, storable } from './fields.ts'
+import { define, fits, objectOf, textOf } from './value.ts'
+
+type TextsRules = {
+  readonly maxEntries?: number
+  readonly maxKey?: number
+  readonly maxValue?: number
+  /** What is wrong with a key, if anything. */
+  readonly key?: (key: string) => string | undefined
+  /** False: the texts are not kept, so NUL and unpaired surrogates pass. */
+  readonly stored?: false
+}
+
+/** A map from text to text; absent is `{}`, a null value is `""`. Lengths count code points; an empty key is refused where keys have a limit. */
+export const texts = ({
+  maxEntries = Infinity,
+  maxKey,
+  maxValue,
+  key: check,
+  stored,
+}: TextsRules = {}): Field<Readonly<Record<string, string>>> => ({
+  schema: Type.Record(Type.String(), Type.String()),
+  optional: true,
+  read: (value, name) => {
+    if (absent(value)) return {}
+    const given = objectOf(value, name)
+    const keys = Object.keys(given)
+    const read: Record<string, string> = {}
+    for (const key of keys) define(read, key, absent(given[key]) ? '' : textOf(given[key], `${name}.${key}`))
+    if (keys.length > maxEntries) invalid(name, `must have at most ${maxEntries} entries`)
+    for (const key of keys) {
+      const value = read[key]!
+      if (stored !== false) {
+        storable(key, name, true)
+        storable(value, name, true)
+      }
+      if (maxKey !== undefined && !(key.length > 0 && fits(key, maxKey)))
+        invalid(name, `keys must be 1 to ${maxKey} characters`)
+      if (maxValue !== undefined && !fits(value, maxValue))
+        invalid(name, `values must be at most ${maxValue} characters`)
+      const wrong = check?.(key)
+      if (wrong !== undefined) invalid(name, wrong)
+    }
+    return read
+  },
+})

@@ -1,0 +1,85 @@
+import { invalid, Refusal, refuse } from '../../errors.ts'
+
+/** A JSON object as it came, before its members are read. */
+export type Raw = Readonly<Record<string, unknown>>
+
+/** Refuses a member of the wrong JSON type: 400 `malformed_body`. */
+export const malformed = (name: string, due: string): never =>
+  refuse('malformed_body', `request body is not valid: ${name} must be ${due}`)
+
+/** Text, or 400 `malformed_body`. */
+export const textOf = (value: unknown, name: string): string =>
+  typeof value === 'string' ? value : malformed(name, 'text')
+
+/** A JSON object, or 400 `malformed_body`. */
+export const objectOf = (value: unknown, name: string): Raw =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Raw) : malformed(name, 'an object')
+
+/** Length of a text in Unicode code points. */
+export const lengthOf = (text: string): number => Array.from(text).length
+
+/** Whether a text has at most `max` code points, each of which is one unit of UTF-16 or two. */
+export const fits = (text: string, max: number): boolean =>
+  text.length <= max || (text.length <= max * 2 && lengthOf(text) <= max)
+
+/** Whether a text has at most `max` bytes in UTF-8: a unit of UTF-16 needs three at most. */
+export const fitsBytes = (text: string, max: number): boolean =>
+  text.length * 3 <= max || Buffer.byteLength(text) <= max
+
+/** Sets a member of any name, `__proto__` too. */
+export const define = (object: Record<string, string>, key: string, value: string): void => {
+  if (key === '__proto__')
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+  else object[key] = value
+}
+
+const numeral = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/** A JSON number or the same number as text. Other text is refused with the description given, another type with `malformed_body`. */
+export const numberOf = (value: unknown, name: string, description: string): number => {
+  if (typeof value === 'number') return value
+  if (typeof value !== 'string') return malformed(name, 'a number')
+  return numeral.test(value) ? Number(value) : invalid(name, description)
+}
+
+const instant =
+  /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,3})\d*)?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
+
+/**
+ * An RFC 3339 timestamp as UTC text with milliseconds; further digits are cut. Undefined for other text, impossible
+ * days, and years outside 0000 to 9999.
+ */
+export const instantOf = (text: string): string | undefined => {
+  const parts = instant.exec(text)
+  if (!parts) return undefined
+  const [, year, month, day, hour, minute, second, fraction = '', sign, hours = '0', minutes = '0'] = parts
+  const local = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}Z`
+  const time = Date.parse(local)
+  if (Number.isNaN(time) || new Date(time).toISOString() !== local) return undefined
+  const offset = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1)
+  const utc = new Date(time - offset).toISOString()
+  return utc.length === 24 ? utc : undefined
+}
+
+/**
+ * Keeps the first broken field rule while the other members are read. A wrong JSON type in any of them comes first and
+ * is thrown at once (api.md §1.3).
+ */
+export const settle = (error: unknown, held: Error | undefined): Error => {
+  if (error instanceof Refusal && error.reason !== 'malformed_body') return held ?? error
+  throw error
+}
+
+/** Code unit of the mark that opens and closes a JSON string. */
+export const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/** Where the JSON string that opens here ends; the length of a text that ends before it. */
+export const closingQuote = (text: string, opening: number): number => {
+  for (let at = opening + 1; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === BACKSLASH) at++
+    else if (unit === QUOTE) return at
+  }
+  return text.length
+}

@@ -1,0 +1,73 @@
+import { EVERYWHERE } from '../../access/grants.ts'
+import { meaningsIn } from '../../access/meanings.ts'
+import type { Reach } from '../../access/reach.ts'
+import { isRight } from '../../access/rights.ts'
+import type { Meanings } from '../../access/roles.ts'
+import { exceeding } from '../../access/within.ts'
+import { member } from '../../contract/readers/input.ts'
+import type { NewToken } from '../../contract/token.ts'
+import type { Raw } from '../../contract/readers/value.ts'
+import type { Refusal } from '../../errors.ts'
+import type { DataOf } from '../../events/define.ts'
+import type { TokenEvent } from '../../events/token.ts'
+import { beyondOwn } from './permission-errors.ts'
+
+type Asked = Pick<NewToken, 'role' | 'grants' | 'namespaceKey'>
+
+type HeldAtFirst = Pick<DataOf<TokenEvent, 'TokenIssued'>, 'grants' | 'roles' | 'namespace'>
+
+/** What a static token that is asked for is to hold: its grants with what their roles mean now, and its namespace (api.md §5.4 A7). */
+export const holdingAsked = ({ role, grants, namespaceKey }: Asked, meanings: Meanings): HeldAtFirst => {
+  const namespace = namespaceKey === '' ? {} : { namespace: namespaceKey }
+  const ofRole =
+    role === undefined ? undefined : [{ namespaceKey: namespace.namespace ?? EVERYWHERE, role, rights: undefined }]
+  const given = (grants ?? ofRole)?.map(({ namespaceKey: place, role, rights }) => ({
+    place,
+    ...(role !== undefined && { role }),
+    ...(rights && { rights }),
+  }))
+  if (!given) return namespace
+  const roles = meaningsIn(given, meanings)
+  return { ...namespace, grants: given, ...(Object.keys(roles).length > 0 && { roles }) }
+}
+
+const isRaw = (value: unknown): value is Raw => typeof value === 'object' && value !== null && !Array.isArray(value)
+const textIn = (raw: Raw, name: string): string => {
+  const value = member(raw, name)
+  return typeof value === 'string' ? value.trim() : ''
+}
+const roleIn = (raw: Raw, meanings: Meanings): string | undefined => {
+  const role = member(raw, 'role')
+  return typeof role === 'string' && Object.hasOwn(meanings, role) ? role : undefined
+}
+const grantIn = (raw: Raw, meanings: Meanings): NonNullable<Asked['grants']>[number] => {
+  const rights = member(raw, 'rights')
+  return {
+    namespaceKey: textIn(raw, 'namespaceKey'),
+    role: roleIn(raw, meanings),
+    rights: Array.isArray(rights) ? rights.filter((right) => typeof right === 'string').filter(isRight) : undefined,
+  }
+}
+
+/** The place in which a token would be made: the namespace that it is bound to, else `*`. */
+export const placeAsked = (raw: Raw): string => textIn(raw, 'namespaceKey') || EVERYWHERE
+
+/** What of a body can be read of the access that it asks for; the rest is for the field rules to refuse, and holds nothing. */
+const readable = (raw: Raw, meanings: Meanings): Asked => {
+  const [role, grants] = [member(raw, 'role'), member(raw, 'grants')]
+  const namespaceKey = textIn(raw, 'namespaceKey')
+  if (role === undefined && grants === undefined) return { role: undefined, grants: undefined, namespaceKey }
+  const known = roleIn(raw, meanings)
+  const all = Array.isArray(grants) ? grants.filter(isRaw).map((grant) => grantIn(grant, meanings)) : []
+  const placed = all.filter((grant) => grant.namespaceKey !== '')
+  const ofRole = known === undefined ? [] : [{ namespaceKey: placeAsked(raw), role: known, rights: undefined }]
+  return { role: undefined, grants: [...placed, ...ofRole], namespaceKey }
+}
+
+/** Refuses a body that asks for a token which could do anything that its creator can not, by the names in it alone. */
+export const exceedsOwn =
+  (meanings: Meanings) =>
+  (raw: Raw, creator: Reach): Refusal | undefined => {
+    const more = exceeding(creator, holdingAsked(readable(raw, meanings), meanings))
+    return more && beyondOwn(more)
+  }

@@ -1,0 +1,97 @@
+import type { Moment } from '../../as-of/as-of.ts'
+import { pacer } from '../../event-loop.ts'
+import { momentText } from '../../contract/readers/moment.ts'
+import type { Live } from '../../projections/flag-memory/flag-store.ts'
+import type { FlagDoc } from '../../projections/flags.ts'
+import type { NamespaceDoc } from '../../projections/namespaces.ts'
+import type { SegmentDoc } from '../../projections/segments.ts'
+import { byOrder, leavingOut, type PageQuery, pageOf } from './paging.ts'
+import { byPlace, hasText, isWhole, type Placed, placed, type Search, sorted } from './search.ts'
+import { viewOf } from '../commands/resource-routes.ts'
+import type { Call } from '../route.ts'
+import type { Service } from '../service.ts'
+import { takePage } from '../wire/room.ts'
+
+type Docs = { readonly namespaces: NamespaceDoc; readonly flags: FlagDoc; readonly segments: SegmentDoc }
+type Kind = keyof Docs
+/** What stands in a list: the document itself, or its place where it must be read first. */
+type Item = { readonly doc: { readonly order: string } }
+/** Reads the first so many of the items, one at least where there are any. */
+type Load<D> = (items: readonly Item[]) => Promise<readonly ({ readonly doc: D } | undefined)[]>
+
+/** Where a GET looks. */
+export type Looked = Awaited<ReturnType<typeof viewOf>>
+
+/** Documents that are read at once. */
+const READ = 64
+
+const itemsOf = async (view: Looked, kind: Kind, namespace: string): Promise<readonly Item[]> =>
+  kind === 'namespaces' ? view.namespaces() : view[kind](namespace)
+
+/** How documents are read: to be shown, or to be searched and sorted by. */
+const loadOf = <K extends Kind>(view: Looked, kind: K, how: 'load' | 'peek' = 'load'): Load<Docs[K]> => {
+  const present = async (items: readonly Item[]) => items as readonly Live<Docs[K]>[]
+  if (!('load' in view)) return present
+  const loads: unknown = view[how]
+  return (loads as Readonly<Record<K, Load<Docs[K]>>>)[kind]
+}
+
+/** Each item with its document, but for those that cannot be read; some at once. */
+async function* documents<D>(items: readonly Item[], load: Load<D>): AsyncGenerator<readonly (readonly [Item, D])[]> {
+  const pause = pacer()
+  for (let at = 0; at < items.length; ) {
+    const part = items.slice(at, at + READ)
+    const rows = await load(part)
+    yield rows.flatMap((row, n) => (row ? [[part[n]!, row.doc] as const] : []))
+    at += rows.length
+    await pause()
+  }
+}
+
+/** The documents of a list where a GET looks, one after the other. */
+export async function* documentsOf<K extends Kind>(view: Looked, kind: K, namespace: string): AsyncGenerator<Docs[K]> {
+  const items = await itemsOf(view, kind, namespace)
+  for await (const some of documents(items, loadOf(view, kind))) for (const [, doc] of some) yield doc
+}
+
+export type Wanted<D, I> = {
+  /** What tells the filters of `keep` from others, for page tokens. */
+  readonly filters?: readonly unknown[]
+  readonly keep?: ((doc: D) => boolean) | undefined
+  /** The form of an item, once it is known where the GET looks. */
+  readonly show: (view: Looked) => Promise<(doc: D) => I | Promise<I>> | ((doc: D) => I | Promise<I>)
+}
+
+type Asked = PageQuery & Search & { readonly at: Moment | undefined }
+
+/** One page of a list, searched and sorted, where the GET looks (api.md §7.7), with how many documents it leaves out. */
+export const listPage = async <K extends Kind, I>(
+  service: Service,
+  call: Call<unknown, Asked>,
+  kind: K,
+  namespace: string,
+  { filters = [], keep, show }: Wanted<Docs[K], I>,
+) => {
+  const { query } = call
+  await takePage(call)
+  const view = await viewOf(service, call)
+  const items = await itemsOf(view, kind, namespace)
+  const left = view.closed[kind](namespace)
+  const load = loadOf(view, kind)
+  const shown = await show(view)
+  const scope = [kind, ...(kind === 'namespaces' ? [] : [namespace]), momentText(query.at)]
+  const listing = { names: [kind], show: ({ doc }: { readonly doc: Docs[K] }) => shown(doc) }
+  if (!keep && isWhole(query))
+    return leavingOut(service, left, await pageOf(call, service, scope, items, query, byOrder, { ...listing, load }))
+
+  const found: Placed<Item>[] = []
+  for await (const some of documents(items, loadOf(view, kind, 'peek')))
+    for (const [item, doc] of some)
+      if (hasText(doc, query.q) && (keep?.(doc) ?? true)) found.push(placed(item, doc, query))
+  const searched = [...scope, query.q, query.sort, query.order, ...filters]
+  const page = await pageOf(call, service, searched, await sorted(found, query), query, byPlace(query), {
+    ...listing,
+    load: (part) => load(part.map(({ item }) => item)),
+  })
+  return leavingOut(service, left, page)
+}

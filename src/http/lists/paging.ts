@@ -1,0 +1,146 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { pacer } from '../../event-loop.ts'
+import { Refusal } from '../../errors.ts'
+import type { Names } from '../../contract/identifiers.ts'
+import { type Answer, type Json, jsonOf } from '../wire/reply.ts'
+import { type Gathered, listed } from '../wire/pieces.ts'
+import { hasRoomFor, type Of, takePage } from '../wire/room.ts'
+
+const b64 = (bytes: Buffer) => bytes.toString('base64url')
+
+/**
+ * Page tokens: opaque, signed, and good only for the list and the filters they were made for (api.md §5.4, §7.7).
+ * `scope` names list, parent and filters; the cursor is any JSON value.
+ */
+export const pageTokens = (key: Uint8Array) => {
+  const mac = (scope: string, cursor: string) =>
+    createHmac('sha256', key).update(`page|${scope}|${cursor}`).digest().subarray(0, 16)
+  const scopeOf = (scope: readonly unknown[]) => createHash('sha256').update(JSON.stringify(scope)).digest('base64url')
+  return {
+    write: (scope: readonly unknown[], cursor: unknown): string => {
+      const text = b64(Buffer.from(JSON.stringify(cursor)))
+      return `${text}.${b64(mac(scopeOf(scope), text))}`
+    },
+    /** The cursor of a token exactly as it was written for this scope; any other text is refused with 400 `invalid_page_token`. */
+    read: (scope: readonly unknown[], token: string): unknown => {
+      const [text = ''] = token.split('.', 1)
+      const [given, due] = [Buffer.from(token), Buffer.from(`${text}.${b64(mac(scopeOf(scope), text))}`)]
+      if (given.length !== due.length || !timingSafeEqual(given, due)) throw invalidPageToken(token)
+      return JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown
+    },
+  }
+}
+export type PageTokens = ReturnType<typeof pageTokens>
+
+const invalidPageToken = (token: string) => new Refusal('invalid_page_token', `pageToken is not valid: "${token}"`)
+
+export type PageQuery = { readonly limit: number; readonly offset: number; readonly pageToken: string }
+
+/** How a list goes on while its items come and go: what to remember of the first `end` items, and how many stand before what follows them. */
+export type Order<T> = {
+  readonly cursor: (all: readonly T[], end: number) => unknown
+  readonly behind: (all: readonly T[], cursor: unknown) => number
+}
+
+const firstOf = <T>(all: readonly T[], holds: (item: T) => boolean): number => {
+  const found = all.findIndex(holds)
+  return found < 0 ? all.length : found
+}
+
+export type Ordered = { readonly doc: { readonly order: string } }
+/** Order of creation: places only grow along the list, and nothing ever moves. */
+export const byOrder: Order<Ordered> = {
+  cursor: (all, end) => all[end - 1]?.doc.order,
+  behind: (all, order) => firstOf(all, ({ doc }) => doc.order > (order as string)),
+}
+
+const REMEMBERED = 8
+
+/** Order of rank: a removal renumbers all that follow, so the last items themselves are remembered; their ranks count only when all of them are gone. */
+export const byRank: Order<{ readonly id: string; readonly rank: number }> = {
+  cursor: (all, end) => {
+    const last = all.slice(Math.max(0, end - REMEMBERED), end).reverse()
+    return { rank: last[0]?.rank, ids: last.map(({ id }) => id) }
+  },
+  behind: (all, cursor) => {
+    const { rank, ids } = cursor as { readonly rank: number; readonly ids: readonly string[] }
+    for (const id of ids) {
+      const found = all.findIndex((item) => item.id === id)
+      if (found >= 0) return found + 1
+    }
+    return firstOf(all, (item) => item.rank > rank)
+  },
+}
+
+const PAGE_MAX = 1000
+
+/** The answer, with the number of documents that it leaves out because they cannot be read, where there are any (api.md §4). */
+export const leavingOut = <T>({ names }: { readonly names: Names }, count: number, answer: Answer<T>): Answer<T> =>
+  count === 0 ? answer : { ...answer, headers: { ...answer.headers, [names.unreadableHeader]: String(count) } }
+
+/**
+ * What a list shows: the names under which its items stand, each of them with all, and the form of an item. `load` reads the first so many of
+ * the items that are left of the page, one at least; one that cannot be read is left out.
+ */
+export type Listing<T, L, N extends string, I> = {
+  readonly names: readonly N[]
+  readonly show: (item: L) => I | Promise<I>
+  readonly load: (items: readonly T[]) => readonly L[] | Promise<readonly (L | undefined)[]>
+}
+
+/** Items whose form is made at once. */
+const SHOWN = 8
+
+/** The JSON texts of the first items, until the next has no room in the page or the answers under way, and how many items that is. The first is taken whatever its size. */
+const shownOf = async <T, L, I>(
+  { request }: Of,
+  items: readonly T[],
+  most: number,
+  times: number,
+  { show, load }: Pick<Listing<T, L, never, I>, 'show' | 'load'>,
+): Promise<{ readonly gathered: Gathered<I>; readonly taken: number }> => {
+  const pieces: Json<I>[] = []
+  let bytes = 0
+  const pause = pacer()
+  for (let at = 0; at < items.length; ) {
+    const loaded = await load(items.slice(at))
+    let shown: readonly (I | undefined)[] = []
+    for (const n of loaded.keys()) {
+      if (n % SHOWN === 0) shown = await Promise.all(loaded.slice(n, n + SHOWN).map(async (item) => item && show(item)))
+      const form = shown[n % SHOWN]
+      if (form === undefined) continue
+      const piece = jsonOf(form)
+      const size = Buffer.byteLength(piece) + 1
+      const next = bytes + size
+      if (pieces.length > 0 && (next > most || !hasRoomFor(request, next * times)))
+        return { gathered: { pieces, bytes }, taken: at + n }
+      pieces.push(piece)
+      bytes = next
+      await pause()
+    }
+    at += loaded.length
+  }
+  return { gathered: { pieces, bytes }, taken: items.length }
+}
+
+/**
+ * One page of a list known whole (api.md §7.7). Begins behind the items that the token names, or at the
+ * offset, and ends before it is too large.
+ */
+export const pageOf = async <T, L, N extends string, I>(
+  of: Of,
+  { pageTokens, settings }: { readonly pageTokens: PageTokens; readonly settings: { readonly mostBytes: number } },
+  scope: readonly unknown[],
+  all: readonly T[],
+  { limit, offset, pageToken }: PageQuery,
+  order: Order<T>,
+  { names, ...shown }: Listing<T, L, N, I>,
+) => {
+  const start = pageToken === '' ? Math.min(offset, all.length) : order.behind(all, pageTokens.read(scope, pageToken))
+  const items = all.slice(start, start + (limit === 0 ? PAGE_MAX : Math.min(limit, PAGE_MAX)))
+  await takePage(of)
+  const { gathered, taken } = await shownOf(of, items, settings.mostBytes / names.length, names.length, shown)
+  const end = start + taken
+  const nextPageToken = end < all.length ? pageTokens.write(scope, order.cursor(all, end)) : ''
+  return listed(names, gathered, { nextPageToken, totalCount: all.length })
+}

@@ -1,0 +1,62 @@
+import { sortedInSlices } from '../../event-loop.ts'
+import type { Order } from './paging.ts'
+
+/** How a list is searched and sorted. `q` is text in key or name, in any case; `''` is in all. */
+export type Search = {
+  readonly q: string
+  readonly sort: 'createdAt' | 'name' | 'key' | 'changedAt'
+  readonly order: 'asc' | 'desc'
+}
+
+/** What of a document it is searched and sorted by. */
+export type Searched = {
+  readonly key: string
+  readonly name: string
+  readonly updatedAt: string
+  readonly changedAt?: string
+}
+
+/** An item in its place: by what it is sorted by, and among equals by its creation. */
+export type Placed<T> = { readonly item: T; readonly by: string; readonly order: string }
+
+type Place = Pick<Placed<unknown>, 'by' | 'order'>
+const isBefore = (one: Place, other: Place): boolean =>
+  one.by < other.by || (one.by === other.by && one.order < other.order)
+
+/** Whether the list as it is held, in order of creation, is what is asked for. */
+export const isWhole = ({ q, sort, order }: Search): boolean => q === '' && sort === 'createdAt' && order === 'asc'
+
+/** Whether a document has the text. */
+export const hasText = ({ key, name }: Searched, q: string): boolean =>
+  q === '' || key.toLowerCase().includes(q.toLowerCase()) || name.toLowerCase().includes(q.toLowerCase())
+
+const sortedBy: Readonly<Record<Search['sort'], (doc: Searched) => string>> = {
+  createdAt: () => '',
+  name: ({ name }) => name.toLowerCase(),
+  key: ({ key }) => key,
+  changedAt: ({ changedAt, updatedAt }) => changedAt ?? updatedAt,
+}
+
+export const placed = <T extends { readonly doc: { readonly order: string } }>(
+  item: T,
+  doc: Searched,
+  { sort }: Search,
+): Placed<T> => ({ item, by: sortedBy[sort](doc), order: item.doc.order })
+
+/** The items in order. */
+export const sorted = <T>(items: readonly Placed<T>[], { order }: Search): Promise<readonly Placed<T>[]> =>
+  sortedInSlices(items, order === 'asc' ? isBefore : (one, other) => isBefore(other, one))
+
+/** How pages go on while items come, go and move: behind the place of the last one shown. */
+export const byPlace = ({ order }: Search): Order<Placed<unknown>> => ({
+  cursor: (all, end) => {
+    const last = all[end - 1]
+    return last && [last.by, last.order]
+  },
+  behind: (all, cursor) => {
+    const [by, created] = cursor as readonly [string, string]
+    const last = { by, order: created }
+    const found = all.findIndex((item) => (order === 'asc' ? isBefore(last, item) : isBefore(item, last)))
+    return found < 0 ? all.length : found
+  },
+})

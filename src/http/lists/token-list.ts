@@ -1,0 +1,87 @@
+import type { FastifyRequest } from 'fastify'
+import type { Moment } from '../../as-of/as-of.ts'
+import { type Method, METHODS } from '../../events/token.ts'
+import { comparePlaces, placeOf, type TokenPage, type TokenSort, tokensInOrder } from '../../projections/token-order.ts'
+import { type TokenDoc, tokens } from '../../projections/tokens.ts'
+import { searchedBy, type TokenFilter, wantedOf, whereOf } from '../auth/token-filter.ts'
+import { completeTokens } from './wait-for-token-view.ts'
+import { thenOf } from '../as-of-readings.ts'
+import type { Service } from '../service.ts'
+
+/** What a list of records is of: one method, static tokens or sessions, or everything. */
+export type Listed = {
+  readonly method: Method | undefined
+  /** True for the reserved method, which has no records. */
+  readonly isReserved: boolean
+  readonly kind: 'static' | 'session' | undefined
+}
+
+/** One page, with one record beyond it, which tells whether there is another; what the clock showed; and how many records are left out. */
+export type TokenListing = {
+  readonly docs: readonly TokenDoc[]
+  readonly total: number
+  readonly time: Date
+  readonly left: number
+}
+
+const listNow = async (service: Service, filter: TokenFilter, page: TokenPage): Promise<TokenListing> => {
+  const { now, views, closed } = service
+  await completeTokens(service)
+  const time = now()
+  const { rows, total } = await tokensInOrder(views, whereOf(filter, time), page)
+  return { docs: rows.flatMap(({ doc }) => doc ?? []), total, time, left: closed.count(tokens.category) }
+}
+
+const listThen = async (
+  service: Service,
+  moment: Moment,
+  request: FastifyRequest,
+  filter: TokenFilter,
+  page: TokenPage,
+): Promise<TokenListing> => {
+  const then = await thenOf(service, moment, request)
+  const time = new Date(await then.clock())
+  return { ...(await then.tokens({ ...wantedOf(filter, time.toISOString()), ...page })), time }
+}
+
+/** The records of several lists as one, in their order; each list is found by an index of its own. */
+const merged = (
+  [first, ...others]: readonly [TokenListing, ...TokenListing[]],
+  { limit, descending = false, sort = 'createdAt' }: TokenPage,
+): TokenListing => {
+  if (others.length === 0) return first
+  const inOrder = comparePlaces(descending)
+  const lists = [first, ...others]
+  const docs = lists
+    .flatMap((list) => list.docs)
+    .sort((one, other) => inOrder(placeOf(one, sort), placeOf(other, sort)))
+  const total = lists.reduce((sum, list) => sum + list.total, 0)
+  return { ...first, docs: docs.slice(0, limit), total, left: Math.max(...lists.map(({ left }) => left)) }
+}
+
+/** The methods that a list is of, one by one, undefined for all at once. Only their creation has an index that is not of one method. */
+const methodsOf = ({ method, isReserved, kind }: Listed, sort: TokenSort): readonly (Method | undefined)[] => {
+  if (isReserved) return []
+  if (kind === undefined && sort === 'createdAt') return [method]
+  const isOfKind = (one: Method) => kind === undefined || (one === 'token') === (kind === 'static')
+  return METHODS.filter((one) => isOfKind(one) && (method === undefined || one === method))
+}
+
+/** One page of the records that a filter asks for, now or at a moment. */
+export const listTokens = async (
+  service: Service,
+  listed: Listed,
+  filter: Omit<TokenFilter, 'method'>,
+  page: TokenPage,
+  { at, request }: { readonly at: Moment | undefined; readonly request: FastifyRequest },
+): Promise<TokenListing> => {
+  const list = (ask: TokenFilter) => (at ? listThen(service, at, request, ask, page) : listNow(service, ask, page))
+  const asks = methodsOf(listed, page.sort ?? 'createdAt').flatMap(
+    (method) => searchedBy(filter, listed.method, listed.kind, method) ?? [],
+  )
+  const nobody = { ...filter, method: undefined, identities: [''] }
+  const [one = nobody, ...others] = asks
+  const lists: [TokenListing, ...TokenListing[]] = [await list(one)]
+  for (const other of others) lists.push(await list(other))
+  return merged(lists, page)
+}

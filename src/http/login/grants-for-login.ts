@@ -1,0 +1,81 @@
+import { missedClaims } from '../../access/missed.ts'
+import {
+  type AccessPolicy,
+  grantsFor,
+  isGoverned,
+  matchingRules,
+  MAX_GRANTS,
+  referencedClaims,
+  type Rule,
+  type Subject,
+} from '../../access/rules.ts'
+import { refusalFor } from '../../auth/told-refusal.ts'
+import { isRefusal, type Refusal } from '../../errors.ts'
+import type { Service } from '../service.ts'
+import type { TokenGrant } from '../auth/issue-token.ts'
+
+type Granted = Pick<TokenGrant, 'grants' | 'roles' | 'policy'>
+
+const TOO_MANY = `rules give a login or an exchange more than ${MAX_GRANTS} grants: it is refused`
+const REFERENCED =
+  'a provider gave a reference in the place of a claim that rules ask for, which counts as absent: let it put the values into the ID token'
+
+const WAYS = { codehost: 'the code host', orchestrator: 'service accounts' } as const
+
+/** The number of the configuration of access; undefined while it has none that says more than that there are no rules. */
+const numberWithoutRules = async ({ policy }: Pick<Service, 'policy'>): Promise<number | undefined> => {
+  try {
+    return (await policy.number()) || undefined
+  } catch (error) {
+    if (isRefusal(error, 'release_in_progress')) return undefined
+    throw error
+  }
+}
+
+const isAbout = (rule: Rule, subject: Subject): boolean =>
+  rule.method === 'oidc'
+    ? subject.method === 'oidc' && rule.provider === subject.provider
+    : rule.method === subject.method
+
+/** Why the rules give nothing to somebody whom they are about. */
+const nothingFor = (policy: AccessPolicy, subject: Subject): Refusal => {
+  const { method } = subject
+  const ours = policy.rules.filter((rule) => isAbout(rule, subject)).length
+  if (ours === 0)
+    return refusalFor('grant_unruled', { way: method === 'oidc' ? `the provider ${subject.provider}` : WAYS[method] })
+  if (matchingRules(policy, subject).length > 0) return refusalFor('grant_nowhere')
+  if (method === 'oidc')
+    return refusalFor('grant_claims', {
+      rules: ours,
+      provider: subject.provider,
+      claims: missedClaims(policy, subject),
+    })
+  if (method === 'orchestrator') return refusalFor('grant_account', { rules: ours })
+  const teams = Object.values(subject.teams).flat().length
+  return refusalFor('grant_memberships', { rules: ours, organizations: subject.organizations.length, teams })
+}
+
+/**
+ * What the rules give a login or an exchange, as the event of its token says it (api.md §3.8). Who gets nothing is refused with `no_grant`.
+ * Without any rule it is nothing, which is everything; such a token is as it always was until the configuration of access changes.
+ */
+export const grantedTo = async (service: Service, subject: Subject): Promise<Granted> => {
+  const { access } = service.settings
+  if (!isGoverned(access)) {
+    const policy = await numberWithoutRules(service)
+    return policy === undefined ? {} : { policy }
+  }
+  const { method } = subject
+  const provider = 'provider' in subject ? { provider: subject.provider } : {}
+  for (const claim of referencedClaims(access.rules, subject))
+    service.warn(`referenced ${claim}`, { ...provider, claim }, REFERENCED)
+  const given = grantsFor(access, subject)
+  if ('holding' in given) {
+    const { grants, roles } = given.holding
+    return { ...(grants && { grants, roles: roles ?? {} }), policy: await service.policy.number() }
+  }
+  service.metrics.authDecisions('refused', 'no_grant', '').value++
+  if (given.refused === 'nothing') throw nothingFor(access, subject)
+  service.warn(`too many ${method}`, { method, ...provider }, TOO_MANY)
+  throw refusalFor('grant_many', { most: MAX_GRANTS })
+}

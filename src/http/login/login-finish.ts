@@ -1,0 +1,101 @@
+import type { Identity } from '../../auth/identity.ts'
+import { login } from '../../commands/login.ts'
+import { Refusal, refuse } from '../../errors.ts'
+import { applyEvents } from '../commands/command-context.ts'
+import { presentAuthentication } from '../present/authentication.ts'
+import type { Call } from '../route.ts'
+import type { Service } from '../service.ts'
+import { takes } from '../wire/headers.ts'
+import { rawQuery } from '../wire/path.ts'
+import type { Shown } from '../../contract/answer.ts'
+import type { LoggedIn } from '../../contract/login.ts'
+import { type Answer, redirect } from '../wire/reply.ts'
+import { issueToken } from '../auth/issue-token.ts'
+import type { LoginMethod } from './login-method.ts'
+import { isAhead, isPerson } from './login-page.ts'
+import { rememberRefused } from './login-refused.ts'
+import { identify, takeLogin } from './login-return.ts'
+import { attemptFailed, attemptSucceeded } from './login-throttle.ts'
+
+type Request = Call<unknown, unknown>
+
+/** The token of an identity: what is personal stands in the profile. */
+const tokenOf = (
+  { now, settings, logins }: Service,
+  { method, provider: name }: LoginMethod,
+  { subject, attributes }: Identity,
+) => {
+  const { 'oidc.provider': provider, ...personal } = attributes
+  return {
+    method,
+    expiresAt: new Date(now().getTime() + settings.session.tokenLifetime).toISOString(),
+    attributes: provider === undefined ? {} : { 'oidc.provider': provider },
+    ...(name !== undefined && { provider: name }),
+    subject: logins.pseudonyms.subject(method, subject.issuer, subject.sub),
+    identity: logins.pseudonyms.identity(method, subject.sub),
+    profile: JSON.stringify(personal),
+  }
+}
+
+type Completed = Shown<typeof LoggedIn>
+
+const complete = async (
+  service: Service,
+  call: Request,
+  way: LoginMethod,
+  onKnown: (who: Identity) => void,
+): Promise<Answer<Completed>> => {
+  const { execute, cookies, names, settings, now, metrics } = service
+  const { request, reply } = call
+  if (!service.fresh()) refuse('backend_unavailable')
+  const query = new URLSearchParams(rawQuery(request))
+  const taken = await takeLogin(service, call, way, query)
+  const { identity, granted } = await identify(service, way, taken, query, onKnown)
+  const grant = { ...tokenOf(service, way, identity), ...granted }
+  const { profile, subject } = grant
+
+  const context = { ...taken.context, subject }
+  const { clientToken, doc, stored } = await issueToken(service, { ...grant, login: taken.id }, context)
+  const completed = { login: taken.id, tokenId: doc.id, subject }
+  const after = { ...context, causationId: stored[0]!.id }
+  const { headers } = await applyEvents(
+    service,
+    (await execute(login, taken.id, 'CompleteLogin', completed, after, taken.fold)).stored,
+  )
+  cookies.setToken(request, reply, clientToken, settings.session.tokenLifetime)
+  metrics.logins(way.provider ?? '-', 'completed').value++
+  attemptSucceeded(service, request, way, doc.id)
+  // What was sealed a moment ago is at hand: the answer needs no key for it.
+  const known = { open: async () => ({ text: profile }) }
+  const body: Completed = { clientToken: '', authentication: await presentAuthentication(doc, names, known, now()) }
+  const plain = takes(request.headers, 'application/json') && !takes(request.headers, 'text/html')
+  return plain ? { body, headers } : redirect(taken.returnTo, headers, body)
+}
+
+/** Finishes a login, or refuses it. */
+export const finishLogin = async (service: Service, call: Request, way: LoginMethod): Promise<Answer<Completed>> => {
+  const { metrics } = service
+  const { request, reply } = call
+  if (isAhead(request)) refuse('invalid_header', 'invalid header Sec-Purpose: a login is not finished ahead of time')
+  let who: Identity | undefined
+  try {
+    return await complete(service, call, way, (identity) => (who = identity))
+  } catch (error) {
+    metrics.logins(way.provider ?? '-', 'refused').value++
+    attemptFailed(service, request, way, error instanceof Refusal ? error : new Refusal('internal'))
+    if (!isPerson(service, request)) throw error
+    if (who && error instanceof Refusal) rememberRefused(service, request, reply, way, who, error)
+    reply.headers(await position(service))
+    throw error
+  }
+}
+
+/** The log's position; a log out of reach has none to tell, which is no reason to keep a browser from its page. */
+const position = async (service: Service): Promise<Readonly<Record<string, string>>> => {
+  try {
+    return (await applyEvents(service, [])).headers
+  } catch (error) {
+    if (error instanceof Refusal) return {}
+    throw error
+  }
+}

@@ -1,0 +1,78 @@
+import { given, givenOnce, providerErrorOf, refuseCallback } from '../../auth/callback.ts'
+import type { Identity } from '../../auth/identity.ts'
+import type { Context } from '../../commands/envelope.ts'
+import { login } from '../../commands/login.ts'
+import { foldAfter } from '../../commands/stream-folds.ts'
+import { refusalFor } from '../../auth/told-refusal.ts'
+import { isRefusal, Refusal } from '../../errors.ts'
+import { contextOf } from '../commands/command-context.ts'
+import type { Call } from '../route.ts'
+import type { Service } from '../service.ts'
+import { grantedTo } from './grants-for-login.ts'
+import { heldLogin } from './held-logins.ts'
+import type { LoginMethod } from './login-method.ts'
+import { subjectOf } from './recorded-subject.ts'
+
+/** The rules about the login itself; from here on it is used up, and no other is. `context` and `fold` are for the commands to come. */
+export const takeLogin = async (
+  service: Service,
+  call: Call<unknown, unknown>,
+  { method, provider, callbackPath }: LoginMethod,
+  query: URLSearchParams,
+) => {
+  const { cookies } = service
+  givenOnce(query)
+  if (given(query, 'state') === undefined || cookies.states(call.request).size === 0)
+    return refuseCallback(method, 'state_missing')
+  const held = heldLogin(service, call.request)
+  if (held?.login.method !== method || held.login.provider !== provider) return refuseCallback(method, 'state_mismatch')
+  cookies.clearState(call.reply, held.cookie, callbackPath)
+  const { id, login: opened } = held
+  const context: Context = { ...contextOf(call, service), correlationId: id }
+  const { startedAt, expiresAt } = opened
+  const started = { login: id, method, ...(provider !== undefined && { provider }), startedAt, expiresAt }
+  const returned = { ...started, now: service.now().toISOString() }
+  try {
+    const outcome = await service.execute(login, id, 'ReturnToLogin', returned, context)
+    const causationId = outcome.stored.at(-1)!.id
+    return { ...opened, id, fold: foldAfter(outcome), context: { ...context, causationId } }
+  } catch (error) {
+    for (const fault of ['login_expired', 'login_replayed'] as const)
+      if (isRefusal(error, fault)) return refuseCallback(method, fault)
+    throw error
+  }
+}
+
+const REDUCED =
+  'a provider tells more of somebody than is read and kept: what no rule names was left out, so that a later rule may miss it until the next login; let it send fewer groups'
+
+/** What a rule of the configuration says of who came back. */
+const judge = async (service: Service, way: LoginMethod, identity: Identity) => {
+  const { attributes, reduced } = identity
+  const { method, provider } = way
+  if (reduced) service.warn(`reduced ${method} ${provider}`, { method, ...(provider && { provider }) }, REDUCED)
+  const bar = way.barOf(attributes)
+  if (bar !== undefined) throw refusalFor(bar)
+  return { identity, granted: await grantedTo(service, subjectOf({ ...way, attributes }, attributes)) }
+}
+
+/** Who came back, as soon as it is known told to `onKnown`, admitted, and what the rules grant; a login that ends otherwise is refused in its own stream too. */
+export const identify = async (
+  service: Service,
+  way: LoginMethod,
+  { id, context, fold, ...taken }: Awaited<ReturnType<typeof takeLogin>>,
+  query: URLSearchParams,
+  onKnown: (who: Identity) => void,
+): Promise<Awaited<ReturnType<typeof judge>>> => {
+  try {
+    const identity = await way.finish({ ...taken, query }, onKnown)
+    onKnown(identity)
+    return await judge(service, way, identity)
+  } catch (error) {
+    const refusal = error instanceof Refusal ? error : new Refusal('internal')
+    const providerError = providerErrorOf(refusal)
+    const why = { login: id, reason: refusal.reason, ...(providerError !== undefined && { providerError }) }
+    await service.execute(login, id, 'RefuseLogin', why, context, fold)
+    throw error
+  }
+}

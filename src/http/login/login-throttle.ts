@@ -1,0 +1,116 @@
+import type { FastifyRequest } from 'fastify'
+import { providerErrorOf } from '../../auth/callback.ts'
+import { toldOf } from '../../auth/told-refusal.ts'
+import { Refusal, whyOf } from '../../errors.ts'
+import { isLogin } from '../../events/login.ts'
+import type { Method } from '../../events/token.ts'
+import { addressKey } from '../auth/credential.ts'
+import { heldLogin } from './held-logins.ts'
+import type { Limiter } from '../../auth/rate-limit.ts'
+import type { Service } from '../service.ts'
+
+/** What is known of a login or an exchange; nothing of it is personal. */
+export type Attempt = {
+  readonly method: Exclude<Method, 'token'>
+  readonly provider?: string | undefined
+  readonly serviceAccount?: string | undefined
+}
+type Teller = Pick<Service, 'tell'>
+
+const what = ({ method }: Attempt) => (isLogin(method) ? 'a login' : 'an exchange')
+
+/** Logs a login or an exchange that gave a token. */
+export const attemptSucceeded = (
+  { tell }: Teller,
+  { id: requestId }: FastifyRequest,
+  attempt: Attempt,
+  tokenId: string,
+): void => {
+  const { method, provider, serviceAccount } = attempt
+  tell({ requestId, method, provider, serviceAccount, tokenId }, `${what(attempt)} succeeded`)
+}
+
+/** Logs a login or an exchange that failed, with the cause that the client does not see. */
+export const attemptRefused = (
+  { tell }: Teller,
+  { id: requestId }: FastifyRequest,
+  attempt: Attempt,
+  refusal: Refusal,
+): void => {
+  const { method, provider, serviceAccount } = attempt
+  const record = { requestId, method, provider, serviceAccount, reason: refusal.reason }
+  const { fault: cause, change, providerSays } = toldOf(refusal)
+  const told = { cause, providerError: providerErrorOf(refusal), providerSays, why: whyOf(refusal), change }
+  tell({ ...record, ...told }, `${what(attempt)} was refused`)
+}
+
+const noted = (
+  { refusals }: Service,
+  request: FastifyRequest,
+  { provider, serviceAccount }: Attempt,
+  { reason }: Refusal,
+) =>
+  refusals.note({
+    reason,
+    route: request.spec?.url ?? '',
+    requestId: request.id,
+    network: addressKey(request.address),
+    ...(provider !== undefined && { provider }),
+    ...(serviceAccount !== undefined && { serviceAccount }),
+    attempt: true,
+  })
+
+/** Keeps a failed login or exchange in history, and tells the operator. */
+export const attemptFailed = (service: Service, request: FastifyRequest, attempt: Attempt, refusal: Refusal): void => {
+  noted(service, request, attempt, refusal)
+  attemptRefused(service, request, attempt, refusal)
+}
+
+/** The same of one that anybody can repeat at will: the operator is told of those that history tells singly. */
+export const attemptTurnedAway = (
+  service: Service,
+  request: FastifyRequest,
+  attempt: Attempt,
+  refusal: Refusal,
+): void => {
+  if (noted(service, request, attempt, refusal)) attemptRefused(service, request, attempt, refusal)
+}
+
+/** Refuses what comes under a key that has used up its limit (api.md §2.4). */
+export const turnedAway = (
+  service: Service,
+  request: FastifyRequest,
+  attempt: Attempt,
+  limiter: Limiter,
+  key: string,
+): Refusal | undefined => {
+  if (!service.settings.rateLimited || !limiter.exhausted(key)) return undefined
+  const headers = { 'retry-after': String(limiter.retryAfter()) }
+  const refusal = new Refusal('rate_limited', undefined, { headers })
+  attemptTurnedAway(service, request, attempt, refusal)
+  return refusal
+}
+
+const counted = (service: Service, request: FastifyRequest, attempt: Attempt, limiter: Limiter, key: string) => {
+  const refusal = turnedAway(service, request, attempt, limiter, key)
+  if (!refusal) limiter.count(key)
+  return refusal
+}
+
+/** Counts the requests of a public route by client, and refuses those past the limit. */
+export const attemptLimit =
+  (service: Service, attempts: Limiter, attempt: Attempt) =>
+  (request: FastifyRequest): Refusal | undefined =>
+    counted(service, request, attempt, attempts, addressKey(request.address))
+
+/** The same of callbacks, of which each belongs to a login: one that this browser began counts by that login. */
+export const returnLimit =
+  (service: Service, attempt: Attempt) =>
+  (request: FastifyRequest): Refusal | undefined => {
+    const { attempts, returns } = service.logins
+    const held = heldLogin(service, request)
+    const isUnderWay = held !== undefined && held.login.expiresAt > service.now().toISOString()
+    return isUnderWay
+      ? counted(service, request, attempt, returns, held.id)
+      : counted(service, request, attempt, attempts, addressKey(request.address))
+  }

@@ -1,0 +1,89 @@
+import { narrowed, type Narrowed } from '../../access/narrowed.ts'
+import { type AccessPolicy, grantsFor } from '../../access/rules.ts'
+import { rowNow } from '../../as-of/as-of.ts'
+import type { Execute } from '../../commands/execute.ts'
+import { token } from '../../commands/token.ts'
+import { isRefusal } from '../../errors.ts'
+import type { EventLog, Stored } from '../../events/log.ts'
+import type { Sealer } from '../../events/personal.ts'
+import { readable } from '../../projections/projection.ts'
+import { type TokenDoc, tokens } from '../../projections/tokens.ts'
+import type { Row } from '../../projections/views.ts'
+import { subjectOf } from './recorded-subject.ts'
+
+/** Times that a token is looked at again because another instance wrote to its stream meanwhile. */
+const TRIES = 5
+
+/** What became of a token under the configuration of access: it keeps what it holds, has lost some of it, or has ended. */
+export type Outcome = 'kept' | 'narrowed' | 'ended'
+
+export type NarrowingOptions = {
+  readonly log: EventLog
+  readonly sealer: Sealer
+  readonly execute: Execute
+  readonly applied: (events: readonly Stored[]) => Promise<unknown>
+  readonly access: AccessPolicy
+  /** The number of this configuration of access. */
+  readonly number: () => Promise<number>
+}
+
+const SYSTEM = { kind: 'system' } as const
+
+/** What the grants of a token are now, as its events say it. */
+const accessOf = ({ grants, roles = {} }: TokenDoc) => grants && { grants, roles }
+
+/**
+ * Applies the rules of this instance to logins and exchanges that were issued under an earlier configuration of access, or under none (api.md §3.8).
+ * Those of a later one are left alone. Whatever is asked of one token meanwhile shares the outcome.
+ */
+export const narrowing = ({ log, sealer, execute, applied, access, number: ours }: NarrowingOptions) => {
+  const underWay = new Map<string, Promise<Outcome>>()
+
+  /** What is left of a token; undefined where it loses nothing. What was erased or lost of its holder matches no rule. */
+  const left = async (doc: TokenDoc & { readonly method: 'oidc' | 'codehost' | 'orchestrator' }) => {
+    const opened = doc.profile === undefined ? undefined : await sealer.open(doc.profile)
+    const personal = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : {}
+    const given = grantsFor(access, subjectOf(doc, personal))
+    return narrowed(doc, 'holding' in given ? given.holding : { grants: [] })
+  }
+
+  const write = async ({ key: id, doc, changes }: Row<TokenDoc>, to: Narrowed, number: number): Promise<Outcome> => {
+    const context = { actor: SYSTEM, ifMatch: [String(changes)] }
+    const from = accessOf(doc!)
+    const data = { id, ...(from && { from }), to, policy: number }
+    const ends = to.grants.length === 0
+    const { stored }: { readonly stored: readonly Stored[] } = ends
+      ? await execute(token, id, 'RevokeToken', { id }, context)
+      : await execute(token, id, 'NarrowGrants', data, context)
+    await applied(stored)
+    return ends ? 'ended' : 'narrowed'
+  }
+
+  const narrow = async (id: string): Promise<Outcome> => {
+    const number = await ours()
+    for (let tries = 1; ; tries++) {
+      const row = readable(await rowNow(log, tokens, id))
+      const doc = row?.doc
+      if (!doc || doc.deletedAt !== undefined) return 'ended'
+      const { method, policy: of = -1 } = doc
+      if (method === 'token') return 'kept'
+      if (of >= number) return 'narrowed'
+      const to = await left({ ...doc, method })
+      if (to === undefined) return 'kept'
+      try {
+        return await write(row, to, number)
+      } catch (error) {
+        const moved = isRefusal(error, 'revision_moved') || isRefusal(error, 'not_found')
+        if (!moved || tries === TRIES) throw error
+      }
+    }
+  }
+
+  return (id: string): Promise<Outcome> => {
+    const running = underWay.get(id) ?? narrow(id).finally(() => underWay.delete(id))
+    underWay.set(id, running)
+    return running
+  }
+}
+
+export type Narrow = ReturnType<typeof narrowing>

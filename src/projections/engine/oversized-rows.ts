@@ -1,0 +1,64 @@
+import { isRefusal } from '../../errors.ts'
+import type { ReadModel } from '../history/log-projection.ts'
+import type { Checkpoint, Row, Views } from '../views.ts'
+import type { Checkpoints } from './checkpoints.ts'
+
+const nameOf = ({ name }: ReadModel, key: string) => `${name} ${key}`
+
+/**
+ * Puts rows, some of which the views may refuse as too large. Those are remembered, with the checkpoint that their view
+ * had reached by then.
+ */
+export const fittingRows = (
+  views: Pick<Views, 'put'>,
+  reached: () => Checkpoints,
+  onError: (error: unknown) => void,
+  name: (projection: ReadModel) => Promise<void> = async () => undefined,
+) => {
+  const refused = new Map<string, { readonly projection: ReadModel; readonly checkpoint: Checkpoint | undefined }>()
+  const told = new Set<string>()
+
+  const holds = (projection: ReadModel, key: string): void => void refused.delete(nameOf(projection, key))
+
+  const refuse = (projection: ReadModel, key: string, cause: unknown) => {
+    const name = nameOf(projection, key)
+    if (!refused.has(name)) refused.set(name, { projection, checkpoint: reached().get(projection) })
+    if (!told.has(name)) onError(new Error(`${name} is larger than the views take and stays behind`, { cause }))
+    told.add(name)
+  }
+
+  /** Puts the rows that fit, and returns them; one that does not is skipped and reported once, and holds up no other. */
+  const put = async (projection: ReadModel, rows: readonly Row[]): Promise<readonly Row[]> => {
+    try {
+      await name(projection)
+      await views.put(projection, rows)
+    } catch (error) {
+      if (!isRefusal(error, 'body_too_large')) throw error
+      const [row, ...others] = rows
+      if (others.length === 0) {
+        refuse(projection, row!.key, error)
+        return []
+      }
+      const fitting: Row[] = []
+      for (const one of rows) fitting.push(...(await put(projection, [one])))
+      return fitting
+    }
+    if (refused.size > 0) for (const { key } of rows) holds(projection, key)
+    return rows
+  }
+
+  return {
+    put,
+    /** The views hold this document as it is now. */
+    holds,
+    /** No view beyond what a document of it that was refused lacks, so that a start from there finds it in the log: the first refused is the furthest behind. */
+    behind: (all: Checkpoints): Checkpoints => {
+      const behind = new Map(all)
+      for (const { projection, checkpoint } of [...refused.values()].toReversed())
+        if (checkpoint) behind.set(projection, checkpoint)
+      return behind
+    },
+    forget: (): void => refused.clear(),
+    count: (): number => refused.size,
+  }
+}

@@ -1,0 +1,48 @@
+import { type Life, lives, type LivesDoc } from '../history/incarnations.ts'
+import { lastKnown } from '../projection.ts'
+import type { Row } from '../views.ts'
+
+type Lives = Row<LivesDoc>
+/** A key, and its life at a position: undefined where there was none, `unknown` where that is not kept. */
+export type Lived = { readonly key: string; readonly life: Life | undefined | 'unknown' }
+
+const lifeAt = (row: Lives, position: number): Lived['life'] => {
+  const { lives: all = [], since = 0 } = lastKnown(row) ?? {}
+  if (position < since) return 'unknown'
+  const life = all.findLast(({ began }) => began <= position)
+  return life === undefined || (life.ended ?? Number.POSITIVE_INFINITY) <= position ? undefined : life
+}
+
+/** When the keys that an instance knows had documents, fed with rows in any order and any number of times. */
+export const livesStore = () => {
+  const views = new Map(lives.map(({ name }) => [name, new Map<string, Map<string, Lives>>()]))
+  const namespaceOf = (key: string) => key.split('+', 1)[0]!
+
+  return {
+    /** Takes a row of a view; false for a view that is not held here. */
+    set: (view: string, row: Row): boolean => {
+      const namespaces = views.get(view)
+      if (!namespaces) return false
+      const namespace = namespaceOf(row.key)
+      const rows = namespaces.get(namespace) ?? new Map<string, Lives>()
+      namespaces.set(namespace, rows)
+      if ((rows.get(row.key)?.revision ?? -1n) < row.revision) rows.set(row.key, row as Lives)
+      return true
+    },
+    /** The row held of a key. */
+    row: (view: string, key: string): Row | undefined => views.get(view)?.get(namespaceOf(key))?.get(key),
+    rows: (): readonly (readonly [view: string, row: Row])[] =>
+      [...views].flatMap(([view, namespaces]) =>
+        [...namespaces.values()].flatMap((rows) => Array.from(rows.values(), (row) => [view, row] as const)),
+      ),
+    /** The keys of a view, of one namespace where that is given, each with its life at a position. */
+    at: function* ({ name }: { readonly name: string }, position: bigint, namespace?: string): Generator<Lived> {
+      const namespaces = views.get(name)!
+      const found = namespace === undefined ? namespaces.values() : [namespaces.get(namespace) ?? new Map()]
+      for (const rows of found as Iterable<ReadonlyMap<string, Lives>>)
+        for (const [key, row] of rows) yield { key, life: lifeAt(row, Number(position)) }
+    },
+  }
+}
+
+export type LivesStore = ReturnType<typeof livesStore>

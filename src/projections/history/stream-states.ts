@@ -1,0 +1,166 @@
+import { LRUCache } from 'lru-cache'
+import { pacer } from '../../event-loop.ts'
+import type { EventLog, Stored } from '../../events/log.ts'
+import { unreadableOf } from '../../events/unreadable.ts'
+import { resources } from '../resources.ts'
+import { type Chronicle, type Sealed, seals, type Sources } from './log-projection.ts'
+import { type AnyProjection, project } from '../projection.ts'
+import type { Row, View } from '../views.ts'
+
+/** A state is kept at every so many revisions of a stream, and of a large document at every so many. */
+export const STATE_EVERY = 32
+export const MOST_FOLDED = 256
+/** Characters of a document that is large, and bytes of one that the stores of views may not take. */
+const LARGE = 8_192
+const LARGEST = 12 * 1_048_576
+
+/**
+ * What a document was behind an event of its stream, as JSON text; absent where there was none. `before` is the position of the event with
+ * the sign of a debt, so that the last at or before a position comes first.
+ */
+export type State = {
+  readonly stream: string
+  readonly before: number
+  readonly revision: string
+  readonly changes: string
+  /** The id of that event. */
+  readonly event: string
+  readonly text?: string
+}
+
+/** States of streams, from which a reading of the past begins. */
+export const stateView: View = {
+  name: 'stream_states',
+  version: 4,
+  fields: ['stream', 'before'],
+  indexes: [{ by: ['stream', 'before'] }],
+}
+
+export const stateSeals = (key: Uint8Array) =>
+  seals<State>(key, 'state', ({ stream, before, revision, changes, event, text }) => [
+    stream,
+    before,
+    revision,
+    changes,
+    event,
+    text ?? null,
+  ])
+
+const keyOf = (stream: string, revision: bigint) => `${stream}@${String(revision).padStart(16, '0')}`
+const modelOf = (stream: string) => resources.find(({ category }) => stream.startsWith(`${category}-`))
+
+/** The row that a state is of. */
+export const rowOf = ({ category }: AnyProjection, { stream, before, revision, changes, text }: State): Row => ({
+  key: stream.slice(category.length + 1),
+  revision: BigInt(revision),
+  position: BigInt(-before),
+  changes: BigInt(changes),
+  doc: text === undefined ? undefined : (JSON.parse(text) as object),
+})
+
+/** Whether an event of a stream is the one that a state was made behind. */
+export const isOf = (state: State, { id, revision, position }: Stored): boolean =>
+  id === state.event && String(revision) === state.revision && Number(position) === -state.before
+
+/** Streams of large documents that are remembered. */
+const KNOWN = 1_000
+
+const isLarge = ({ text = '' }: State): boolean => text.length > LARGE
+const isDue = ({ revision }: Stored, large = false): boolean =>
+  (revision + 1n) % BigInt(large ? MOST_FOLDED : STATE_EVERY) === 0n
+
+const stateOf = (row: Row, { stream, id, position, revision }: Stored): State | undefined => {
+  const text = row.doc && JSON.stringify(row.doc)
+  if (row.unreadable || Buffer.byteLength(text ?? '') > LARGEST) return undefined
+  const state = { stream, before: -Number(position), revision: String(revision), changes: String(row.changes) }
+  return { ...state, event: id, ...(text !== undefined && { text }) }
+}
+
+/**
+ * The row of a stream's document behind the last of its events that is `within`, of which none is beyond `upTo`, folded from a state that was
+ * kept; `stale` where the stream has another event there.
+ */
+export const foldFrom = async (
+  log: Pick<EventLog, 'read'>,
+  model: AnyProjection,
+  stream: string,
+  state: State | undefined,
+  within: (event: Stored) => boolean,
+  upTo?: bigint,
+): Promise<Row | undefined | 'stale'> => {
+  let row = state && rowOf(model, state)
+  let [next, most, isFirst] = [row?.revision ?? 0n, STATE_EVERY + 1, true]
+  const pause = pacer()
+  for (let more = true; more; most = MOST_FOLDED) {
+    let count = 0
+    for await (const page of log.read(stream, next, most, upTo)) {
+      for (const event of page) {
+        if (state && isFirst) {
+          if (!isOf(state, event)) return 'stale'
+        } else if (!within(event)) return row
+        else row = project(model, row, event)
+        // Nothing opens it again.
+        if (row?.unreadable && !model.ends) return row
+        isFirst = false
+        const paused = pause()
+        if (paused) await paused
+      }
+      count += page.length
+      next = page.at(-1)!.revision + 1n
+    }
+    more = count >= most
+  }
+  return state && isFirst ? 'stale' : row
+}
+
+/** Makes the states. One that cannot be read is not kept: a later version may be able to. */
+export const streamStates = (key: Uint8Array): Chronicle => {
+  const { seal, holds } = stateSeals(key)
+  /** Streams whose documents were large when a state was made: no state is made only to be dropped. */
+  const large = new LRUCache<string, boolean>({ max: KNOWN })
+
+  /** The last state kept before a revision, where it is not too far back. */
+  const before = async (find: Sources['find'], stream: string, revision: bigint): Promise<State | undefined> => {
+    const keys: string[] = []
+    for (let back = BigInt(STATE_EVERY); back <= MOST_FOLDED && revision >= back; back += BigInt(STATE_EVERY))
+      keys.push(keyOf(stream, revision - back))
+    const rows = keys.length === 0 ? [] : await find<Sealed<State>>(keys)
+    const sound = rows.filter(({ doc }) => doc && holds(doc))
+    return sound.sort((one, other) => (one.key < other.key ? 1 : -1))[0]?.doc
+  }
+  /** Without a state near by the whole stream is folded, the more seldom the longer it is. */
+  const isWorth = (revision: bigint) => revision < MOST_FOLDED || (revision & (revision + 1n)) === 0n
+
+  const made = async ({ log, find }: Sources, event: Stored, model: AnyProjection, last: State | undefined) => {
+    const { stream, revision } = event
+    const state = last ?? (await before(find, stream, revision))
+    if (!state && !isWorth(revision)) return undefined
+    const upTo = (other: Stored) => other.revision <= revision
+    const row = await foldFrom(log, model, stream, state, upTo).catch((error: unknown) => {
+      if (unreadableOf(error)) return undefined
+      throw error
+    })
+    return row === 'stale' || row?.revision !== revision ? undefined : stateOf(row, event)
+  }
+
+  return {
+    ...stateView,
+    rowsOf: async (sources, _, page) => {
+      const last = new Map<string, State>()
+      const rows: Row[] = []
+      const pause = pacer()
+      for (const event of page) {
+        const { stream, revision, position } = event
+        const model = isDue(event, large.get(stream)) ? modelOf(stream) : undefined
+        const state = model && (await made(sources, event, model, last.get(stream)))
+        if (!state) continue
+        last.set(stream, state)
+        large.set(stream, isLarge(state))
+        if (isDue(event, isLarge(state)))
+          rows.push({ key: keyOf(stream, revision), revision: 0n, position, changes: 0n, doc: seal(state) })
+        await pause()
+      }
+      return rows
+    },
+  }
+}

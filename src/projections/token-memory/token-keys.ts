@@ -1,0 +1,72 @@
+import { hash } from 'node:crypto'
+import { slotTable } from './hash-table.ts'
+
+const DIGEST_BYTES = 32
+const ID_WORDS = 4
+const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/
+
+/** Words of a text of one byte a character. */
+const wordsOf = (text: string, into: Uint32Array): Uint32Array => {
+  for (let n = 0, at = 0; n < into.length; n++, at += 4)
+    into[n] =
+      text.charCodeAt(at) |
+      (text.charCodeAt(at + 1) << 8) |
+      (text.charCodeAt(at + 2) << 16) |
+      (text.charCodeAt(at + 3) << 24)
+  return into
+}
+const bytesOf = (word: number): string =>
+  String.fromCharCode(word & 255, (word >>> 8) & 255, (word >>> 16) & 255, word >>> 24)
+
+const idWords = (id: string, into: Uint32Array): Uint32Array => {
+  const digits = id.replaceAll('-', '')
+  for (let n = 0; n < ID_WORDS; n++) into[n] = Number.parseInt(digits.slice(n * 8, n * 8 + 8), 16)
+  return into
+}
+
+/** The key of a digest text: its bytes, one a character. A digest of another length than ours is one too. */
+export const keyOf = (digest: string): string => {
+  const bytes = Buffer.from(digest.slice(digest.indexOf('.') + 1), 'base64url')
+  return bytes.length === DIGEST_BYTES ? bytes.toString('latin1') : hash('sha256', bytes, 'binary')
+}
+
+/** The words of a key. */
+export const keyWords = (key: string): Uint32Array => wordsOf(key, new Uint32Array(DIGEST_BYTES / 4))
+
+/** Whether the id has a key; those that this service makes have. */
+export const hasKey = (id: string): boolean => UUID.test(id)
+
+type KeyCopies = { readonly digests: Uint32Array; readonly ids: Uint32Array }
+
+/** Finds the slots of tokens, by the key of their digest and by their id. */
+export const tokenKeys = () => {
+  const digests = slotTable(DIGEST_BYTES / 4)
+  const ids = slotTable(ID_WORDS)
+  const [askedDigest, askedId] = [new Uint32Array(DIGEST_BYTES / 4), new Uint32Array(ID_WORDS)]
+
+  return {
+    byKey: (key: string): number | undefined => digests.find(wordsOf(key, askedDigest)),
+    byId: (id: string): number | undefined => (hasKey(id) ? ids.find(idWords(id, askedId)) : undefined),
+    set: (slot: number, key: string, id: string): void => {
+      digests.set(slot, wordsOf(key, askedDigest))
+      ids.set(slot, idWords(id, askedId))
+    },
+    remove: (slot: number): void => {
+      digests.remove(slot)
+      ids.remove(slot)
+    },
+    key: (slot: number): string => Array.from(digests.key(slot), bytesOf).join(''),
+    id: (slot: number): string =>
+      Array.from(ids.key(slot), (word) => word.toString(16).padStart(8, '0'))
+        .join('')
+        .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
+    size: digests.size,
+    /** Copies of the keys of so many slots. */
+    copy: (slots: number) => ({ digests: digests.copy(slots), ids: ids.copy(slots) }),
+    /** Gives a slot the keys that it has in a copy. */
+    restore: (slot: number, from: KeyCopies): void => {
+      digests.set(slot, from.digests.subarray((slot * DIGEST_BYTES) / 4, ((slot + 1) * DIGEST_BYTES) / 4))
+      ids.set(slot, from.ids.subarray(slot * ID_WORDS, (slot + 1) * ID_WORDS))
+    },
+  }
+}

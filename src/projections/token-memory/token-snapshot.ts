@@ -1,0 +1,93 @@
+import { METHODS } from '../../events/token.ts'
+import type { forgottenDigests } from './bloom-filter.ts'
+import type { sharedReaches } from './reach-pool.ts'
+import type { tokenColumns } from './token-columns.ts'
+import type { tokenKeys } from './token-keys.ts'
+import type { tokenMakers } from './token-makers.ts'
+
+/** What the index holds, in parts that can be written down: facts as JSON, and columns one behind the other. */
+export type TokenSnapshot = {
+  readonly facts: {
+    readonly reaches: readonly string[]
+    readonly makers: readonly string[]
+    readonly deleted: readonly number[]
+    readonly inLast: number
+  }
+  readonly columns: readonly Uint8Array[]
+}
+
+/** Columns in front of the layers of forgotten digests. */
+const COLUMNS = 8
+
+/** What the index of tokens consists of. */
+export type HeldTokens = {
+  readonly columns: ReturnType<typeof tokenColumns>
+  readonly keys: ReturnType<typeof tokenKeys>
+  readonly makers: ReturnType<typeof tokenMakers>
+  readonly reaches: ReturnType<typeof sharedReaches>
+  readonly forgotten: ReturnType<typeof forgottenDigests>
+}
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength)
+
+/** A copy of the bytes, which begins where numbers may. */
+const aligned = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer
+
+/** A copy of what is held, made at once; undefined where it cannot be told. */
+export const tokenSnapshot = (held: HeldTokens, deleted: readonly number[]): TokenSnapshot | undefined => {
+  const forgotten = held.forgotten.copy()
+  if (!forgotten) return undefined
+  const { expires, kinds, revisions, reaches, policies, madeBy } = held.columns.copy()
+  const { digests, ids } = held.keys.copy(expires.length)
+  return {
+    facts: {
+      reaches: held.reaches.all(),
+      makers: held.makers.all(),
+      deleted: [...deleted],
+      inLast: forgotten.inLast,
+    },
+    columns: [expires, kinds, revisions, reaches, policies, madeBy, digests, ids, ...forgotten.layers].map(bytesOf),
+  }
+}
+
+/** How many tokens a copy holds. */
+export const tokensIn = ({ columns: [expires] }: TokenSnapshot): number =>
+  new Float64Array(aligned(expires!)).filter((ends) => !Number.isNaN(ends)).length
+
+/** Fills what holds nothing yet. */
+export const restoreTokens = (held: HeldTokens, { facts, columns: parts }: TokenSnapshot): void => {
+  const buffers = parts.map(aligned)
+  const [expires, kinds, revisions, reaches, policies, madeBy, digests, ids] = buffers as [
+    ArrayBuffer,
+    ArrayBuffer,
+    ArrayBuffer,
+    ArrayBuffer,
+    ArrayBuffer,
+    ArrayBuffer,
+    ArrayBuffer,
+    ArrayBuffer,
+  ]
+  held.columns.restore({
+    expires: new Float64Array(expires),
+    kinds: new Uint8Array(kinds),
+    revisions: new Uint16Array(revisions),
+    reaches: new Uint32Array(reaches),
+    policies: new Uint32Array(policies),
+    madeBy: new Uint32Array(madeBy),
+  })
+  held.forgotten.restore({
+    layers: buffers.slice(COLUMNS).map((layer) => new Uint8Array(layer)),
+    inLast: facts.inLast,
+  })
+  const keys = { digests: new Uint32Array(digests), ids: new Uint32Array(ids) }
+  const { columns, size } = held.columns
+  for (let slot = 0; slot < size(); slot++) {
+    if (Number.isNaN(columns.expires[slot])) continue
+    held.keys.restore(slot, keys)
+    const reach = held.reaches.add(facts.reaches[columns.reaches[slot]!]!)
+    columns.reaches[slot] = reach
+    if (METHODS[columns.kinds[slot]!] === 'token')
+      columns.madeBy[slot] = held.makers.add(facts.makers[columns.madeBy[slot]!], held.reaches.length(reach))
+  }
+}

@@ -1,0 +1,54 @@
+import t from 'tap'
+import { entranceOf } from '../../src/app/auth-services.ts'
+import { portFaults } from '../../src/app/telemetry/outage-log.ts'
+import { mint } from '../../src/auth/client-token.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
+import { virtualClock } from '../virtual-clock.ts'
+
+const { config } = loadConfig({ env: {} })
+type Core = Parameters<typeof entranceOf>[1]
+
+/** The entrance of an instance that does not follow the log any more, or of one that is alone; `waits`: how long it waited for the log. */
+const entrance = async (alone: boolean) => {
+  const clock = virtualClock()
+  const waits: number[] = []
+  let searches = 0
+  const caughtUp = async (withinMs: number) => {
+    waits.push(withinMs)
+    return false
+  }
+  const core = {
+    clock,
+    faults: portFaults({ error: () => undefined, info: () => undefined }, clock),
+    stores: {
+      views: { list: async () => (searches++, { rows: [], total: 0 }) },
+      pepper: { kid: 'k1', key: new Uint8Array(32) },
+      limiter: () => undefined,
+    },
+    time: { present: clock.now },
+    index: tokenIndex(10),
+    follower: {},
+    ...(!alone && { lease: { caughtUp } }),
+  } as unknown as Core
+  const policy = {} as Parameters<typeof entranceOf>[2]['policy']
+  const { verifier } = await entranceOf(config, core, { policy })
+  return { verifier, waits, searches: () => searches }
+}
+
+await t.test(
+  'a token that is not known waits for the log for a quarter of a second, and is searched for then',
+  async (t) => {
+    const { verifier, waits, searches } = await entrance(false)
+    t.equal(await verifier.verify(mint('token')), undefined)
+    t.strictSame([waits, searches()], [[250], 1])
+    t.equal(await verifier.verify('mistyped '), undefined)
+    t.strictSame([waits, searches()], [[250], 1], 'what can be no token waits for nothing')
+  },
+)
+
+await t.test('an instance that is alone knows every token', async (t) => {
+  const { verifier, waits, searches } = await entrance(true)
+  t.equal(await verifier.verify(mint('token')), undefined)
+  t.strictSame([waits, searches()], [[], 0])
+})

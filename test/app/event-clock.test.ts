@@ -1,0 +1,83 @@
+import t from 'tap'
+import { orderedTime } from '../../src/app/event-clock.ts'
+import { memoryLog } from '../memory-log.ts'
+import { virtualClock } from '../virtual-clock.ts'
+
+const HOUR = 3_600_000
+
+/** Time beside a clock that a test moves; `told` is what is logged of it. */
+const timed = () => {
+  const clock = virtualClock()
+  const told: string[] = []
+  const tell = (level: string) => (record: object) =>
+    void told.push(`${level} ${(record as { readonly ahead_seconds: number }).ahead_seconds}`)
+  const logger = { info: tell('info'), warn: tell('warn'), error: tell('error') }
+  const time = orderedTime(clock, logger)
+  /** An event whose time is so many milliseconds ahead of the clock. */
+  const meet = async (ms: number) => {
+    const at = new Date(clock.now().getTime() + ms).toISOString()
+    await time
+      .through(memoryLog())
+      .append('s', [{ id: 'e', type: 'Happened', time: at, data: '{}', meta: '{}' }], 'none')
+  }
+  return { ...time, clock, told, meet }
+}
+
+await t.test('a clock that jumps by more than an hour is told from one that goes', async (t) => {
+  const { clock, ...time } = timed()
+  const steady = time.steady()
+  t.ok(steady())
+  await clock.advance(100 * HOUR)
+  t.ok(steady(), 'as time went, so went the clock')
+  clock.jump(HOUR)
+  t.ok(steady(), 'it was set a little')
+  await clock.advance(HOUR)
+  clock.jump(HOUR + 1)
+  t.notOk(steady(), 'it jumped')
+  await clock.advance(HOUR)
+  t.ok(steady(), 'it stays there, so it may be right')
+  clock.jump(-HOUR)
+  t.ok(steady())
+  clock.jump(-HOUR - 1)
+  t.notOk(steady(), 'it jumped back')
+})
+
+await t.test(
+  'an event ahead of the clock is the present for an hour at most, and beyond that the clock is',
+  async (t) => {
+    const { clock, meet, present, newest, aheadMs } = timed()
+    t.equal(present(), clock.now())
+    await meet(HOUR)
+    t.equal(present().getTime(), clock.now().getTime() + HOUR)
+    t.equal(aheadMs(), HOUR)
+    await meet(HOUR + 1)
+    t.equal(present(), clock.now())
+    t.equal(newest().getTime(), clock.now().getTime() + HOUR + 1)
+    await clock.advance(1)
+    t.equal(present().getTime(), clock.now().getTime() + HOUR)
+    await clock.advance(HOUR + 1)
+    t.equal(present(), clock.now())
+    t.equal(aheadMs(), 0)
+  },
+)
+
+await t.test(
+  'a clock is told to be behind from more than five seconds on, far from more than an hour on',
+  async (t) => {
+    const { clock, meet, told, present } = timed()
+    await meet(5_000)
+    t.strictSame(told, [])
+    await meet(5_001)
+    t.strictSame(told, ['warn 5'])
+    await meet(HOUR)
+    t.strictSame(told, ['warn 5'], 'once')
+    await meet(HOUR + 1)
+    t.strictSame(told.slice(1), ['error 3600'])
+    await clock.advance(1)
+    present()
+    t.strictSame(told.slice(2), ['warn 3600'])
+    await clock.advance(HOUR - 5_000)
+    present()
+    t.strictSame(told.slice(3), ['info 5'])
+  },
+)

@@ -1,0 +1,96 @@
+import t from 'tap'
+import { readinessOf } from '../../src/app/lifecycle/readiness.ts'
+import type { Stores } from '../../src/app/stores/stores.ts'
+import { noted } from '../noted.ts'
+import { virtualClock } from '../virtual-clock.ts'
+
+/** What an instance says of itself and of its stores; all of it is well unless a test says otherwise. */
+const WELL = {
+  head: async (): Promise<unknown> => 1n,
+  checkpoint: async (): Promise<unknown> => undefined,
+  runs: async (): Promise<unknown> => [],
+  caughtUp: async () => true,
+  alone: true,
+  sharing: true,
+  full: false,
+  draining: false,
+  fresh: true,
+  readable: true,
+  /** Whether the read models are whole, where they can be built anew while the service goes on. */
+  whole: undefined as boolean | undefined,
+}
+type State = typeof WELL
+
+const asked = (state: Partial<State>) => {
+  const clock = virtualClock()
+  const { head, checkpoint, runs, caughtUp, alone, whole, ...told } = { ...WELL, ...state }
+  const stores = {
+    log: { head },
+    views: { checkpoint },
+    queue: { runs },
+    alone,
+    sharing: () => told.sharing,
+    full: () => told.full,
+    ...(whole !== undefined && { renewal: { isWhole: () => whole } }),
+  } as unknown as Stores
+  const ready = readinessOf(
+    clock,
+    stores,
+    () => told.draining,
+    () => told.fresh,
+    () => told.readable,
+    caughtUp,
+  )
+  return { clock, answer: ready() }
+}
+
+/** Whether it is ready, and the checks that are not well. */
+const saidOf = async (answer: ReturnType<typeof asked>['answer']) => {
+  const { ready, checks } = await answer
+  return [
+    ready,
+    Object.fromEntries(checks.filter(({ status }) => status !== 'ok').map((one) => [one.name, one.status])),
+  ]
+}
+
+const failing = () => Promise.reject(new Error('away'))
+const silent = () => new Promise<never>(() => undefined)
+
+await t.test('an instance is ready unless what it needs to answer fails', async (t) => {
+  for (const [name, state, ready, bad] of [
+    ['all is well', {}, true, {}],
+    ['the log is away', { head: failing }, false, { log: 'failed' }],
+    ['the read models are away, its own', { checkpoint: failing }, false, { views: 'failed' }],
+    ['the read models are away, on a server', { checkpoint: failing, alone: false }, true, { views: 'degraded' }],
+    ['the read models lack what was in the log', { caughtUp: async () => false }, false, { views: 'failed' }],
+    ['so do those on a server', { caughtUp: async () => false, alone: false }, false, { views: 'failed' }],
+    ['nobody knows what they lack', { caughtUp: failing, alone: false }, false, { views: 'failed' }],
+    ['the read models are built anew', { whole: false }, true, { views: 'degraded' }],
+    ['they were built anew', { whole: true }, true, {}],
+    ['the queue is away', { runs: failing }, true, { queue: 'degraded' }],
+    ['limits are not shared', { sharing: false }, true, { queue: 'degraded' }],
+    ['the disk is full', { full: true }, true, { storage: 'degraded' }],
+    ['events cannot be read', { readable: false }, true, { events: 'degraded' }],
+    ['nothing proves that it is fresh', { fresh: false }, false, { freshness: 'failed' }],
+    ['it is about to leave', { draining: true }, false, { listener: 'failed' }],
+  ] as const satisfies readonly (readonly [string, Partial<State>, boolean, object])[])
+    t.strictSame(await saidOf(asked(state).answer), [ready, bad], name)
+})
+
+await t.test('what has not answered within a second does not, and who asks is told then', async (t) => {
+  for (const [part, ready, bad] of [
+    ['head', false, { log: 'failed' }],
+    ['checkpoint', false, { views: 'failed' }],
+    ['caughtUp', false, { views: 'failed' }],
+    ['runs', true, { queue: 'degraded' }],
+  ] as const) {
+    const { clock, answer } = asked({ [part]: silent })
+    const over = noted(answer)
+    await clock.advance(999)
+    t.strictSame(over, [], part)
+    await clock.advance(1)
+    t.equal(over.length, 1, part)
+    t.strictSame(await saidOf(answer), [ready, bad], part)
+    t.strictSame(clock.waiting(), [], 'no timer is left')
+  }
+})

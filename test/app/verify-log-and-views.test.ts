@@ -1,0 +1,96 @@
+import t from 'tap'
+import { settle } from '../../src/app/stores/verify-log-and-views.ts'
+import type { Stores } from '../../src/app/stores/stores.ts'
+import { noted } from '../noted.ts'
+import { virtualClock } from '../virtual-clock.ts'
+
+/** A history of two events, whose read models have seen both. `shown`: how many of them the log shows just now. */
+const started = (given: { readonly alone?: boolean; readonly writes?: () => boolean; readonly shown?: number }) => {
+  const clock = virtualClock()
+  const log = { shown: given.shown ?? 1 }
+  const lines: string[] = []
+  let looks = 0
+  const at = async (position: bigint) => (position <= BigInt(log.shown) ? { id: `event ${position}` } : undefined)
+  const stores = {
+    log: {
+      at,
+      first: async () => ({ id: 'event 1', position: 1n }),
+      head: async () => {
+        looks++
+        return BigInt(log.shown)
+      },
+      readAll: async function* () {
+        yield Array.from({ length: log.shown })
+      },
+    },
+    views: {
+      checkpoint: async () => ({ position: 2n, event: 'event 2', log: 'event 1', events: 2, rows: 0, changes: 0 }),
+      totals: async () => ({ rows: 0, changes: 0 }),
+      newest: async () => 0n,
+      build: async () => {
+        throw new Error('they are built anew')
+      },
+    },
+    binding: { read: async () => ({ event: 'event 1', position: 1n }) },
+    pepper: { key: new Uint8Array(32) },
+    alone: given.alone ?? false,
+    writes: given.writes ?? (() => true),
+  } as unknown as Stores
+  const told = { error: (_: object, line: string) => lines.push(line), info: (line: string) => lines.push(line) }
+  const over = noted(settle(clock, stores, told))
+  return { clock, log, lines, over, looks: () => looks }
+}
+const anew = [{ message: 'they are built anew' }]
+
+await t.test('a log that shows what was seen is begun on at once', async (t) => {
+  const { clock, lines, over, looks } = started({ shown: 2 })
+  await clock.settle()
+  t.strictSame([over, lines, looks(), clock.waiting()], [[undefined], [], 1, []])
+})
+
+await t.test('a log on servers that shows less is looked at again two seconds later', async (t) => {
+  const { clock, log, lines, over, looks } = started({})
+  await clock.advance(1_999)
+  t.strictSame([over, looks(), clock.waiting()], [[], 1, [1]])
+  log.shown = 2
+  await clock.advance(1)
+  t.strictSame([over, lines, looks()], [[undefined], [], 2], 'a leader that was deposed showed an older one')
+})
+
+await t.test('one that shows less still is believed then, and the read models are built anew', async (t) => {
+  const { clock, lines, over } = started({})
+  await clock.advance(1_999)
+  t.strictSame([over, lines], [[], []])
+  await clock.advance(1)
+  t.match(over, anew)
+  t.match(lines, [/^the read models do not fit the history, and are built anew: the history is shorter/])
+})
+
+await t.test('the log of an instance that is alone is believed at once', async (t) => {
+  const { clock, over, looks } = started({ alone: true })
+  await clock.settle()
+  t.match(over, anew)
+  t.equal(looks(), 1)
+})
+
+await t.test(
+  'who does not write the read models looks every half a second whether they fit, and says so once',
+  async (t) => {
+    const writer = { here: false }
+    const { clock, log, lines, over, looks } = started({ writes: () => writer.here })
+    // Each time it looks twice, two seconds apart.
+    await clock.advance(2_000)
+    for (const looked of [2, 4, 6]) {
+      t.equal(looks(), looked)
+      t.match(lines, [/waiting for them to be built anew$/])
+      await clock.advance(499)
+      t.equal(looks(), looked)
+      await clock.advance(1)
+      t.equal(looks(), looked + 1)
+      await clock.advance(2_000)
+    }
+    log.shown = 2
+    await clock.advance(500)
+    t.strictSame([over, lines.length], [[undefined], 1], 'another instance has built them')
+  },
+)

@@ -1,0 +1,248 @@
+import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { METHODS } from '../../src/events/token.ts'
+import { mint, plausible } from '../../src/auth/client-token.ts'
+import { enveloper } from '../../src/commands/envelope.ts'
+import { executor } from '../../src/commands/execute.ts'
+import { token } from '../../src/commands/token.ts'
+import { allowed } from '../../src/access/reach.ts'
+import { bitOf } from '../../src/access/rights.ts'
+import { FORMAT } from '../../src/events/catalog.ts'
+import type { EventLog } from '../../src/events/log.ts'
+import type { Row, Views } from '../../src/projections/views.ts'
+import { tokenVerifier } from '../../src/http/auth/token-verifier.ts'
+import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
+import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
+import { project } from '../../src/projections/projection.ts'
+import { lagging, memoryLog } from '../memory-log.ts'
+
+const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
+const context = { actor: { kind: 'system' } } as const
+
+const setup = async (expiresAt?: string, access: object = { namespace: 'a' }) => {
+  let time = Date.parse('2026-01-01T00:00:00.000Z')
+  const now = () => new Date(time)
+  const log = memoryLog()
+  const leader = lagging(log)
+  const { execute } = executor(log, enveloper(clear, 'test', now), { clock: systemClock, format: () => FORMAT })
+  const index = tokenIndex(10)
+  let row: Row<TokenDoc> | undefined
+  let searches = 0
+  const list = async () => (searches++, { rows: row ? [row] : [], total: 1 })
+  const views = { list } as unknown as Views
+  const digest = (secret: string) => `k.${Buffer.from(secret.padEnd(32, '.')).toString('base64url')}`
+  const check = (caughtUp = async () => true) =>
+    tokenVerifier({ index, digest, plausible: () => true, log: leader.log, views, now, caughtUp })
+  const issue = {
+    id: '5d1c3a70-8f2e-4b6d-9a10-000000000001',
+    digest: digest('s'),
+    method: 'token',
+    issuedAt: now().toISOString(),
+    attributes: {},
+    metadata: {},
+    ...access,
+  } as const
+  const { stored } = await execute(
+    token,
+    issue.id,
+    'IssueToken',
+    { ...issue, ...(expiresAt && { expiresAt }) },
+    context,
+  )
+  row = project(tokens, undefined, stored[0]!)
+  return {
+    check,
+    index,
+    row,
+    hide: leader.hide,
+    reads: leader.reads,
+    execute,
+    id: issue.id,
+    searches: () => searches,
+    pass: (ms: number) => void (time += ms),
+    show: (other: Row<TokenDoc>) => void (row = other),
+  }
+}
+
+await t.test('a token is found, and known from then on', async (t) => {
+  const { check, index, row } = await setup()
+  index.remember(row)
+  const { verify, cached } = check()
+  t.equal(cached('s'), undefined)
+  t.match(await verify('s'), { namespace: 'a', method: 'token' })
+  t.match(cached('s'), { namespace: 'a' })
+  t.equal(await verify('other'), undefined)
+})
+
+await t.test('a token that is known to have ended is refused without a read', async (t) => {
+  const { check, index, row, reads } = await setup()
+  index.remember(row)
+  const { verify } = check()
+  t.match(await verify('s'), { method: 'token' })
+  t.equal(reads(), 1)
+  index.remember({ ...row, revision: 1n, doc: { ...row.doc!, deletedAt: '2026-01-01T00:00:00.000Z' } })
+  t.equal(await verify('s'), undefined)
+  t.equal(reads(), 1)
+})
+
+await t.test('text that no token can be is looked up nowhere', async (t) => {
+  const forbidden = () => t.fail('nothing is asked')
+  const { index } = await setup()
+  const nothing = { read: forbidden, list: forbidden } as unknown as EventLog & Views
+  const { verify } = tokenVerifier({
+    index,
+    plausible,
+    log: nothing,
+    views: nothing,
+    now: () => new Date(0),
+    digest: () => String(forbidden()),
+    caughtUp: async () => t.fail('no wait'),
+  })
+  const minted = mint('token')
+  const mistyped = `${minted.slice(0, 10)}${minted[10] === 'a' ? 'b' : 'a'}${minted.slice(11)}`
+  for (const text of [mistyped, `${minted.slice(0, -1)}${minted.endsWith('0') ? '1' : '0'}`, 'with space', ''])
+    t.equal(await verify(text), undefined, text)
+  t.ok(plausible(minted) && plausible('a-value-of-the-operator'))
+})
+
+await t.test('tokens of every form ever minted stay plausible, and mistyped ones never are', async (t) => {
+  // Frozen: more may come, none is changed or removed.
+  const forms = [
+    'rct_8HTY1sY73ttiAPGbNbgZXmdlRV9Whv9GVYaRKV2PkMf0LauW9',
+    'rcs_meAURgPWvXuh8ml14NOx9CmSK2THisCIHGzMF7IsXMh0bae17',
+    'rck_KwhfJq0OiwgAB29Rvn2c7BwbSAZxnhwyi5jrrNcdmWL2aWwKM',
+    'rcb_hwNhnDuQMOaJziCDlOXg2yQaMEE0G3lhZcCWl73GP973gIUCi',
+  ]
+  for (const form of forms) {
+    t.ok(plausible(form), form)
+    t.notOk(plausible(`${form.slice(0, 9)}${form[9] === 'x' ? 'y' : 'x'}${form.slice(10)}`), form)
+  }
+  for (const kind of [...METHODS, 'bootstrap'] as const) {
+    const [minted, known] = [mint(kind), forms.find((form) => form.startsWith(mint(kind).slice(0, 4)))]
+    t.equal(minted.length, known?.length, `a token of ${kind} has a form that stands here`)
+  }
+})
+
+await t.test(
+  'a revoked token is unknown as soon as the index knows, and stays so whatever the index says',
+  async (t) => {
+    const { check, index, row, execute, id } = await setup()
+    index.remember(row)
+    const { verify, cached } = check()
+    await verify('s')
+    const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
+    index.remember(project(tokens, row, stored[0]!))
+    t.equal(cached('s'), undefined)
+    t.equal(await verify('s'), undefined)
+    index.remember(row)
+    t.equal(await check().verify('s'), undefined, 'a row that brings it back grants nothing')
+  },
+)
+
+await t.test('a row that widens, prolongs or redigests a token grants nothing', async (t) => {
+  const { check, index, row, pass } = await setup('2026-01-01T00:00:01.000Z')
+  const { namespace: _namespace, ...wide } = row.doc!
+  index.remember({ ...row, doc: { ...wide, expiresAt: '2036-01-01T00:00:00.000Z' } })
+  const { verify, cached } = check()
+  t.match(await verify('s'), { namespace: 'a' })
+  pass(999)
+  t.ok(cached('s'))
+  pass(1)
+  t.equal(cached('s'), undefined, 'at the instant of its own expiry it is over')
+  t.equal(await verify('s'), undefined)
+})
+
+await t.test(
+  'a token not in the index is waited for, and not searched for in the view when the index has caught up',
+  async (t) => {
+    const { check, index, row } = await setup()
+    const catchesUp = async () => {
+      index.remember(row)
+      return true
+    }
+    t.equal(await check().verify('s'), undefined)
+    t.match(await check(catchesUp).verify('s'), { namespace: 'a' })
+  },
+)
+
+await t.test('a token is searched for in the view while the index is behind, or had to forget some', async (t) => {
+  const { check, index, row, searches } = await setup()
+  t.match(await check(async () => false).verify('s'), { namespace: 'a' })
+  t.equal(searches(), 1)
+  for (let n = 0; n <= 10; n++) {
+    const digest = `k.${Buffer.from(String(n).padEnd(32, '.')).toString('base64url')}`
+    const key = `5d1c3a70-8f2e-4b6d-9a10-1000000000${10 + n}`
+    index.remember({ ...row, key, doc: { ...row.doc!, digest } })
+  }
+  t.ok(index.forgot(index.keyOf(row.doc!.digest)))
+  const { verify } = check()
+  t.match(await verify('s'), { namespace: 'a' })
+  t.equal(searches(), 2)
+  t.ok(index.entry(index.keyOf(row.doc!.digest)), 'it comes back')
+  for (let n = 0; n < 100; n++) t.equal(await verify(`guess ${n}`), undefined)
+  t.equal(searches(), 2, 'what is none of the forgotten is no token')
+})
+
+await t.test('a token that was delivered as over is over, though its stream does not show it yet', async (t) => {
+  const { index, row, execute, id, check, pass, hide } = await setup()
+  index.remember(row)
+  const { verify, cached } = check()
+  t.ok(await verify('s'))
+  hide(({ revision }) => revision > 0n)
+  const to = '2026-01-01T00:00:01.000Z'
+  const shorter = await execute(token, id, 'ExpireTokenEarlier', { id, expiresAt: to, now: to }, context)
+  const changed = project(tokens, row, shorter.stored[0]!)
+  index.remember(changed)
+  t.ok(await verify('s'))
+  pass(1000)
+  t.equal(cached('s'), undefined)
+  t.equal(await verify('s'), undefined, 'it has expired')
+  pass(-1000)
+  const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
+  const finding = verify('s')
+  index.remember(project(tokens, changed, stored[0]!))
+  t.equal(await finding, undefined, 'it was revoked while it was looked up')
+  t.equal(await verify('s'), undefined)
+  t.equal(await check(async () => false).verify('s'), undefined, 'also where the view still has it')
+})
+
+const viewer = (...places: readonly string[]) => ({
+  grants: places.map((place) => ({ place, role: 'viewer' })),
+  roles: { viewer: ['flag.read'] },
+})
+
+await t.test('a token that was narrowed may do less at once, also where its stream does not show it yet', async (t) => {
+  const wide = viewer('shop', 'blog')
+  const { index, row, execute, id, check, hide, reads } = await setup(undefined, { ...wide, policy: 1 })
+  index.remember(row)
+  const { verify, cached } = check()
+  const may = (entry: Awaited<ReturnType<typeof verify>>) =>
+    ['shop', 'blog', '*'].map((place) => entry && allowed(entry.reach, bitOf('flag.read'), place))
+  t.same(may(await verify('s')), [true, true, false])
+  t.same([may(cached('s')), cached('s')?.policy], [[true, true, false], 1])
+  hide(({ revision }) => revision > 0n)
+  const { stored } = await execute(
+    token,
+    id,
+    'NarrowGrants',
+    { id, from: wide, to: viewer('shop'), policy: 2 },
+    context,
+  )
+  t.ok(index.take(stored[0]!))
+  t.equal(cached('s'), undefined, 'what was remembered of it is asked again')
+  t.same(may(await verify('s')), [true, false, false])
+  t.equal(cached('s'), undefined)
+  hide(() => false)
+  t.same(may(await verify('s')), [true, false, false])
+  t.equal(reads(), 3)
+  t.same([may(cached('s')), cached('s')?.policy], [[true, false, false], 2])
+})
+
+await t.test('a row that grants more grants nothing', async (t) => {
+  const { index, row, check } = await setup(undefined, viewer('shop'))
+  const { reach: _reach, grants: _grants, ...full } = row.doc!
+  index.remember({ ...row, revision: 9n, doc: full })
+  const { verify, cached } = check()
+  t.notOk((await verify('s'))?.reach.full)
+  t.equal(cached('s'), undefined)
+})

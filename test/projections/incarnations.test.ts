@@ -1,0 +1,52 @@
+import t from 'tap'
+import type { FlagEvent } from '../../src/events/flag.ts'
+import { flagLives } from '../../src/projections/history/incarnations.ts'
+import { livesStore } from '../../src/projections/flag-memory/incarnation-store.ts'
+import { flagCreated } from '../samples.ts'
+import { rowAfter, told } from './stored.ts'
+
+const stream = 'flag-ns+f'
+const updated = {
+  type: 'FlagUpdated',
+  data: { namespace: 'ns', key: 'f', incarnation: 'life-1', enabled: { from: false, to: true } },
+} as FlagEvent
+const deleted = { type: 'FlagDeleted', data: { namespace: 'ns', key: 'f', incarnation: 'life-1' } } as FlagEvent
+const held = (...events: FlagEvent[]) => {
+  const store = livesStore()
+  t.ok(store.set(flagLives.name, rowAfter(flagLives, stream, events)!))
+  return (position: bigint) =>
+    [...store.at(flagLives, position, 'ns')].map(({ life }) => (typeof life === 'object' ? life.began : life))
+}
+
+await t.test('a key has a life from its creation to its deletion, and another when it is created again', async (t) => {
+  const at = held(flagCreated, updated, deleted, flagCreated, updated)
+  t.strictSame(
+    [9n, 10n, 29n, 30n, 39n, 40n, 99n].map((position) => at(position)[0]),
+    [undefined, 10, 10, undefined, undefined, 40, 40],
+  )
+})
+
+await t.test('of a key that was made and deleted for ever the first lives are forgotten, which is known', async (t) => {
+  const events = Array.from({ length: 100 }, () => [flagCreated, deleted]).flat()
+  const at = held(...events)
+  const { length } = JSON.stringify(rowAfter(flagLives, stream, events)!.doc)
+  t.ok(length < 5_000, `${length} characters`)
+  t.strictSame(at(10n), ['unknown'])
+  const [, ...rest] = told(stream, events)
+  for (const { type, position } of rest.slice(-60))
+    t.strictSame(at(position), [type === 'FlagCreated' ? Number(position) : undefined])
+})
+
+await t.test(
+  'what a store holds is found by view, namespace and key, and an older row takes nothing back',
+  async (t) => {
+    const store = livesStore()
+    const row = rowAfter(flagLives, stream, [flagCreated, deleted])!
+    store.set(flagLives.name, row)
+    store.set(flagLives.name, rowAfter(flagLives, stream, [flagCreated])!)
+    t.equal(store.row(flagLives.name, 'ns+f'), row)
+    t.strictSame(store.rows(), [[flagLives.name, row]])
+    t.notOk(store.set('flags', row), 'rows of other views are not taken')
+    t.strictSame([...store.at(flagLives, 99n, 'other')], [])
+  },
+)

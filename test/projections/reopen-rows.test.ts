@@ -1,0 +1,67 @@
+import t from 'tap'
+import { healer } from '../../src/projections/engine/reopen-rows.ts'
+import { fill } from '../../src/projections/engine/load-memory.ts'
+import { anyProjection, project } from '../../src/projections/projection.ts'
+import { flags } from '../../src/projections/flags.ts'
+import type { Row } from '../../src/projections/views.ts'
+import { memoryLog } from '../memory-log.ts'
+import { memoryViews } from '../memory-views.ts'
+import { flagCreated, variantAdded } from '../samples.ts'
+import { told } from './stored.ts'
+
+const older = anyProjection(flags)
+/** A version that knows one event more. */
+const newer = anyProjection({
+  ...flags,
+  read: (wire, json) => (wire === 'FlagArchived' ? ({ type: wire, data: {} } as never) : flags.read(wire, json)),
+  on: { ...flags.on, FlagArchived: (doc: object) => ({ ...doc, description: 'archived' }) } as never,
+})
+
+/** A log with a flag that only the newer version can read, and views that the older one wrote. */
+const setup = async () => {
+  const log = memoryLog()
+  await log.append('flag-ns+f', told('flag-ns+f', [flagCreated, { type: 'FlagArchived', data: {} }]), 'none')
+  const row = log.all.reduce<Row | undefined>((before, event) => project(older, before, event), undefined)!
+  const [put, errors]: [Row[], unknown[]] = [[], []]
+  let down = false
+  const { views, rowsOf } = memoryViews(({ name, rows }) => {
+    if (name !== 'put') return
+    if (down) throw new Error('down')
+    put.push(...rows)
+  })
+  rowsOf(flags).set(row.key, row)
+  const start = async (projection: typeof newer) => {
+    const memory: Row[] = []
+    const healed = healer(log, views, (error) => errors.push(error))
+    const sources = { log, views, projections: [projection], upTo: 0n }
+    await fill(sources, { remember: (_, one) => memory.push(one) }, healed)
+    return memory[0]!
+  }
+  return { log, row, put, errors, start, cut: () => void (down = true) }
+}
+
+await t.test('a start of a version that can read the event opens the document, in the views too', async (t) => {
+  const { row, put, start } = await setup()
+  t.ok(row.unreadable)
+  const now = await start(newer)
+  t.equal(now.unreadable, undefined)
+  t.match(now.doc, { key: 'f', description: 'archived' })
+  t.equal(now.revision, row.revision)
+  t.strictSame(put, [now])
+})
+
+await t.test('a start of a version that cannot leaves it as it is', async (t) => {
+  const { row, put, start } = await setup()
+  t.equal(await start(older), row)
+  t.strictSame(put, [])
+})
+
+await t.test('what came since is taken along, and views that are away stop nothing', async (t) => {
+  const { log, start, errors, cut } = await setup()
+  await log.append('flag-ns+f', told('flag-ns+f', [variantAdded('v1')], 2), 1n)
+  cut()
+  const now = await start(newer)
+  t.equal(now.revision, 2n)
+  t.match(now.doc, { variants: [{ id: 'v1' }] })
+  t.equal(errors.length, 1)
+})

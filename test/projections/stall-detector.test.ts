@@ -1,0 +1,52 @@
+import t from 'tap'
+import { turn } from '../../src/projections/engine/stall-detector.ts'
+import { virtualClock } from '../virtual-clock.ts'
+
+const turning = () => {
+  const clock = virtualClock()
+  return { ...turn(clock), pass: clock.advance }
+}
+
+await t.test('without work there is nothing to get on with', async (t) => {
+  const { advancing, pass, begin } = turning()
+  await pass(60_000)
+  t.ok(advancing())
+  begin()
+  t.ok(advancing(), 'work that comes late has all its time')
+  await pass(2_499)
+  t.ok(advancing())
+  await pass(1)
+  t.notOk(advancing(), 'which is two and a half seconds')
+})
+
+await t.test('work without a step is stuck, and one that is done goes on', async (t) => {
+  const { advancing, pass, begin, step, done } = turning()
+  begin()
+  for (let n = 0; n < 5; n++) {
+    await pass(2_499)
+    t.ok(advancing())
+    step()
+  }
+  await pass(2_500)
+  t.notOk(advancing())
+  done(true)
+  t.ok(advancing())
+  await pass(2_500)
+  t.notOk(advancing(), 'more was to be done')
+  done(false)
+  t.ok(advancing())
+})
+
+await t.test('steps that are done again after a fault do not count, those beyond them do', async (t) => {
+  const { advancing, pass, begin, step } = turning()
+  begin()
+  for (let n = 0; n < 3; n++) step()
+  for (let tries = 0; tries < 3; tries++) {
+    await pass(1_000)
+    begin()
+    for (let n = 0; n < 3; n++) step()
+  }
+  t.notOk(advancing())
+  step()
+  t.ok(advancing())
+})

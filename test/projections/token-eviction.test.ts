@@ -1,0 +1,112 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { reachOf } from '../../src/access/reach.ts'
+import { reachText } from '../../src/access/reach-text.ts'
+import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
+import { digestOf, NOW, rowOf } from './token-rows.ts'
+import type { TokenDoc } from '../../src/projections/tokens.ts'
+import type { Row } from '../../src/projections/views.ts'
+
+/** The reach of rights in so many namespaces, which no other number gives. */
+const fat = (n: number, places = 64): string =>
+  reachText(
+    reachOf({
+      grants: Array.from({ length: places }, (_, place) => ({ place: `ns-${n}-${place}`, rights: ['flag.read'] })),
+      roles: {},
+    }),
+  )
+const sizeOf = (text: string, places: number): number => text.length + 160 * places
+const each = sizeOf(fat(100), 64)
+
+await t.test(
+  'tokens with rights in many namespaces take no more than their bytes, and no room of others',
+  async (t) => {
+    const index = tokenIndex(10_000, 10 * each)
+    const isHeld = (n: number) => index.entry(index.keyOf(digestOf(n))) !== undefined
+    for (let n = 0; n < 2_000; n++) index.remember(rowOf(n, { namespace: 'shop' }))
+    for (let n = 2_000; n < 3_000; n++) {
+      index.remember(rowOf(n, { reach: fat(n % 900, 64) }))
+      if (!isHeld(n)) t.fail(`${n}: the newest is held`)
+      if (index.reachBytes() > 10 * each) t.fail(`${n}: ${index.reachBytes()} bytes`)
+    }
+    const all = Array.from({ length: 3_000 }, (_, n) => n)
+    t.equal(all.slice(0, 2_000).filter(isHeld).length, 2_000, 'tokens that share what they may do stay')
+    const left = all.slice(2_000).filter(isHeld).length
+    t.ok(left >= 8 && left <= 10, `${left} of the others`)
+    t.same(
+      all.filter((n) => index.forgot(index.keyOf(digestOf(n)))),
+      all.filter((n) => !isHeld(n)),
+      'the others are known to be somewhere else',
+    )
+    index.remember(rowOf(2_000, { reach: fat(2_000 % 900) }))
+    t.ok(isHeld(2_000), 'one that is used comes back')
+  },
+)
+
+await t.test('one that takes more than all may is held alone', async (t) => {
+  const index = tokenIndex(100, 10)
+  index.remember(rowOf(1, { reach: fat(1) }))
+  index.remember(rowOf(2, { reach: fat(2) }))
+  t.notOk(index.entry(index.keyOf(digestOf(1))))
+  t.equal(index.entry(index.keyOf(digestOf(2)))?.reach.places.size, 64)
+})
+
+await t.test('whatever comes, goes and changes: the bytes and what each maker has are told right', async () => {
+  const step = fc.record({
+    what: fc.constantFrom('add', 'add', 'narrow', 'end', 'use'),
+    n: fc.nat(40),
+    places: fc.integer({ min: 0, max: 12 }),
+    maker: fc.constantFrom('a', 'b', undefined),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), fc.constantFrom(6_000, 1e9), (steps, most) => {
+      const index = tokenIndex(30, most)
+      const rows = new Map<number, Row<TokenDoc>>()
+      const ended = new Set<number>()
+      for (const [time, { what, n, places, maker }] of steps.entries()) {
+        if (ended.has(n)) continue
+        const before = rows.get(n)?.doc
+        const revision = BigInt(time)
+        const reach = fat(n % 7, places)
+        if (what === 'use') index.expiry(index.keyOf(digestOf(n)))
+        else if (what === 'end') {
+          if (!before) continue
+          index.remember(rowOf(n, { ...before, deletedAt: NOW }, revision))
+          rows.delete(n)
+          ended.add(n)
+        } else if (what === 'narrow' ? before : !before) {
+          const doc = { ...(before ?? (maker !== undefined && { issuedBy: maker })), reach }
+          index.remember(rowOf(n, doc, revision))
+          rows.set(n, rowOf(n, doc, revision))
+        }
+        const held = [...rows].filter(([m]) => index.entry(index.keyOf(digestOf(m))))
+        const texts = new Map(held.map(([, row]) => [row.doc!.reach!, index.entry(index.keyOf(row.doc!.digest))!]))
+        const bytes = [...texts].reduce((sum, [text, { reach }]) => sum + sizeOf(text, reach.places.size), 0)
+        if (bytes !== index.reachBytes() || bytes > most) return false
+        for (const name of ['a', 'b', undefined]) {
+          const own = held.filter(([, row]) => row.doc!.issuedBy === name)
+          const characters = own.reduce((sum, [, row]) => sum + row.doc!.reach!.length, 0)
+          const made = index.made(name)
+          if (made.tokens !== own.length || made.characters !== characters) return false
+        }
+      }
+      return true
+    }),
+    { numRuns: 150 },
+  )
+})
+
+await t.test('a snapshot with more than there is room for now is taken as far as there is', async (t) => {
+  const index = tokenIndex(1_000)
+  for (let n = 0; n < 100; n++) index.remember(rowOf(n, { reach: fat(n), issuedBy: 'a' }))
+  const copy = index.copy()!
+  t.ok(copy.facts.reaches.every((text) => text !== ''))
+  const small = tokenIndex(1_000, 20 * each)
+  small.restore(copy)
+  t.ok(small.reachBytes() <= 20 * each && small.size() >= 18, `${small.size()} tokens`)
+  t.equal(small.made('a').tokens, small.size())
+  const whole = tokenIndex(1_000)
+  whole.restore(copy)
+  t.equal(whole.reachBytes(), index.reachBytes())
+  t.strictSame(whole.made('a'), index.made('a'))
+})

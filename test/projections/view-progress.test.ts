@@ -1,0 +1,109 @@
+import t from 'tap'
+import type { Clock } from '../../src/clock.ts'
+import { tended } from '../../src/projections/engine/view-progress.ts'
+import { memoryViews } from '../memory-views.ts'
+import { noted } from '../noted.ts'
+import { virtualClock } from '../virtual-clock.ts'
+
+const view = { name: 'x', version: 1, fields: [], indexes: [] }
+
+/** What is tended here, or by another instance; `looks` counts how often its checkpoint was asked for. */
+const setup = (writes = true, clockOf: (clock: Clock) => Clock = (clock) => clock) => {
+  const clock = virtualClock()
+  let looks = 0
+  const { views, checkpoints } = memoryViews(() => void looks++)
+  const elsewhere = (position: bigint) =>
+    void checkpoints.set(view.name, { position, event: '', log: '', events: 1, rows: 1, changes: 1 })
+  const made = tended(clockOf(clock), views, () => writes)
+  return { ...made, clock, elsewhere, looks: () => looks }
+}
+
+await t.test('who waits for a position is told once it is reached', async (t) => {
+  const { reached, stand, clock } = setup()
+  const waiting = noted(reached(view, 5n, 60_000))
+  stand(4n)
+  await clock.advance(30_000)
+  t.strictSame(waiting, [])
+  stand(5n)
+  await clock.settle()
+  t.strictSame(waiting, [true])
+  t.equal(await reached(view, 5n, 0), true)
+})
+
+await t.test('who waits in vain is told at the next look after its time', async (t) => {
+  for (const [withinMs, told] of [
+    [0, 50],
+    [1, 100],
+    [2_000, 2_050],
+  ] as const) {
+    const { reached, clock, looks } = setup()
+    const waiting = noted(reached(view, 6n, withinMs))
+    await clock.advance(told - 1)
+    t.strictSame(waiting, [], `within ${withinMs} ms`)
+    await clock.advance(1)
+    t.strictSame(waiting, [false])
+    t.equal(looks(), 0, 'who sees to the views asks them nothing')
+  }
+})
+
+await t.test('the checkpoint that another instance moves is looked at every 50 ms', async (t) => {
+  const { reached, clock, looks, elsewhere } = setup(false)
+  const waiting = noted(reached(view, 5n, 10_000))
+  elsewhere(4n)
+  await clock.advance(49)
+  t.equal(looks(), 0)
+  await clock.advance(1)
+  t.equal(looks(), 1)
+  await clock.advance(450)
+  t.strictSame([looks(), waiting], [10, []])
+  elsewhere(5n)
+  await clock.advance(49)
+  t.strictSame(waiting, [])
+  await clock.advance(1)
+  t.strictSame([looks(), waiting], [11, [true]])
+})
+
+await t.test('what came while the process stood still is seen, whatever is over meanwhile', async (t) => {
+  let stood = 0
+  const standing = (clock: Clock): Clock => ({ ...clock, monotonic: () => clock.monotonic() + stood })
+  const { reached, stand, clock } = setup(true, standing)
+  const waiting = noted(reached(view, 5n, 20))
+  // The time to look again and all the time there was are over at once, and only then comes what had arrived.
+  stood = 120
+  await clock.advance(50)
+  t.strictSame(waiting, [])
+  stand(5n)
+  await clock.settle()
+  t.strictSame(waiting, [true])
+})
+
+await t.test('a rest is as long as it says, and ends when somebody waits, or when it is over for good', async (t) => {
+  const { rest, reached, stand, clock } = setup()
+  const stop = new AbortController()
+  const first = noted(rest(100, stop.signal))
+  await clock.advance(99)
+  t.equal(first.length, 0)
+  await clock.advance(1)
+  t.equal(first.length, 1)
+
+  const second = noted(rest(3_600_000, stop.signal))
+  await clock.settle()
+  t.equal(second.length, 0)
+  const waiting = noted(reached(view, 5n, 60_000))
+  await clock.settle()
+  t.equal(second.length, 1, 'somebody waits')
+  await rest(3_600_000, stop.signal)
+  t.pass('while somebody waits there is no rest')
+  stand(5n)
+  await clock.settle()
+  t.strictSame(waiting, [true])
+
+  const third = noted(rest(3_600_000, stop.signal))
+  await clock.settle()
+  t.equal(third.length, 0, 'once nobody waits there is rest again')
+  stop.abort()
+  await clock.settle()
+  t.equal(third.length, 1)
+  await rest(3_600_000, stop.signal)
+  t.strictSame(clock.waiting(), [], 'nothing is waited for any more')
+})

@@ -1,0 +1,29 @@
+import { Safe } from '../feedback/safe.tsx'
+
+/** One line of what was or will be changed: what it is, before and after. */
+export type Change = { readonly title: string; readonly before?: string; readonly after?: string }
+
+/** Changes as a list, what goes and what comes each with its sign. */
+export const ChangeLines = ({ name, changes }: { readonly name: string; readonly changes: readonly Change[] }) => (
+  <ul className="change-lines" aria-label={name}>
+    {changes.map(({ title, before, after }, n) => (
+      <li key={n} className="tight">
+        <strong>
+          <Safe text={title} />
+        </strong>
+        {before !== undefined && (
+          <del>
+            <span aria-hidden="true">− </span>
+            <Safe text={before} />
+          </del>
+        )}
+        {after !== undefined && (
+          <ins>
+            <span aria-hidden="true">+ </span>
+            <Safe text={after} />
+          </ins>
+        )}
+      </li>
+    ))}
+  </ul>
+)

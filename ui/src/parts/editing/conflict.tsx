@@ -1,0 +1,85 @@
+import { useRef } from 'react'
+import { usePreferences } from '../../preferences.ts'
+import { pending } from '../../words/pending.ts'
+import { common } from '../../words/common.ts'
+import { Button } from '../button.tsx'
+import { type Change, ChangeLines } from './change-lines.tsx'
+import { CopyButton } from '../copy.tsx'
+import { Actions, Ask } from '../feedback/dialog.tsx'
+import { distanceWords, instantWords } from '../moment.ts'
+import { Safe } from '../feedback/safe.tsx'
+
+const { conflict, gone } = pending
+
+/** Somebody else was faster: what they changed and what is changed here, and the two ways on (ui.md §8.5). */
+export const Conflict = ({
+  thing,
+  who,
+  when,
+  theirs,
+  yours,
+  onKeep,
+  onDiscard,
+}: {
+  readonly thing: string
+  /** The name of who changed it, and the instant, as far as they are known. */
+  readonly who: string | undefined
+  readonly when: string | undefined
+  readonly theirs: readonly Change[]
+  readonly yours: readonly Change[]
+  readonly onKeep: () => void
+  readonly onDiscard: () => void
+}) => {
+  const { zone } = usePreferences()
+  const distance = when === undefined ? undefined : (distanceWords(when) ?? instantWords(when, zone))
+  return (
+    <Ask title={conflict.title(thing)} open onClose={onKeep}>
+      <p>
+        <Safe text={conflict.why(who, distance)} />
+      </p>
+      <div className="side-by-side">
+        <section className="tight">
+          <h3>{conflict.theirs}</h3>
+          {theirs.length === 0 ? <p>{conflict.same}</p> : <ChangeLines name={conflict.theirs} changes={theirs} />}
+        </section>
+        <section className="tight">
+          <h3>{conflict.yours}</h3>
+          <ChangeLines name={conflict.yours} changes={yours} />
+        </section>
+      </div>
+      <Actions>
+        <Button look="danger" onClick={onDiscard}>
+          {conflict.discard}
+        </Button>
+        <Button look="primary" onClick={onKeep}>
+          {conflict.keep}
+        </Button>
+      </Actions>
+    </Ask>
+  )
+}
+
+/** What is edited here is gone: the changes can be taken along. */
+export const Gone = ({
+  thing,
+  json,
+  onClose,
+}: {
+  readonly thing: string
+  readonly json: string
+  readonly onClose: () => void
+}) => {
+  const field = useRef<HTMLInputElement>(null)
+  return (
+    <Ask title={gone.title(thing)} open onClose={onClose}>
+      <p>{gone.why}</p>
+      <input ref={field} className="input mono" readOnly aria-label={gone.field} value={json} />
+      <Actions>
+        <CopyButton field={field} thing={gone.json}>
+          {gone.copy}
+        </CopyButton>
+        <Button onClick={onClose}>{common.close}</Button>
+      </Actions>
+    </Ask>
+  )
+}

@@ -1,0 +1,175 @@
+import { Tabs } from '@base-ui/react/tabs'
+import { useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { pending } from '../../words/pending.ts'
+import type { Editing, Flaws, Revised } from './editing.ts'
+import { LeaveGuard } from './leave-guard.tsx'
+import { Safe } from '../feedback/safe.tsx'
+import { Saving } from './saving.tsx'
+import { type DraftState, useDraft } from './use-draft.ts'
+import { useFocusFirstWrong } from '../feedback/wrong.ts'
+
+/** A thing under edit, for the parts that show it. */
+export type Edited<L extends Revised, D extends object> = {
+  readonly state: DraftState<L, D>
+  readonly flaws: Flaws
+  /** Why nothing can be changed. */
+  readonly why: string | undefined
+}
+
+/** Asks for a review with Ctrl or Cmd and Enter, where no form takes them. */
+const useReviewKey = (onReview: () => void): void => {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const elsewhere = event.target instanceof HTMLElement && event.target.closest('form, [role=dialog]')
+      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !elsewhere) onReview()
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [onReview])
+}
+
+/** Tells that changes were kept, in sight, wherever the page was scrolled to. */
+const Kept = ({ left }: { readonly left: readonly string[] }) => {
+  const notice = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    // Newer browsers answer with a promise, which is no clean-up.
+    notice.current?.scrollIntoView({ block: 'center' })
+  }, [])
+  return (
+    <div role="alert" className="alert warn" ref={notice}>
+      <p>{pending.conflict.kept}</p>
+      {left.length > 0 && (
+        <>
+          <p>{pending.conflict.left}</p>
+          <ul>
+            {left.map((sentence) => (
+              <li key={sentence}>
+                <Safe text={sentence} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  )
+}
+
+type EditorProps<L extends Revised, D extends object, A> = {
+  readonly editing: Editing<L, D, A>
+  readonly loaded: L
+  /** The read of the thing. */
+  readonly queryKey: readonly unknown[]
+  readonly why: string | undefined
+  /** The views of the thing: what they are called together and each, by its name in the address, and the one asked for. Where none is, the first is open. */
+  readonly tabs: {
+    readonly name: string
+    readonly of: readonly [Tab, ...Tab[]]
+    readonly asked: string | undefined
+    /** The address names the first one, too. */
+    readonly firstNamed: boolean
+  }
+  /** The view in which a part is edited, which it opens there. */
+  readonly viewOf: (part: string) => string
+  readonly renderHead: (edited: Edited<L, D>) => ReactNode
+  readonly renderView: (name: string, edited: Edited<L, D>) => ReactNode
+  /** What a draft comes to, for the review. */
+  readonly renderEffect?: (start: D, draft: D) => ReactNode
+}
+type Tab = { readonly name: string; readonly words: string }
+
+/** A thing edited as one draft, in several views, and saved as one change (ui.md §11.4). */
+export const Editor = <L extends Revised, D extends object, A>({
+  editing,
+  loaded,
+  queryKey,
+  why,
+  tabs,
+  viewOf,
+  renderHead,
+  renderView,
+  renderEffect,
+}: EditorProps<L, D, A>) => {
+  const navigate = useNavigate()
+  const drafted = useDraft(editing, loaded)
+  const { start, final, changes } = drafted
+  const [reviewing, setReviewing] = useState(false)
+  const [checked, setChecked] = useState(false)
+  const [refused, setRefused] = useState<Flaws>({})
+  const [kept, setKept] = useState<{ readonly n: number; readonly left: readonly string[] } | undefined>()
+  const focusWrong = useFocusFirstWrong()
+  const [first] = tabs.of
+  const open = tabs.of.find(({ name }) => name === tabs.asked) ?? first
+  const show = (name: string) =>
+    navigate({
+      to: '.',
+      search: ({ tab: _tab, ...rest }) =>
+        (name === first.name && !tabs.firstNamed ? rest : { ...rest, tab: name }) as never,
+      replace: true,
+      resetScroll: false,
+    })
+
+  const point = async (found: Flaws) => {
+    const [field = ''] = Object.keys(found)
+    await show(viewOf(field.slice(0, field.indexOf('.'))))
+    focusWrong()
+  }
+  const review = () => {
+    if (changes.length === 0 || why !== undefined || reviewing) return
+    const found = editing.flawsOf(start, final)
+    setRefused({})
+    const wrong = Object.keys(found).length > 0
+    setChecked(wrong)
+    if (wrong) void point(found)
+    else setReviewing(true)
+  }
+  useReviewKey(review)
+  const state: typeof drafted = {
+    ...drafted,
+    change: (part) => {
+      setRefused({})
+      drafted.change(part)
+    },
+    discard: () => {
+      setKept(undefined)
+      drafted.discard()
+    },
+  }
+  const edited = { state, why, flaws: { ...refused, ...(checked && editing.flawsOf(start, final)) } }
+
+  return (
+    <>
+      {renderHead(edited)}
+      {kept && <Kept key={kept.n} left={kept.left} />}
+      <Tabs.Root value={open.name} onValueChange={(next) => void show(String(next))}>
+        <Tabs.List className="tabs" aria-label={tabs.name}>
+          {tabs.of.map(({ name, words }) => (
+            <Tabs.Tab key={name} className="tab" value={name}>
+              {words}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {tabs.of.map(({ name }) => (
+          <Tabs.Panel key={name} value={name}>
+            {renderView(name, edited)}
+          </Tabs.Panel>
+        ))}
+      </Tabs.Root>
+      <Saving
+        editing={editing}
+        state={state}
+        queryKey={queryKey}
+        why={why}
+        review={{ open: reviewing, onOpen: review, onClose: () => setReviewing(false) }}
+        onRefused={(found) => {
+          setRefused(found)
+          void point(found)
+        }}
+        onKept={(left) => setKept({ n: (kept?.n ?? 0) + 1, left })}
+      >
+        {renderEffect?.(start, final)}
+      </Saving>
+      <LeaveGuard changes={changes.length} />
+    </>
+  )
+}

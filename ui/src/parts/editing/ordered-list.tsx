@@ -1,0 +1,132 @@
+import { PlusIcon } from '@primer/octicons-react'
+import { type ReactNode, type RefObject, useEffect, useState } from 'react'
+import type { OrderedWords } from '../../words/ordered.ts'
+import { Button } from '../button.tsx'
+import { useFocusLater } from '../focus-later.ts'
+import { MoveTo } from './move-to.tsx'
+import { OrderedItem } from './ordered-item.tsx'
+import { useSay } from '../feedback/status.tsx'
+
+type Act = 'edit' | 'up' | 'down' | 'to'
+
+/** Hears Alt and an arrow anywhere in a part of a list. */
+const useAltArrows = (
+  list: RefObject<HTMLElement | null>,
+  onMove: (id: string, by: 1 | -1, act: Act) => void,
+): void => {
+  useEffect(() => {
+    const place = list.current
+    const onKey = (event: KeyboardEvent) => {
+      const by = event.key === 'ArrowUp' ? -1 : event.key === 'ArrowDown' ? 1 : undefined
+      const { target } = event
+      if (!event.altKey || by === undefined || !(target instanceof HTMLElement)) return
+      const id = target.closest<HTMLElement>('li[data-part]')?.dataset['part']
+      if (id === undefined) return
+      event.preventDefault()
+      onMove(id, by, (target.dataset['act'] as Act | undefined) ?? 'edit')
+    }
+    place?.addEventListener('keydown', onKey)
+    return () => place?.removeEventListener('keydown', onKey)
+  }, [list, onMove])
+}
+
+type Given<P> = {
+  readonly words: OrderedWords
+  readonly parts: readonly P[]
+  readonly why: string | undefined
+  /** What a part says, and what is noted about it. */
+  readonly sentence: (part: P) => string
+  readonly note?: (part: P) => string
+  /** What is to be known of the part at a place, whatever it is; it counts from 0. */
+  readonly mark?: (n: number) => string
+  /** The part whose editor is open. */
+  readonly opened: string | undefined
+  readonly onOpen: (id: string | undefined) => void
+  readonly renderEditor: (part: P, onChange: (change: Partial<P>) => void) => ReactNode
+  /** A new part, called as no other is. */
+  readonly fresh: () => P
+  /** The parts as they are to be, from the parts as they are. */
+  readonly onChange: (next: (parts: readonly P[]) => readonly P[]) => void
+}
+
+/** Parts whose order counts, each moved, edited and deleted in its place. */
+export const OrderedList = <P extends { readonly id: string }>(given: Given<P>) => {
+  const { words, parts, why, sentence, note, mark, opened, onOpen, renderEditor, fresh, onChange } = given
+  const say = useSay()
+  const [moving, setMoving] = useState<number | undefined>()
+  const { list, focusLater } = useFocusLater()
+
+  const move = (from: number, to: number, act: Act) => {
+    if (why !== undefined || to < 0 || to >= parts.length || to === from) return
+    const part = parts[from]!
+    onChange((before) => before.toSpliced(from, 1).toSpliced(to, 0, part))
+    say(words.moved(to + 1, parts.length))
+    focusLater(part.id, act)
+  }
+  useAltArrows(list, (id, by, act) => {
+    const from = parts.findIndex((part) => part.id === id)
+    move(from, from + by, act)
+  })
+  const add = () => {
+    const part = fresh()
+    onChange((before) => [...before, part])
+    onOpen(part.id)
+  }
+  const remove = (n: number) => {
+    onChange((before) => before.toSpliced(n, 1))
+    focusLater(parts[n + 1]?.id, 'edit')
+  }
+
+  return (
+    <section className="stack" ref={list} aria-label={words.many}>
+      <h2 tabIndex={-1}>{words.many}</h2>
+      {parts.length === 0 && <p className="muted">{words.none}</p>}
+      <ol className="parts" aria-label={words.many}>
+        {parts.map((part, n) => {
+          const open = opened === part.id && why === undefined
+          return (
+            <OrderedItem
+              key={part.id}
+              words={words}
+              id={part.id}
+              sentence={sentence(part)}
+              note={note?.(part) ?? ''}
+              mark={mark?.(n) ?? ''}
+              n={n}
+              of={parts.length}
+              open={open}
+              why={why}
+              onOpen={(next) => onOpen(next ? part.id : undefined)}
+              onMove={(to, act) => move(n, to, act)}
+              onMoveTo={() => setMoving(n)}
+              onRemove={() => remove(n)}
+            >
+              {open &&
+                renderEditor(part, (change) =>
+                  onChange((before) => before.map((other) => (other.id === part.id ? { ...other, ...change } : other))),
+                )}
+            </OrderedItem>
+          )
+        })}
+      </ol>
+      <div>
+        <Button why={why} onClick={add}>
+          <PlusIcon />
+          {words.add}
+        </Button>
+      </div>
+      {moving !== undefined && (
+        <MoveTo
+          title={words.moving(moving + 1)}
+          from={moving}
+          of={parts.length}
+          onClose={() => setMoving(undefined)}
+          onMove={(to) => {
+            setMoving(undefined)
+            move(moving, to, 'to')
+          }}
+        />
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,26 @@
+import { pending } from '../../words/pending.ts'
+import { Button } from '../button.tsx'
+
+/** How much is not saved yet, and the ways on: away with it, or to its review. */
+export const PendingChanges = ({
+  count,
+  why,
+  onDiscard,
+  onReview,
+}: {
+  readonly count: number
+  readonly why: string | undefined
+  readonly onDiscard: () => void
+  readonly onReview: () => void
+}) =>
+  count === 0 ? null : (
+    <section className="pending bar" aria-label={pending.region}>
+      <strong>{pending.notSaved(count)}</strong>
+      <span className="push bar">
+        <Button onClick={onDiscard}>{pending.discard}</Button>
+        <Button look="primary" why={why} onClick={onReview} aria-keyshortcuts="Control+Enter">
+          {pending.review}
+        </Button>
+      </span>
+    </section>
+  )

@@ -1,0 +1,89 @@
+import { type FormEvent, type ReactNode, useState } from 'react'
+import type { Failure } from '../../api/failure.ts'
+import { useWrite, type Write } from '../../api/write.ts'
+import { common } from '../../words/common.ts'
+import { removal } from '../../words/pending.ts'
+import { FailureAlert } from '../feedback/alert.tsx'
+import { Button } from '../button.tsx'
+import { Actions, Ask, type WayBack } from '../feedback/dialog.tsx'
+import { TextField } from '../fields/field.tsx'
+import { tooLong } from './rules.ts'
+import { Safe } from '../feedback/safe.tsx'
+import { useFocusFirstWrong } from '../feedback/wrong.ts'
+
+/** Asks whether a thing goes, and deletes it at the revision that was shown. */
+export const Remove = ({
+  title,
+  words,
+  confirm,
+  writeOf,
+  onRefused = () => false,
+  onClose,
+  onDone,
+  back,
+  children,
+}: {
+  readonly title: string
+  readonly words: { readonly submit: string; readonly failed: string }
+  /** A text that is to be typed first, and what asks for it. */
+  readonly confirm?: { readonly label: string; readonly text: string } | undefined
+  readonly writeOf: (reason: string) => Write
+  /** Told of a failure; true where that is shown elsewhere. */
+  readonly onRefused?: (failure: Failure) => boolean
+  readonly onClose: () => void
+  readonly onDone: () => void
+  readonly back?: WayBack
+  /** What follows from it. */
+  readonly children: ReactNode
+}) => {
+  const [typed, setTyped] = useState('')
+  const [reason, setReason] = useState('')
+  const [wrong, setWrong] = useState<Partial<Record<'typed' | 'reason', string>>>({})
+  const [failure, setFailure] = useState<Failure | undefined>()
+  const { send, sending } = useWrite()
+  const focusWrong = useFocusFirstWrong()
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    const flaws = {
+      ...(confirm && typed !== confirm.text && { typed: removal.wrong(confirm.text) }),
+      ...tooLong('reason', reason, 500),
+    }
+    setWrong(flaws)
+    setFailure(undefined)
+    if (Object.keys(flaws).length > 0) return focusWrong()
+    const outcome = await send(writeOf(reason))
+    if (!outcome) return
+    if (outcome.done) onDone()
+    else if (!onRefused(outcome.failure)) setFailure(outcome.failure)
+  }
+  return (
+    <Ask title={<Safe text={title} />} open onClose={onClose} back={back}>
+      <form className="stack" noValidate onSubmit={(event) => void submit(event)}>
+        {children}
+        {failure && (
+          <FailureAlert
+            title={words.failed}
+            failure={failure}
+            write
+            {...(failure.status === 412 && { words: removal.moved })}
+          />
+        )}
+        {confirm && <TextField label={confirm.label} mono value={typed} wrong={wrong.typed} onChange={setTyped} />}
+        <TextField
+          label={common.reason}
+          hint={common.reasonHint}
+          value={reason}
+          wrong={wrong.reason}
+          onChange={setReason}
+        />
+        <Actions>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button type="submit" look="danger solid" busy={sending ? removal.sending : undefined}>
+            {words.submit}
+          </Button>
+        </Actions>
+      </form>
+    </Ask>
+  )
+}

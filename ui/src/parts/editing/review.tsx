@@ -1,0 +1,67 @@
+import { type ReactNode, useState } from 'react'
+import type { Failure } from '../../api/failure.ts'
+import { common, states } from '../../words/common.ts'
+import { pending } from '../../words/pending.ts'
+import { FailureAlert } from '../feedback/alert.tsx'
+import { Button } from '../button.tsx'
+import { type Change, ChangeLines } from './change-lines.tsx'
+import { Actions, Dialog } from '../feedback/dialog.tsx'
+import { TextField } from '../fields/field.tsx'
+import { tooLong } from './rules.ts'
+
+/** Every change once more before it is saved, with the reason that the history keeps. */
+export const Review = ({
+  changes,
+  failure,
+  sending,
+  why,
+  onClose,
+  onSave,
+  children,
+}: {
+  readonly changes: readonly Change[]
+  readonly failure: Failure | undefined
+  readonly sending: boolean
+  readonly why: string | undefined
+  readonly onClose: () => void
+  readonly onSave: (reason: string) => void
+  /** What the changes come to. */
+  readonly children?: ReactNode
+}) => {
+  const [reason, setReason] = useState('')
+  const [wrong, setWrong] = useState<string | undefined>()
+  const save = () => {
+    const { reason: flaw } = tooLong('reason', reason, 500)
+    setWrong(flaw)
+    if (flaw === undefined && why === undefined) onSave(reason)
+  }
+  return (
+    <Dialog title={pending.review} open onClose={onClose} drawer>
+      <form
+        className="stack"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault()
+          save()
+        }}
+      >
+        {failure && <FailureAlert title={states.nothingSaved} failure={failure} write />}
+        <ChangeLines name={pending.changes} changes={changes} />
+        {children}
+        <TextField label={common.reason} hint={pending.reasonHint} value={reason} wrong={wrong} onChange={setReason} />
+        <Actions>
+          <Button onClick={onClose}>{pending.keepEditing}</Button>
+          <Button
+            type="submit"
+            look="primary"
+            why={why}
+            busy={sending ? pending.saving : undefined}
+            aria-keyshortcuts="Control+Enter"
+          >
+            {pending.save}
+          </Button>
+        </Actions>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,149 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { type Failure, isFailure } from '../../api/failure.ts'
+import { useWrite } from '../../api/write.ts'
+import { states } from '../../words/common.ts'
+import { pending } from '../../words/pending.ts'
+import { actorName } from '../actor.ts'
+import { Conflict, Gone } from './conflict.tsx'
+import type { Editing, Flaws, Revised, Theirs } from './editing.ts'
+import { PendingChanges } from './pending-changes.tsx'
+import { Review } from './review.tsx'
+import { useSay } from '../feedback/status.tsx'
+import type { DraftState } from './use-draft.ts'
+
+type Phase<L> =
+  | { readonly name: 'editing' }
+  | { readonly name: 'review'; readonly failure?: Failure }
+  | { readonly name: 'conflict'; readonly found: Theirs<L> }
+  | { readonly name: 'gone' }
+
+/** Gives the focus to the heading of the page: the buttons that were pressed are gone with the draft. */
+const focusHeading = (): void => {
+  requestAnimationFrame(() => document.querySelector<HTMLElement>('main h1')?.focus())
+}
+
+/** What is not saved yet, its review, and what becomes of it: saved, refused, or somebody else was faster. */
+export const Saving = <L extends Revised, D extends object, A>({
+  editing,
+  state,
+  queryKey,
+  why,
+  review,
+  onRefused,
+  onKept,
+  children,
+}: {
+  readonly editing: Editing<L, D, A>
+  readonly state: DraftState<L, D>
+  /** The read of the thing, which a save makes anew. */
+  readonly queryKey: readonly unknown[]
+  readonly why: string | undefined
+  /** Whether the review is asked for, and how that is changed; it opens for what is right alone. */
+  readonly review: { readonly open: boolean; readonly onOpen: () => void; readonly onClose: () => void }
+  readonly onRefused: (flaws: Flaws) => void
+  /** The draft stands on another state now; what did not fit is named. */
+  readonly onKept: (left: readonly string[]) => void
+  /** What the changes come to. */
+  readonly children?: ReactNode
+}) => {
+  const { base, start, final: draft, changes, discard, rebase } = state
+  const { thing, draftOf, changesOf, merge, sent, answered, refusedFlaws, readAgain } = editing
+  const [phase, setPhase] = useState<Phase<L>>({ name: 'editing' })
+  const { send, sending } = useWrite()
+  const client = useQueryClient()
+  const say = useSay()
+
+  const close = () => {
+    setPhase({ name: 'editing' })
+    review.onClose()
+  }
+  const show = (next: Phase<L>) => {
+    setPhase(next)
+    if (next.name !== 'review') review.onClose()
+  }
+  const lookAgain = async (failure: Failure) => {
+    try {
+      show({ name: 'conflict', found: await readAgain(base) })
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      show(error.status === 404 ? { name: 'gone' } : { name: 'review', failure })
+    }
+  }
+  const save = async (reason: string) => {
+    const { write, about } = sent(base, start, draft, reason)
+    setPhase({ name: 'review' })
+    const outcome = await send<A>(write)
+    if (!outcome) return
+    if (outcome.done) {
+      const revision = outcome.etag ?? ''
+      client.setQueryData(queryKey, answered(outcome.value, revision))
+      discard()
+      say(revision === base.revision ? states.nothingChanged : pending.saved(changes.length))
+      close()
+      focusHeading()
+      return
+    }
+    const { failure } = outcome
+    if (failure.status === 412 || failure.status === 404) return lookAgain(failure)
+    const refused = failure.status === 400 ? refusedFlaws(failure.fields, about) : undefined
+    if (!refused) return setPhase({ name: 'review', failure })
+    close()
+    onRefused(refused)
+  }
+  const keep = (theirs: L) => {
+    const { draft: next, left } = merge(start, draft, draftOf(theirs))
+    rebase(theirs, next)
+    client.setQueryData(queryKey, theirs)
+    setPhase({ name: 'editing' })
+    onKept(left)
+  }
+
+  return (
+    <>
+      <PendingChanges
+        count={changes.length}
+        why={why}
+        onDiscard={() => {
+          discard()
+          focusHeading()
+        }}
+        onReview={review.onOpen}
+      />
+      {review.open && (
+        <Review
+          changes={changes}
+          failure={phase.name === 'review' ? phase.failure : undefined}
+          sending={sending}
+          why={why}
+          onClose={close}
+          onSave={(reason) => void save(reason)}
+        >
+          {children}
+        </Review>
+      )}
+      {phase.name === 'conflict' && (
+        <Conflict
+          thing={thing}
+          who={phase.found.by && actorName(phase.found.by)}
+          when={phase.found.at}
+          theirs={changesOf(start, draftOf(phase.found.theirs))}
+          yours={changes}
+          onKeep={() => keep(phase.found.theirs)}
+          onDiscard={() => {
+            client.setQueryData(queryKey, phase.found.theirs)
+            discard()
+            setPhase({ name: 'editing' })
+          }}
+        />
+      )}
+      {phase.name === 'gone' && (
+        <Gone
+          thing={thing}
+          json={JSON.stringify(sent(base, start, draft, '').write.body)}
+          onClose={() => setPhase({ name: 'editing' })}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,34 @@
+import { Link } from '@tanstack/react-router'
+import { lastNamespace } from '../../preferences.ts'
+import { states } from '../../words/common.ts'
+import { PageHead } from '../page.tsx'
+import { Safe } from './safe.tsx'
+
+/** A thing that is not there, in its namespace where it is of one, at the moment that the page shows. */
+export const NotThere = ({
+  thing,
+  heading,
+  name,
+  namespace,
+}: {
+  readonly thing: string
+  /** The thing as a heading begins with it. */
+  readonly heading: string
+  readonly name: string
+  readonly namespace?: string
+}) => (
+  <>
+    <PageHead
+      heading={states.notFound(heading)}
+      title={[states.notFound(heading), ...(namespace === undefined ? [] : [namespace])]}
+    />
+    <p>
+      <Safe text={states.notThere(thing, name, namespace)} />
+    </p>
+    <p>
+      <Link to="/ns/$ns/flags" params={{ ns: namespace ?? lastNamespace() }}>
+        {states.goToFlags}
+      </Link>
+    </p>
+  </>
+)

@@ -1,0 +1,59 @@
+import { fields } from '../../words/common.ts'
+import { TextArea, TextField } from './field.tsx'
+import { Safe } from '../feedback/safe.tsx'
+import { Time } from '../time.tsx'
+
+type Told = { readonly name: string; readonly description: string }
+
+/** Name and description of a thing: to be changed, or told where they cannot be. */
+export const AboutFields = ({
+  of: { name, description },
+  wrong,
+  why,
+  onChange,
+}: {
+  readonly of: Told
+  readonly wrong: Readonly<Partial<Record<keyof Told, string | undefined>>>
+  readonly why: string | undefined
+  readonly onChange: (part: Partial<Told>) => void
+}) =>
+  why === undefined ? (
+    <>
+      <TextField label={fields.name} value={name} wrong={wrong.name} onChange={(next) => onChange({ name: next })} />
+      <TextArea
+        label={fields.description}
+        value={description}
+        wrong={wrong.description}
+        onChange={(next) => onChange({ description: next })}
+      />
+    </>
+  ) : (
+    <dl className="about-list">
+      <dt>{fields.name}</dt>
+      <dd>
+        <Safe text={name} />
+      </dd>
+      <dt>{fields.description}</dt>
+      <dd>
+        <Safe text={description === '' ? fields.none : description} />
+      </dd>
+    </dl>
+  )
+
+/** When a thing was made and changed. */
+export const AboutTimes = ({
+  of: { createdAt, updatedAt },
+}: {
+  readonly of: { readonly createdAt: string; readonly updatedAt: string }
+}) => (
+  <dl className="about-list">
+    <dt>{fields.created}</dt>
+    <dd>
+      <Time instant={createdAt} />
+    </dd>
+    <dt>{fields.changed}</dt>
+    <dd>
+      <Time instant={updatedAt} />
+    </dd>
+  </dl>
+)

@@ -1,0 +1,199 @@
+import { type ReactNode, useId } from 'react'
+import { Safe, seen } from '../feedback/safe.tsx'
+
+type Common = {
+  readonly label: string
+  readonly hint?: ReactNode
+  /** What is wrong with what was entered. */
+  readonly wrong?: string | undefined
+  /** What should be known, and is not wrong. */
+  readonly notice?: string | undefined
+}
+
+const Words = ({ id, hint, wrong, notice }: Omit<Common, 'label'> & { readonly id: string }) => (
+  <>
+    {hint !== undefined && (
+      <span className="hint" id={`${id}-hint`}>
+        {hint}
+      </span>
+    )}
+    {notice !== undefined && (
+      <span className="notice" id={`${id}-notice`}>
+        {notice}
+      </span>
+    )}
+    {wrong !== undefined && (
+      <span className="wrong" id={`${id}-wrong`}>
+        {wrong}
+      </span>
+    )}
+  </>
+)
+
+const described = (id: string, { hint, wrong, notice }: Omit<Common, 'label'>): string | undefined =>
+  [hint !== undefined && `${id}-hint`, notice !== undefined && `${id}-notice`, wrong !== undefined && `${id}-wrong`]
+    .filter(Boolean)
+    .join(' ') || undefined
+
+type TextFieldProps = Common & {
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly type?: 'text' | 'password' | 'search' | 'date' | 'datetime-local'
+  readonly name?: string
+  readonly mono?: boolean
+  readonly autoFocus?: boolean
+  readonly autoComplete?: string
+  readonly placeholder?: string
+  readonly readOnly?: boolean
+}
+
+/** A line of text with its label, what it is for, and what is wrong with it. */
+export const TextField = (props: TextFieldProps) => {
+  const id = useId()
+  const { label, value, onChange, type = 'text', mono, ...rest } = props
+  const { hint: _hint, wrong, notice: _notice, ...input } = rest
+  return (
+    <div className="field">
+      <label className="label" htmlFor={id}>
+        <Safe text={label} />
+      </label>
+      <input
+        autoComplete="off"
+        {...input}
+        id={id}
+        type={type}
+        className={mono ? 'input mono' : 'input'}
+        value={value}
+        spellCheck={false}
+        aria-invalid={wrong !== undefined || undefined}
+        aria-describedby={described(id, props)}
+        onChange={(event) => onChange(event.target.value)}
+      />
+      <Words id={id} {...props} />
+    </div>
+  )
+}
+
+/** Lines of text. */
+export const TextArea = ({
+  rows = 3,
+  ...props
+}: Common & Pick<TextFieldProps, 'value' | 'onChange' | 'name' | 'mono'> & { readonly rows?: number }) => {
+  const id = useId()
+  return (
+    <div className="field">
+      <label className="label" htmlFor={id}>
+        {props.label}
+      </label>
+      <textarea
+        id={id}
+        name={props.name}
+        rows={rows}
+        className={props.mono ? 'input mono' : 'input'}
+        value={props.value}
+        aria-invalid={props.wrong !== undefined || undefined}
+        aria-describedby={described(id, props)}
+        onChange={(event) => props.onChange(event.target.value)}
+      />
+      <Words id={id} {...props} />
+    </div>
+  )
+}
+
+export type Option<V extends string> = { readonly value: V; readonly label: string }
+
+/** One of a few, in a list that opens. */
+export const Select = <V extends string>({
+  value,
+  onChange,
+  options,
+  hiddenLabel = false,
+  ...props
+}: Common & {
+  readonly value: V
+  readonly onChange: (value: V) => void
+  readonly options: readonly Option<V>[]
+  readonly hiddenLabel?: boolean
+}) => {
+  const id = useId()
+  return (
+    <div className="field">
+      <label className={hiddenLabel ? 'visually-hidden' : 'label'} htmlFor={id}>
+        {props.label}
+      </label>
+      <select
+        id={id}
+        className="input"
+        value={value}
+        aria-invalid={props.wrong !== undefined || undefined}
+        aria-describedby={described(id, props)}
+        onChange={(event) => onChange(event.target.value as V)}
+      >
+        {options.map(({ value, label }) => (
+          <option key={value} value={value}>
+            {seen(label)}
+          </option>
+        ))}
+      </select>
+      <Words id={id} {...props} />
+    </div>
+  )
+}
+
+/** One of a few that are all in sight. */
+export const Choices = <V extends string>({
+  value,
+  onChange,
+  options,
+  ...props
+}: Common & {
+  readonly value: V
+  readonly onChange: (value: V) => void
+  readonly options: readonly Option<V>[]
+}) => {
+  const id = useId()
+  return (
+    <div className="field" role="radiogroup" aria-labelledby={`${id}-label`} aria-describedby={described(id, props)}>
+      <span className="label" id={`${id}-label`}>
+        {props.label}
+      </span>
+      <div className="choices">
+        {options.map((option) => (
+          <label className="choice" key={option.value}>
+            <input type="radio" name={id} checked={option.value === value} onChange={() => onChange(option.value)} />
+            {option.label}
+          </label>
+        ))}
+      </div>
+      <Words id={id} {...props} />
+    </div>
+  )
+}
+
+/** A box to tick. */
+export const Checkbox = ({
+  label,
+  checked,
+  onChange,
+  hiddenLabel = false,
+  some = false,
+}: {
+  readonly label: string
+  readonly checked: boolean
+  readonly onChange: (checked: boolean) => void
+  readonly hiddenLabel?: boolean
+  /** Some of what it stands for are chosen. */
+  readonly some?: boolean
+}) => (
+  <label className="choice">
+    <input
+      type="checkbox"
+      checked={checked}
+      ref={(box) => {
+        if (box) box.indeterminate = some && !checked
+      }}
+      onChange={(event) => onChange(event.target.checked)}
+    />
+    <span className={hiddenLabel ? 'visually-hidden' : undefined}>{label}</span>
+  </label>
+)

@@ -1,0 +1,35 @@
+import { Combobox } from '@base-ui/react/combobox'
+import type { RefObject } from 'react'
+import { Safe } from '../feedback/safe.tsx'
+
+/** What a search of a combobox has found, to choose from; `none` where that is nothing. */
+export const FoundKeys = ({
+  place,
+  none,
+  nameOf,
+}: {
+  /** Where it is drawn: within the landmark of its field. */
+  readonly place: RefObject<HTMLElement | null>
+  readonly none: string
+  readonly nameOf: (key: string) => string | undefined
+}) => (
+  <Combobox.Portal container={place}>
+    <Combobox.Positioner className="popup-place" positionMethod="fixed" align="start" sideOffset={6}>
+      <Combobox.Popup className="popup">
+        <Combobox.Empty className="about muted">{none}</Combobox.Empty>
+        <Combobox.List>
+          {(key: string) => (
+            <Combobox.Item key={key} value={key} className="item">
+              <span className="found">
+                {key !== '' && <Safe text={key} />}
+                <span className={key === '' ? undefined : 'muted small'}>
+                  <Safe text={nameOf(key) ?? ''} />
+                </span>
+              </span>
+            </Combobox.Item>
+          )}
+        </Combobox.List>
+      </Combobox.Popup>
+    </Combobox.Positioner>
+  </Combobox.Portal>
+)

@@ -1,0 +1,88 @@
+import { json } from '../../words/json.ts'
+
+type Flaw = { readonly at: number; readonly words: string }
+/** What may stand at a place: a value, a name of a member, its colon, or what follows a value; the first of a list or object may be its end. */
+type Due = 'value' | 'item or end' | 'name' | 'name or end' | 'colon' | 'next'
+
+const space = /[ \t\n\r]*/y
+const escape = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
+const plain = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
+
+/** Where what a form finds here ends; undefined where it finds nothing. */
+const endOf = (form: RegExp, text: string, at: number): number | undefined => {
+  form.lastIndex = at
+  return form.test(text) ? form.lastIndex : undefined
+}
+
+/** Where the text in quotes that begins here ends, or what is wrong with it. */
+const endOfText = (text: string, from: number): number | Flaw => {
+  for (let at = from + 1; at < text.length; ) {
+    const unit = text[at]!
+    if (unit === '"') return at + 1
+    if (unit < ' ') return { at, words: json.control }
+    const next = unit === '\\' ? endOf(escape, text, at) : at + 1
+    if (next === undefined) return { at, words: json.escape }
+    at = next
+  }
+  return { at: text.length, words: json.early }
+}
+
+const wordsFor = (due: Due, inside: string | undefined): string => {
+  if (due === 'colon') return json.colon
+  if (due === 'name' || due === 'name or end') return json.name
+  if (due !== 'next') return json.value
+  return inside === undefined ? json.end : inside === '{' ? json.nextMember : json.nextItem
+}
+
+const closing: Readonly<Record<string, string>> = { '{': '}', '[': ']' }
+
+/** The first place at which a text is not JSON; it may be nested to any depth. */
+const firstFlaw = (text: string): Flaw | undefined => {
+  const open: string[] = []
+  let due: Due = 'value'
+  let at = 0
+  for (;;) {
+    at = endOf(space, text, at)!
+    const unit = text[at]
+    const inside = open.at(-1)
+    if (unit === undefined) return due === 'next' && inside === undefined ? undefined : { at, words: json.early }
+    const wrong = { at, words: wordsFor(due, inside) }
+    const mayEnd = due === 'next' || due.endsWith('or end')
+    if (inside !== undefined && mayEnd && unit === closing[inside]) {
+      open.pop()
+      due = 'next'
+      at++
+    } else if (due === 'next') {
+      if (inside === undefined || unit !== ',') return wrong
+      due = inside === '{' ? 'name' : 'value'
+      at++
+    } else if (due === 'colon') {
+      if (unit !== ':') return wrong
+      due = 'value'
+      at++
+    } else if (unit === '"') {
+      const end = endOfText(text, at)
+      if (typeof end !== 'number') return end
+      due = due.startsWith('name') ? 'colon' : 'next'
+      at = end
+    } else if (due.startsWith('name')) return wrong
+    else if (unit === '{' || unit === '[') {
+      open.push(unit)
+      due = unit === '{' ? 'name or end' : 'item or end'
+      at++
+    } else {
+      const end = endOf(plain, text, at)
+      if (end === undefined) return wrong
+      due = 'next'
+      at = end
+    }
+  }
+}
+
+/** What is wrong with a text that is to be JSON, with its place; undefined where nothing is. */
+export const jsonFlaw = (text: string): string | undefined => {
+  const flaw = firstFlaw(text)
+  if (!flaw) return undefined
+  const lines = text.slice(0, flaw.at).split('\n')
+  return json.not(flaw.words, lines.length, [...lines.at(-1)!].length + 1)
+}

@@ -1,0 +1,32 @@
+import { keys } from '../../api/keys.ts'
+import { readNamespaces } from '../../api/namespaces.ts'
+import { shell } from '../../words/shell.ts'
+import { KeySearch, type KeySource } from './key-search.tsx'
+
+const SHOWN = 20
+const source: KeySource = {
+  queryKey: keys.namespaces,
+  read: async (q, signal) => (await readNamespaces({ q, limit: SHOWN }, signal)).namespaces,
+}
+
+/** A field in which a namespace is searched at the service, as one types, and chosen. */
+export const NamespaceSearch = ({
+  value,
+  onChange,
+  all,
+  input,
+}: {
+  readonly value: string
+  readonly onChange: (key: string) => void
+  readonly all?: string
+  readonly input: React.ComponentProps<'input'>
+}) => (
+  <KeySearch
+    value={value}
+    onChange={onChange}
+    source={source}
+    words={{ open: shell.openNamespaces, none: shell.noNamespace }}
+    {...(all !== undefined && { all })}
+    input={input}
+  />
+)

@@ -1,0 +1,29 @@
+import { PlusIcon } from '@primer/octicons-react'
+import { Link } from '@tanstack/react-router'
+import type { toNewFlag, toNewSegment } from '../../links.ts'
+import { buttonClass, stopOf } from '../button.tsx'
+import { tip } from '../feedback/tip.ts'
+
+/** The way to the page that makes a new thing of a namespace; `why` it cannot be made is said beside it. */
+export const CreateLink = ({
+  to,
+  why,
+  children,
+}: {
+  readonly to: ReturnType<typeof toNewFlag | typeof toNewSegment>
+  readonly why: string | undefined
+  readonly children: string
+}) => (
+  <Link
+    {...to}
+    className={buttonClass('primary')}
+    aria-keyshortcuts="n"
+    disabled={why !== undefined}
+    tabIndex={0}
+    {...stopOf(why)}
+    {...(why !== undefined && tip(why))}
+  >
+    <PlusIcon />
+    {children}
+  </Link>
+)
