@@ -1,10 +1,10 @@
-import autocannon from 'autocannon'
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import autocannon from 'autocannon'
 import { median, progress, quantile } from './measure.ts'
 import { onCore, type Server } from './processes.ts'
 

@@ -2,10 +2,10 @@ import type { Config } from '../src/config/load.ts'
 import { onFilled } from './filled.ts'
 import { evaluation } from './http.ts'
 import { p99AtRate } from './load.ts'
-import { offFirstCore, type Server } from './processes.ts'
 import { tokenIssued } from './log-store.ts'
 import { progress, type Row, row, times } from './measure.ts'
 import { fillPast, type Moments, type Sizes } from './past-data.ts'
+import { offFirstCore, type Server } from './processes.ts'
 
 /** Events in all, of which a tenth changes one flag, a tenth a thousandth as many flags, and the others issue tokens; the targets are those of 1,000,000. */
 const EVENTS = Number(process.env['ROLLCALL_BENCH_PAST'] ?? 100_000)

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { createDefaultNamespace } from '../src/app/bootstrap.ts'
+import { openStores } from '../src/app/stores/stores.ts'
 import { systemClock } from '../src/clock.ts'
-import { reservations } from '../src/commands/reservations.ts'
 import { enveloper } from '../src/commands/envelope.ts'
 import { executor } from '../src/commands/execute.ts'
+import { reservations } from '../src/commands/reservations.ts'
 import { segment } from '../src/commands/segment.ts'
 import type { Config } from '../src/config/load.ts'
 import { sealer } from '../src/events/personal.ts'
-import { createDefaultNamespace } from '../src/app/bootstrap.ts'
-import { openStores } from '../src/app/stores/stores.ts'
 
 const context = { actor: { kind: 'system' } } as const
 

@@ -1,5 +1,5 @@
-import { systemClock } from '../src/clock.ts'
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
+import { systemClock } from '../src/clock.ts'
 import { writers } from './log-append.ts'
 import { newStore } from './log-store.ts'
 import { alternate, progress, told } from './measure.ts'

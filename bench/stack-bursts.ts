@@ -1,8 +1,8 @@
-import { linkTo } from '../test/stand-ins/proxy.ts'
 import type { Owner } from '../test/adapters/servers.ts'
-import { type Asking, asking, each, issued, type Issued, statuses, until } from './asking.ts'
-import { offFirstCore, type Server } from './processes.ts'
+import { linkTo } from '../test/stand-ins/proxy.ts'
+import { type Asking, asking, each, type Issued, issued, statuses, until } from './asking.ts'
 import { progress, type Row, told } from './measure.ts'
+import { offFirstCore, type Server } from './processes.ts'
 import { having, instances, type Stack, stack } from './stack.ts'
 
 const FIRST_USES = 1500

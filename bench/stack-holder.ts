@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { asking, issued, type Issued, until, watching } from './asking.ts'
+import { asking, type Issued, issued, until, watching } from './asking.ts'
 import { progress, type Row } from './measure.ts'
 import { offFirstCore, type Server } from './processes.ts'
 import {
   count,
   cpuSince,
   honoured,
-  ready,
   REVOCATIONS,
+  ready,
+  SETTLED_MS,
   said,
   secondsOf,
-  SETTLED_MS,
   spent,
   untilRefused,
 } from './revocations.ts'

@@ -1,7 +1,7 @@
 import { creation, evaluation, json, perSecond } from './http.ts'
 import { rates } from './load.ts'
-import { offFirstCore, type Server, startServer } from './processes.ts'
 import { progress, quantile, type Row, told } from './measure.ts'
+import { offFirstCore, type Server, startServer } from './processes.ts'
 import { having, type Stack, stack } from './stack.ts'
 
 const FLAGS = 20

@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock } from '../src/clock.ts'
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
+import { systemClock } from '../src/clock.ts'
 import { enveloper } from '../src/commands/envelope.ts'
 import { executor } from '../src/commands/execute.ts'
 import { token as decider } from '../src/commands/token.ts'
-import { AT_ONCE, asking, each, issued, type Issued, statuses, watching } from './asking.ts'
-import { offFirstCore, type Server } from './processes.ts'
+import { AT_ONCE, asking, each, type Issued, issued, statuses, watching } from './asking.ts'
 import { median, progress, type Row, told } from './measure.ts'
+import { offFirstCore, type Server } from './processes.ts'
 import {
   count,
   cpuSince,
   honoured,
   isRefused,
-  ready,
   REVOCATIONS,
-  said,
+  ready,
   SETTLED_MS,
+  said,
   spent,
   untilRefused,
 } from './revocations.ts'

@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis'
 import { MongoClient } from 'mongodb'
-import { systemClock } from '../src/clock.ts'
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
+import { systemClock } from '../src/clock.ts'
 import { type Found, type Owner, ownMongo, ownRedis, STAND_IN_BULK } from '../test/adapters/servers.ts'
-import { type Server, startBeside, startServer } from './processes.ts'
 import { progress, type Row } from './measure.ts'
+import { type Server, startBeside, startServer } from './processes.ts'
 
 const ANSWER_MS = 3000
 

@@ -5,8 +5,8 @@ import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { build } from 'vite'
 import { showBuilt } from '../test/ui/built.ts'
 import { launchChromium, signInByHand, skip, WINDOW } from '../test/ui/chromium.ts'
-import { type Server, startServer } from './processes.ts'
 import { median, progress, quantile, type Row, row, told } from './measure.ts'
+import { type Server, startServer } from './processes.ts'
 
 const ROUNDS = 15
 const KEYS = 60

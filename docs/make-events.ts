@@ -123,7 +123,8 @@ const table = (schema: TObject): string => {
 export const sentenceOf = (schema: TObject): string | undefined => (schema as Node).description
 
 /** What an event is called in its earlier shapes, and which fields these lack. */
-const earlier = (type: string, { from, schema, asBefore }: Shape): string => {
+const earlier = (type: string, { from, formerly, schema, asBefore }: Shape): string => {
+  if (formerly !== undefined) return `Before 0.1.0 it was written as \`${formerly}\`, which is still read.\n\n`
   if (!from) return ''
   const lacking = Object.keys(schema.properties).filter((name) => !(name in from.schema.properties))
   const without = lacking.length > 0 ? ` without ${lacking.map((name) => `\`${name}\``).join(', ')}` : ''

@@ -58,7 +58,7 @@ export const systemClock: Clock = {
 }
 
 /** The outcome of the work, or that of `late` when the work takes longer than that many milliseconds; a later outcome is dropped. */
-export const within = async <T, L>(
+export const withTimeout = async <T, L>(
   { after }: Pick<Clock, 'after'>,
   ms: number,
   work: Promise<T>,

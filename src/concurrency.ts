@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts'
 
 /** Writes items in groups: those that come while the write before is under way go in the next one, together. */
-export const gathered = <T>(write: (items: readonly T[]) => Promise<void>): ((item: T) => Promise<void>) => {
+export const batched = <T>(write: (items: readonly T[]) => Promise<void>): ((item: T) => Promise<void>) => {
   let gathering: { readonly items: T[]; readonly done: Promise<void> } | undefined
   let before: Promise<unknown> = Promise.resolve()
   return (item) => {

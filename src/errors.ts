@@ -132,8 +132,8 @@ const placed = (error: unknown, place: string): unknown => {
   if (violation) {
     const { description } = violation
     const field = `${place}.${violation.field}`
-    const told = `invalid field ${field}: ${description}`
-    return new Refusal(reason, told, { headers, cause, metadata, violation: { field, description } })
+    const message = `invalid field ${field}: ${description}`
+    return new Refusal(reason, message, { headers, cause, metadata, violation: { field, description } })
   }
   return new Refusal(reason, message, {
     headers,

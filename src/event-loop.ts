@@ -60,7 +60,7 @@ export const yieldToEventLoop = (line: keyof typeof lines = 'fresh'): Promise<vo
 }
 
 /** For work in many steps, called between two of them: a promise to wait for once all such work has had its slice of `ms` milliseconds, else undefined. */
-export const pacer = (ms = SLICE_MS): (() => Promise<void> | undefined) => {
+export const timeSlicer = (ms = SLICE_MS): (() => Promise<void> | undefined) => {
   sliceBegan()
   const isShortUntil = measure() + SHORT_MS
   let line: keyof typeof lines = 'fresh'
@@ -74,16 +74,16 @@ export const pacer = (ms = SLICE_MS): (() => Promise<void> | undefined) => {
 }
 
 /** Does the work for one item after the other until it says false, yielding where that takes long; what is short is done at once, without a promise. */
-export const inSlices = <T>(
+export const forEachSliced = <T>(
   items: readonly T[],
   work: (item: T) => boolean,
   from = 0,
-  pause = pacer(),
+  pause = timeSlicer(),
 ): Promise<void> | undefined => {
   for (let n = from; n < items.length; n++) {
     if (!work(items[n]!)) return undefined
     const paused = pause()
-    if (paused) return paused.then(() => inSlices(items, work, n + 1, pause))
+    if (paused) return paused.then(() => forEachSliced(items, work, n + 1, pause))
   }
   return undefined
 }
@@ -103,8 +103,8 @@ const merged = async <T>(one: readonly T[], other: readonly T[], isBefore: IsBef
 type IsBefore<T> = (one: T, other: T) => boolean
 
 /** The items in order, those that are alike as they stood; yields where that takes long. */
-export const sortedInSlices = async <T>(items: readonly T[], isBefore: IsBefore<T>): Promise<readonly T[]> => {
-  const pause = pacer()
+export const sortSliced = async <T>(items: readonly T[], isBefore: IsBefore<T>): Promise<readonly T[]> => {
+  const pause = timeSlicer()
   let runs: (readonly T[])[] = []
   for (let at = 0; at < items.length; at += RUN) {
     const run = items.slice(at, at + RUN)

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { startStack } from './cluster/stack.ts'
 import { has, leaveOut } from './crash/rig.ts'
-import { begin, bearer, comeBack, everyWay, EXCHANGE, logIn, OIDC, open } from './http/people.ts'
+import { bearer, begin, comeBack, EXCHANGE, everyWay, logIn, OIDC, open } from './http/people.ts'
 import { virtualClock } from './virtual-clock.ts'
 import { eventually } from './wait.ts'
 

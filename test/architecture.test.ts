@@ -204,6 +204,9 @@ await t.test('a driver is imported by one file of the adapters and by no other',
   t.ok(files.length > 20)
 })
 
+/** Identifiers that say nothing of their values: name the thing (`RolloutRequest`, `listeners`). */
+const VAGUE = /\btype (?:Asked|Ask|Held|Place|Given|Part|Told)\b|\b(?:const|let) told\b|\btold: [A-Z]\w*[,)]/
+
 await t.test('names say what a thing is', async (t) => {
   const forbidden = /^(utils?|helpers?|commons?|shared|libs?|misc|index)$|(Service|Manager|Repository|Helper)$/
   for (const name of files) {
@@ -212,6 +215,8 @@ await t.test('names say what a thing is', async (t) => {
       if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(part)) t.fail(`${name} is not in kebab case`)
     }
     const text = readFileSync(resolve(src, name), 'utf8')
+    const vague = VAGUE.exec(text)?.[0]
+    if (vague !== undefined) t.fail(`${name}: "${vague}" does not say what the value is`)
     if (/^export default/m.test(text)) t.fail(`${name} has a default export`)
     if (/^(export )?(abstract )?class /m.test(text) && name !== 'errors.ts') t.fail(`${name} has a class`)
   }

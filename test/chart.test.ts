@@ -5,12 +5,12 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
-import { loadConfig } from '../src/config/load.ts'
 import { variableOf } from '../src/config/environment.ts'
-import { type Kind, leaves } from '../src/config/setting.ts'
+import { loadConfig } from '../src/config/load.ts'
+import { leaves, type SettingKind } from '../src/config/setting.ts'
 import { settings } from '../src/config/settings.ts'
-import { has, leaveOut } from './crash/rig.ts'
 import { authorityFile } from './authority.ts'
+import { has, leaveOut } from './crash/rig.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const chart = join(root, 'deploy/chart')
@@ -87,7 +87,7 @@ await t.test('what templates and values set are settings', (t) => {
 
 await t.test('every secret is refused under config, and the example of a variable names one', (t) => {
   const [, listed = ''] = /define "rollcall\.secretKeys" -}}\n([^]*?)\n\{\{- end }}/.exec(all)!
-  const hidden = (kind: Kind<unknown>) => kind.show('esdb://me:pw@host?x=1') === undefined
+  const hidden = (kind: SettingKind<unknown>) => kind.show('esdb://me:pw@host?x=1') === undefined
   const secrets = leaves(settings).filter(([, { kind }]) => kind.textual && hidden(kind))
   t.strictSame(listed.split('\n').toSorted(), secrets.map(([key]) => key).toSorted())
   const [, name = ''] = /^# - name: (ROLLCALL_\w+)$/m.exec(read('values.yaml'))!

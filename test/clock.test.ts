@@ -1,17 +1,17 @@
 import t from 'tap'
-import { within } from '../src/clock.ts'
+import { withTimeout } from '../src/clock.ts'
 import { noted } from './noted.ts'
 import { virtualClock } from './virtual-clock.ts'
 
 await t.test('work within its time says what it comes to, a fault too, and leaves no timer', async (t) => {
   const clock = virtualClock()
-  t.equal(await within(clock, 1_000, Promise.resolve('done'), () => 'late'), 'done')
+  t.equal(await withTimeout(clock, 1_000, Promise.resolve('done'), () => 'late'), 'done')
   await t.rejects(
-    within(clock, 1_000, Promise.reject(new Error('fails')), () => 'late'),
+    withTimeout(clock, 1_000, Promise.reject(new Error('fails')), () => 'late'),
     { message: 'fails' },
   )
   const slow = noted(
-    within(
+    withTimeout(
       clock,
       1_000,
       clock.sleep(999).then(() => 'done'),
@@ -28,9 +28,9 @@ await t.test(
   async (t) => {
     const clock = virtualClock()
     const failing = clock.sleep(2_000).then(() => Promise.reject(new Error('dropped')))
-    const said = noted(within(clock, 1_000, failing, () => 'late'))
+    const said = noted(withTimeout(clock, 1_000, failing, () => 'late'))
     const thrown = noted(
-      within(clock, 1_000, failing, () => {
+      withTimeout(clock, 1_000, failing, () => {
         throw new Error('took too long')
       }),
     )

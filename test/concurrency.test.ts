@@ -1,5 +1,5 @@
 import t from 'tap'
-import { gathered, keyedQueue, semaphore } from '../src/concurrency.ts'
+import { batched, keyedQueue, semaphore } from '../src/concurrency.ts'
 import { noted } from './noted.ts'
 import { virtualClock } from './virtual-clock.ts'
 
@@ -99,7 +99,7 @@ await t.test(
   async (t) => {
     const { wait, free } = held()
     const groups: string[][] = []
-    const put = gathered<string>(async (items) => {
+    const put = batched<string>(async (items) => {
       groups.push([...items])
       await wait
       if (items.includes('bad')) throw new Error('fails')

@@ -1,16 +1,16 @@
-import { blocksRun } from './work.ts'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { loadConfig } from '../src/config/load.ts'
 import { configSchema, exampleFile, publicConfig } from '../src/config/describe.ts'
 import { emailMatcher } from '../src/config/email.ts'
-import { variableOf, type Environment } from '../src/config/environment.ts'
+import { type Environment, variableOf } from '../src/config/environment.ts'
+import { loadConfig } from '../src/config/load.ts'
 import { isConfigError, type Problem } from '../src/config/problem.ts'
 import { leaves } from '../src/config/setting.ts'
 import { settings } from '../src/config/settings.ts'
+import { blocksRun } from './work.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-config-'))
 let files = 0

@@ -6,8 +6,8 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { loadConfig } from '../src/config/load.ts'
-import { startService } from './start.ts'
 import { authorityFile } from './authority.ts'
+import { startService } from './start.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { inSlices, measureSlicesBy, pacer, sortedInSlices } from '../src/event-loop.ts'
+import { forEachSliced, measureSlicesBy, sortSliced, timeSlicer } from '../src/event-loop.ts'
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 /** Slices of this process are measured by it. */
@@ -10,8 +10,8 @@ measureSlicesBy(() => elapsed)
 
 await t.test('work yields once its slice is over, not before, and then has another', async (t) => {
   for (const [slice, begin] of [
-    [5, () => pacer()],
-    [2, () => pacer(2)],
+    [5, () => timeSlicer()],
+    [2, () => timeSlicer(2)],
   ] as const) {
     const pause = begin()
     for (const nth of ['first', 'second', 'third']) {
@@ -36,15 +36,15 @@ await t.test('items are worked one by one in slices, each once, until one says t
   }
   const items = Array.from({ length: 8 }, (_, n) => n)
 
-  let waiting = inSlices(items, work(Infinity))
+  let waiting = forEachSliced(items, work(Infinity))
   t.strictSame(worked, [0, 1, 2], 'a slice ends with the item that fills it')
   await waiting
   t.strictSame(worked.splice(0), items)
 
-  waiting = inSlices(items, work(4))
+  waiting = forEachSliced(items, work(4))
   await waiting
   t.strictSame(worked.splice(0), [0, 1, 2, 3, 4], 'what comes behind the last one is left')
-  t.equal(inSlices(items, work(1)), undefined, 'what is short is done at once')
+  t.equal(forEachSliced(items, work(1)), undefined, 'what is short is done at once')
   t.strictSame(worked, [0, 1])
 })
 
@@ -56,7 +56,7 @@ await t.test(
       fc.asyncProperty(fc.array(fc.nat(50), { maxLength: 3_000 }), async (numbers) => {
         const items = numbers.map((number, n) => [number, n] as const)
         assert.deepEqual(
-          await sortedInSlices(items, isBefore),
+          await sortSliced(items, isBefore),
           items.toSorted(([one], [other]) => one - other),
         )
       }),
@@ -82,22 +82,22 @@ await t.test('others are served while much is sorted, and nobody waits for what 
   }
   next()
   const items = Array.from({ length: 20_000 }, (_, n) => (n * 7_919) % 20_000)
-  const all = await sortedInSlices(items, isBefore)
+  const all = await sortSliced(items, isBefore)
   over = true
   measureSlicesBy(() => elapsed)
   t.ok(turns > 200, `${turns} turns`)
   t.ok(most <= 12_000, `${most} comparisons in one turn`)
   t.strictSame([all[0], all.at(-1), all.length], [0, 19_999, 20_000])
-  t.strictSame(await sortedInSlices([], isBefore), [])
+  t.strictSame(await sortSliced([], isBefore), [])
   elapsed = before
 })
 
 await t.test('all work of one turn shares a slice, and the next turn has another', async (t) => {
   measureSlicesBy(() => elapsed)
-  const first = pacer()
+  const first = timeSlicer()
   elapsed += 3
   t.equal(first(), undefined)
-  const second = pacer()
+  const second = timeSlicer()
   elapsed += 1
   t.equal(second(), undefined, 'a millisecond is left for all')
   await nextTurn()
@@ -107,7 +107,7 @@ await t.test('all work of one turn shares a slice, and the next turn has another
   elapsed += 1
   const paused = second()
   t.ok(paused, 'work that began late yields')
-  const third = pacer()
+  const third = timeSlicer()
   t.equal(third(), undefined, 'work that has only begun does not')
   elapsed += 0.1
   t.ok(third(), 'unless it takes longer than a tenth of a millisecond')
@@ -119,7 +119,7 @@ await t.test('all work of one turn shares a slice, and the next turn has another
 
 /** Work of steps that are as long as a slice, each. */
 const working = async (name: string, steps: number, order: string[]) => {
-  const pause = pacer()
+  const pause = timeSlicer()
   for (let n = 0; n < steps; n++) {
     elapsed += 5
     await pause()

@@ -1,4 +1,4 @@
-import type { Checkpoint, Part, Row, View, Views } from '../src/projections/views.ts'
+import type { Checkpoint, Row, View, ViewPart, Views } from '../src/projections/views.ts'
 import { supersedes } from '../src/projections/views.ts'
 
 /** A call of the views. `rows` are those that are put, else none. */
@@ -9,7 +9,7 @@ export type Call = {
 }
 
 /** A row with these fields of its document alone, or none where the document does not lack the field. */
-const partOf = (row: Row, { lacking, fields }: Part): readonly Row[] => {
+const partOf = (row: Row, { lacking, fields }: ViewPart): readonly Row[] => {
   if (row.doc === undefined) return [row]
   const all = Object.entries(row.doc)
   if (all.some(([name, value]) => name === lacking && value !== undefined)) return []
@@ -43,7 +43,7 @@ export const memoryViews = (before: (call: Call) => unknown = () => {}) => {
       await asked('put', view, given)
       write(view, given)
     },
-    scan: async function* (view: View, part?: Part) {
+    scan: async function* (view: View, part?: ViewPart) {
       await asked('scan', view)
       yield [...rowsOf(view).values()].flatMap((row) => (part ? partOf(row, part) : row))
     },

@@ -4,12 +4,12 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t from 'tap'
-import { systemClock } from '../src/clock.ts'
 import { start } from '../src/app/start.ts'
-import { loadConfig } from '../src/config/load.ts'
 import { openStores } from '../src/app/stores/stores.ts'
-import { freePort } from './free-port.ts'
+import { systemClock } from '../src/clock.ts'
+import { loadConfig } from '../src/config/load.ts'
 import { rollcallProcess } from './cli/service.ts'
+import { freePort } from './free-port.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-ports-'))
 t.teardown(() => rmSync(folder, { recursive: true }))

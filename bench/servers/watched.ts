@@ -1,6 +1,7 @@
 // A service that tells for how long its event loop stood still.
-import { tellParent } from '../../test/http/watching.ts'
+
 import { dense } from '../../test/http/dense.ts'
+import { tellParent } from '../../test/http/watching.ts'
 
 const LARGEST = 4_194_304
 

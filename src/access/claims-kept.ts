@@ -1,7 +1,7 @@
 import { type Claims, pathOf } from './claims.ts'
 
 /** What a rule asks of the claims of a login. */
-export type Asked = { readonly claim: string; readonly anyOf: readonly string[] }
+export type ClaimUse = { readonly claim: string; readonly anyOf: readonly string[] }
 
 /** What is asked of a value: which texts it must hold, or by which names it leads on. */
 type Wanted = { readonly path: readonly string[]; readonly texts: readonly string[] }
@@ -15,7 +15,7 @@ const picked = (tree: Claims, names: ReadonlySet<string>): Claims =>
   Object.fromEntries(Object.entries(tree).filter(([name]) => names.has(name)))
 
 /** The claims that rules read, as they are. */
-export const claimsRead = (claims: Claims, asked: readonly Asked[]): Claims =>
+export const claimsRead = (claims: Claims, asked: readonly ClaimUse[]): Claims =>
   picked(claims, new Set([...asked.map(({ claim }) => pathOf(claim)[0]!), ...ALWAYS]))
 
 /** Of a value only what some rules name. A list in which one of them leads on stays whole: there a name is a place. */
@@ -34,7 +34,7 @@ const cut = (value: unknown, wanted: readonly Wanted[]): unknown => {
 }
 
 /** The same, with nothing in them but what the rules name: they match it as they match the whole. An e-mail address and references stay as they are. */
-export const claimsNamed = (claims: Claims, asked: readonly Asked[]): Claims => ({
+export const claimsNamed = (claims: Claims, asked: readonly ClaimUse[]): Claims => ({
   ...(cut(
     claims,
     asked.map(({ claim, anyOf }) => ({ path: pathOf(claim), texts: anyOf })),

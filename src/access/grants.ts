@@ -1,5 +1,5 @@
-import { EVERY, type Meanings } from './roles.ts'
 import { ALL, ANYWHERE, IN_NAMESPACE, LATER, type RightSet, setOf } from './rights.ts'
+import { EVERY, type Meanings } from './roles.ts'
 
 /** In the place of a namespace key: every namespace there is or will be, and the deployment itself. */
 export const EVERYWHERE = '*'

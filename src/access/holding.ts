@@ -1,13 +1,13 @@
 import { conveyed, EVERYWHERE, type Grant, type Holding, isFull } from './grants.ts'
+import { NAMESPACED } from './reach.ts'
 import { ANYWHERE, bitOf, type Right, type RightSet, rightsIn } from './rights.ts'
 import { EVERY } from './roles.ts'
-import { NAMESPACED } from './reach.ts'
 
 /** Rights in a place; `*` alone in their list is every one. */
-export type Place = { readonly namespaceKey: string; readonly rights: readonly string[] }
+export type NamespaceRights = { readonly namespaceKey: string; readonly rights: readonly string[] }
 
 /** A grant as a record shows it: with the rights that are in force by it. */
-export type GrantInForce = Place & { readonly role?: string; readonly rule?: string }
+export type GrantInForce = NamespaceRights & { readonly role?: string; readonly rule?: string }
 
 /** The grant that gives a right, by its place among the grants of its token. */
 export type Because = {
@@ -37,13 +37,13 @@ export const grantsInForce = (holding: Holding): readonly GrantInForce[] | undef
     rights: listed(holding, grant),
   }))
 
-const byKey = (a: Place, b: Place): number => {
+const byKey = (a: NamespaceRights, b: NamespaceRights): number => {
   if (a.namespaceKey === EVERYWHERE) return -1
   return b.namespaceKey === EVERYWHERE || a.namespaceKey > b.namespaceKey ? 1 : -1
 }
 
 /** What may be done where: every namespace first, then each by its key. The use of its own record that every login has is not in it. */
-export const placesOf = (holding: Holding): readonly Place[] => {
+export const placesOf = (holding: Holding): readonly NamespaceRights[] => {
   const { grants, namespace, roles } = holding
   if (namespace === undefined && (grants === undefined || grants.some((grant) => isFull(grant, roles))))
     return [{ namespaceKey: EVERYWHERE, rights: [EVERY] }]

@@ -1,7 +1,7 @@
 import { conveyed, EVERYWHERE, type Grant, type Holding } from './grants.ts'
+import { meaningsIn } from './meanings.ts'
 import { type Reach, reachOf, rightsAt } from './reach.ts'
 import { type RightSet, rightsIn } from './rights.ts'
-import { meaningsIn } from './meanings.ts'
 import type { Meanings } from './roles.ts'
 
 /** The grants that are left, and what their roles mean. */

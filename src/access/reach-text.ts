@@ -1,7 +1,7 @@
 import { EVERYWHERE } from './grants.ts'
+import { FULL, NAMESPACED, type Reach, resolved } from './reach.ts'
 import { ALL, IN_NAMESPACE, LATER, type RightSet, rightsIn, setOf } from './rights.ts'
 import { EVERY } from './roles.ts'
-import { FULL, NAMESPACED, type Reach, resolved } from './reach.ts'
 
 /** A namespace alone stands for itself, unless it could be taken for another text. */
 const standsAlone = (namespace: string): boolean => namespace !== '' && !namespace.startsWith('[')

@@ -55,7 +55,7 @@ export type Subject =
   | { readonly method: 'orchestrator'; readonly namespace: string; readonly account: string }
 
 /** What rules give: a holding, or nothing, because none grants anything or because it is more than a token may have. */
-export type Given = { readonly holding: Holding } | { readonly refused: 'nothing' | 'too_many' }
+export type GrantedAccess = { readonly holding: Holding } | { readonly refused: 'nothing' | 'too_many' }
 
 /** Whether logins and exchanges are under rules: there is one, or the configuration says what they get whom none matches. */
 export const isGoverned = ({
@@ -115,7 +115,7 @@ const merged = (grants: readonly Grant[]): readonly Grant[] => {
 }
 
 /** What the rules give a login or an exchange. Where it is under none it is the full reach. */
-export const grantsFor = (policy: Omit<AccessPolicy, 'requireRole'>, subject: Subject): Given => {
+export const grantsFor = (policy: Omit<AccessPolicy, 'requireRole'>, subject: Subject): GrantedAccess => {
   if (!isGoverned(policy)) return { holding: {} }
   const { unmatched = 'refuse', roles } = policy
   const matching = matchingRules(policy, subject)

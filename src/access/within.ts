@@ -1,6 +1,6 @@
 import { conveyed, EVERYWHERE, type Holding } from './grants.ts'
 import { allowed, type Reach, reachOf, rightsAt } from './reach.ts'
-import { ANYWHERE, bitOf, LATER, type Right, RIGHTS, type RightSet } from './rights.ts'
+import { ANYWHERE, bitOf, LATER, RIGHTS, type Right, type RightSet } from './rights.ts'
 import { EVERY, type Role } from './roles.ts'
 
 /** A right, or `*` where only those of later versions are missing, and the place where it is. */

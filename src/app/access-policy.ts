@@ -1,7 +1,6 @@
-import { type AccessPolicy, isGoverned, type Rule } from '../access/rules.ts'
 import { meaningsOf } from '../access/meanings.ts'
+import { type AccessPolicy, isGoverned, type Rule } from '../access/rules.ts'
 import { type Pseudonyms, pseudonyms } from '../auth/pseudonyms.ts'
-import { version } from '../version.ts'
 import { ACCESS, access } from '../commands/access.ts'
 import type { Execute } from '../commands/execute.ts'
 import { accessPolicy } from '../config/access-rules.ts'
@@ -9,6 +8,7 @@ import type { Config } from '../config/load.ts'
 import { isRefusal } from '../errors.ts'
 import type { AccessEvent } from '../events/access.ts'
 import type { DataOf } from '../events/define.ts'
+import { version } from '../version.ts'
 import type { Core } from './core.ts'
 import type { Logger } from './telemetry/logger.ts'
 
@@ -64,7 +64,7 @@ export type PolicyOptions = {
 
 /** The configuration of access that this instance began with, and its number in the history. */
 export const toldAccess = ({ execute, configured, onFormat, logger, onError }: PolicyOptions) => {
-  let told: Promise<number> | undefined
+  let recorded: Promise<number> | undefined
   let known: number | undefined
 
   const tell = async (): Promise<number> => {
@@ -74,11 +74,11 @@ export const toldAccess = ({ execute, configured, onFormat, logger, onError }: P
   }
   /** Its number; it is told first where that was not done. Refuses with `release_in_progress` while an instance lives that does not read it. */
   const number = (): Promise<number> => {
-    told ??= tell().catch((error: unknown) => {
-      told = undefined
+    recorded ??= tell().catch((error: unknown) => {
+      recorded = undefined
       throw error
     })
-    return told
+    return recorded
   }
 
   return {
@@ -92,7 +92,7 @@ export const toldAccess = ({ execute, configured, onFormat, logger, onError }: P
         if (!isRefusal(error, 'release_in_progress')) throw error
       }
       onFormat(() => {
-        if (waits && told === undefined)
+        if (waits && recorded === undefined)
           void number()
             .then(() => (waits = false), later)
             .catch(onError)
@@ -110,11 +110,11 @@ export const toldAccess = ({ execute, configured, onFormat, logger, onError }: P
 }
 
 /** The configuration of access as the history is to tell it. */
-export const accessOf = (config: Config, { execute, stores, roll, onError }: Core, logger: Logger) =>
+export const accessOf = (config: Config, { execute, stores, membership, onError }: Core, logger: Logger) =>
   toldAccess({
     execute,
     configured: configuredAccess(accessPolicy(config), config, pseudonyms(stores.pepper.key)),
-    onFormat: roll.onChange,
+    onFormat: membership.onChange,
     logger,
     onError: onError('the configuration of access was not told in the history'),
   })

@@ -1,9 +1,9 @@
 import { digester, plausible } from '../auth/client-token.ts'
-import type { Config } from '../config/load.ts'
 import { accessPolicy } from '../config/access-rules.ts'
-import { narrowing } from '../http/login/narrowing.ts'
+import type { Config } from '../config/load.ts'
 import { tokenHolders } from '../http/auth/token-holders.ts'
 import { tokenVerifier } from '../http/auth/token-verifier.ts'
+import { narrowing } from '../http/login/narrowing.ts'
 import type { Service } from '../http/service.ts'
 import type { Core } from './core.ts'
 import { exchangeOf, loginMethods } from './login-methods.ts'
@@ -14,7 +14,7 @@ const CATCH_UP_MS = 250
 const FAILED_EXCHANGES_A_MINUTE = 60
 
 /** What tells whose a token is, and gives tokens to who logs in or exchanges. */
-export const entranceOf = async (
+export const authServicesOf = async (
   config: Config,
   { clock, faults, names, stores, time, log, seal, index, execute, follower, lease }: Core,
   { policy }: Pick<Service, 'policy'>,

@@ -1,6 +1,6 @@
 import { idFrom } from '../commands/envelope.ts'
-import { namespace } from '../commands/namespace.ts'
 import type { Execute } from '../commands/execute.ts'
+import { namespace } from '../commands/namespace.ts'
 import type { Config } from '../config/load.ts'
 import { isRefusal } from '../errors.ts'
 import type { Stored } from '../events/log.ts'

@@ -1,6 +1,6 @@
 import type { Config } from '../config/load.ts'
 import { METHODS } from '../events/token.ts'
-import { completeTokens } from '../http/lists/wait-for-token-view.ts'
+import { waitForTokenView } from '../http/lists/wait-for-token-view.ts'
 import { cleanup } from '../jobs/cleanup.ts'
 import type { Core } from './core.ts'
 import type { Logger } from './telemetry/logger.ts'
@@ -26,7 +26,7 @@ export const scheduleCleanups = async (
       execute,
       applied: follower.applied,
       views: stores.views,
-      complete: () => completeTokens({ log, viewsReached: follower.viewsReached }, VIEWS_MS),
+      complete: () => waitForTokenView({ log, viewsReached: follower.viewsReached }, VIEWS_MS),
       now: time.present,
       steady: time.steady(),
       onDeleted: (of) => void metrics.cleaned(of).value++,

@@ -1,39 +1,39 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../clock.ts'
 import { asOf } from '../as-of/as-of.ts'
-import { reservations } from '../commands/reservations.ts'
+import type { Clock } from '../clock.ts'
 import { instance as decider } from '../commands/instance.ts'
-import { version } from '../version.ts'
+import { reservations } from '../commands/reservations.ts'
 import type { Config } from '../config/load.ts'
 import { compileFlag } from '../evaluation/compile.ts'
+import { asOfReadings } from '../http/as-of-readings.ts'
 import { idempotency } from '../http/idempotency.ts'
-import { pastReadings } from '../http/as-of-readings.ts'
 import { pageTokens } from '../http/lists/paging.ts'
 import type { Service } from '../http/service.ts'
 import { cookieJar } from '../http/wire/cookies.ts'
 import { refusalHistory } from '../jobs/refusals.ts'
 import { tokenUses } from '../jobs/token-uses.ts'
+import { readModelsOf } from '../projections/all.ts'
+import type { Progress } from '../projections/engine/rebuild.ts'
+import { version } from '../version.ts'
 import { aboutOf } from './about.ts'
 import { accessOf } from './access-policy.ts'
+import { asOfReaderOf } from './as-of-thread/as-of-reads.ts'
+import type { AsOfReader } from './as-of-thread/worker.ts'
+import { authServicesOf } from './auth-services.ts'
 import { bootstrap } from './bootstrap.ts'
 import { scheduleCleanups } from './cleanups.ts'
+import { clusterMember } from './cluster-member.ts'
 import { type Core, coreOf } from './core.ts'
-import { entranceOf } from './auth-services.ts'
-import type { Fatal } from './telemetry/fatal.ts'
-import { sweepOf } from './reapply-rules.ts'
-import type { Logger } from './telemetry/logger.ts'
-import type { Progress } from '../projections/engine/rebuild.ts'
-import { pastOf } from './as-of-thread/as-of-reads.ts'
-import type { Past } from './as-of-thread/worker.ts'
-import { progressLines } from './telemetry/progress-lines.ts'
-import { readModelsOf } from '../projections/all.ts'
 import { readinessOf } from './lifecycle/readiness.ts'
-import { tellMissingPlaces } from './telemetry/missing-places.ts'
+import { sweepOf } from './reapply-rules.ts'
 import { serviceSettings } from './settings.ts'
 import { viewRenewal } from './stores/renewal.ts'
-import { membership } from './membership.ts'
-import { bind, type Rebuilt, settle } from './stores/verify-log-and-views.ts'
 import type { Stores } from './stores/stores.ts'
+import { type Rebuilt, recordLogIdentity, verify } from './stores/verify-log-and-views.ts'
+import type { Fatal } from './telemetry/fatal.ts'
+import type { Logger } from './telemetry/logger.ts'
+import { tellMissingPlaces } from './telemetry/missing-places.ts'
+import { progressLines } from './telemetry/progress-lines.ts'
 import { oncePerMinute } from './telemetry/warnings.ts'
 
 const FAILURES_A_MINUTE = 300
@@ -52,7 +52,7 @@ export type Composed = {
 
 type Parts = Pick<Service, 'policy'> & {
   readonly logger: Logger
-  readonly past: Past
+  readonly past: AsOfReader
   readonly draining: () => boolean
 }
 
@@ -86,7 +86,7 @@ const serviceOf = async (config: Config, core: Core, { logger, past, draining, p
     seen: follower.seen,
     viewsReached: follower.viewsReached,
     fresh,
-    ...(await entranceOf(config, core, { policy })),
+    ...(await authServicesOf(config, core, { policy })),
     pageTokens: pageTokens(pepper.key),
     refusals: refusalHistory(execute, clock, onError('refusals were not written')),
     uses: tokenUses({
@@ -111,7 +111,7 @@ const serviceOf = async (config: Config, core: Core, { logger, past, draining, p
       compile: compileFlag,
       clock: { now: clock.now, newest: time.newest },
     }),
-    pastReadings: pastReadings(metrics, clock),
+    pastReadings: asOfReadings(metrics, clock),
     idempotency: idempotency({ views, now: clock.now, instance, replays: metrics.replays(), alone }),
     reservations: reservations(execute, core.foldOf, randomUUID, clock.now),
     readiness: readinessOf(clock, stores, draining, fresh, core.closed.none, follower.caughtUp),
@@ -139,9 +139,9 @@ export const compose = async (
   const { follower, guard, lease, snapshots, log, stores, time } = core
   const member =
     lease &&
-    membership({ ...core, version, fresh: lease.fresh, logger, onError: core.onError('the roll was not kept') })
+    clusterMember({ ...core, version, fresh: lease.fresh, logger, onError: core.onError('membership was not updated') })
   let draining = false
-  const past = pastOf(core)
+  const past = asOfReaderOf(core)
   const access = accessOf(config, core, logger)
   const parts = { logger, past, draining: () => draining, policy: access }
   const service = await serviceOf(config, core, parts)
@@ -158,7 +158,7 @@ export const compose = async (
         ending?.throwIfAborted()
         tell(progress)
       }
-      const rebuilt = await settle(clock, stores, logger, onProgress)
+      const rebuilt = await verify(clock, stores, logger, onProgress)
       if (rebuilt) await stores.snapshots.remove()
       const known = config.eventstore.all_on_roll || (await log.first()) === undefined
       snapshots.begin(await follower.start(onProgress))
@@ -169,7 +169,7 @@ export const compose = async (
           .child({}, { level: 'info' })
           .info({ client_token: token }, 'bootstrap token created; it is shown only this once')
       await access.begin()
-      await bind(stores)
+      await recordLogIdentity(stores)
       if (rebuilt) await tellRebuilt(core, rebuilt)
       await scheduleCleanups(config, core, logger)
       tellMissingPlaces(service.settings.access, (key) => core.flagStore.life(key) !== undefined, logger)

@@ -1,45 +1,45 @@
-import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import type { Clock } from '../clock.ts'
-import { version } from '../version.ts'
 import { enveloper } from '../commands/envelope.ts'
 import { executor } from '../commands/execute.ts'
 import type { Config } from '../config/load.ts'
 import { namesOf } from '../contract/identifiers.ts'
 import { isRefusal } from '../errors.ts'
 import { compileFlag } from '../evaluation/compile.ts'
+import { FORMAT } from '../events/catalog.ts'
 import type { EventLog } from '../events/log.ts'
 import { sealer } from '../events/personal.ts'
 import { addBudgetGauges } from '../http/operations/budget-gauges.ts'
 import { addGauges } from '../http/operations/gauges.ts'
 import { metricsOf, metricsPage } from '../http/operations/metrics.ts'
 import { addStoreGauges } from '../http/operations/store-gauges.ts'
-import { FORMAT } from '../events/catalog.ts'
-import { chroniclesOf, projections } from '../projections/all.ts'
-import { type LogGuard, logGuard } from '../projections/engine/log-guard.ts'
+import { logProjectionsOf, projections } from '../projections/all.ts'
 import { freshness } from '../projections/engine/freshness.ts'
+import { type LogGuard, logGuard } from '../projections/engine/log-guard.ts'
 import { runner } from '../projections/engine/runner.ts'
-import { closedDocuments } from '../projections/flag-memory/quarantined-documents.ts'
 import { flagStore } from '../projections/flag-memory/flag-store.ts'
-import { livesStore } from '../projections/flag-memory/incarnation-store.ts'
+import { incarnationStore } from '../projections/flag-memory/incarnation-store.ts'
+import { quarantinedDocuments } from '../projections/flag-memory/quarantined-documents.ts'
 import type { AnyProjection } from '../projections/projection.ts'
 import { resources } from '../projections/resources.ts'
 import { tokenIndex } from '../projections/token-memory/token-index.ts'
 import { neededOfTokens } from '../projections/token-memory/token-slots.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row } from '../projections/views.ts'
+import { version } from '../version.ts'
 import { budgetsOf } from './budgets.ts'
-import type { Fatal } from './telemetry/fatal.ts'
-import type { Logger } from './telemetry/logger.ts'
-import { staleSpells } from './telemetry/stale-spells.ts'
-import { lostSubjects } from './telemetry/lost-subjects.ts'
-import { memorySnapshot, snapshotKeeper } from './stores/memory-snapshot.ts'
-import { orderedTime } from './event-clock.ts'
-import { portFaults } from './telemetry/outage-log.ts'
+import { followedMembership } from './cluster-member.ts'
+import { eventClock } from './event-clock.ts'
 import { quotas } from './quotas.ts'
-import { followedRoll } from './membership.ts'
+import { memorySnapshot, snapshotKeeper } from './stores/memory-snapshot.ts'
 import { instrumented } from './stores/store-metrics.ts'
 import type { Stores } from './stores/stores.ts'
+import type { Fatal } from './telemetry/fatal.ts'
+import type { Logger } from './telemetry/logger.ts'
+import { lostSubjects } from './telemetry/lost-subjects.ts'
+import { outageLog } from './telemetry/outage-log.ts'
+import { staleSpells } from './telemetry/stale-spells.ts'
 
 const UNREADABLE =
   'an event cannot be read: its document is closed and answers 503 event_unreadable, all else goes on; start the version of rollcall that wrote it, or a later one; a token can be revoked as it is'
@@ -88,8 +88,8 @@ const headOf =
 const memoryOf = (config: Config, logger: Logger) => {
   const index = tokenIndex(config.tokens.index_size)
   const held = flagStore(compileFlag)
-  const lives = livesStore()
-  const closed = closedDocuments(resources, (event) => logger.error(event, UNREADABLE))
+  const lives = incarnationStore()
+  const closed = quarantinedDocuments(resources, (event) => logger.error(event, UNREADABLE))
   const remember = (projection: AnyProjection, row: Row) => {
     if (lives.set(projection.name, row)) return
     closed.take(projection, row)
@@ -109,20 +109,20 @@ const storeFacts = (
 
 /** Puts commands and read models over the stores; nothing runs yet. */
 export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Clock, fatal: Fatal) => {
-  const [faults, names] = [portFaults(logger, clock), namesOf(config.identifiers)]
+  const [faults, names] = [outageLog(logger, clock), namesOf(config.identifiers)]
   const onError = (what: string) => (error: unknown) => {
     // While the log is in doubt nothing is written, which has its own line once it is known what became of it.
     const inDoubt = guard?.suspicious() === true && isRefusal(error, 'backend_unavailable')
-    if (!faults.knows(error) && !inDoubt) logger.error({ err: error }, what)
+    if (!faults.wasReported(error) && !inDoubt) logger.error({ err: error }, what)
   }
   const metrics = metricsOf(metricsPage(names.metricPrefix), { flagLabels: config.metrics.flag_labels })
   const budgets = budgetsOf(config.budgets, clock)
   addBudgetGauges(metrics, budgets)
   const stores = instrumented(clock, opened, metrics, faults)
   const { views, keys, alone, writes } = stores
-  const time = orderedTime(clock, logger)
-  const roll = followedRoll(logger)
-  const followed = roll.through(time.through(stores.log))
+  const time = eventClock(clock, logger)
+  const membership = followedMembership(logger)
+  const followed = membership.through(time.through(stores.log))
   const guard = alone ? undefined : guardOf(clock, followed, stores, () => follower, fatal)
   const log = guard?.through(followed) ?? followed
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
@@ -131,7 +131,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
   const { execute, foldOf } = executor(log, enveloper(seal, instance, clock.now, alone ? time.newest : undefined), {
     clock,
     admit: quotas(config.quotas, held, index),
-    format: alone ? () => FORMAT : roll.format,
+    format: alone ? () => FORMAT : membership.format,
   })
   const kept = memorySnapshot({
     snapshots: stores.snapshots,
@@ -147,7 +147,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     log,
     views,
     projections,
-    chronicles: chroniclesOf(stores.pepper.key),
+    chronicles: logProjectionsOf(stores.pepper.key),
     remember,
     recall,
     needs: ({ name }) => (name === tokens.name ? { ...neededOfTokens, others: index.deletedBefore } : undefined),
@@ -169,7 +169,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     tokensHeld: index,
     aheadMs: time.aheadMs,
     closed: closed.counts,
-    instances: () => (alone ? [{ version, reads: FORMAT }] : [...roll.state().members.values()]),
+    instances: () => (alone ? [{ version, reads: FORMAT }] : [...membership.state().members.values()]),
   })
   const head = headOf(log, follower, guard)
   const lease = alone
@@ -185,7 +185,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
   })
   const intervals = new Map<string, number>()
   addStoreGauges(metrics, { ...storeFacts(stores, follower, lease), intervals, clock })
-  const made = { clock, faults, onError, names, metrics, budgets, stores, time, log, instance, seal, roll }
+  const made = { clock, faults, onError, names, metrics, budgets, stores, time, log, instance, seal, membership }
   const memory = { closed, index, flagStore: held, lives }
   return { ...made, ...memory, execute, foldOf, follower, guard, lease, snapshots, intervals }
 }

@@ -22,9 +22,9 @@ const states = {
  * The time of the newest event that this instance knows, beside the clock of its machine. A clock that was ahead once and is right again
  * is behind the events made meanwhile: nothing that they say has happened may become undone.
  */
-export const orderedTime = (
+export const eventClock = (
   { now, monotonic }: Pick<Clock, 'now' | 'monotonic'>,
-  told: Pick<Told, 'info' | 'warn' | 'error'>,
+  log: Pick<Told, 'info' | 'warn' | 'error'>,
 ) => {
   let newest = new Date(0)
   let text = ''
@@ -35,7 +35,7 @@ export const orderedTime = (
     if (present === state) return
     state = present
     const [level, message] = states[state]
-    told[level]({ ahead_seconds: Math.round(aheadMs / 1000) }, message)
+    log[level]({ ahead_seconds: Math.round(aheadMs / 1000) }, message)
   }
   const aheadMs = () => Math.max(0, newest.getTime() - now().getTime())
   const meet = (time: string) => {
@@ -93,4 +93,4 @@ export const orderedTime = (
   }
 }
 
-export type OrderedTime = ReturnType<typeof orderedTime>
+export type EventClock = ReturnType<typeof eventClock>

@@ -1,17 +1,17 @@
-import type { Clock } from '../clock.ts'
 import type { Rule } from '../access/rules.ts'
-import { version } from '../version.ts'
 import { claimsIn, emailRule } from '../auth/identity.ts'
 import { loginStates, refusedLogins } from '../auth/login-state.ts'
 import type { Orchestrator } from '../auth/orchestrator.ts'
 import { pseudonyms } from '../auth/pseudonyms.ts'
+import type { Clock } from '../clock.ts'
 import { accessPolicy } from '../config/access-rules.ts'
 import type { Config } from '../config/load.ts'
-import type { Logins, LoginMethod } from '../http/login/login-method.ts'
 import type { Names } from '../contract/identifiers.ts'
-import type { PortFaults } from './telemetry/outage-log.ts'
+import type { LoginMethod, Logins } from '../http/login/login-method.ts'
+import { version } from '../version.ts'
 import { reachOf } from './outgoing-reach.ts'
 import type { Stores } from './stores/stores.ts'
+import type { OutageLog } from './telemetry/outage-log.ts'
 
 /** So often a browser may come back to one login in a minute. */
 const RETURNS_A_MINUTE = 5
@@ -23,7 +23,7 @@ const oidcWays = async (
   config: Config,
   rules: readonly Rule[],
   barOf: Logins['barOf'],
-  faults: PortFaults,
+  faults: OutageLog,
   clock: Clock,
 ) => {
   const ways = new Map<string, LoginMethod>()
@@ -50,7 +50,7 @@ const oidcWays = async (
       clock,
       userAgent: USER_AGENT,
     }
-    const provider = faults.around('provider', `oidc ${name}`, oidcProvider(settings))
+    const provider = faults.instrument('provider', `oidc ${name}`, oidcProvider(settings))
     ways.set(name, {
       method: 'oidc',
       provider: name,
@@ -72,7 +72,7 @@ const codehostWay = async (
   config: Config,
   rules: readonly Rule[],
   names: Names,
-  faults: PortFaults,
+  faults: OutageLog,
   clock: Clock,
 ): Promise<LoginMethod | undefined> => {
   const settings = config.authentication.methods.codehost
@@ -99,7 +99,7 @@ const codehostWay = async (
   return {
     method: 'codehost',
     callbackPath: pathOf(settings.redirect_address!, path),
-    ...faults.around('provider', 'codehost', way),
+    ...faults.instrument('provider', 'codehost', way),
     barOf: () => undefined,
   }
 }
@@ -109,7 +109,7 @@ export const loginMethods = async (
   config: Config,
   names: Names,
   { pepper: { key: pepper }, limiter }: Pick<Stores, 'pepper' | 'limiter'>,
-  faults: PortFaults,
+  faults: OutageLog,
   clock: Clock,
 ): Promise<Logins> => {
   const { rate_limit } = config
@@ -136,7 +136,7 @@ export const loginMethods = async (
 /** The exchange of service-account tokens, when it is enabled. A certificate authority that cannot be read is an error at start. */
 export const exchangeOf = async (
   config: Config,
-  faults: PortFaults,
+  faults: OutageLog,
   clock: Clock,
 ): Promise<Orchestrator | undefined> => {
   const { orchestrator: settings } = config.authentication.methods
@@ -155,5 +155,5 @@ export const exchangeOf = async (
     tokenPath: settings.service_account_token_path,
     clock,
   })
-  return faults.around('cluster', 'orchestrator', made)
+  return faults.instrument('cluster', 'orchestrator', made)
 }

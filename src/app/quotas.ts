@@ -12,7 +12,7 @@ import type { FlagStore } from '../projections/flag-memory/flag-store.ts'
 import type { TokenIndex } from '../projections/token-memory/token-index.ts'
 
 type Limits = Config['quotas']
-type Held = Pick<FlagStore<unknown>, 'flag' | 'tally' | 'namespaceCount'>
+type CountedFlags = Pick<FlagStore<unknown>, 'flag' | 'tally' | 'namespaceCount'>
 type TokenIssued = Extract<TokenEvent, { type: 'TokenIssued' }>['data']
 type Counted = FlagEvent | SegmentEvent | NamespaceEvent | TokenEvent
 
@@ -20,7 +20,7 @@ type Counted = FlagEvent | SegmentEvent | NamespaceEvent | TokenEvent
  * Refuses what would grow beyond a quota, by what this instance holds in memory (docs/decisions/0010). What is beyond a quota already
  * stays, and may shrink, be renamed, switched and deleted. What the service does by itself is never refused.
  */
-export const quotas = (limits: Limits, held: Held, index: Pick<TokenIndex, 'made'>): Admit => {
+export const quotas = (limits: Limits, held: CountedFlags, index: Pick<TokenIndex, 'made'>): Admit => {
   const oneMore = (whose: string, have: number, what: string, setting: keyof Limits) => {
     if (have >= limits[setting])
       refuse('quota_exceeded', `${whose} already has ${have} ${what}; quotas.${setting} allows ${limits[setting]}`)

@@ -1,7 +1,7 @@
 import { isGoverned } from '../access/rules.ts'
-import { completeTokens } from '../http/lists/wait-for-token-view.ts'
+import { waitForTokenView } from '../http/lists/wait-for-token-view.ts'
 import type { Service } from '../http/service.ts'
-import { laterRulesSweep } from '../jobs/reapply-rules.ts'
+import { reapplyRulesSweep } from '../jobs/reapply-rules.ts'
 import type { Core } from './core.ts'
 import type { Logger } from './telemetry/logger.ts'
 
@@ -16,11 +16,11 @@ export const sweepOf = (
 ) =>
   !isGoverned(access)
     ? undefined
-    : laterRulesSweep({
+    : reapplyRulesSweep({
         views,
         policy: policy.number,
         narrow,
-        complete: () => completeTokens({ log, viewsReached }, VIEWS_MS),
+        complete: () => waitForTokenView({ log, viewsReached }, VIEWS_MS),
         clock,
         now,
         onDone: ({ narrowed, ended }) =>

@@ -1,23 +1,23 @@
 import { type AddressInfo, isIPv6 } from 'node:net'
 import { type Clock, systemClock } from '../clock.ts'
-import { compose, type Composed } from './compose.ts'
-import { isFailure } from '../failure.ts'
 import type { Config } from '../config/load.ts'
-import { damageWatch } from './stores/damage.ts'
-import { endInTime, unlessEnding } from './lifecycle/ending.ts'
-import { type Fatal, faults } from './telemetry/fatal.ts'
+import { isFailure } from '../failure.ts'
 import { shutDown } from '../http/server.ts'
-import { type Logger, loggerOf } from './telemetry/logger.ts'
-import { isToldElsewhere } from './telemetry/outage-log.ts'
+import { type Composed, compose } from './compose.ts'
+import { endInTime, unlessEnding } from './lifecycle/ending.ts'
 import { bound, serving } from './lifecycle/serving.ts'
-import { serverSettings } from './settings.ts'
-import { openStores, type Stores } from './stores/stores.ts'
 import { sooner, standbyServer } from './lifecycle/standby-server.ts'
+import { serverSettings } from './settings.ts'
+import { damageWatch } from './stores/damage.ts'
+import { openStores, type Stores } from './stores/stores.ts'
+import { type Fatal, faults } from './telemetry/fatal.ts'
+import { type Logger, loggerOf } from './telemetry/logger.ts'
+import { hasOwnLine } from './telemetry/outage-log.ts'
 
-export { checkLog } from './stores/check-log.ts'
-export { wrongAddresses } from './stores/store-addresses.ts'
 export { moveStores } from './migrate/migrate.ts'
 export { createTokenOffline, deleteFlagOffline, projectionStatus, rebuildProjections } from './offline/offline.ts'
+export { checkLog } from './stores/check-log.ts'
+export { wrongAddresses } from './stores/store-addresses.ts'
 
 /** The part of the grace that running requests have; the rest is for the stores. */
 const REQUESTS = 0.8
@@ -54,7 +54,7 @@ const begun = async (
   { clock, stores, ending, ...accepting }: Starting,
 ): Promise<Composed> => {
   const onError = (job: string, error: unknown) => {
-    if (!isToldElsewhere(error)) logger.error({ err: error, job }, 'a job failed')
+    if (!hasOwnLine(error)) logger.error({ err: error, job }, 'a job failed')
   }
   const { data_dir: directory } = config.storage
   const onFull = (full: boolean) =>

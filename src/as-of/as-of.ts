@@ -8,9 +8,9 @@ import { lastKnown, type Projection, project, readable } from '../projections/pr
 import { type SegmentDoc, segments } from '../projections/segments.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row, View } from '../projections/views.ts'
-import { type ListSources, pastLists, type ReadPast } from './lists.ts'
-import type { PastReads } from './reads.ts'
-import type { TokensAsked } from './tokens.ts'
+import { type ListSources, listsAsOf, type ReadAsOf } from './lists.ts'
+import type { AsOfReads } from './reads.ts'
+import type { TokenListRequest } from './tokens.ts'
 import { viewBehind, WAIT_MS } from './view-behind.ts'
 
 /** A moment of the log: after the last event at or before an instant (RFC 3339 UTC with milliseconds) or a position. */
@@ -83,7 +83,7 @@ export type AsOfOptions<C> = ListSources & {
   readonly log: Reads
   /** True once a view holds every event up to the position, false when that takes longer than the milliseconds given. */
   readonly viewsReached: (view: View, position: bigint, withinMs: number) => Promise<boolean>
-  readonly reads: PastReads
+  readonly reads: AsOfReads
   readonly compile: Compile<C>
   readonly clock: Clock
 }
@@ -100,11 +100,11 @@ export const asOf =
     signal.throwIfAborted()
     const come = await insistOnCome(log, clock, asked)
     const position = 'position' in come ? come.position : await reads.positionOf(come.instant, signal)
-    const readFirst: ReadPast = async ({ name }, ids) => {
+    const readFirst: ReadAsOf = async ({ name }, ids) => {
       const wanted = ids.slice(0, ASKED).map((id) => [name, id] as const)
       return (await reads.rows(position, wanted, signal)) as never
     }
-    const read: ReadPast = async <D extends object, E extends AnyEvent>(
+    const read: ReadAsOf = async <D extends object, E extends AnyEvent>(
       model: Projection<D, E>,
       ids: readonly string[],
     ) => {
@@ -137,7 +137,7 @@ export const asOf =
     const segment = (namespace: string, key: string): Promise<Live<SegmentDoc> | undefined> =>
       ofLife(namespace, segmentRow(namespace, key))
 
-    const lists = pastLists({ ...sources, position, signal, read, readFirst, lifeOf: (key) => lifeOf(key, undefined) })
+    const lists = listsAsOf({ ...sources, position, signal, read, readFirst, lifeOf: (key) => lifeOf(key, undefined) })
 
     const compiled = once(async (namespace = '', key = ''): Promise<C | undefined> => {
       const row = await flag(namespace, key)
@@ -159,7 +159,7 @@ export const asOf =
       compiled: (namespace: string, key: string) => compiled(namespace, key),
       token: async (id: string): Promise<Live<TokenDoc> | undefined> => living((await read(tokens, [id]))[0]),
       /** One page of tokens, oldest first. */
-      tokens: async (asked: Omit<TokensAsked, 'closed'>): Promise<TokensPage> => {
+      tokens: async (asked: Omit<TokenListRequest, 'closed'>): Promise<TokensPage> => {
         if (!(await viewsReached(tokens, position, WAIT_MS))) viewBehind(position)
         const unreadable = closed.all(tokens.category).map(([id]) => id)
         const { ids, total, left } = await reads.tokens(position, { ...asked, closed: unreadable }, signal)

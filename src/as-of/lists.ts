@@ -1,10 +1,10 @@
-import { pacer } from '../event-loop.ts'
+import { timeSlicer } from '../event-loop.ts'
 import type { AnyEvent } from '../events/define.ts'
-import type { ClosedDocuments } from '../projections/flag-memory/quarantined-documents.ts'
 import type { Live } from '../projections/flag-memory/flag-store.ts'
-import { flags } from '../projections/flags.ts'
-import { flagLives, namespaceLives, segmentLives } from '../projections/history/incarnations.ts'
 import type { Lived, LivesStore } from '../projections/flag-memory/incarnation-store.ts'
+import type { QuarantinedDocuments } from '../projections/flag-memory/quarantined-documents.ts'
+import { flags } from '../projections/flags.ts'
+import { flagIncarnations, namespaceIncarnations, segmentIncarnations } from '../projections/history/incarnations.ts'
 import { namespaces } from '../projections/namespaces.ts'
 import { compareOrder, type Projection } from '../projections/projection.ts'
 import { segments } from '../projections/segments.ts'
@@ -12,7 +12,7 @@ import type { Row } from '../projections/views.ts'
 import { viewBehind, WAIT_MS } from './view-behind.ts'
 
 /** Reads documents as they stood at the moment, in the order asked for. */
-export type ReadPast = <D extends object, E extends AnyEvent>(
+export type ReadAsOf = <D extends object, E extends AnyEvent>(
   projection: Projection<D, E>,
   ids: readonly string[],
 ) => Promise<readonly (Row<D> | undefined)[]>
@@ -21,7 +21,7 @@ export type ListSources = {
   /** When all that is in lists was there. */
   readonly lives: Pick<LivesStore, 'at'>
   /** What cannot be read now, and since when. */
-  readonly closed: Pick<ClosedDocuments, 'all'>
+  readonly closed: Pick<QuarantinedDocuments, 'all'>
   /** The row of a document as it is held in memory now. */
   readonly present: (view: string, id: string) => Row | undefined
   /** True once memory holds every event up to the position, false when that takes longer than the milliseconds given. */
@@ -31,9 +31,9 @@ export type ListSources = {
 type AtMoment = ListSources & {
   readonly position: bigint
   readonly signal: AbortSignal
-  readonly read: ReadPast
+  readonly read: ReadAsOf
   /** Reads the first so many of them, one at least. */
-  readonly readFirst: ReadPast
+  readonly readFirst: ReadAsOf
   /** The life of a namespace, as far as it is known; undefined where there is none. */
   readonly lifeOf: (namespace: string) => Promise<string | undefined>
 }
@@ -44,7 +44,7 @@ export type Listed = { readonly key: string; readonly doc: { readonly order: str
 type InList = { readonly order: string; readonly incarnation: string }
 
 /** The lists of a moment, in order of creation, known without folding what is in them. What cannot be read is left out and counted. */
-export const pastLists = ({ lives, closed, present, seen, position, signal, read, readFirst, lifeOf }: AtMoment) => {
+export const listsAsOf = ({ lives, closed, present, seen, position, signal, read, readFirst, lifeOf }: AtMoment) => {
   let left = 0
 
   /** The keys of a category that were closed at the moment. */
@@ -62,7 +62,7 @@ export const pastLists = ({ lives, closed, present, seen, position, signal, read
     isOf: (doc: InList) => boolean,
   ): Promise<readonly Listed[]> => {
     const unreadable = closedOf(model.category)
-    const pause = pacer()
+    const pause = timeSlicer()
     const found: Listed[] = []
     const unknown: string[] = []
     for (const { key, life } of keys) {
@@ -122,10 +122,10 @@ export const pastLists = ({ lives, closed, present, seen, position, signal, read
   return {
     namespaces: async (): Promise<readonly Listed[]> => {
       await isKnown()
-      return list(namespaces, lives.at(namespaceLives, position), () => true)
+      return list(namespaces, lives.at(namespaceIncarnations, position), () => true)
     },
-    flags: (namespace: string) => listIn(flags, flagLives, namespace),
-    segments: (namespace: string) => listIn(segments, segmentLives, namespace),
+    flags: (namespace: string) => listIn(flags, flagIncarnations, namespace),
+    segments: (namespace: string) => listIn(segments, segmentIncarnations, namespace),
     /** The first so many documents of a part of a list, in its order: one at least. */
     load: { namespaces: load(namespaces), flags: load(flags), segments: load(segments) },
     /** The same, to search and sort by alone. */

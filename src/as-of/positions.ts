@@ -1,10 +1,10 @@
 import type { EventLog } from '../events/log.ts'
-import type { Sealed } from '../projections/history/log-projection.ts'
 import { type Mark, markBefore, markSeals, markView, settled } from '../projections/history/log-marks.ts'
+import type { Sealed } from '../projections/history/log-projection.ts'
 import type { Views } from '../projections/views.ts'
 
 /** Asks a view in its turn; undefined while that is out of reach. */
-export type Ask = <T>(work: () => Promise<T>) => Promise<T | undefined>
+export type Guarded = <T>(work: () => Promise<T>) => Promise<T | undefined>
 /** The log, for somebody who is still waited for. */
 export type LogFor = (signal: AbortSignal) => Pick<EventLog, 'read' | 'readAll'>
 
@@ -17,7 +17,7 @@ type Sources = {
 /** Finds the position of an instant: by the marks, and between two of them along the log. */
 export const positionFinder = (
   { log, views, key }: Sources,
-  ask: Ask,
+  ask: Guarded,
   logFor: LogFor,
 ): ((instant: string, signal: AbortSignal) => Promise<bigint>) => {
   const marks = markSeals(key)

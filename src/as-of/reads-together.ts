@@ -1,9 +1,9 @@
-import type { Part, ReadParts, Stored } from '../events/log.ts'
+import type { ReadParts, Stored, StreamStart } from '../events/log.ts'
 import type { Sealed } from '../projections/history/log-projection.ts'
+import { foldFrom, STATE_EVERY, type State, stateView } from '../projections/history/stream-states.ts'
 import type { AnyProjection } from '../projections/projection.ts'
-import { foldFrom, type State, STATE_EVERY, stateView } from '../projections/history/stream-states.ts'
 import type { FindLeast, Row } from '../projections/views.ts'
-import type { Ask } from './positions.ts'
+import type { Guarded } from './positions.ts'
 
 /** What a store in a file reads of many streams at less cost than of one after the other. */
 export type Together = { readonly least: FindLeast; readonly parts: ReadParts }
@@ -19,7 +19,7 @@ const onePage = (page: readonly Stored[]) => ({
 })
 
 type Reading = Together & {
-  readonly ask: Ask
+  readonly ask: Guarded
   readonly hold: <T>(work: () => Promise<T>) => Promise<T>
   readonly holds: (state: Sealed<State>) => boolean
 }
@@ -40,7 +40,7 @@ export const rowsTogether =
     const from = { by: 'stream', order: 'before', from: -Number(position) }
     const found = (await ask(() => least<Sealed<State>>(stateView, streams, from))) ?? []
     const states = found.map((state) => (state && holds(state) ? state : undefined))
-    const begins = states.map((state, n): Part => [streams[n]!, BigInt(state?.revision ?? 0)])
+    const begins = states.map((state, n): StreamStart => [streams[n]!, BigInt(state?.revision ?? 0)])
     const pages = await hold(() => parts(begins, STATE_EVERY + 1, position))
     const rows: (Row | undefined)[] = []
     for (const [n, events] of pages.entries()) {

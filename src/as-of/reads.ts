@@ -1,23 +1,23 @@
 import { semaphore } from '../concurrency.ts'
-import { pacer } from '../event-loop.ts'
 import { isRefusal } from '../errors.ts'
+import { timeSlicer } from '../event-loop.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import { unreadableOf } from '../events/unreadable.ts'
 import type { Sealed } from '../projections/history/log-projection.ts'
+import { foldFrom, STATE_EVERY, type State, stateSeals, stateView } from '../projections/history/stream-states.ts'
 import { type AnyProjection, project } from '../projections/projection.ts'
 import { resources } from '../projections/resources.ts'
-import { foldFrom, type State, STATE_EVERY, stateSeals, stateView } from '../projections/history/stream-states.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row, Views } from '../projections/views.ts'
-import { type Ask, type LogFor, positionFinder } from './positions.ts'
+import { type Guarded, type LogFor, positionFinder } from './positions.ts'
 import { rowsTogether, type Source, type Together } from './reads-together.ts'
-import { type TokenPlaces, type TokensAsked, tokensAt } from './tokens.ts'
+import { type TokenListRequest, type TokenPlaces, tokensAt } from './tokens.ts'
 
 /** A document: the read model it is in, and its key there. */
 export type Wanted = readonly [model: string, key: string]
 
 /** The one way to what was. Each ends with the reason of its signal once that aborts. */
-export type PastReads = {
+export type AsOfReads = {
   /** Position of the last record whose settled time is not later than an instant (RFC 3339 UTC with milliseconds); 0n where there is none. */
   readonly positionOf: (instant: string, signal: AbortSignal) => Promise<bigint>
   /**
@@ -30,10 +30,10 @@ export type PastReads = {
     signal: AbortSignal,
   ) => Promise<readonly (Row | undefined)[]>
   /** The ids of one page of tokens as they stood at a position, oldest first. */
-  readonly tokens: (position: bigint, asked: TokensAsked, signal: AbortSignal) => Promise<TokenPlaces>
+  readonly tokens: (position: bigint, asked: TokenListRequest, signal: AbortSignal) => Promise<TokenPlaces>
 }
 
-export type PastSources = {
+export type AsOfSources = {
   readonly log: Pick<EventLog, 'read' | 'readAll' | 'head'>
   readonly views: Pick<Views, 'list' | 'values' | 'getMany' | 'checkpoint'>
   /** How many documents are read together, where that is less work than one after the other. */
@@ -112,9 +112,9 @@ const whole = async (
 }
 
 /** Reads the past in this thread, by marks and states where they are there and from the log alone where they are not. */
-export const pastReads = ({ log, views, together, key, atOnce }: PastSources): PastReads => {
+export const asOfReads = ({ log, views, together, key, atOnce }: AsOfSources): AsOfReads => {
   const places = semaphore(atOnce)
-  const pause = pacer()
+  const pause = timeSlicer()
   const states = stateSeals(key)
 
   /** The log, read in turn, by somebody who is still waited for. */
@@ -132,7 +132,7 @@ export const pastReads = ({ log, views, together, key, atOnce }: PastSources): P
       readAll: (after, to) => watched(log.readAll(after, to)),
     }
   }
-  const ask: Ask = (work) => whereThere(places.hold(work))
+  const ask: Guarded = (work) => whereThere(places.hold(work))
   const stateAt = async (stream: string, position: bigint): Promise<State | undefined> => {
     const where = { stream: { equals: [stream] }, before: { from: -Number(position) } }
     const query = { where, order: 'before', limit: 1 }

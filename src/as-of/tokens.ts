@@ -1,15 +1,15 @@
 import { allowed, reachOf } from '../access/reach.ts'
 import { reachFrom } from '../access/reach-text.ts'
 import { bitOf, type Right } from '../access/rights.ts'
+import { atPosition, conditionsOf, hadReach, type Parts, type TokensWanted } from '../projections/history/token-past.ts'
 import { meets, type Where } from '../projections/match.ts'
 import { comparePlaces, placeOf, type TokenPage, type TokenPlace, tokensInOrder } from '../projections/token-order.ts'
-import { atPosition, conditionsOf, hadReach, type Parts, type TokensWanted } from '../projections/history/token-past.ts'
 import { notDeleted } from '../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Query, Row, Views } from '../projections/views.ts'
 
 /** What a list of tokens asks for of one page, and up to which number all are counted; `closed` are the ids of records that cannot be read now. */
-export type TokensAsked = TokensWanted & TokenPage & { readonly closed: readonly string[]; readonly able?: Able }
+export type TokenListRequest = TokensWanted & TokenPage & { readonly closed: readonly string[]; readonly able?: Able }
 /** Something that tokens may do, in a place. Of tokens that are bound to a namespace only that namespace may be asked about. */
 export type Able = { readonly right: Right; readonly place: string }
 /** Which records a page has, how many there are over all pages, and how many are left out because they cannot be read. */
@@ -57,7 +57,7 @@ const decision = ({ right, place }: Able) => {
 const ableParts = async (
   views: Pick<Views, 'values'>,
   position: bigint,
-  { where, access, able }: TokensAsked,
+  { where, access, able }: TokenListRequest,
   parts: Parts,
 ): Promise<Parts> => {
   if (!able) return parts
@@ -78,7 +78,7 @@ const ableParts = async (
 export const tokensAt = async (
   { views, read }: Sources,
   position: bigint,
-  asked: TokensAsked,
+  asked: TokenListRequest,
 ): Promise<TokenPlaces> => {
   const { after, limit, count, closed, sort = 'createdAt', descending = false } = asked
   const inOrder = comparePlaces(descending)

@@ -1,8 +1,8 @@
-import type { LoginKind } from '../events/login.ts'
 import { invalid, type Refusal, refusals } from '../errors.ts'
+import type { LoginKind } from '../events/login.ts'
 import type { LoginCause } from './login-causes.ts'
-import type { Place } from './provider-fetch.ts'
-import { type Gaps, providerCode, reasonOf, refusalFor, toldOf } from './told-refusal.ts'
+import type { ProviderStep } from './provider-fetch.ts'
+import { type Gaps, providerCode, reasonOf, refusalDetailsOf, refusalFor } from './refusal-details.ts'
 
 /** What a callback is called in its messages, whatever names are configured (api.md §5.5, §5.6). */
 const words: Readonly<Record<LoginKind, string>> = { oidc: 'OIDC', codehost: 'codehost' }
@@ -37,7 +37,7 @@ export const refuseCallback = (
 
 /** The code that the provider itself gave for a refusal: in the browser's address, or at its token endpoint. */
 export const providerErrorOf = (refusal: Refusal): string | undefined =>
-  refusal.metadata['error'] ?? toldOf(refusal).providerError
+  refusal.metadata['error'] ?? refusalDetailsOf(refusal).providerError
 
 /** Refuses a callback that gives `code`, `state`, `error` or `iss` twice. Must run first: such a callback does not consume the login. */
 export const givenOnce = (query: URLSearchParams): void => {
@@ -80,5 +80,5 @@ export const codeOf = (callback: LoginKind, query: URLSearchParams, issuerUrl?: 
 }
 
 /** Refuses a login because the provider tells more of who came back than is read. */
-export const tooMuchTold = (callback: LoginKind, place: Place): never =>
+export const tooMuchTold = (callback: LoginKind, place: ProviderStep): never =>
   refuseCallback(callback, 'answer_large', { ...place })

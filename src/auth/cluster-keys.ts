@@ -2,16 +2,16 @@ import {
   createLocalJWKSet,
   errors,
   type JWTPayload,
-  jwtVerify,
   type JWTVerifyGetKey,
   type JWTVerifyOptions,
+  jwtVerify,
 } from 'jose'
 import { Refusal } from '../errors.ts'
-import { type Answer, type Cluster, clusterUnavailable, refuseUnavailable } from './cluster.ts'
 import { cached } from './cached.ts'
+import { type Answer, type Cluster, clusterUnavailable, refuseUnavailable } from './cluster.ts'
 import { KEY_SET } from './media-types.ts'
-import { type Account, refuseToken, signedFor } from './service-account.ts'
 import { safeCause } from './safe-cause.ts'
+import { type Account, refuseToken, signedFor } from './service-account.ts'
 
 const LIFE_MS = 600_000
 const PAUSE_MS = 30_000

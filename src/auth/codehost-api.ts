@@ -3,7 +3,7 @@ import { tooMuchTold } from './callback.ts'
 import type { CodehostKind } from './codehost-kinds.ts'
 import { text } from './identity.ts'
 import type { Memberships } from './membership.ts'
-import { isObject, jsonOf, type Place, placeOf, type ProviderFetch, unusable } from './provider-fetch.ts'
+import { isObject, jsonOf, type ProviderFetch, type ProviderStep, placeOf, unusable } from './provider-fetch.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 type Page = { readonly content: unknown; readonly headers: Headers }
@@ -21,9 +21,9 @@ type Asking = {
 
 /** What the API of a code host says to the bearer of an access token. Refuses with `provider_mismatch` or `provider_unavailable` what cannot be used, and with `identity_too_large`. */
 export const codehostApi = ({ kind, api, call, configuration, accessToken }: Asking) => {
-  const placeAt = (path: string): Place => placeOf(path.split('?', 1)[0]!, api)
+  const placeAt = (path: string): ProviderStep => placeOf(path.split('?', 1)[0]!, api)
 
-  const ask = (address: URL, place: Place) => {
+  const ask = (address: URL, place: ProviderStep) => {
     const config = configuration()
     config[customFetch] = async (url, init) => {
       const answer = await call(place.step, url, init, (place) => tooMuchTold('codehost', place))
@@ -33,7 +33,7 @@ export const codehostApi = ({ kind, api, call, configuration, accessToken }: Ask
     return fetchProtectedResource(config, accessToken, address, 'GET', undefined, new Headers({ accept: kind.accept }))
   }
 
-  const read = async (address: URL, place: Place): Promise<Page> => {
+  const read = async (address: URL, place: ProviderStep): Promise<Page> => {
     try {
       const response = await ask(address, place)
       return { content: await jsonOf(response, place), headers: response.headers }
@@ -44,7 +44,7 @@ export const codehostApi = ({ kind, api, call, configuration, accessToken }: Ask
 
   /** All entries of a list, and whether there are more than are read. */
   const list = async (path: string): Promise<{ readonly items: readonly Fields[]; readonly more: boolean }> => {
-    const [items, place]: [Fields[], Place] = [[], placeAt(path)]
+    const [items, place]: [Fields[], ProviderStep] = [[], placeAt(path)]
     let address: URL | undefined = new URL(`${api}${path}`)
     for (let page = 1; address && page <= PAGES; page++) {
       const { content, headers } = await read(address, place)
@@ -101,7 +101,8 @@ export const codehostApi = ({ kind, api, call, configuration, accessToken }: Ask
   }
 }
 
-const word = (value: unknown, place: Place): string => text(value) || unusable(place, 'a membership without a name')
+const word = (value: unknown, place: ProviderStep): string =>
+  text(value) || unusable(place, 'a membership without a name')
 
 /** The address of the next page that a Link header names (RFC 8288). */
 const linked = (headers: Headers, from: URL): URL | undefined => {

@@ -1,10 +1,10 @@
 import {
   allowInsecureRequests,
   buildAuthorizationUrl,
-  calculatePKCECodeChallenge,
   type ClientAuth,
   ClientSecretPost,
   Configuration,
+  calculatePKCECodeChallenge,
   None,
 } from 'openid-client'
 import { codeOf } from './callback.ts'
@@ -14,10 +14,10 @@ import { furtherParameters } from './further-parameters.ts'
 import { type Identity, type LoginSecrets, text } from './identity.ts'
 import { keptOf } from './kept.ts'
 import { admit, type Memberships, type Named, onlyNamed, type Restrictions } from './membership.ts'
-import { answered, redirectUriOf } from './redirect.ts'
 import { type Asking, providerFetch } from './provider-fetch.ts'
+import { answered, redirectUriOf } from './redirect.ts'
+import { refusalFor } from './refusal-details.ts'
 import { exchangeCode } from './token-endpoint.ts'
-import { refusalFor } from './told-refusal.ts'
 
 export type CodehostSettings = Restrictions &
   Asking & {
@@ -94,9 +94,9 @@ export const codehost = (settings: CodehostSettings): Codehost => {
       const asClient = () => configuration(None())
       const host = codehostApi({ kind, api, call, configuration: asClient, accessToken: tokens.access_token })
       const user = await host.user()
-      const told = text(user['email']) || undefined
-      const asksAddress = told === undefined && kind.addressScopes.some((scope) => scopes.includes(scope))
-      const who = { issuer: server, kind, user, email: asksAddress ? await host.address() : told }
+      const profileEmail = text(user['email']) || undefined
+      const asksAddress = profileEmail === undefined && kind.addressScopes.some((scope) => scopes.includes(scope))
+      const who = { issuer: server, kind, user, email: asksAddress ? await host.address() : profileEmail }
       const readsMemberships = scopes.includes(kind.membershipScope)
       const { more, ...known } = readsMemberships ? await host.memberships() : NOTHING
       const { barred, ...kept } = admit(known, settings, settings.named)

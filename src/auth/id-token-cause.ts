@@ -1,5 +1,5 @@
-import { isObject } from './provider-fetch.ts'
 import type { LoginCause } from './login-causes.ts'
+import { isObject } from './provider-fetch.ts'
 import { codesOf } from './safe-cause.ts'
 
 const headerOf = (idToken: string): Readonly<Record<string, unknown>> => {

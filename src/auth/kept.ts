@@ -1,5 +1,5 @@
-import { type Asked, claimsNamed, claimsRead } from '../access/claims-kept.ts'
 import type { Claims } from '../access/claims.ts'
+import { type ClaimUse, claimsNamed, claimsRead } from '../access/claims-kept.ts'
 import type { LoginKind } from '../events/login.ts'
 import { refuseCallback } from './callback.ts'
 import type { Identity } from './identity.ts'
@@ -45,7 +45,7 @@ const smallest = (claims: Claims, bytes: number): ReadonlySet<string> => {
 export function* formsOf(
   { picture, 'oidc.picture': oidcPicture, 'oidc.profile': profile, ...who }: Attributes,
   claims: Claims,
-  asked: readonly Asked[],
+  asked: readonly ClaimUse[],
 ): Generator<Attributes> {
   const pages = { picture, 'oidc.picture': oidcPicture, 'oidc.profile': profile }
   yield { ...who, ...pages, claims: JSON.stringify(claims) }

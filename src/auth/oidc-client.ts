@@ -3,15 +3,15 @@ import {
   type ClientAuth,
   ClientSecretBasic,
   ClientSecretPost,
+  Configuration,
   clockSkew,
   clockTolerance,
-  Configuration,
   enableNonRepudiationChecks,
   None,
   type ServerMetadata,
   setJwksCache,
 } from 'openid-client'
-import type { Asked } from '../access/claims-kept.ts'
+import type { ClaimUse } from '../access/claims-kept.ts'
 import { algorithmsOf, type Discovery, type KeySet } from './oidc-discovery.ts'
 
 /** openid-client asks for keys again only when those it was given are as old as this. */
@@ -34,7 +34,7 @@ export type OidcSettings = Discovery & {
   /** Further parameters of the authorize address. */
   readonly parameters: Readonly<Record<string, string>>
   /** What rules ask of the claims: of an identity that is larger than what is kept of one, this is. */
-  readonly asked: readonly Asked[]
+  readonly asked: readonly ClaimUse[]
 }
 
 /** Our client at a provider, as the library wants it: by its document, and by the keys that are held where signatures are to be checked. */

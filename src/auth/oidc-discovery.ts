@@ -2,8 +2,16 @@ import { allowInsecureRequests, customFetch, discovery, None, type ServerMetadat
 import { isRefusal, whyOf } from '../errors.ts'
 import { type Cached, cached } from './cached.ts'
 import { KEY_SET } from './media-types.ts'
-import { type Asking, isObject, jsonOf, type Place, placeOf, type ProviderFetch, unusable } from './provider-fetch.ts'
-import { refusalFor, withMore } from './told-refusal.ts'
+import {
+  type Asking,
+  isObject,
+  jsonOf,
+  type ProviderFetch,
+  type ProviderStep,
+  placeOf,
+  unusable,
+} from './provider-fetch.ts'
+import { refusalFor, withMore } from './refusal-details.ts'
 
 /** Asymmetric algorithms that the library checks. Never taken: `none`, and those by a secret that we share. */
 const ALGORITHMS = ['RS', 'PS', 'ES']
@@ -52,7 +60,7 @@ const mayBeAsked = (endpoint: unknown, settings: Discovery): boolean => {
 const checked = (
   document: unknown,
   settings: Discovery,
-  place: Place,
+  place: ProviderStep,
   endpoints: readonly string[],
 ): Readonly<Record<string, unknown>> => {
   if (!isObject(document)) return unusable(place, 'answer is no JSON object')

@@ -1,12 +1,12 @@
-import type { Asked } from '../access/claims-kept.ts'
 import { type Claims, isVerified } from '../access/claims.ts'
+import type { ClaimUse } from '../access/claims-kept.ts'
 import { refuseCallback } from './callback.ts'
 import { type Identity, text } from './identity.ts'
 import { formsOf, keptOf } from './kept.ts'
 
 /** Who logged in at an issuer by these claims, as it is kept (api.md §5.2). */
 export const oidcIdentity = (
-  { name: provider, asked }: { readonly name: string; readonly asked: readonly Asked[] },
+  { name: provider, asked }: { readonly name: string; readonly asked: readonly ClaimUse[] },
   issuer: string,
   { nonce: _nonce, ...claims }: Claims,
 ): Identity => {

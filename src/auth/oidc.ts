@@ -1,14 +1,14 @@
 import { buildAuthorizationUrl, calculatePKCECodeChallenge, None } from 'openid-client'
 import type { Claims } from '../access/claims.ts'
+import { cached } from './cached.ts'
 import { codeOf, given, refuseCallback } from './callback.ts'
 import { askingOf, furtherParameters } from './further-parameters.ts'
 import { type Identity, type LoginSecrets, text } from './identity.ts'
+import { authentications, clientAt, isUnprovable, type OidcSettings } from './oidc-client.ts'
+import { algorithmsOf, DOCUMENT_LIFE_MS, type Known, known, movedTo } from './oidc-discovery.ts'
+import { oidcIdentity } from './oidc-identity.ts'
 import { providerFetch } from './provider-fetch.ts'
 import { answered, redirectUriOf } from './redirect.ts'
-import { cached } from './cached.ts'
-import { authentications, clientAt, isUnprovable, type OidcSettings } from './oidc-client.ts'
-import { algorithmsOf, DOCUMENT_LIFE_MS, movedTo, type Known, known } from './oidc-discovery.ts'
-import { oidcIdentity } from './oidc-identity.ts'
 import { exchangeCode, type Tokens } from './token-endpoint.ts'
 import { readUserinfo, withUserinfo } from './userinfo.ts'
 
@@ -95,8 +95,8 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
         exchange(await movedTo(held, error, provider.again), code, secrets),
       )
       const idToken: Claims = tokens.claims() ?? {}
-      const told = settings.claims === 'userinfo' ? await userinfo(tokens, text(idToken['sub']) ?? '') : {}
-      return oidcIdentity(settings, issuer, withUserinfo(idToken, told))
+      const userinfoClaims = settings.claims === 'userinfo' ? await userinfo(tokens, text(idToken['sub']) ?? '') : {}
+      return oidcIdentity(settings, issuer, withUserinfo(idToken, userinfoClaims))
     },
   }
 }

@@ -1,5 +1,5 @@
 import { refuse } from '../errors.ts'
-import { cluster, type ClusterSettings } from './cluster.ts'
+import { type ClusterSettings, cluster } from './cluster.ts'
 import { type Account, type Allowed, isAllowed, presented, type ServiceAccount } from './service-account.ts'
 
 export type OrchestratorSettings = ClusterSettings & {

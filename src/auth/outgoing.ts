@@ -1,9 +1,9 @@
-import { Agent as HttpAgent, type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http'
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import {
-  Agent as HttpsAgent,
   type AgentOptions,
-  request as httpsRequest,
+  Agent as HttpsAgent,
   type RequestOptions as HttpsRequestOptions,
+  request as httpsRequest,
 } from 'node:https'
 import type { SecureContext } from 'node:tls'
 import type { Clock } from '../clock.ts'
@@ -36,7 +36,7 @@ type Settings = Pick<Reach, 'proxyOf' | 'mayBeHttp'> & {
   readonly trust: Trust
 }
 
-export type Asked = {
+export type OutgoingRequest = {
   readonly url: string
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
@@ -97,7 +97,7 @@ export const outgoing = ({ clock, userAgent, limit, trust, proxyOf, mayBeHttp }:
     return { next, target, agent }
   }
 
-  return async ({ url: address, method, headers, body, signal, repeatable }: Asked): Promise<Answered> => {
+  return async ({ url: address, method, headers, body, signal, repeatable }: OutgoingRequest): Promise<Answered> => {
     const url = new URL(address)
     const over = clock.timeout(limit)
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && mayBeHttp(url)))

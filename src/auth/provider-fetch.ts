@@ -2,10 +2,10 @@ import type { CustomFetchOptions } from 'openid-client'
 import type { Clock } from '../clock.ts'
 import { Refusal } from '../errors.ts'
 import { trustIn } from './authority.ts'
-import { isGoodButLarge, outgoing, type Reach } from './outgoing.ts'
-import { codesOf, type OwnFault, ownFaultOf, safeCause } from './safe-cause.ts'
 import type { LoginCause } from './login-causes.ts'
-import { type Gaps, refusalFor } from './told-refusal.ts'
+import { isGoodButLarge, outgoing, type Reach } from './outgoing.ts'
+import { type Gaps, refusalFor } from './refusal-details.ts'
+import { codesOf, type OwnFault, ownFaultOf, safeCause } from './safe-cause.ts'
 
 const TIMEOUT_MS = 5000
 /** Codes of TLS that are about the certificate of who was asked. */
@@ -20,8 +20,8 @@ const faults: Readonly<Record<OwnFault, LoginCause>> = {
 }
 
 /** Where a call goes: what it is for, and the host that is asked. */
-export type Place = { readonly step: string; readonly host: string }
-export const placeOf = (step: string, url: string): Place => ({ step, host: new URL(url).host.slice(0, 255) })
+export type ProviderStep = { readonly step: string; readonly host: string }
+export const placeOf = (step: string, url: string): ProviderStep => ({ step, host: new URL(url).host.slice(0, 255) })
 
 /** A refusal among an error and its causes: the libraries wrap what was thrown inside of them. */
 const refusalIn = (error: unknown): Refusal | undefined =>
@@ -31,19 +31,23 @@ const refusalIn = (error: unknown): Refusal | undefined =>
  * Refuses because what a provider answers is of no use: `what` is a sentence of ours, or the error of a library, of which only names and codes are
  * told. A refusal passes through unchanged.
  */
-export const unusable = (place: Place, what: unknown): never => {
+export const unusable = (place: ProviderStep, what: unknown): never => {
   throw refusalIn(what) ?? refusalFor('answer_unusable', { ...place, what: safeCause(what).message })
 }
 
 /** Refuses because of the status of an answer: the provider fails, or it does not offer what is asked for. */
-export const refusedBy = (place: Place, status: number, extras: Parameters<typeof refusalFor>[2] = {}): never => {
+export const refusedBy = (
+  place: ProviderStep,
+  status: number,
+  extras: Parameters<typeof refusalFor>[2] = {},
+): never => {
   const gaps: Gaps = { ...place, status }
   if (status >= 500 || PASSING.has(status)) throw refusalFor('provider_failing', gaps, extras)
   if (status >= 300) throw refusalFor('answer_refused', gaps, extras)
   return unusable(place, `answered with status ${status}`)
 }
 
-const outOfReach = (place: Place, error: unknown): Refusal => {
+const outOfReach = (place: ProviderStep, error: unknown): Refusal => {
   const fault = ownFaultOf(error)
   if (fault) return refusalFor(faults[fault], { ...place, what: safeCause(error).message })
   const { names, codes } = codesOf(error)
@@ -67,7 +71,7 @@ export const providerFetch = ({ clock, userAgent, caPath, proxyOf, mayBeHttp }: 
     step: string,
     url: string,
     { method, headers, body }: Init,
-    tooLarge?: (place: Place) => never,
+    tooLarge?: (place: ProviderStep) => never,
   ): Promise<Response> => {
     const place = placeOf(step, url)
     try {
@@ -84,7 +88,7 @@ export const providerFetch = ({ clock, userAgent, caPath, proxyOf, mayBeHttp }: 
 export type ProviderFetch = ReturnType<typeof providerFetch>
 
 /** The library sends forms. */
-const textOf = (place: Place, body: Init['body']): string | undefined =>
+const textOf = (place: ProviderStep, body: Init['body']): string | undefined =>
   body === undefined || body === null || typeof body === 'string'
     ? (body ?? undefined)
     : body instanceof URLSearchParams
@@ -92,7 +96,7 @@ const textOf = (place: Place, body: Init['body']): string | undefined =>
       : unusable(place, 'a body that is no form')
 
 /** The JSON of an answer with status 200; anything else refuses. */
-export const jsonOf = async (response: Response, place: Place): Promise<unknown> => {
+export const jsonOf = async (response: Response, place: ProviderStep): Promise<unknown> => {
   if (response.status !== 200) return refusedBy(place, response.status)
   try {
     return await response.json()

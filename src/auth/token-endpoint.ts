@@ -1,10 +1,10 @@
 import {
-  authorizationCodeGrant,
   type AuthorizationCodeGrantChecks,
+  authorizationCodeGrant,
   type ClientAuth,
   type Configuration,
-  customFetch,
   type CustomFetchOptions,
+  customFetch,
   type TokenEndpointResponse,
   type TokenEndpointResponseHelpers,
 } from 'openid-client'
@@ -12,9 +12,9 @@ import { Refusal } from '../errors.ts'
 import type { LoginKind } from '../events/login.ts'
 import { refuseCallback, tooMuchTold } from './callback.ts'
 import { idTokenCause } from './id-token-cause.ts'
-import { isObject, type Place, placeOf, type ProviderFetch, refusedBy, unusable } from './provider-fetch.ts'
+import { isObject, type ProviderFetch, type ProviderStep, placeOf, refusedBy, unusable } from './provider-fetch.ts'
 import { providerSays } from './provider-says.ts'
-import { refusalFor } from './told-refusal.ts'
+import { refusalFor } from './refusal-details.ts'
 
 /** Errors that are about the code or its user. */
 const ABOUT_THE_CODE: ReadonlySet<unknown> = new Set([
@@ -58,12 +58,12 @@ export const exchangeCode = async (exchange: Exchange): Promise<Tokens> => {
   return (await attempt(exchange, authentications.at(-1)!, false))!
 }
 
-type Asked = Pick<CustomFetchOptions, 'headers'> & Partial<Pick<CustomFetchOptions, 'body'>>
+type TokenRequest = Pick<CustomFetchOptions, 'headers'> & Partial<Pick<CustomFetchOptions, 'body'>>
 
 const ofForm = (text: string): string => new URLSearchParams(`it=${text}`).get('it') ?? ''
 
 /** What we sent and nobody may read: the code, and who our client is. */
-const secretsOf = ({ headers, body }: Asked): readonly string[] => {
+const secretsOf = ({ headers, body }: TokenRequest): readonly string[] => {
   const form = body instanceof URLSearchParams ? body : new URLSearchParams(typeof body === 'string' ? body : '')
   const sent = ['code', 'code_verifier', 'client_id', 'client_secret'].map((name) => form.get(name) ?? '')
   const [, basic = ''] = /^Basic (.*)$/.exec(headers['authorization'] ?? '') ?? []
@@ -74,10 +74,10 @@ const secretsOf = ({ headers, body }: Asked): readonly string[] => {
 /** Refuses because the token endpoint says no: to our client, to the code, or in a way that says nothing of either. */
 const refused = (
   { callback, isUnprovable = false }: Exchange,
-  place: Place,
+  place: ProviderStep,
   status: number,
   { error, error_description }: Readonly<Record<string, unknown>>,
-  asked: Asked,
+  asked: TokenRequest,
 ): never => {
   const says = { providerError: error, providerSays: providerSays(error_description, secretsOf(asked)) }
   if (status < 500) {
@@ -129,7 +129,7 @@ type Usable = { readonly access_token: string; readonly token_type: string; read
 /** Only the members that are needed are passed on, so that any later failure is the ID token's. */
 const usable = (
   { access_token, token_type, id_token }: Readonly<Record<string, unknown>>,
-  place: Place,
+  place: ProviderStep,
   withIdToken: boolean,
 ): Usable => {
   if (typeof access_token !== 'string' || access_token === '' || typeof token_type !== 'string')

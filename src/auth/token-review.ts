@@ -10,8 +10,8 @@ import {
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
 import { isRefusal, Refusal } from '../errors.ts'
-import { type Cluster, clusterUnavailable } from './cluster.ts'
 import { bulkhead } from './bulkhead.ts'
+import { type Cluster, clusterUnavailable } from './cluster.ts'
 import { type Account, accountDetails, accountNamed, agree, refuseToken } from './service-account.ts'
 
 const DEADLINE_MS = 2000

@@ -3,7 +3,7 @@ import type { Claims } from '../access/claims.ts'
 import { Refusal } from '../errors.ts'
 import { refuseCallback, tooMuchTold } from './callback.ts'
 import type { Known } from './oidc-discovery.ts'
-import { isObject, type Place, placeOf, type ProviderFetch, refusedBy, unusable } from './provider-fetch.ts'
+import { isObject, type ProviderFetch, type ProviderStep, placeOf, refusedBy, unusable } from './provider-fetch.ts'
 import { safeCause } from './safe-cause.ts'
 
 /** Claims that are about the login and not about the person: only the ID token says them. */
@@ -16,7 +16,7 @@ const REFERENCES = '_claim_names'
 const STEP = 'userinfo'
 
 /** An answer that the library can read; what says that there is nothing to read is refused here. */
-const readable = async (answer: Response, place: Place): Promise<Response> => {
+const readable = async (answer: Response, place: ProviderStep): Promise<Response> => {
   const { status, headers } = answer
   if (status === 401 || status === 403) return refuseCallback('oidc', 'userinfo_refused', { ...place, status })
   if (status !== 200) return refusedBy(place, status)
@@ -38,7 +38,7 @@ const parsed = (text: string): unknown => {
   }
 }
 
-type Asked = {
+type UserinfoRequest = {
   readonly call: ProviderFetch
   readonly known: Known
   /** Of a client that proves nothing: the access token does. */
@@ -53,7 +53,14 @@ type Asked = {
  * What a provider says of a person at its userinfo endpoint (OpenID Connect Core §5.3): of nobody but `sub`, and where it is signed, with a signature that
  * holds. Refuses with `userinfo_invalid`, `identity_too_large` or `provider_unavailable`.
  */
-export const readUserinfo = async ({ call, known, config, keys, accessToken, sub }: Asked): Promise<Claims> => {
+export const readUserinfo = async ({
+  call,
+  known,
+  config,
+  keys,
+  accessToken,
+  sub,
+}: UserinfoRequest): Promise<Claims> => {
   const place = placeOf(STEP, known.metadata.userinfo_endpoint!)
   const seen = { answer: false }
   config[customFetch] = async (address, { method, headers }) => {
@@ -79,12 +86,12 @@ export const readUserinfo = async ({ call, known, config, keys, accessToken, sub
  * them together, and what is told needs no reference.
  */
 export const withUserinfo = (idToken: Claims, userinfo: Claims): Claims => {
-  const told = Object.fromEntries(Object.entries(userinfo).filter(([name]) => !OF_THE_LOGIN.has(name)))
-  const tells = (name: string) => Object.hasOwn(told, name)
+  const claims = Object.fromEntries(Object.entries(userinfo).filter(([name]) => !OF_THE_LOGIN.has(name)))
+  const tells = (name: string) => Object.hasOwn(claims, name)
   const replaced: ReadonlySet<string> = new Set(ADDRESS.some(tells) ? ADDRESS : [])
   const before = Object.fromEntries(Object.entries(idToken).filter(([name]) => !replaced.has(name)))
   const references = before[REFERENCES]
-  if (!isObject(references) || tells(REFERENCES)) return { ...before, ...told }
+  if (!isObject(references) || tells(REFERENCES)) return { ...before, ...claims }
   const left = Object.entries(references).filter(([name]) => !tells(name))
-  return { ...before, ...told, [REFERENCES]: Object.fromEntries(left) }
+  return { ...before, ...claims, [REFERENCES]: Object.fromEntries(left) }
 }

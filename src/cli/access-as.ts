@@ -12,14 +12,14 @@ import { accessPolicy } from '../config/access-rules.ts'
 import { refusedBefore } from '../config/admission.ts'
 import { empty, list, map, record, variants } from '../config/collections.ts'
 import type { Config } from '../config/load.ts'
-import type { Kind } from '../config/setting.ts'
+import type { SettingKind } from '../config/setting.ts'
 import { oneOf, text } from '../config/types.ts'
 import { EXIT, fail } from '../failure.ts'
-import type { Given } from './services.ts'
+import type { CommandServices } from './services.ts'
 import { type Column, table } from './terminal/output.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
-const claim: Kind<unknown> = {
+const claim: SettingKind<unknown> = {
   words: 'anything',
   read: (value) => value,
   parse: (written) => written,
@@ -81,7 +81,7 @@ const said = (policy: AccessPolicy, subject: Subject): string => {
 }
 
 /** Says which rules match a set of claims, memberships or an account, and what they give; ends with 3 where it is nothing. */
-export const checkAs = async (config: Config, path: string, { terminal, endWith }: Given): Promise<void> => {
+export const checkAs = async (config: Config, path: string, { terminal, endWith }: CommandServices): Promise<void> => {
   const { print, info } = terminal
   const policy = accessPolicy(config)
   const subject = await subjectIn(path, terminal)

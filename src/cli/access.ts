@@ -5,7 +5,7 @@ import type { AccessReview } from '../contract/access.ts'
 import { why } from './can-i.ts'
 import type { Client } from './client.ts'
 import { clientOf, type TargetOptions, withField, withMoment, withOutput, withTarget } from './options.ts'
-import type { Given } from './services.ts'
+import type { CommandServices } from './services.ts'
 import { type Column, type OutputOptions, printMany } from './terminal/output.ts'
 
 type AccessOptions = TargetOptions & OutputOptions & { readonly namespace?: string; readonly at?: string | undefined }
@@ -40,7 +40,7 @@ const review = async ({ ask }: Client, right: string, { namespace: namespaceKey,
   return { right, position: moment, anonymous, entries }
 }
 
-const access = async (right: string | undefined, options: AccessOptions, given: Given): Promise<void> => {
+const access = async (right: string | undefined, options: AccessOptions, given: CommandServices): Promise<void> => {
   const asking = await clientOf(options, given)
   const reviews: Awaited<ReturnType<typeof review>>[] = []
   for (const one of right === undefined ? RIGHTS : [right])
@@ -52,7 +52,7 @@ const access = async (right: string | undefined, options: AccessOptions, given: 
 }
 
 /** `rollcall access`: who may do something somewhere, now or as of any moment. */
-export const addAccess = (program: Command, given: Given): void => {
+export const addAccess = (program: Command, given: CommandServices): void => {
   withField(
     withOutput(withMoment(withTarget(program.command('access [right]'), given), given), [
       'table',

@@ -3,7 +3,7 @@ import { grantText } from '../access/grants.ts'
 import type { AccessChecked } from '../contract/access.ts'
 import { EXIT } from '../failure.ts'
 import { clientOf, type TargetOptions, withField, withMoment, withOutput, withTarget } from './options.ts'
-import type { Given } from './services.ts'
+import type { CommandServices } from './services.ts'
 import { type OutputOptions, printOne } from './terminal/output.ts'
 
 type CanIOptions = TargetOptions &
@@ -29,7 +29,7 @@ export const why = ({ reason, because }: Pick<AccessChecked, 'reason' | 'because
   return words[reason]
 }
 
-const canI = async (right: string, options: CanIOptions, given: Given): Promise<void> => {
+const canI = async (right: string, options: CanIOptions, given: CommandServices): Promise<void> => {
   const { namespace: namespaceKey, tokenId: id, at } = options
   const { ask } = await clientOf(options, given)
   const said = await ask<AccessChecked>('GET', '/auth/v1/access/check', { query: { right, namespaceKey, id, at } })
@@ -50,7 +50,7 @@ const canI = async (right: string, options: CanIOptions, given: Given): Promise<
 }
 
 /** `rollcall can-i`: whether a token may do something somewhere, now or as of any moment, and why. */
-export const addCanI = (program: Command, given: Given): void => {
+export const addCanI = (program: Command, given: CommandServices): void => {
   withField(
     withOutput(withMoment(withTarget(program.command('can-i <right>'), given), given), ['table', 'json', 'name']),
   )

@@ -4,7 +4,7 @@ import { type About, EXIT, fail, isFailure } from '../failure.ts'
 export const DEFAULT_ADDRESS = 'http://127.0.0.1:8080'
 
 type Query = Readonly<Record<string, string | number | undefined>>
-export type Asked = {
+export type ClientRequest = {
   readonly query?: Query
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -13,7 +13,7 @@ export type Asked = {
 }
 export type Client = {
   /** Asks a running service and gives the JSON of its 200. A read that it has no place for now is asked again while there is time. Any other outcome is a Failure with the exit code that belongs to it. */
-  readonly ask: <T>(method: string, path: string, asked?: Asked) => Promise<T>
+  readonly ask: <T>(method: string, path: string, asked?: ClientRequest) => Promise<T>
 }
 
 const EXITS: Readonly<Record<number, keyof typeof EXIT>> = {
@@ -117,7 +117,11 @@ const pauseOf = (method: string, { status, headers }: Response): number | undefi
 export const client = (address: string, token: string | undefined, timeout: number, clock: Clock): Client => {
   const root = base(address)
   return {
-    ask: async <T>(method: string, path: string, { query = {}, body, headers = {}, whole = false }: Asked = {}) => {
+    ask: async <T>(
+      method: string,
+      path: string,
+      { query = {}, body, headers = {}, whole = false }: ClientRequest = {},
+    ) => {
       const url = new URL(root + path)
       for (const [name, value] of Object.entries(query))
         if (value !== undefined && value !== '') url.searchParams.set(name, String(value))

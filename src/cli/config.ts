@@ -1,19 +1,19 @@
 import type { Command } from 'commander'
-import { type Config, loadConfig } from '../config/load.ts'
 import { configSchema, publicSettings } from '../config/describe.ts'
-import { isConfigError, printProblem, type Problem } from '../config/problem.ts'
-import { checkAs } from './access-as.ts'
+import { type Config, loadConfig } from '../config/load.ts'
+import { isConfigError, type Problem, printProblem } from '../config/problem.ts'
 import { EXIT } from '../failure.ts'
+import { checkAs } from './access-as.ts'
 import { type FileOptions, fileOf, withConfig, withOutput } from './options.ts'
-import type { Given } from './services.ts'
+import type { CommandServices } from './services.ts'
 import { type OutputOptions, printMany } from './terminal/output.ts'
 
-const read = (options: FileOptions, { terminal: { env } }: Given) => loadConfig({ ...fileOf(options), env })
+const read = (options: FileOptions, { terminal: { env } }: CommandServices) => loadConfig({ ...fileOf(options), env })
 
 type Checked = { readonly problems: readonly Problem[] } | { readonly config: Config }
 
 /** The configuration, or what is wrong with one setting or several: as told of every faulty configuration. */
-const checked = async (options: FileOptions, given: Given): Promise<Checked> => {
+const checked = async (options: FileOptions, given: CommandServices): Promise<Checked> => {
   try {
     const { config, warnings, sources } = read(options, given)
     for (const warning of warnings) given.terminal.info(`warning: ${warning}`)
@@ -29,7 +29,7 @@ const checked = async (options: FileOptions, given: Given): Promise<Checked> => 
 
 type CheckOptions = FileOptions & { readonly as?: string }
 
-const check = async (options: CheckOptions, given: Given): Promise<void> => {
+const check = async (options: CheckOptions, given: CommandServices): Promise<void> => {
   const { print, info } = given.terminal
   const found = await checked(options, given)
   if ('config' in found) {
@@ -45,7 +45,7 @@ const check = async (options: CheckOptions, given: Given): Promise<void> => {
 
 type Shown = { readonly key: string; readonly value: unknown; readonly source: string }
 
-const show = (options: FileOptions & OutputOptions, given: Given): void => {
+const show = (options: FileOptions & OutputOptions, given: CommandServices): void => {
   const { config, sources, warnings } = read(options, given)
   for (const warning of warnings) given.terminal.info(`warning: ${warning}`)
   const shown = publicSettings(config).map(
@@ -67,7 +67,7 @@ const show = (options: FileOptions & OutputOptions, given: Given): void => {
 }
 
 /** `rollcall config check|show|schema`: nothing is started and no server is asked. */
-export const addConfig = (program: Command, given: Given): void => {
+export const addConfig = (program: Command, given: CommandServices): void => {
   const config = program
     .command('config')
     .summary('check and show the configuration')

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import type { BatchEvaluation, BooleanEvaluation, TraceStep, VariantEvaluation } from '../contract/evaluation.ts'
-import type { Client } from './client.ts'
 import { fail } from '../failure.ts'
+import type { Client } from './client.ts'
 import { clientOf, pair, type TargetOptions, withField, withMoment, withOutput, withTarget } from './options.ts'
-import type { Given } from './services.ts'
+import type { CommandServices } from './services.ts'
 import { type Column, type OutputOptions, printOne, table } from './terminal/output.ts'
 
 type EvaluateOptions = TargetOptions &
@@ -58,7 +58,7 @@ const asked = async ({ ask }: Client, flagKey: string, options: EvaluateOptions)
   })
 }
 
-const evaluate = async (flagKey: string, options: EvaluateOptions, given: Given): Promise<void> => {
+const evaluate = async (flagKey: string, options: EvaluateOptions, given: CommandServices): Promise<void> => {
   const said = await asked(await clientOf(options, given), flagKey, options)
   printOne(given.terminal, said, () => answer(said), COLUMNS, options)
   if (said.trace && options.output === 'table' && options.field === undefined)
@@ -66,7 +66,7 @@ const evaluate = async (flagKey: string, options: EvaluateOptions, given: Given)
 }
 
 /** `rollcall evaluate`: what a flag says to an entity, now or as of any moment, and why. */
-export const addEvaluate = (program: Command, given: Given): void => {
+export const addEvaluate = (program: Command, given: CommandServices): void => {
   withField(
     withOutput(withMoment(withTarget(program.command('evaluate <flag>'), given), given), ['table', 'json', 'name']),
   )

@@ -5,14 +5,14 @@ import type { Namespace } from '../contract/namespace.ts'
 import type { Rollout } from '../contract/rollout.ts'
 import type { Rule } from '../contract/rule.ts'
 import type { Segment } from '../contract/segment.ts'
+import { fail } from '../failure.ts'
 import { type Client, segment } from './client.ts'
 import { jsonText, type Tree, yamlText } from './document/text.ts'
 import { type Contents, documentTree } from './document/tree.ts'
-import { fail } from '../failure.ts'
 import { clientOf, type TargetOptions, withMoment, withTarget } from './options.ts'
-import { progressBar } from './terminal/progress.ts'
 import { all } from './resources.ts'
-import type { Given } from './services.ts'
+import type { CommandServices } from './services.ts'
+import { progressBar } from './terminal/progress.ts'
 import { printForeign } from './terminal/terminal.ts'
 
 type ExportOptions = TargetOptions & {
@@ -78,7 +78,7 @@ const lost = ({ namespaceKey, key }: Flag): never =>
     'Export again, or as of a moment with --at.',
   )
 
-const exported = async (options: ExportOptions, given: Given): Promise<void> => {
+const exported = async (options: ExportOptions, given: CommandServices): Promise<void> => {
   const { output = '-', namespaces, allNamespaces = false, sortByKey: sort = false, at, quiet = false } = options
   if (allNamespaces && namespaces) fail('usage', 'Give --namespaces or --all-namespaces, not both.')
   const client = await clientOf(options, given)
@@ -111,7 +111,7 @@ const exported = async (options: ExportOptions, given: Given): Promise<void> => 
 }
 
 /** `rollcall export`: the flags and segments of a running service as a document (api.md §13); the same state gives the same bytes. */
-export const addExport = (program: Command, given: Given): void => {
+export const addExport = (program: Command, given: CommandServices): void => {
   withMoment(withTarget(program.command('export'), given), given)
     .summary('write flags and segments to a document')
     .description('Writes namespaces with their flags and segments as a YAML stream or JSON that import reads.')

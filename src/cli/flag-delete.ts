@@ -10,14 +10,14 @@ import {
   withReason,
   withTarget,
 } from './options.ts'
-import type { Given } from './services.ts'
+import type { CommandServices } from './services.ts'
 import { confirm } from './terminal/terminal.ts'
 
 type DeleteOptions = TargetOptions &
   FileOptions & { readonly namespace: string; readonly yes?: boolean; readonly reason?: string }
 
 /** Asks the service, or works on the data itself with --data: what a flag holds may be what keeps the service from starting. */
-const remove = async (key: string, options: DeleteOptions, given: Given): Promise<void> => {
+const remove = async (key: string, options: DeleteOptions, given: CommandServices): Promise<void> => {
   const { load, terminal } = given
   const { namespace, data, reason, yes = false } = options
   const path = `/api/v1/namespaces/${segment(namespace)}/flags/${segment(key)}`
@@ -38,7 +38,7 @@ const remove = async (key: string, options: DeleteOptions, given: Given): Promis
 }
 
 /** `rollcall flag delete`: through the running service, or on the data of one that is down. */
-export const addFlagDelete = (flag: Command, given: Given): void => {
+export const addFlagDelete = (flag: Command, given: CommandServices): void => {
   withReason(withConfig(withTarget(flag.command('delete <key>'), given), given))
     .summary('delete a flag with its variants, rules and rollouts')
     .description('Deletes a flag: through the running service, or with --data on the data of one that is down.')

@@ -3,12 +3,12 @@ import { type AnswersFrom, answersInWords, stillTrue } from '../contract/answers
 import type { Flag, FlagList, ListedFlag } from '../contract/flag.ts'
 import type { Rollout, RolloutList } from '../contract/rollout.ts'
 import type { RuleList } from '../contract/rule.ts'
-import { type Client, segment } from './client.ts'
 import { EXIT, isFailure } from '../failure.ts'
+import { type Client, segment } from './client.ts'
 import { addFlagDelete } from './flag-delete.ts'
 import { clientOf, type TargetOptions, wholeNumber, withField, withMoment, withOutput, withTarget } from './options.ts'
+import type { CommandServices } from './services.ts'
 import { type Column, type OutputOptions, printMany, printOne } from './terminal/output.ts'
-import type { Given } from './services.ts'
 
 type FlagOptions = TargetOptions & OutputOptions & { readonly namespace: string; readonly at?: string }
 
@@ -65,7 +65,7 @@ const insistOnNamespace = async ({ ask }: Client, namespace: string, at: string 
   }
 }
 
-const list = async (options: ListOptions, given: Given): Promise<void> => {
+const list = async (options: ListOptions, given: CommandServices): Promise<void> => {
   const client = await clientOf(options, given)
   const { namespace, at, quiet = false } = options
   const limit = options.all ? Infinity : options.limit
@@ -99,7 +99,7 @@ const answersFrom = async ({ ask }: Client, path: string, flag: Flag, at: string
   return { ...flag, rollouts }
 }
 
-const get = async (key: string, options: FlagOptions, given: Given): Promise<void> => {
+const get = async (key: string, options: FlagOptions, given: CommandServices): Promise<void> => {
   const { namespace, at } = options
   const client = await clientOf(options, given)
   const path = `${rootOf(namespace)}/${segment(key)}`
@@ -109,7 +109,7 @@ const get = async (key: string, options: FlagOptions, given: Given): Promise<voi
 }
 
 /** `rollcall flag list|get|delete`: the first two now, or as of any moment. */
-export const addFlag = (program: Command, given: Given): void => {
+export const addFlag = (program: Command, given: CommandServices): void => {
   const flag = program
     .command('flag')
     .summary('list, see and delete flags')

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
-import { EVERYWHERE, grantText } from '../access/grants.ts'
 import { type Read, readGrant, readRights } from '../access/grant-text.ts'
+import { EVERYWHERE, grantText } from '../access/grants.ts'
 import { isRight } from '../access/rights.ts'
 import type { GrantAsked } from '../contract/grants.ts'
 import type { Authentication } from '../contract/token.ts'

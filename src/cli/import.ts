@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import type { ImportOptions } from './import/run.ts'
 import { withReason, withTarget } from './options.ts'
-import type { Given } from './services.ts'
+import type { CommandServices } from './services.ts'
 
 /** `rollcall import`: flags, segments and namespaces of a document into a running service. */
-export const addImport = (program: Command, given: Given): void => {
+export const addImport = (program: Command, given: CommandServices): void => {
   withReason(withTarget(program.command('import [file]'), given))
     .summary('make the flags and segments of a document')
     .description(

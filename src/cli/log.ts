@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { embeddedConfig } from './embedded.ts'
 import { EXIT } from '../failure.ts'
+import { embeddedConfig } from './embedded.ts'
 import { type FileOptions, withConfig, withOutput } from './options.ts'
-import type { Given, LogFinding } from './services.ts'
+import type { CommandServices, LogFinding } from './services.ts'
 import { type Column, type OutputOptions, printMany } from './terminal/output.ts'
 
 const COLUMNS: readonly Column<LogFinding>[] = [
@@ -12,7 +12,7 @@ const COLUMNS: readonly Column<LogFinding>[] = [
 ]
 
 /** `rollcall log check`: reads the log of a data directory, also while the service runs; exit 3 when something is not right. */
-export const addLog = (program: Command, given: Given): void => {
+export const addLog = (program: Command, given: CommandServices): void => {
   const { load, terminal, endWith } = given
   const log = program.command('log').summary('check the log').description('Works on the log itself, and only reads it.')
   withOutput(withConfig(log.command('check'), given), ['table', 'json', 'ndjson', 'name'])

@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import { type Config, loadConfig } from '../config/load.ts'
 import { EXIT, fail } from '../failure.ts'
 import { type FileOptions, fileOf, withConfig } from './options.ts'
+import type { CommandServices, Moved } from './services.ts'
 import { progressBar } from './terminal/progress.ts'
-import type { Given, Moved } from './services.ts'
 import { confirm, type Terminal } from './terminal/terminal.ts'
 
 type MigrateOptions = FileOptions & {
@@ -41,7 +41,7 @@ const summary = ({ events, copied, streams, subjects, lost = 0, digest }: Moved)
     `SHA-256 of the history, the same on both sides: ${digest}`,
   ].join('\n')
 
-const migrate = async (options: MigrateOptions, { load, clock, terminal, endWith }: Given): Promise<void> => {
+const migrate = async (options: MigrateOptions, { load, clock, terminal, endWith }: CommandServices): Promise<void> => {
   const { from, to, dryRun = false, yes = false } = options
   const [source, target] = [sourceOf(options), targetOf(options, terminal)]
   if (!dryRun) await confirm(terminal, `Copy the history and the keys of ${from} to ${to}?`, yes)
@@ -68,7 +68,7 @@ const migrate = async (options: MigrateOptions, { load, clock, terminal, endWith
 }
 
 /** `rollcall migrate`: from one store to another, while no service runs on either. */
-export const addMigrate = (program: Command, given: Given): void => {
+export const addMigrate = (program: Command, given: CommandServices): void => {
   withConfig(program.command('migrate'), given)
     .summary('move an embedded store to servers or to another directory')
     .description(

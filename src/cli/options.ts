@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../config/duration.ts'
+import { fail } from '../failure.ts'
 import { type Client, client, DEFAULT_ADDRESS } from './client.ts'
 import { findToken } from './credential.ts'
-import { fail } from '../failure.ts'
 import { momentOf } from './moment.ts'
-import type { Given } from './services.ts'
+import type { CommandServices } from './services.ts'
 import type { Format } from './terminal/output.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
@@ -45,7 +45,7 @@ const ADDRESS = new Option('--address <url>', 'the running service').default(
 )
 
 /** The options of a verb that asks a running service. */
-export const withTarget = (command: Command, { terminal }: Given): Command =>
+export const withTarget = (command: Command, { terminal }: CommandServices): Command =>
   fromEnv(command.addOption(ADDRESS), terminal, 'address', 'ROLLCALL_ADDRESS')
     .option('--token-file <path>', 'file that holds the client token, - is standard input (else ROLLCALL_TOKEN)')
     .addOption(
@@ -56,7 +56,7 @@ export const withTarget = (command: Command, { terminal }: Given): Command =>
 /** The client that these options name. */
 export const clientOf = async (
   { address, tokenFile, timeout }: TargetOptions,
-  { clock, terminal }: Given,
+  { clock, terminal }: CommandServices,
 ): Promise<Client> => client(address, await findToken(tokenFile, terminal), timeout, clock)
 
 /** The options of a verb that prints data; `forms` are those it can print, the first by default. */
@@ -75,7 +75,7 @@ export type FileOptions = { readonly config?: string; readonly data?: string }
 export const fileOf = ({ config }: FileOptions): { readonly file?: string } => (config ? { file: config } : {})
 
 /** The options of a verb that reads the configuration. */
-export const withConfig = (command: Command, { terminal }: Given): Command =>
+export const withConfig = (command: Command, { terminal }: CommandServices): Command =>
   fromEnv(
     command.option('--config <path>', 'configuration file (env: ROLLCALL_CONFIG)'),
     terminal,
@@ -84,7 +84,7 @@ export const withConfig = (command: Command, { terminal }: Given): Command =>
   )
 
 /** A verb that can look at a moment of the past. */
-export const withMoment = (command: Command, { clock: { now } }: Given): Command =>
+export const withMoment = (command: Command, { clock: { now } }: CommandServices): Command =>
   command.option('--at <moment>', 'as of then: an RFC 3339 instant, a day, -1h, or a position such as #12', (text) =>
     momentOf(text, now().getTime()),
   )

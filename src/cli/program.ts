@@ -3,10 +3,10 @@ import { isConfigError } from '../config/problem.ts'
 import { Refusal } from '../errors.ts'
 import { EXIT, isFailure } from '../failure.ts'
 import { version } from '../version.ts'
-import type { Around, Given } from './services.ts'
+import type { Around, CommandServices } from './services.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
-type AddVerb = (program: Command, given: Given) => void
+type AddVerb = (program: Command, given: CommandServices) => void
 
 /** Every verb there is, in the order of the help. Each is loaded when it is asked for. */
 const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
@@ -40,7 +40,7 @@ const outputOf = ({ streams, print, hasColour }: Terminal): OutputConfiguration 
 })
 
 /** The command line with the verb that its first word names, or else with all of them. */
-const program = async (word: string | undefined, given: Given): Promise<Command> => {
+const program = async (word: string | undefined, given: CommandServices): Promise<Command> => {
   const rollcall = new Command('rollcall')
     .description('Event-sourced client tokens and feature flags.')
     .version(version, '-V, --version')
@@ -69,7 +69,7 @@ const exitOfRefusal = ({ status }: Refusal): number => {
 }
 
 /** Tells an error to the user and gives the exit code that goes with it. */
-const told = (error: unknown, { info }: Terminal): number => {
+const reportError = (error: unknown, { info }: Terminal): number => {
   // Commander has printed its own errors already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (isConfigError(error)) {
@@ -101,6 +101,6 @@ export const run = async (argv: readonly string[], around: Around): Promise<numb
     await rollcall.parseAsync(argv, { from: 'user' })
     return exit
   } catch (error) {
-    return told(error, terminal)
+    return reportError(error, terminal)
   }
 }

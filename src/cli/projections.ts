@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { dataConfig } from './embedded.ts'
 import { EXIT, fail } from '../failure.ts'
+import { dataConfig } from './embedded.ts'
 import { type FileOptions, withConfig, withOutput } from './options.ts'
+import type { CommandServices, ProjectionStatus } from './services.ts'
 import { type Column, type OutputOptions, printMany } from './terminal/output.ts'
 import { progressBar } from './terminal/progress.ts'
-import type { Given, ProjectionStatus } from './services.ts'
 import { confirm } from './terminal/terminal.ts'
 
 const COLUMNS: readonly Column<ProjectionStatus>[] = [
@@ -25,7 +25,7 @@ type RebuildOptions = FileOptions & {
 const rebuild = async (
   names: readonly string[],
   options: RebuildOptions,
-  { load, clock, terminal, endWith }: Given,
+  { load, clock, terminal, endWith }: CommandServices,
 ): Promise<void> => {
   const { info } = terminal
   const { all = false, yes = false, dryRun = false } = options
@@ -74,7 +74,7 @@ const rebuild = async (
 }
 
 /** `rollcall projections status|rebuild`: on the data, while the service is down. */
-export const addProjections = (program: Command, given: Given): void => {
+export const addProjections = (program: Command, given: CommandServices): void => {
   const { load, terminal } = given
   const projections = program
     .command('projections')

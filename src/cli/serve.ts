@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { loadConfig } from '../config/load.ts'
 import { EXIT } from '../failure.ts'
 import { type FileOptions, fileOf, reasonOf, withConfig } from './options.ts'
-import type { Given } from './services.ts'
+import type { CommandServices } from './services.ts'
 
 type ServeOptions = FileOptions & {
   readonly host?: string
@@ -49,7 +49,7 @@ const asked = (ending: AbortSignal): Promise<void> =>
   })
 
 /** `rollcall serve`: runs until SIGTERM or SIGINT, lets running requests finish and ends with 0; with 1 after a fault. */
-export const addServe = (program: Command, given: Given): void => {
+export const addServe = (program: Command, given: CommandServices): void => {
   withConfig(program.command('serve'), given)
     .summary('run the service')
     .description('Runs the service in the foreground. Without any configuration: embedded storage, port 8080.')

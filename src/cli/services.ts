@@ -96,7 +96,7 @@ export type LoadServices = () => Promise<Services>
 export type Around = { readonly load: LoadServices; readonly clock: Clock; readonly terminal: Terminal }
 
 /** What every verb is given. */
-export type Given = Around & {
+export type CommandServices = Around & {
   /** Sets the exit code of a run that does not fail. */
   readonly endWith: (exit: number) => void
 }

@@ -1,7 +1,10 @@
 import type { Command } from 'commander'
 import type { Config } from '../config/load.ts'
+import type { Authentication } from '../contract/token.ts'
+import { fail, isFailure } from '../failure.ts'
 import { type Client, client, isUnreachable, segment } from './client.ts'
 import { findToken } from './credential.ts'
+import { dataConfig, embeddedConfig } from './embedded.ts'
 import { expiryOf } from './expiry.ts'
 import { grantsDiffer, rightsAt, roleAt } from './grants.ts'
 import {
@@ -15,11 +18,8 @@ import {
   withReason,
   withTarget,
 } from './options.ts'
+import type { CommandServices, NewlyIssued, TokenRequest } from './services.ts'
 import { type Column, type OutputOptions, printOne, table } from './terminal/output.ts'
-import { dataConfig, embeddedConfig } from './embedded.ts'
-import { fail, isFailure } from '../failure.ts'
-import type { Authentication } from '../contract/token.ts'
-import type { Given, NewlyIssued, TokenRequest } from './services.ts'
 
 type CreateOptions = TargetOptions &
   FileOptions &
@@ -36,7 +36,11 @@ type CreateOptions = TargetOptions &
   }
 
 /** On the data itself: on a directory while the service is down, on servers at any time. Who did it and why is kept. */
-const makeOnData = async (config: Config, request: TokenRequest, { load, terminal }: Given): Promise<NewlyIssued> => {
+const makeOnData = async (
+  config: Config,
+  request: TokenRequest,
+  { load, terminal }: CommandServices,
+): Promise<NewlyIssued> => {
   if (request.reason === undefined)
     fail('usage', 'Say why with --reason TEXT: a token that is made on the data itself is kept with your name and why.')
   return (await load()).createTokenOffline(config, request, terminal.info)
@@ -57,7 +61,7 @@ const ask = async (
   { reason, ...body }: TokenRequest,
   { address, timeout }: CreateOptions,
   token: string | undefined,
-  { clock }: Given,
+  { clock }: CommandServices,
 ): Promise<NewlyIssued> => {
   const maker = client(address, token, timeout, clock)
   const headers = reasonHeaders(reason)
@@ -79,7 +83,7 @@ const ask = async (
 const make = async (
   request: TokenRequest,
   options: CreateOptions,
-  given: Given,
+  given: CommandServices,
   addressed: boolean,
 ): Promise<NewlyIssued> => {
   const { terminal } = given
@@ -106,7 +110,7 @@ const make = async (
 const create = async (
   name: string,
   options: CreateOptions,
-  given: Given,
+  given: CommandServices,
   addressed: boolean,
   columns: readonly Column<Authentication>[],
 ): Promise<void> => {
@@ -157,7 +161,11 @@ const create = async (
 }
 
 /** `rollcall token create`: prints the token alone on standard output, all else beside it. */
-export const addTokenCreate = (token: Command, given: Given, columns: readonly Column<Authentication>[]): void => {
+export const addTokenCreate = (
+  token: Command,
+  given: CommandServices,
+  columns: readonly Column<Authentication>[],
+): void => {
   withReason(
     withField(withOutput(withConfig(withTarget(token.command('create <name>'), given), given), ['table', 'json'])),
   )

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { addTokenCreate } from './token-create.ts'
-import { type Client, segment } from './client.ts'
+import type { Authentication, AuthenticationList } from '../contract/token.ts'
 import { EXIT, type Failure, isFailure } from '../failure.ts'
+import { type Client, segment } from './client.ts'
 import {
   clientOf,
   reasonHeaders,
@@ -12,11 +12,11 @@ import {
   withReason,
   withTarget,
 } from './options.ts'
-import { type Column, type OutputOptions, printMany, printOne } from './terminal/output.ts'
-import type { Authentication, AuthenticationList } from '../contract/token.ts'
 import { nameOf, namespaceOf } from './record.ts'
-import type { Given } from './services.ts'
+import type { CommandServices } from './services.ts'
+import { type Column, type OutputOptions, printMany, printOne } from './terminal/output.ts'
 import { confirm, escapeControl, type Terminal } from './terminal/terminal.ts'
+import { addTokenCreate } from './token-create.ts'
 
 const COLUMNS: readonly Column<Authentication>[] = [
   ['ID', ({ id }) => id],
@@ -38,7 +38,7 @@ type ListOptions = TargetOptions &
 
 const PAGE = 100
 
-const list = async ({ all = false, limit: most, ...options }: ListOptions, given: Given): Promise<void> => {
+const list = async ({ all = false, limit: most, ...options }: ListOptions, given: CommandServices): Promise<void> => {
   const { ask } = await clientOf(options, given)
   const { status, method, namespace: namespaceKey, name: q, issuedBy, access } = options
   const limit = all ? Infinity : most
@@ -90,7 +90,7 @@ const described = ({ id, record }: Found): string => {
 const revoke = async (
   named: readonly string[],
   { yes = false, dryRun = false, reason, ...target }: RevokeOptions,
-  given: Given,
+  given: CommandServices,
 ): Promise<void> => {
   const { terminal } = given
   const ids = [...new Set(named)]
@@ -118,7 +118,7 @@ const revoke = async (
 }
 
 /** `rollcall token create|list|get|revoke`. */
-export const addToken = (program: Command, given: Given): void => {
+export const addToken = (program: Command, given: CommandServices): void => {
   const token = program
     .command('token')
     .summary('create, list, see and revoke client tokens')

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { version } from '../version.ts'
 import { withField, withOutput } from './options.ts'
-import type { Given } from './services.ts'
+import type { CommandServices } from './services.ts'
 import { type OutputOptions, printOne } from './terminal/output.ts'
 
 /** `rollcall version`. */
-export const addVersion = (program: Command, { terminal }: Given): void => {
+export const addVersion = (program: Command, { terminal }: CommandServices): void => {
   withField(withOutput(program.command('version'), ['table', 'json']))
     .summary('print the version')
     .action((look: OutputOptions) => {

@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import { grantText } from '../access/grants.ts'
 import type { Access } from '../contract/access.ts'
 import type { Authentication } from '../contract/token.ts'
-import type { Client } from './client.ts'
 import { EXIT, isFailure } from '../failure.ts'
+import type { Client } from './client.ts'
 import { clientOf, type TargetOptions, withField, withOutput, withTarget } from './options.ts'
 import { nameOf } from './record.ts'
-import type { Given } from './services.ts'
+import type { CommandServices } from './services.ts'
 import { type OutputOptions, printMany } from './terminal/output.ts'
 import { escapeControl } from './terminal/terminal.ts'
 
@@ -58,7 +58,7 @@ const ownRecord = async ({ ask }: Client, { authenticationId }: Access): Promise
   }
 }
 
-const whoAmI = async (options: TargetOptions & OutputOptions, given: Given): Promise<void> => {
+const whoAmI = async (options: TargetOptions & OutputOptions, given: CommandServices): Promise<void> => {
   const client = await clientOf(options, given)
   const access = await client.ask<Access>('GET', '/auth/v1/access')
   if (options.output === 'table' && options.field === undefined && !options.quiet)
@@ -77,7 +77,7 @@ const whoAmI = async (options: TargetOptions & OutputOptions, given: Given): Pro
 }
 
 /** `rollcall whoami`: what the token used may do, and where. */
-export const addWhoAmI = (program: Command, given: Given): void => {
+export const addWhoAmI = (program: Command, given: CommandServices): void => {
   withField(withOutput(withTarget(program.command('whoami'), given), ['table', 'json', 'ndjson', 'name']))
     .summary('tell what the token used may do, and where')
     .description(

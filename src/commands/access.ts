@@ -10,7 +10,7 @@ export type AccessCommands = { ConfigureAccess: Configured }
 export const ACCESS = 'main'
 
 /** How many events there are, and what the last of them says; undefined where it cannot be read. */
-export type Access = { readonly events: number; readonly last?: Configured }
+export type AccessState = { readonly events: number; readonly last?: Configured }
 
 const byName = (one: { readonly name: string }, other: { readonly name: string }) => (one.name < other.name ? -1 : 1)
 
@@ -19,7 +19,7 @@ const textOf = ({ version: _version, rules, ...rest }: Configured): string =>
   canonical({ ...rest, rules: rules.toSorted(byName) })
 
 /** Which access is configured, from start to start. One that differs from the last is told, whatever a newer version has written there. */
-export const access: Decider<Access, AccessCommands, AccessEvent> = {
+export const access: Decider<AccessState, AccessCommands, AccessEvent> = {
   category: 'access',
   shapes: accessEvents,
   read: reader(accessEvents),

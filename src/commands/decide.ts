@@ -1,5 +1,5 @@
-import { pacer } from '../event-loop.ts'
 import { Refusal, refuse } from '../errors.ts'
+import { timeSlicer } from '../event-loop.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { Decider } from './decider.ts'
 import type { Context } from './envelope.ts'
@@ -17,7 +17,7 @@ const decided = async <S, C extends Payloads, E extends AnyEvent, K extends keyo
   const steps = decider.steps?.[name]
   if (!steps) return decider.decide[name](state, command)
   const all: E[] = []
-  const pause = pacer()
+  const pause = timeSlicer()
   for (const { events } of steps(state, command)) {
     all.push(...events)
     const paused = pause()

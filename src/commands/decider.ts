@@ -1,4 +1,4 @@
-import { inSlices } from '../event-loop.ts'
+import { forEachSliced } from '../event-loop.ts'
 import type { AnyEvent, DataOf, Shapes } from '../events/define.ts'
 
 type Payloads = Readonly<Record<string, object>>
@@ -42,7 +42,7 @@ export const evolved = async <S, C extends Payloads, E extends AnyEvent>(
   events: readonly E[],
 ): Promise<S> => {
   let state = before
-  await inSlices(events, (event) => {
+  await forEachSliced(events, (event) => {
     state = evolve(decider, state, event)
     return true
   })

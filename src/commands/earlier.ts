@@ -1,5 +1,5 @@
-import { pacer } from '../event-loop.ts'
 import { refuse } from '../errors.ts'
+import { timeSlicer } from '../event-loop.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import type { Decider } from './decider.ts'
@@ -34,7 +34,7 @@ const repeated = async <S, C extends Payloads, E extends AnyEvent>(
   let before = fold.state
   const events: E[] = []
   const stored: Stored[] = []
-  const pause = pacer()
+  const pause = timeSlicer()
   read: for await (const page of log.read(stream)) {
     for (const one of page) {
       const own = one.revision >= first && one.id === eventId(commandId, stream, stored.length)

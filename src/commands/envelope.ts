@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { canonical } from '../events/canonical.ts'
-import { sealedFields, wireName, type Written } from '../events/define.ts'
+import { sealedFields, type Written, wireName } from '../events/define.ts'
 import type { NewEvent } from '../events/log.ts'
 import type { Meta } from '../events/meta.ts'
 import type { Sealer } from '../events/personal.ts'
@@ -65,8 +65,8 @@ export const enveloper = (
     return { at: new Date(last).toISOString(), ...(own.getTime() < last && { writtenAt: own.toISOString() }) }
   }
 
-  const sealed = async ({ event, shape, data: told }: Written): Promise<object> => {
-    const data: Record<string, unknown> = { ...told }
+  const sealed = async ({ event, shape, data: written }: Written): Promise<object> => {
+    const data: Record<string, unknown> = { ...written }
     for (const [field, subject] of sealedFields(shape.schema)) {
       const text = data[field]
       if (typeof text !== 'string') continue

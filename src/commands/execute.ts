@@ -8,7 +8,7 @@ import { type Decider, evolved } from './decider.ts'
 import { earlier, type Outcome } from './earlier.ts'
 import type { Context, enveloper } from './envelope.ts'
 import { type Fold, stepped, streamFolds, whole } from './stream-folds.ts'
-import { turns } from './stream-queue.ts'
+import { streamQueue } from './stream-queue.ts'
 
 /** Tries of a command against the other processes on its stream, and how many commands of one stream wait in this one. */
 const ATTEMPTS = 12
@@ -67,7 +67,7 @@ export const executor = (
   { clock, admit = () => undefined, format = () => FIRST_FORMAT }: Options,
 ) => {
   const folds = streamFolds(log)
-  const inTurn = turns(WAITING)
+  const inTurn = streamQueue(WAITING)
 
   const execute = async <S, C extends Payloads, E extends AnyEvent, K extends keyof C & string>(
     decider: Decider<S, C, E>,
@@ -88,8 +88,8 @@ export const executor = (
           : await earlier(log, folds, decider, stream, commandId)
       if ('repeated' in fold) return fold
       if (!decider.unread?.commands.has(name)) whole(fold)
-      const told = readable(decider.shapes, format(), await decide(decider, fold, name, command, context))
-      const decided = told.map(({ event }) => event)
+      const decisions = readable(decider.shapes, format(), await decide(decider, fold, name, command, context))
+      const decided = decisions.map(({ event }) => event)
       const outcome = { before: fold.state, events: decided, repeated: false }
       if (decided.length === 0) return { ...outcome, state: fold.state, revision: fold.changes, stored: [] }
       const state = await evolved(decider, fold.state, decided)
@@ -97,7 +97,7 @@ export const executor = (
       let growth: number | undefined
       const measured = () => (growth ??= weight ? weight(state) - weight(fold.state) : 0)
       admit({ events: decided, growth: measured, actor: context.actor })
-      const written = await envelope(stream, told, name, context)
+      const written = await envelope(stream, decisions, name, context)
       const appended = await log.append(stream, written, fold.at).catch(lost)
       if (appended === undefined) return undefined
       const stored = storedAs(stream, written, appended)

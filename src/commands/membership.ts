@@ -1,76 +1,77 @@
 import { FIRST_FORMAT, reader } from '../events/define.ts'
-import { type RollEvent, rollEvents } from '../events/roll.ts'
+import { type MembershipEvent, membershipEvents } from '../events/membership.ts'
 import type { Decider } from './decider.ts'
 
-/** An instance on the roll: what it reads, its version, and whether it has been heard since the last call. */
-export type Member = { readonly reads: number; readonly version: string; readonly heard: boolean }
+/** A member of the cluster: the latest format it reads, its version, and whether it responded to the last probe. */
+export type Member = { readonly reads: number; readonly version: string; readonly responded: boolean }
 
-/**
- * Who lives. `calls` counts the calls. `complete`: whoever lives is on it. `unsure`: an event of it could not be read.
- */
-export type Roll = {
+/** Members of the cluster. `probes`: number of probes so far. `complete`: every running instance is a member. `unsure`: an event of this stream could not be read. */
+export type Membership = {
   readonly members: ReadonlyMap<string, Member>
-  readonly calls: number
+  readonly probes: number
   readonly complete: boolean
   readonly unsure: boolean
 }
 
-type Present = {
+type JoinCommand = {
   readonly instance: string
   readonly reads: number
   readonly version: string
   readonly complete: boolean
 }
-export type RollCommands = {
-  /** Puts an instance on the roll, or answers a call for it. */
-  BePresent: Present
-  /** Asks who else is there, unless somebody has not answered yet. */
-  CallRoll: { readonly instance: string }
-  /** Strikes out who has not answered the call of that number. */
-  StrikeSilent: { readonly instance: string; readonly call: number }
-  LeaveRoll: { readonly instance: string }
+export type MembershipCommands = {
+  /** Adds a member, or responds to a probe for it. */
+  Join: JoinCommand
+  /** Asks all other members to respond, unless a member has not responded to the probe before. */
+  Probe: { readonly instance: string }
+  /** Removes the members that have not responded to the probe with this number. */
+  EvictUnresponsive: { readonly instance: string; readonly probe: number }
+  /** Removes a member that stops in order. */
+  Leave: { readonly instance: string }
 }
 
-/** Its one stream. */
-export const ROLL = 'main'
+/** Id of the one stream. */
+export const MEMBERSHIP = 'main'
 
-/** The format in which the history is to be written: the latest that every instance reads. */
-export const formatOf = ({ members, complete, unsure }: Roll): number =>
+/** Format in which events are written: the latest that every member reads. */
+export const formatOf = ({ members, complete, unsure }: Membership): number =>
   complete && !unsure && members.size > 0 ? Math.min(...[...members.values()].map(({ reads }) => reads)) : FIRST_FORMAT
 
-const silent = ({ members }: Roll, but: string): string[] =>
-  [...members].flatMap(([instance, { heard }]) => (heard || instance === but ? [] : [instance]))
+const unresponsive = ({ members }: Membership, but: string): string[] =>
+  [...members].flatMap(([instance, { responded }]) => (responded || instance === but ? [] : [instance]))
 
-/** Whether an instance has to be told as present: it is not on the roll, or was called. */
-export const isMissed = ({ members }: Roll, instance: string): boolean => members.get(instance)?.heard !== true
+/** Whether an instance must join or respond: it is no member, or it was probed. */
+export const mustRespond = ({ members }: Membership, instance: string): boolean =>
+  members.get(instance)?.responded !== true
 
-/** Whether others were called and have not answered. */
-export const isWaiting = (roll: Roll, instance: string): boolean => silent(roll, instance).length > 0
+/** Whether another member has not responded to the last probe. */
+export const awaitsResponse = (membership: Membership, instance: string): boolean =>
+  unresponsive(membership, instance).length > 0
 
-/** Whether an instance that reads less than this one is on the roll. */
-export const isHeldBack = ({ members }: Roll, reads: number): boolean =>
+/** Whether a member reads only earlier formats than `reads`. */
+export const hasOlderMember = ({ members }: Membership, reads: number): boolean =>
   [...members.values()].some((member) => member.reads < reads)
 
-const without = (roll: Roll, instance: string): Roll => {
-  const members = new Map(roll.members)
+const without = (membership: Membership, instance: string): Membership => {
+  const members = new Map(membership.members)
   members.delete(instance)
-  return { ...roll, members }
+  return { ...membership, members }
 }
 
-/** The instances that share servers, and what they read. Every command is decided whatever a newer version has written there. */
-export const roll: Decider<Roll, RollCommands, RollEvent> = {
+/** Cluster membership: the instances that share servers, and the format each reads. Commands are decided even if a newer version wrote unknown events to the stream. */
+export const membership: Decider<Membership, MembershipCommands, MembershipEvent> = {
   category: 'instance',
-  shapes: rollEvents,
-  read: reader(rollEvents),
-  initial: { members: new Map(), calls: 0, complete: false, unsure: false },
+  shapes: membershipEvents,
+  read: reader(membershipEvents),
+  initial: { members: new Map(), probes: 0, complete: false, unsure: false },
   exists: ({ members }) => members.size > 0,
   unread: {
-    commands: new Set(['BePresent', 'CallRoll', 'StrikeSilent', 'LeaveRoll']),
+    commands: new Set(['Join', 'Probe', 'EvictUnresponsive', 'Leave']),
     state: (state) => ({ ...state, unsure: true }),
   },
 
   decide: {
-    BePresent: (state, { instance, reads, version, complete }) => {
+    Join: (state, { instance, reads, version, complete }) => {
       if (!state.members.has(instance))
         return [
           {
@@ -78,32 +79,37 @@ export const roll: Decider<Roll, RollCommands, RollEvent> = {
             data: { instance, reads, version, ...(complete && !state.complete && { complete }) },
           },
         ]
-      return isMissed(state, instance) ? [{ type: 'InstanceAnswered', data: { instance } }] : []
+      return mustRespond(state, instance) ? [{ type: 'MemberResponded', data: { instance } }] : []
     },
-    CallRoll: (state, { instance }) =>
-      state.members.size > 1 && !isWaiting(state, instance) ? [{ type: 'InstancesCalled', data: { instance } }] : [],
-    StrikeSilent: (state, { instance, call }) =>
-      call === state.calls
-        ? silent(state, instance).map((each) => ({ type: 'InstanceLeft', data: { instance: each, cause: 'silent' } }))
+    Probe: (state, { instance }) =>
+      state.members.size > 1 && !awaitsResponse(state, instance) ? [{ type: 'MembersProbed', data: { instance } }] : [],
+    EvictUnresponsive: (state, { instance, probe }) =>
+      probe === state.probes
+        ? unresponsive(state, instance).map((each) => ({
+            type: 'InstanceLeft',
+            data: { instance: each, cause: 'silent' },
+          }))
         : [],
-    LeaveRoll: ({ members }, { instance }) =>
+    Leave: ({ members }, { instance }) =>
       members.has(instance) ? [{ type: 'InstanceLeft', data: { instance, cause: 'ended' } }] : [],
   },
 
   evolve: {
     InstanceJoined: (state, { instance, reads, version, complete }) => ({
       ...state,
-      members: new Map(state.members).set(instance, { reads, version, heard: true }),
+      members: new Map(state.members).set(instance, { reads, version, responded: true }),
       complete: state.complete || complete === true,
     }),
-    InstancesCalled: (state, { instance }) => ({
+    MembersProbed: (state, { instance }) => ({
       ...state,
-      members: new Map([...state.members].map(([name, each]) => [name, { ...each, heard: name === instance }])),
-      calls: state.calls + 1,
+      members: new Map([...state.members].map(([name, each]) => [name, { ...each, responded: name === instance }])),
+      probes: state.probes + 1,
     }),
-    InstanceAnswered: (state, { instance }) => {
+    MemberResponded: (state, { instance }) => {
       const member = state.members.get(instance)
-      return member ? { ...state, members: new Map(state.members).set(instance, { ...member, heard: true }) } : state
+      return member
+        ? { ...state, members: new Map(state.members).set(instance, { ...member, responded: true }) }
+        : state
     },
     InstanceLeft: (state, { instance }) => without(state, instance),
   },

@@ -1,8 +1,8 @@
 import { Refusal } from '../errors.ts'
 import type { FlagEvent } from '../events/flag.ts'
 import type { Stored } from '../events/log.ts'
-import type { Context } from './envelope.ts'
 import type { Outcome } from './earlier.ts'
+import type { Context } from './envelope.ts'
 import type { Execute } from './execute.ts'
 import { type Flag, type OfFlag, usesOf } from './flag/state.ts'
 import { namespace } from './namespace.ts'
@@ -10,11 +10,11 @@ import { segment } from './segment.ts'
 
 export type FlagOutcome = Outcome<Flag, FlagEvent>
 /** A reservation on a segment, or, where none is named, on the namespace. */
-type Held = { readonly reservation: string; readonly segment?: string }
+type HeldReservation = { readonly reservation: string; readonly segment?: string }
 
 /** The stream of a flag or segment, without its category. */
 export const idOf = ({ namespace, key }: OfFlag) => `${namespace}+${key}`
-const heldBy = (state: Flag): Held[] => [
+const heldBy = (state: Flag): HeldReservation[] => [
   ...(state.reservation === undefined ? [] : [{ reservation: state.reservation }]),
   ...usesOf(state),
 ]
@@ -30,7 +30,7 @@ export const aside = ({
 /** Releases reservations on namespaces and segments (docs/decisions/0003). */
 export const releaser = (execute: Execute) => {
   /** A reservation that cannot be released now is not held by its flag: it goes stale by itself. */
-  const release = async (of: OfFlag, given: readonly Held[], context: Context): Promise<Stored[]> => {
+  const release = async (of: OfFlag, given: readonly HeldReservation[], context: Context): Promise<Stored[]> => {
     const stored: Stored[] = []
     for (const { reservation, segment: key } of given) {
       try {
@@ -55,7 +55,7 @@ export const releaser = (execute: Execute) => {
   /** Runs the command on the flag and releases every reservation that the flag does not hold by it: fresh ones in vain, and those it let go. */
   const settled = async (
     of: OfFlag,
-    fresh: readonly Held[],
+    fresh: readonly HeldReservation[],
     context: Context,
     main: () => Promise<FlagOutcome>,
   ): Promise<FlagOutcome> => {

@@ -7,11 +7,11 @@ import { noRolloutParent, segmentsOf } from './flag/rollouts.ts'
 import { noRuleParent } from './flag/rules.ts'
 import { newTo, noSegmentOf, segmentsNeeded } from './flag/segments-needed.ts'
 import { holds, type OfFlag } from './flag/state.ts'
-import { type Reservation, RESERVATION_LIFE_MS, namespace } from './namespace.ts'
+import { namespace, RESERVATION_LIFE_MS, type Reservation } from './namespace.ts'
 import { emptyMap, type PersistentMap } from './persistent-map.ts'
 import { aside, idOf, releaser } from './release.ts'
 import { type SegmentCommands, segment } from './segment.ts'
-import { type Asked, type Means, segmentUser } from './segment-reservations.ts'
+import { type Means, segmentUser, type WithoutReservations } from './segment-reservations.ts'
 
 /** Finds the reservations that no flag holds or ever will: their writers were given up. Ends at the first reservation that stands, for then all of it stays. */
 const staleFinder =
@@ -68,16 +68,16 @@ export const reservations = (execute: Execute, foldOf: FoldOf, newId: () => stri
     deleteFlag: (ask: OfFlag, context: Context) =>
       settled(ask, [], context, () => execute(flag, idOf(ask), 'DeleteFlag', ask, context)),
 
-    addRule: (ask: Asked<'AddRule'>, context: Context) =>
+    addRule: (ask: WithoutReservations<'AddRule'>, context: Context) =>
       withSegments('AddRule', ask, newTo('AddRule', ask.id, ask.segments), noRuleParent, context),
-    updateRule: (ask: Asked<'UpdateRule'>, context: Context) =>
+    updateRule: (ask: WithoutReservations<'UpdateRule'>, context: Context) =>
       withSegments('UpdateRule', ask, newTo('UpdateRule', ask.id, ask.segments), noRuleParent, context),
     removeRule: (ask: FlagCommands['RemoveRule'], context: Context) =>
       settled(ask, [], context, () => execute(flag, idOf(ask), 'RemoveRule', ask, context)),
 
-    addRollout: (ask: Asked<'AddRollout'>, context: Context) =>
+    addRollout: (ask: WithoutReservations<'AddRollout'>, context: Context) =>
       withSegments('AddRollout', ask, newTo('AddRollout', ask.id, segmentsOf(ask.part)), noRolloutParent, context),
-    updateRollout: (ask: Asked<'UpdateRollout'>, context: Context) =>
+    updateRollout: (ask: WithoutReservations<'UpdateRollout'>, context: Context) =>
       withSegments(
         'UpdateRollout',
         ask,
@@ -89,7 +89,7 @@ export const reservations = (execute: Execute, foldOf: FoldOf, newId: () => stri
       settled(ask, [], context, () => execute(flag, idOf(ask), 'RemoveRollout', ask, context)),
 
     /** Several changes as one: a segment that several parts come to use is reserved once. */
-    changeFlag: (ask: Asked<'ChangeFlag'>, context: Context) =>
+    changeFlag: (ask: WithoutReservations<'ChangeFlag'>, context: Context) =>
       withSegments('ChangeFlag', ask, (state) => segmentsNeeded(state, ask), noSegmentOf(ask), context),
 
     /** Needs no reservation: a segment that is deleted with its namespace is missed by nobody. */

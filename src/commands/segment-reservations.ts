@@ -9,7 +9,7 @@ import { segment } from './segment.ts'
 
 type Asks = 'AddRule' | 'UpdateRule' | 'AddRollout' | 'UpdateRollout' | 'ChangeFlag'
 /** A command on a flag, before the reservations that it needs are made. */
-export type Asked<K extends keyof FlagCommands> = Omit<FlagCommands[K], 'reservations'>
+export type WithoutReservations<K extends keyof FlagCommands> = Omit<FlagCommands[K], 'reservations'>
 
 /** Rounds in which a rule or rollout is changed by others between the reservations and the command. */
 const ROUNDS = 3
@@ -53,7 +53,7 @@ export const segmentUser = (
 
   const withSegments = async <K extends Asks>(
     name: K,
-    ask: Asked<K> & OfFlag,
+    ask: WithoutReservations<K> & OfFlag,
     neededBy: (state: Flag) => readonly string[] | Promise<readonly string[]>,
     missing: (of: OfFlag, key: string) => never,
     context: Context,

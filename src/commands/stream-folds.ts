@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { pacer } from '../event-loop.ts'
+import { timeSlicer } from '../event-loop.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import { missingBefore, readEvent, type Unreadable, unreadable, unreadableBy } from '../events/unreadable.ts'
@@ -103,7 +103,7 @@ export const streamFolds = (log: Pick<EventLog, 'read'>) => {
       stream: string,
     ): Promise<Fold<S>> => {
       let fold = (kept.get(stream) as Fold<S> | undefined) ?? unwritten(decider)
-      const pause = pacer()
+      const pause = timeSlicer()
       for await (const page of log.read(stream, fold.at === 'none' ? 0n : fold.at + 1n))
         for (const stored of page) {
           fold = stepStored(decider, fold, stored).fold

@@ -1,6 +1,6 @@
 import { invalid, refuse } from '../errors.ts'
 import { canonical } from '../events/canonical.ts'
-import { reader, type DataOf } from '../events/define.ts'
+import { type DataOf, reader } from '../events/define.ts'
 import { type TokenEvent, tokenEvents } from '../events/token.ts'
 import type { Decider } from './decider.ts'
 
@@ -21,10 +21,10 @@ export type Token = {
   readonly status: 'absent' | 'live' | 'unreadable' | 'deleted'
   readonly expiresAt?: string | undefined
   /** What its grants say, and the configuration of access that they are of. */
-  readonly access?: Access | undefined
+  readonly access?: NarrowedAccess | undefined
   readonly policy?: number | undefined
 }
-type Access = DataOf<TokenEvent, 'TokenGrantsNarrowed'>['to']
+type NarrowedAccess = DataOf<TokenEvent, 'TokenGrantsNarrowed'>['to']
 
 export const token: Decider<Token, TokenCommands, TokenEvent> = {
   category: 'token',

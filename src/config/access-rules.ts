@@ -1,7 +1,7 @@
 import { readGrant } from '../access/grant-text.ts'
 import type { Grant } from '../access/grants.ts'
 import { isBuiltIn, NAME, rolesWith } from '../access/roles.ts'
-import { type AccessPolicy, isGoverned, ITS_NAMESPACE, type Rule } from '../access/rules.ts'
+import { type AccessPolicy, ITS_NAMESPACE, isGoverned, type Rule } from '../access/rules.ts'
 import { codehostKinds } from '../auth/codehost-kinds.ts'
 import type { Finding } from './problem.ts'
 import type { Config } from './settings.ts'

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { HOST_NAME } from '../auth/hosts.ts'
 import { list } from './collections.ts'
+import type { SettingKind } from './setting.ts'
 import { bool, type Check, named, textual } from './types.ts'
-import type { Kind } from './setting.ts'
 
 /** A host name; a scheme in front and a port or path behind are cut off. */
 export const host = textual('host name', {
@@ -59,7 +59,7 @@ export const originOrAll = textual('origin', {
         : 'must be * or an origin such as https://app.example.com',
 })
 /** The address of a server of ours; shown only when it cannot hold a credential. */
-export const connection = (...schemes: readonly string[]): Kind<string> =>
+export const connection = (...schemes: readonly string[]): SettingKind<string> =>
   textual('connection URL', {
     check: (value) =>
       schemes.some((scheme) => value.startsWith(`${scheme}://`) && value.length > scheme.length + 3)
@@ -86,7 +86,7 @@ const isNetwork = (value: unknown): value is string => {
   return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128)
 }
 /** true, false, or a list of addresses and CIDRs. */
-export const proxies: Kind<boolean | readonly string[]> = {
+export const proxies: SettingKind<boolean | readonly string[]> = {
   words: 'true, false or a list of addresses and CIDRs',
   read: (value, fault) => {
     if (typeof value === 'boolean') return value

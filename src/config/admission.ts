@@ -8,7 +8,7 @@ import type { Config } from './settings.ts'
 
 type Refused = { readonly reason: string; readonly why: string }
 
-const told = (cause: LoginCause): Refused => {
+const refusedBy = (cause: LoginCause): Refused => {
   for (const [reason, causes] of Object.entries(loginCauses))
     for (const [name, [why]] of Object.entries(causes as Readonly<Record<string, readonly [string, string]>>))
       if (name === cause) return { reason, why }
@@ -22,12 +22,12 @@ export const refusedBefore = ({ authentication: { methods } }: Config, subject: 
     if (oidc.email_matches.length === 0) return undefined
     const assumed = oidc.providers.get(subject.provider)?.assume_email_verified
     const cause = emailRule(emailBar(oidc.email_matches), subject.claims, assumed)
-    return cause && told(cause)
+    return cause && refusedBy(cause)
   }
   if (subject.method === 'codehost') {
     const { allowed_organizations: allowedOrganizations, allowed_teams: allowedTeams } = codehost
     const { barred } = admit(subject, { allowedOrganizations, allowedTeams }) as { readonly barred?: LoginCause }
-    return barred && told(barred)
+    return barred && refusedBy(barred)
   }
   const { namespace, account: name } = subject
   const allowed = orchestrator.allowed.map((one) => ({

@@ -1,12 +1,12 @@
+import type { Method } from '../events/token.ts'
 import { host, origin, url } from './addresses.ts'
 import { authorizeParameters } from './authorize-parameters.ts'
 import { apiUrl, serverUrl } from './codehost-addresses.ts'
 import { empty, list, map, record } from './collections.ts'
-import { anyText, bool, duration, emailPattern, ignored, label, oneOf, path, secret, text, tokenText } from './types.ts'
-import type { Method } from '../events/token.ts'
 import { oidcProvider, redirectAddress } from './oidc-provider.ts'
 import { authority, ownProxy } from './outgoing.ts'
 import { setting } from './setting.ts'
+import { anyText, bool, duration, emailPattern, ignored, label, oneOf, path, secret, text, tokenText } from './types.ts'
 
 const none = undefined
 const SECRETS = '/var/run/secrets/kubernetes.io/serviceaccount'

@@ -4,8 +4,8 @@ import { isRight, RIGHTS } from '../access/rights.ts'
 import { NAME } from '../access/roles.ts'
 import { ITS_NAMESPACE } from '../access/rules.ts'
 import { counted, empty, list, map, record, variants } from './collections.ts'
+import { type SettingKind, setting } from './setting.ts'
 import { bool, matching, oneOf, text, textual } from './types.ts'
-import { type Kind, setting } from './setting.ts'
 
 const MOST_RULES = 200
 const MOST_GRANTS = 64
@@ -22,7 +22,7 @@ const grantsAt = (...places: readonly string[]) =>
     ),
     { least: 1, most: MOST_GRANTS },
   )
-const some = <T>(item: Kind<T>) => counted(list(item), { least: 1 })
+const some = <T>(item: SettingKind<T>) => counted(list(item), { least: 1 })
 
 const name = matching(NAME, `must match ${NAME.source}`)
 const claim = textual('claim', {
@@ -52,7 +52,7 @@ const rule = variants('method', {
 })
 
 const unmatchedGrants = grantsAt()
-const unmatched: Kind<'refuse' | readonly string[]> = {
+const unmatched: SettingKind<'refuse' | readonly string[]> = {
   words: 'refuse, or list of grants',
   read: (value, fault) => {
     if (value === 'refuse') return value

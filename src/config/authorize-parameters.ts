@@ -1,5 +1,5 @@
 import { map } from './collections.ts'
-import type { Kind } from './setting.ts'
+import type { SettingKind } from './setting.ts'
 import { anyText } from './types.ts'
 
 const MOST = 16
@@ -34,7 +34,7 @@ const wrong = (name: string, value: string): string | undefined => {
 const texts = map(anyText)
 
 /** Further parameters of an authorize address, none that the login sends itself. */
-export const authorizeParameters: Kind<Readonly<Record<string, string>>> = {
+export const authorizeParameters: SettingKind<Readonly<Record<string, string>>> = {
   ...texts,
   read: (value, fault) => {
     const read = texts.read(value, fault)

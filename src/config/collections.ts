@@ -1,5 +1,5 @@
+import type { Fault, SettingKind } from './setting.ts'
 import { named } from './types.ts'
-import type { Fault, Kind } from './setting.ts'
 
 const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -15,7 +15,7 @@ const json = (text: string): unknown => {
 const bare = <V>(entries: Iterable<readonly [string, V]>): Readonly<Record<string, V>> =>
   Object.assign(Object.create(null) as Record<string, V>, Object.fromEntries(entries))
 
-export const list = <T>(item: Kind<T>): Kind<readonly T[]> => ({
+export const list = <T>(item: SettingKind<T>): SettingKind<readonly T[]> => ({
   words: `list of ${item.words}s`.replace('texts', 'text'),
   read: (value, fault) => {
     if (!Array.isArray(value)) return fault(`expected a list, got ${named(value)}`)
@@ -39,7 +39,7 @@ export const list = <T>(item: Kind<T>): Kind<readonly T[]> => ({
 export const empty = bare<never>([])
 
 /** A map from text to a kind. */
-export const map = <T>(item: Kind<T>): Kind<Readonly<Record<string, T>>> => ({
+export const map = <T>(item: SettingKind<T>): SettingKind<Readonly<Record<string, T>>> => ({
   words: `map of ${item.words}`,
   read: (value, fault) => {
     if (!isMap(value)) return fault(`expected a map, got ${named(value)}`)
@@ -54,14 +54,14 @@ export const map = <T>(item: Kind<T>): Kind<Readonly<Record<string, T>>> => ({
   schema: { type: 'object', additionalProperties: item.schema },
 })
 
-type Members = Readonly<Record<string, Kind<unknown>>>
-type Held<M extends Members> = { readonly [K in keyof M]: M[K] extends Kind<infer V> ? V : never }
+type Members = Readonly<Record<string, SettingKind<unknown>>>
+type ValuesOf<M extends Members> = { readonly [K in keyof M]: M[K] extends SettingKind<infer V> ? V : never }
 
 /** A map with these members, all but the optional ones required, and no other; one that is not whole is none. */
 export const record = <M extends Members, O extends Members>(
   members: M,
   optional: O,
-): Kind<Held<M> & Partial<Held<O>>> => ({
+): SettingKind<ValuesOf<M> & Partial<ValuesOf<O>>> => ({
   words: `{${[...Object.keys(members), ...Object.keys(optional).map((name) => `${name}?`)].join(', ')}}`,
   read: (value, fault: Fault) => {
     const all: Members = { ...members, ...optional }
@@ -78,7 +78,7 @@ export const record = <M extends Members, O extends Members>(
       return [name, Object.hasOwn(members, name) ? tell(name, 'is required') : undefined]
     })
     if (!whole) return undefined
-    return Object.fromEntries(entries.filter(([, entry]) => entry !== undefined)) as Held<M> & Partial<Held<O>>
+    return Object.fromEntries(entries.filter(([, entry]) => entry !== undefined)) as ValuesOf<M> & Partial<ValuesOf<O>>
   },
   parse: json,
   show: (value) => value,
@@ -93,7 +93,7 @@ export const record = <M extends Members, O extends Members>(
 })
 
 /** One of some maps, told apart by the word in one of their members. */
-export const variants = <V extends Members>(by: string, kinds: V): Kind<Held<V>[keyof V]> => ({
+export const variants = <V extends Members>(by: string, kinds: V): SettingKind<ValuesOf<V>[keyof V]> => ({
   words: Object.values(kinds)
     .map(({ words }) => words)
     .join(' or '),
@@ -104,7 +104,7 @@ export const variants = <V extends Members>(by: string, kinds: V): Kind<Held<V>[
     const words = Object.keys(kinds).map((one) => JSON.stringify(one))
     if (kind === undefined)
       return fault(word === undefined ? 'is required' : `must be one of ${words.join(', ')}`, `.${by}`)
-    return kind.read(value, fault) as Held<V>[keyof V] | undefined
+    return kind.read(value, fault) as ValuesOf<V>[keyof V] | undefined
   },
   parse: json,
   show: (value) => value,
@@ -113,9 +113,9 @@ export const variants = <V extends Members>(by: string, kinds: V): Kind<Held<V>[
 
 /** A list with so many entries. */
 export const counted = <T>(
-  kind: Kind<readonly T[]>,
+  kind: SettingKind<readonly T[]>,
   { least = 0, most }: { readonly least?: number; readonly most?: number },
-): Kind<readonly T[]> => ({
+): SettingKind<readonly T[]> => ({
   ...kind,
   read: (value, fault) => {
     const items = kind.read(value, fault)

@@ -1,4 +1,4 @@
-import { isDerived, isMany, isSetting, membersOf, type Group, type Node } from './setting.ts'
+import { type Group, isDerived, isMany, isSetting, membersOf, type Node } from './setting.ts'
 import { type Config, settings } from './settings.ts'
 
 type Plain = { readonly [key: string]: unknown }

@@ -2,12 +2,12 @@ import { bytesNow, whyUnread } from '../regular-file.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { orderedJson } from './file.ts'
 import type { Problem } from './problem.ts'
-import { isMany, isSetting, leaves, type Group, type Node, type Setting } from './setting.ts'
+import { type Group, isMany, isSetting, leaves, type Node, type Setting } from './setting.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** A setting given as a plain value, by its key. A whole map of groups (`providers`) is given under its own key. */
-export type Given = { readonly key: string; readonly value: unknown; readonly place: string }
+export type GivenSetting = { readonly key: string; readonly value: unknown; readonly place: string }
 
 const PREFIX = 'ROLLCALL_'
 /** Names with the prefix that are no settings: those of the command line, of a build and of the tests. */
@@ -18,7 +18,7 @@ export const variableOf = (key: string): string => PREFIX + key.toUpperCase().re
 
 const USUAL = ['https_proxy', 'http_proxy', 'no_proxy'] as const
 /** The settings that variables give which other programs read too, in lower case before upper; an empty one says nothing. */
-export const readUsual = (env: Environment): readonly Given[] =>
+export const readUsual = (env: Environment): readonly GivenSetting[] =>
   USUAL.flatMap((name) => {
     const place = [name, name.toUpperCase()].find((variable) => env[variable]?.trim())
     if (place === undefined) return []
@@ -70,7 +70,7 @@ const json = (text: string): unknown => {
 /** The settings that the environment gives. A name with the prefix that is no setting is a warning, for others may have set it. */
 export const readEnvironment = (env: Environment, table: Group) => {
   const find = finder(table)
-  const given: Given[] = []
+  const given: GivenSetting[] = []
   const warnings: string[] = []
   const problems: Problem[] = []
 

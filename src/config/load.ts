@@ -1,9 +1,9 @@
-import { toldOfDoors } from './open-access-warnings.ts'
-import { type Environment, type Given, readEnvironment, readUsual, variableOf } from './environment.ts'
-import { readConfigFile } from './file.ts'
 import { didYouMean } from './did-you-mean.ts'
+import { type Environment, type GivenSetting, readEnvironment, readUsual, variableOf } from './environment.ts'
+import { readConfigFile } from './file.ts'
+import { openAccessWarnings } from './open-access-warnings.ts'
 import { configError, type Problem } from './problem.ts'
-import { warnings, errors } from './rules.ts'
+import { errors, warnings } from './rules.ts'
 import { type Group, isDerived, isMany, isSetting, membersOf, type Node, required, type Setting } from './setting.ts'
 import { type Config, settings } from './settings.ts'
 
@@ -40,7 +40,7 @@ const plain = (value: unknown): unknown => {
 }
 
 type Reading = {
-  readonly given: Map<string, Given>
+  readonly given: Map<string, GivenSetting>
   readonly names: Map<string, Set<string>>
   readonly problems: Problem[]
 }
@@ -72,7 +72,7 @@ const lay = (node: Node, value: unknown, key: string, placeOf: (key: string) => 
 }
 
 /** Lays one value, by its key, over what was given before. */
-const put = ({ key, value, place }: Given, reading: Reading): void => {
+const put = ({ key, value, place }: GivenSetting, reading: Reading): void => {
   const wrap = (path: readonly string[]): unknown => (path.length === 0 ? value : { [path[0]!]: wrap(path.slice(1)) })
   lay(TABLE, wrap(key.split('.')), '', () => place, reading)
 }
@@ -145,7 +145,7 @@ export const loadConfig = ({ file, env, flags = {} }: LoadOptions): Loaded => {
   for (const [key, description, part] of errors(config)) if (!unread.has(key)) fault(key, String(description), part)
   if (reading.problems.length > 0) throw configError(reading.problems)
   const sources = new Map(all.map(([key]) => [key, reading.given.get(key)?.place ?? 'default']))
-  const doors = toldOfDoors(config)
+  const doors = openAccessWarnings(config)
   return {
     config,
     warnings: [...environment.warnings, ...warnings(config), ...doors.warnings],

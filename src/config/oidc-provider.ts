@@ -2,8 +2,8 @@ import { documentUrl, issuer, url } from './addresses.ts'
 import { authorizeParameters } from './authorize-parameters.ts'
 import { empty, list } from './collections.ts'
 import { authority, ownProxy } from './outgoing.ts'
-import { bool, duration, ignored, label, oneOf, secret, text } from './types.ts'
 import { type Derived, required, setting } from './setting.ts'
+import { bool, duration, ignored, label, oneOf, secret, text } from './types.ts'
 
 const none = undefined
 const publicUrl: Derived<string | undefined> = {

@@ -4,7 +4,7 @@ import { didYouMean } from './did-you-mean.ts'
 import type { Config } from './settings.ts'
 
 /** A way in: the word that says that it is open on purpose, whether it is open, and who then comes in by it. */
-type Door = { readonly word: string; readonly open: boolean; readonly sentence: string }
+type OpenAccessWarning = { readonly word: string; readonly open: boolean; readonly sentence: string }
 
 const base = 'authentication.methods'
 
@@ -14,7 +14,7 @@ const ofMethods = ({
     methods: { oidc, codehost, orchestrator },
   },
   authorization,
-}: Config): Readonly<Record<Method, readonly Door[]>> => ({
+}: Config): Readonly<Record<Method, readonly OpenAccessWarning[]>> => ({
   token: [],
   oidc: Array.from(oidc.providers.keys(), (name) => ({
     word: `oidc.${name}`,
@@ -38,7 +38,7 @@ const ofMethods = ({
 })
 
 /** Every door there can be in this configuration. */
-const named = (config: Config): readonly Door[] => {
+const named = (config: Config): readonly OpenAccessWarning[] => {
   const { required, exclude } = config.authentication
   return [
     {
@@ -58,7 +58,7 @@ const named = (config: Config): readonly Door[] => {
 }
 
 /** What is wrong with the words of `authentication.open_on_purpose`, if anything. */
-export const unknownDoors = (config: Config): string | false => {
+export const unknownWarnings = (config: Config): string | false => {
   const known = named(config).map(({ word }) => word)
   const unknown = config.authentication.open_on_purpose.filter((word) => !known.includes(word))
   return (
@@ -68,10 +68,10 @@ export const unknownDoors = (config: Config): string | false => {
 }
 
 /** What to log about open doors: a warning for each that the configuration does not declare as meant, a note for the others. */
-export const toldOfDoors = (
+export const openAccessWarnings = (
   config: Config,
 ): { readonly warnings: readonly string[]; readonly meant: readonly string[] } => {
-  const isMeant = ({ word }: Door) => config.authentication.open_on_purpose.includes(word)
+  const isMeant = ({ word }: OpenAccessWarning) => config.authentication.open_on_purpose.includes(word)
   const doors = named(config).filter(({ open }) => open)
   return {
     warnings: doors

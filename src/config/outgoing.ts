@@ -1,8 +1,8 @@
 import { wrongWithPrivateHost } from '../auth/hosts.ts'
 import { DIRECT, wrongWithProxy } from '../auth/proxies.ts'
 import { list } from './collections.ts'
-import { path, text, textual } from './types.ts'
 import { type Derived, setting } from './setting.ts'
+import { path, text, textual } from './types.ts'
 
 const none = undefined
 

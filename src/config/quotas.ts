@@ -1,5 +1,5 @@
-import { integer } from './types.ts'
 import { setting } from './setting.ts'
+import { integer } from './types.ts'
 
 /** The settings under `quotas` (api.md §7.8). */
 export const quotas = {

@@ -1,5 +1,5 @@
-import { bool, integer } from './types.ts'
 import { setting } from './setting.ts'
+import { bool, integer } from './types.ts'
 
 /** The settings under `rate_limit` (api.md §2.4). */
 export const rateLimit = {

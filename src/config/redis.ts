@@ -1,6 +1,6 @@
 import { connection } from './addresses.ts'
-import { matching, oneOf, path, secret, text } from './types.ts'
 import { setting } from './setting.ts'
+import { matching, oneOf, path, secret, text } from './types.ts'
 
 const none = undefined
 

@@ -1,13 +1,13 @@
+import { listsName } from '../access/folded.ts'
+import { codehostKinds } from '../auth/codehost-kinds.ts'
 import { methodWords, namesOf } from '../contract/identifiers.ts'
 import { tokenMetadata } from '../contract/token-metadata.ts'
 import { Refusal } from '../errors.ts'
 import { unreadFor } from '../regular-file.ts'
-import { codehostKinds } from '../auth/codehost-kinds.ts'
 import { accessErrors, accessWarnings, NO_TEAMS } from './access-rules.ts'
-import { listsName } from '../access/folded.ts'
 import { loginFindings } from './login-rules.ts'
 import { memoryWarnings } from './memory.ts'
-import { unknownDoors } from './open-access-warnings.ts'
+import { unknownWarnings } from './open-access-warnings.ts'
 import type { Finding } from './problem.ts'
 import { reachErrors } from './reach-rules.ts'
 import type { Config } from './settings.ts'
@@ -132,7 +132,7 @@ const server = ({ server, cors, storage, eventstore, mongodb, redis }: Config): 
 /** What is wrong with settings that are fine each by itself. */
 export const errors = (config: Config): readonly Finding[] =>
   [
-    ['authentication.open_on_purpose', unknownDoors(config)] as const,
+    ['authentication.open_on_purpose', unknownWarnings(config)] as const,
     ...methods(config),
     ...reachErrors(config),
     ...metadata(config),

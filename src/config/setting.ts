@@ -2,7 +2,7 @@
 export type Fault = (description: string, part?: string) => undefined
 
 /** A kind of value: how it is read, shown and described. */
-export type Kind<T> = {
+export type SettingKind<T> = {
   /** As the documentation names it. */
   readonly words: string
   /** The value of a file's plain value; undefined after a fault. */
@@ -19,7 +19,7 @@ export type Kind<T> = {
 /** A default that follows from other settings. */
 export type Derived<T> = { readonly shown: string; readonly from: (get: (key: string) => unknown) => T }
 
-export type Setting<T> = { readonly kind: Kind<T>; readonly initial: unknown; readonly sentence: string }
+export type Setting<T> = { readonly kind: SettingKind<T>; readonly initial: unknown; readonly sentence: string }
 
 /** A map from a name to a group of settings of its own. */
 export type MapOf<P> = { readonly each: P; readonly names: RegExp; readonly sentence: string }
@@ -36,11 +36,15 @@ export type Group = { readonly [name: string]: Node }
 export type Node = Setting<unknown> | MapOf<Group> | Group
 
 type Set = {
-  <T>(kind: Kind<T>, initial: NoInfer<T> | Derived<NoInfer<T>>, sentence: string): Setting<T>
-  <T>(kind: Kind<T>, initial: undefined | Derived<NoInfer<T> | undefined>, sentence: string): Setting<T | undefined>
+  <T>(kind: SettingKind<T>, initial: NoInfer<T> | Derived<NoInfer<T>>, sentence: string): Setting<T>
+  <T>(
+    kind: SettingKind<T>,
+    initial: undefined | Derived<NoInfer<T> | undefined>,
+    sentence: string,
+  ): Setting<T | undefined>
 }
 /** One setting: its kind, its default (undefined = not set) and the sentence that says what it does. */
-export const setting: Set = <T>(kind: Kind<T>, initial: unknown, sentence: string): Setting<T> => ({
+export const setting: Set = <T>(kind: SettingKind<T>, initial: unknown, sentence: string): Setting<T> => ({
   kind,
   initial,
   sentence,

@@ -8,8 +8,8 @@ import { quotas } from './quotas.ts'
 import { rateLimit } from './rate-limit.ts'
 import { redis } from './redis.ts'
 import { server } from './server.ts'
-import { bool, header, identifier, integer, matching, oneOf, path, streamPrefix, text } from './types.ts'
 import { setting, type Values } from './setting.ts'
+import { bool, header, identifier, integer, matching, oneOf, path, streamPrefix, text } from './types.ts'
 
 const none = undefined
 const allowedHeaders = (word: string): readonly string[] => [
@@ -124,7 +124,7 @@ export const settings = {
     all_on_roll: setting(
       bool,
       false,
-      'Every version that keeps no roll of instances is gone from a history that it began: later formats of events may be written.',
+      'Set once no instance of a version without cluster membership runs on a history that such a version began: later event formats may then be written.',
     ),
   },
   mongodb: {

@@ -1,7 +1,7 @@
 import { hasTokenForm, TOKEN_FORM } from '../auth/client-token.ts'
 import { parseDuration, printDuration } from './duration.ts'
 import { canBeAddress, isPattern } from './email.ts'
-import type { Kind } from './setting.ts'
+import type { SettingKind } from './setting.ts'
 
 /** Names the type of a value, never the value. */
 export const named = (value: unknown): string =>
@@ -24,7 +24,7 @@ type TextRules = {
 }
 
 /** A text that is not empty, put right by `fix` and then checked. */
-export const textual = (words: string, { check, fix, show, schema, empty }: TextRules = {}): Kind<string> => ({
+export const textual = (words: string, { check, fix, show, schema, empty }: TextRules = {}): SettingKind<string> => ({
   words,
   read: (value, fault) => {
     if (typeof value !== 'string') {
@@ -62,7 +62,7 @@ export const tokenText = textual('secret text', {
   },
 })
 /** A text that matches a pattern as a whole; `rule` says the pattern in words. */
-export const matching = (pattern: RegExp, rule: string): Kind<string> =>
+export const matching = (pattern: RegExp, rule: string): SettingKind<string> =>
   textual('text', { check: (value) => (pattern.test(value) ? undefined : rule), schema: { pattern: pattern.source } })
 /** What stands before the names of streams in a store that others may use too; empty for nothing. */
 export const streamPrefix = textual('text', {
@@ -84,7 +84,7 @@ export const header = matching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be a heade
 export const identifier = matching(/^[a-z][a-z0-9_]{0,31}$/, 'must match ^[a-z][a-z0-9_]{0,31}$')
 
 /** One of a few words, in any case. */
-export const oneOf = <const W extends string>(...words: readonly W[]): Kind<W> => ({
+export const oneOf = <const W extends string>(...words: readonly W[]): SettingKind<W> => ({
   words: words.map((word) => `\`${word}\``).join(', '),
   read: (value, fault) =>
     words.find((word) => typeof value === 'string' && word.toLowerCase() === value.toLowerCase()) ??
@@ -95,7 +95,7 @@ export const oneOf = <const W extends string>(...words: readonly W[]): Kind<W> =
   textual: true,
 })
 
-export const bool: Kind<boolean> = {
+export const bool: SettingKind<boolean> = {
   words: 'true or false',
   read: (value, fault) => (typeof value === 'boolean' ? value : fault(`expected true or false, got ${named(value)}`)),
   parse: (text) => ({ true: true, '1': true, false: false, '0': false })[text.trim().toLowerCase()] ?? text,
@@ -103,7 +103,7 @@ export const bool: Kind<boolean> = {
   schema: { type: 'boolean' },
 }
 
-export const integer = (least: number, most: number): Kind<number> => ({
+export const integer = (least: number, most: number): SettingKind<number> => ({
   words: 'integer',
   read: (value, fault) =>
     typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
@@ -115,7 +115,7 @@ export const integer = (least: number, most: number): Kind<number> => ({
 })
 
 /** Milliseconds, more than 0. */
-export const duration: Kind<number> = {
+export const duration: SettingKind<number> = {
   words: 'duration',
   read: (value, fault) => {
     const ms = typeof value === 'string' ? parseDuration(value.trim()) : undefined
@@ -128,7 +128,7 @@ export const duration: Kind<number> = {
 }
 
 /** Taken from files written for others and left unused. */
-export const ignored: Kind<undefined> = {
+export const ignored: SettingKind<undefined> = {
   words: 'anything',
   read: () => undefined,
   parse: (text) => text,

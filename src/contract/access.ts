@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Id, Instant, named, pageFields, type Shown, Text, Texts } from './answer.ts'
-import { integer, text } from './readers/fields.ts'
 import { GrantShown, rightName } from './grants.ts'
+import { integer, text } from './readers/fields.ts'
 import { query } from './readers/input.ts'
 import { atMoment } from './readers/moment.ts'
 

@@ -1,5 +1,5 @@
-import { choice } from './readers/fields.ts'
 import type { Field } from './readers/field.ts'
+import { choice } from './readers/fields.ts'
 
 /** The values of an enum, numbered from 0 in this order: the house's own word → its name on the wire. The field reads either form of the wire to the word. */
 const enumOf = <const W extends Readonly<Record<string, string>>>(wire: W) => {

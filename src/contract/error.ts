@@ -4,7 +4,7 @@ import { named, type Shown, Text, TextMap } from './answer.ts'
 
 const structOf = <S extends TSchema>(value: S) =>
   Type.Object({ '@type': Type.Literal('type.googleapis.com/google.protobuf.Struct'), value })
-const told = { domain: Type.Literal('rollcall'), metadata: TextMap }
+const errorInfo = { domain: Type.Literal('rollcall'), metadata: TextMap }
 
 /** An error: google.rpc.Status with exactly one detail (api.md §2.1). */
 export const ErrorAnswer = named('Error', {
@@ -14,7 +14,7 @@ export const ErrorAnswer = named('Error', {
     structOf(
       Type.Object({
         reason: Type.Enum(Object.keys(refusals) as Reason[]),
-        ...told,
+        ...errorInfo,
         fieldViolations: Type.Optional(Type.Array(Type.Object({ field: Text, description: Text }))),
       }),
     ),
@@ -24,5 +24,5 @@ export const ErrorAnswer = named('Error', {
 export type ErrorAnswer = Shown<typeof ErrorAnswer>
 
 /** What the answer to a request already answered tells in place of its secret (api.md §4). */
-export const SecretShown = structOf(Type.Object({ reason: Type.Literal('secret_already_shown'), ...told }))
+export const SecretShown = structOf(Type.Object({ reason: Type.Literal('secret_already_shown'), ...errorInfo }))
 export type SecretShown = Shown<typeof SecretShown>

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { AnyObject, changedFields, Id, Int32, named, pageFields, type Shown, Text, times } from './answer.ts'
 import { flagTypes } from './enums.ts'
-import { choice, flag as truth, optional, text } from './readers/fields.ts'
+import { choice, optional, text, flag as truth } from './readers/fields.ts'
 import { input, query } from './readers/input.ts'
 import { metadata } from './readers/metadata.ts'
 import { description, key, name, searched } from './resource.ts'

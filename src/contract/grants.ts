@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { EVERYWHERE } from '../access/grants.ts'
-import { isRight, levelOf, type Right, RIGHTS } from '../access/rights.ts'
+import { isRight, levelOf, RIGHTS, type Right } from '../access/rights.ts'
 import type { Meanings } from '../access/roles.ts'
 import { invalid } from '../errors.ts'
 import { named, Text, Texts } from './answer.ts'
-import { absent, list, object, optional, text } from './readers/fields.ts'
 import type { Field } from './readers/field.ts'
+import { absent, list, object, optional, text } from './readers/fields.ts'
 import { input } from './readers/input.ts'
 
 const MOST = 64

@@ -1,22 +1,22 @@
-export type Told = { readonly title: string; readonly check: string }
+export type LoginFailureText = { readonly title: string; readonly check: string }
 const tryAgain = 'Try again. If it stays, give the request id to an administrator.'
 const mend = 'Try again in a minute. If it stays, an administrator must mend it: give them the request id.'
-const wants: Told = {
+const wants: LoginFailureText = {
   title: 'The provider wants you to do something first.',
   check: 'Sign in there, then come back and try again.',
 }
-const trouble: Told = { title: 'The provider is having trouble.', check: 'Try again in a minute.' }
-const settings = (code: string): Told => ({
+const trouble: LoginFailureText = { title: 'The provider is having trouble.', check: 'Try again in a minute.' }
+const settings = (code: string): LoginFailureText => ({
   title: `The provider does not accept Rollcall's settings (${code}).`,
   check: 'An administrator must check client id, scopes and redirect address.',
 })
-const own: Told = {
+const own: LoginFailureText = {
   title: 'Rollcall could not finish the sign-in.',
   check: 'Try again in a minute. If it stays, give the request id to an administrator.',
 }
 
 /** What the sign-in page says of a login that was refused: by reason, by the provider's own word, or by the cause where the person can do something about it. */
-export const loginFailures: Readonly<Record<string, Told>> = {
+export const loginFailures: Readonly<Record<string, LoginFailureText>> = {
   state_missing: {
     title: 'The sign-in could not be matched to this browser.',
     check: 'Open Rollcall at its public address, allow its cookies, and sign in again.',

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { invalid } from '../errors.ts'
 import { named, type Shown, Text } from './answer.ts'
-import { absent, text } from './readers/fields.ts'
 import type { Field } from './readers/field.ts'
+import { absent, text } from './readers/fields.ts'
 import { input, query } from './readers/input.ts'
 import { Authentication } from './token.ts'
 

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import type { Raw } from './readers/value.ts'
 import { named, type Shown, Text } from './answer.ts'
 import { contextField } from './entity.ts'
 import { input } from './readers/input.ts'
+import type { Raw } from './readers/value.ts'
 
 /** What this provider can do (api.md §10). */
 export const OfrepConfiguration = named('OfrepConfiguration', {

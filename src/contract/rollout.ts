@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { invalid } from '../errors.ts'
 import { Float32, Int32, named, pageFields, type Shown, Text, times } from './answer.ts'
 import { rolloutTypes } from './enums.ts'
-import { flag as truth, float, object, optional } from './readers/fields.ts'
+import { float, object, optional, flag as truth } from './readers/fields.ts'
 import { input, type ReadBy } from './readers/input.ts'
 import { description } from './resource.ts'
 import { bySegments, ids, rank, segmentFields, segmentsGiven } from './rule-fields.ts'
@@ -43,13 +43,13 @@ export const newRollout = input({ rank, ...rolloutFields }, 'NewRollout')
 export const rolloutUpdate = input(rolloutFields, 'RolloutUpdate')
 export const rolloutOrder = input({ rolloutIds: ids }, 'RolloutOrder')
 
-type Asked = Pick<ReadBy<typeof newRollout>, 'segment' | 'threshold'>
+type RolloutRequest = Pick<ReadBy<typeof newRollout>, 'segment' | 'threshold'>
 
 /** Refuses a rollout that is of both kinds. */
 export const twoParts = (): never => invalid('rule', 'only one of segment or threshold can be present')
 
 /** What the rollout gives to whom, in one of the two ways; `neither` refuses where it is none. */
-export const rolloutPart = ({ segment, threshold }: Asked, neither: () => never) => {
+export const rolloutPart = ({ segment, threshold }: RolloutRequest, neither: () => never) => {
   if (segment && threshold) return twoParts()
   if (segment) return { type: 'segment', ...segmentsGiven(segment), value: segment.value } as const
   if (!threshold) return neither()

@@ -15,14 +15,14 @@ export const segmentFields = {
 }
 
 type SegmentOperator = keyof typeof segmentOperators.wire
-type Given = {
+type RuleFields = {
   readonly segmentKey: string
   readonly segmentKeys: readonly string[]
   readonly segmentOperator: SegmentOperator
 }
 
 /** The segments that a rule or rollout names, in one of the two ways. */
-export const segmentsGiven = ({ segmentKey, segmentKeys, segmentOperator: operator }: Given) => {
+export const segmentsGiven = ({ segmentKey, segmentKeys, segmentOperator: operator }: RuleFields) => {
   if (segmentKey === '' && segmentKeys.length === 0) invalid('segmentKey or segmentKeys', 'must not be empty')
   if (segmentKey !== '' && segmentKeys.length > 0) invalid('segmentKey or segmentKeys', 'only one can be present')
   return { segments: segmentKey === '' ? segmentKeys : [segmentKey], operator }
@@ -38,8 +38,8 @@ export const ids = list(text(), { min: 2 })
 export const eachOnce = (ids: readonly string[], field: string): readonly string[] =>
   new Set(ids).size === ids.length ? ids : invalid(field, 'must not contain duplicates')
 
-type Part = { readonly id: string }
+type ItemWithId = { readonly id: string }
 
 /** The part of this id; one that others have just removed was there when the command was decided. */
-export const partOf = <P extends Part>(parts: readonly P[], id: string): P =>
+export const partOf = <P extends ItemWithId>(parts: readonly P[], id: string): P =>
   parts.find((part) => part.id === id) ?? refuse('write_conflict')

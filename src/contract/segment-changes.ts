@@ -1,6 +1,6 @@
 import { named, type Shown, TextMap } from './answer.ts'
-import { type ChangeOf, changesOf, id, kind, partly, ref } from './readers/changes.ts'
 import { constraintFields } from './constraint.ts'
+import { type ChangeOf, changesOf, id, kind, partly, ref } from './readers/changes.ts'
 import type { ReadOf } from './readers/input.ts'
 import { Segment, segmentOwnFields } from './segment.ts'
 

@@ -1,5 +1,5 @@
-import type { Field } from './readers/field.ts'
 import type { Names } from './identifiers.ts'
+import type { Field } from './readers/field.ts'
 import { texts } from './readers/texts.ts'
 
 /** Metadata that a token is given beside the service's own (api.md §5.4 A7), by whoever creates it and by the configuration of the first token. */

@@ -1,20 +1,24 @@
 import { width } from './bucket.ts'
 import type { FlagInput, SegmentInput, VariantInput } from './flag.ts'
-import { compileCondition, type Condition } from './segment.ts'
+import { type Condition, compileCondition } from './segment.ts'
 
-type Place = { readonly id: string; readonly rank: number }
-export type Threshold = Place & {
+type RankedItem = { readonly id: string; readonly rank: number }
+export type Threshold = RankedItem & {
   readonly type: 'threshold'
   readonly percentage: number
   readonly below: number
   readonly value: boolean
 }
-export type Segmented = Place & { readonly type: 'segment'; readonly condition: Condition; readonly value: boolean }
+export type Segmented = RankedItem & {
+  readonly type: 'segment'
+  readonly condition: Condition
+  readonly value: boolean
+}
 export type Rollout = Threshold | Segmented
 
 /** `rollout` in percent; `below`: the running sum of widths. The first share whose sum is above the bucket is the one chosen. */
 export type Share = { readonly variant: VariantInput; readonly rollout: number; readonly below: number }
-export type Rule = Place & { readonly condition: Condition; readonly shares: readonly Share[] }
+export type Rule = RankedItem & { readonly condition: Condition; readonly shares: readonly Share[] }
 
 export type BooleanFlag = {
   readonly type: 'boolean'
@@ -60,4 +64,4 @@ export const compileFlag = (flag: FlagInput, segment: (key: string) => SegmentIn
   return { type: 'variant', key, enabled, rules: rules.sort(byRank), defaultVariant }
 }
 
-const byRank = (one: Place, other: Place): number => one.rank - other.rank
+const byRank = (one: RankedItem, other: RankedItem): number => one.rank - other.rank

@@ -1,4 +1,4 @@
-import { compileConstraint, type Constraint } from './constraint.ts'
+import { type Constraint, compileConstraint } from './constraint.ts'
 import { type Context, textOf } from './context.ts'
 import type { SegmentInput, SegmentOperator } from './flag.ts'
 import type { Readings } from './readings.ts'

@@ -1,6 +1,6 @@
 import type { Rule, Segmented, Threshold } from './compile.ts'
 import type { ConstraintInput, SegmentOperator, VariantInput } from './flag.ts'
-import { type Condition, holds, type Segment, segmentsMatching, type Subject } from './segment.ts'
+import { type Condition, holds, type Segment, type Subject, segmentsMatching } from './segment.ts'
 
 /** A constraint that did not match, and whose it is. */
 export type FailedConstraint = { readonly segmentKey: string; readonly constraint: ConstraintInput }

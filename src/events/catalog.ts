@@ -5,9 +5,9 @@ import { historyEvents } from './history.ts'
 import { instanceEvents } from './instance.ts'
 import { keysEvents } from './keys.ts'
 import { loginEvents } from './login.ts'
+import { membershipEvents } from './membership.ts'
 import { namespaceEvents } from './namespace.ts'
 import { refusalEvents } from './refusal.ts'
-import { rollEvents } from './roll.ts'
 import { segmentEvents } from './segment.ts'
 import { tokenEvents } from './token.ts'
 
@@ -22,7 +22,7 @@ export const catalog = {
   keys: keysEvents,
   history: historyEvents,
   access: accessEvents,
-  instance: { ...instanceEvents, ...rollEvents },
+  instance: { ...instanceEvents, ...membershipEvents },
 } as const satisfies Readonly<Record<string, Shapes>>
 
 /** The latest format of the history that this build reads, and writes once every instance reads it. */
@@ -59,6 +59,6 @@ export const streams: Readonly<Record<keyof typeof catalog, { readonly name: str
   instance: {
     name: 'instance-<instance>',
     tells:
-      'What one run of the service did to what all of them share. In `instance-main` the roll of those that share servers: who is there, and what they can read.',
+      'Actions of one run of the service on shared data. `instance-main` is the cluster membership: the running instances, and the format each reads.',
   },
 }

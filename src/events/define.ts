@@ -8,6 +8,8 @@ export type Shape = {
   readonly schema: TObject
   /** The format of the history that has it first: an instance that reads that format, or a later one, reads this shape. */
   readonly format: number
+  /** Wire name under which this shape was written before; it is still read. */
+  readonly formerly?: string
   readonly from?: Shape
   readonly upcast?: (old: never) => object
   /** The same told in the shape before, for who reads no later format; undefined where that shape cannot say it. */
@@ -23,6 +25,9 @@ export const FIRST_FORMAT = 1
 /** The first shape of an event. */
 export const v1 = <S extends TObject>(schema: S, format: number = FIRST_FORMAT) =>
   ({ version: 1, schema, format }) as const
+
+/** The same shape under a new name: events of the former wire name are still read. */
+export const renamed = <S extends Shape>(formerly: string, shape: S) => ({ ...shape, formerly }) as const
 
 /** A later shape: the shape it replaces, the new schema, the pure function from old data to new data, and the format that has it first; with the way back where the old shape can say the same, and of which data it says all there is. */
 export const next = <S extends TObject, P extends Shape & { schema: TObject }>(
@@ -73,6 +78,12 @@ export const inFormat = <E extends AnyEvent>(shapes: Shapes, format: number, eve
 /** Wire name: `TokenIssued` at version 1, `TokenIssued.v2` from version 2 on. */
 export const wireName = (type: string, version: number): string => (version === 1 ? type : `${type}.v${version}`)
 
+/** All names under which a shape is read: its wire name, and the one it had before. */
+export const wireNames = (type: string, { version, formerly }: Shape): readonly string[] => [
+  wireName(type, version),
+  ...(formerly === undefined ? [] : [formerly]),
+]
+
 /** The event type that a wire name belongs to, in any version. */
 export const typeName = (wire: string): string => wire.replace(/\.v\d+$/, '')
 
@@ -94,11 +105,12 @@ export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: strin
   for (const [type, newest] of Object.entries(shapes)) {
     let toNewest: (data: object) => object = (data) => data
     for (let shape: Shape | undefined = newest; shape; shape = shape.from) {
-      const [raise, fits, wire] = [toNewest, fitting(shape.schema), wireName(type, shape.version)]
-      lift.set(wire, (data) => {
-        if (!fits(data)) throw new Error(`the data of ${wire} are not of its shape`)
-        return { type, data: raise(data as object) } as EventOf<S>
-      })
+      const [raise, fits] = [toNewest, fitting(shape.schema)]
+      for (const wire of wireNames(type, shape))
+        lift.set(wire, (data) => {
+          if (!fits(data)) throw new Error(`the data of ${wire} are not of its shape`)
+          return { type, data: raise(data as object) } as EventOf<S>
+        })
       const { upcast } = shape
       if (upcast) toNewest = (data) => raise(upcast(data as never))
     }

@@ -52,14 +52,14 @@ export type EventLog = {
 }
 
 /** A part of a stream: from a revision on. */
-export type Part = readonly [stream: string, from: bigint]
+export type StreamStart = readonly [stream: string, from: bigint]
 
 /**
  * The events up to a position of the first so many of these parts, found together at less cost than one after the other; they end before they are a
  * lot of text, and where the first alone is that, there are none. Undefined for a part with so many events or more, without any, or that lacks one.
  */
 export type ReadParts = (
-  parts: readonly Part[],
+  parts: readonly StreamStart[],
   most: number,
   upTo: bigint,
 ) => Promise<readonly (readonly Stored[] | undefined)[]>

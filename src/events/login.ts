@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { type EventOf, v1 } from './define.ts'
 import { object, oneOf, pseudonym, time, uuid, word } from './fields.ts'
-import { type Method, METHODS } from './token.ts'
+import { METHODS, type Method } from './token.ts'
 
 /** Which ways to a client token are logins: a browser is sent to somebody who knows its user, and comes back with an answer. */
 const byLogin = {

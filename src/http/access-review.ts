@@ -1,10 +1,10 @@
+import { EVERYWHERE } from '../access/grants.ts'
 import type { Right } from '../access/rights.ts'
 import type { AsOf } from '../as-of/as-of.ts'
-import { EVERYWHERE } from '../access/grants.ts'
 import type { Compiled } from '../evaluation/compile.ts'
 import { comparePlaces, placeOf, type TokenPlace } from '../projections/token-order.ts'
 import type { Access, TokenDoc } from '../projections/tokens.ts'
-import { type Verdict, verdictOf } from './auth/access-decision.ts'
+import { type AccessDecision, accessDecisionOf } from './auth/access-decision.ts'
 
 /** Tokens are counted no further. */
 export const COUNTED = 10_000
@@ -19,7 +19,7 @@ export type Review = {
   readonly total: number | undefined
 }
 /** A token that may, and why. */
-export type Able = { readonly doc: TokenDoc; readonly verdict: Verdict }
+export type Able = { readonly doc: TokenDoc; readonly verdict: AccessDecision }
 /** Tokens in order, as many as were asked for; how many there are over all pages, and how many records cannot be read. */
 type Found = { readonly able: readonly Able[]; readonly total: number; readonly left: number }
 type Then = Pick<AsOf<Compiled>, 'tokens'>
@@ -29,7 +29,7 @@ const placeIn = (doc: TokenDoc) => placeOf(doc, 'createdAt')
 
 const ableOf = ({ right, place, time }: Review, docs: readonly TokenDoc[]): readonly Able[] =>
   docs.flatMap((doc) => {
-    const verdict = verdictOf(doc, right, place, time)
+    const verdict = accessDecisionOf(doc, right, place, time)
     return verdict.allowed ? [{ doc, verdict }] : []
   })
 

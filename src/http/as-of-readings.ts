@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Moment } from '../as-of/as-of.ts'
-import type { Clock } from '../clock.ts'
 import { bulkhead } from '../auth/bulkhead.ts'
+import type { Clock } from '../clock.ts'
 import { Refusal } from '../errors.ts'
 import { addressKey } from './auth/credential.ts'
 import type { Metrics } from './operations/metrics.ts'
@@ -13,12 +13,12 @@ declare module 'fastify' {
     /** Aborts when a reading of the past must stop. Set on requests that name a moment. */
     stop: AbortSignal
     /** What was at the moment that the request names, once it is read. */
-    moment: Then | undefined
+    moment: Snapshot | undefined
   }
 }
 
 /** What was at a moment, as far as it says which that is. */
-type Then = { readonly moment: () => Promise<{ readonly position: bigint; readonly instant: string | undefined }> }
+type Snapshot = { readonly moment: () => Promise<{ readonly position: bigint; readonly instant: string | undefined }> }
 
 type Bounds = {
   /** How many run at once, and how many run or wait: of all holders, and of each. */
@@ -47,7 +47,7 @@ const rejected = (signal: AbortSignal): Promise<never> =>
  * at once, while the place of the reading is free when it has stopped, at the latest at the end of its time: so nobody who asks and leaves has
  * more of them running than who stays.
  */
-export const pastReadings = (
+export const asOfReadings = (
   metrics: Pick<Metrics, 'pastReads' | 'pastReadsRefused' | 'gauge'>,
   { monotonic, after }: Clock,
   bounds = BOUNDS,
@@ -107,7 +107,7 @@ export const pastReadings = (
     return Promise.race([reading, rejected(signal)])
   }
 }
-export type PastReadings = ReturnType<typeof pastReadings>
+export type AsOfReadings = ReturnType<typeof asOfReadings>
 
 type HolderOf = { readonly holderOf: (tokenId: string) => Promise<string> }
 
@@ -122,7 +122,7 @@ const readerOf = async ({ holderOf }: HolderOf, { caller, address, spec }: Fasti
 }
 
 /** What was at a moment, for a request that names it; its answer tells which moment that is. */
-export const thenOf = async <T extends Then>(
+export const snapshotAt = async <T extends Snapshot>(
   { asOf }: { readonly asOf: (moment: Moment, stop: AbortSignal) => Promise<T> },
   moment: Moment,
   request: FastifyRequest,
@@ -133,16 +133,16 @@ export const thenOf = async <T extends Then>(
 }
 
 /** The answer with the moment that it is of (api.md §4). */
-const dated = async (answer: Answer, then: Then | undefined): Promise<Answer> => {
+const dated = async (answer: Answer, then: Snapshot | undefined): Promise<Answer> => {
   if (!then) return answer
   const { position, instant } = await then.moment()
-  const told = { 'as-of-position': String(position), ...(instant !== undefined && { 'as-of-time': instant }) }
-  return { ...answer, headers: { ...answer.headers, ...told } }
+  const headers = { 'as-of-position': String(position), ...(instant !== undefined && { 'as-of-time': instant }) }
+  return { ...answer, headers: { ...answer.headers, ...headers } }
 }
 
 /** The answer of a request that reads the past, within the bounds. Stops when the client leaves. */
-export const pastReading = async (
-  service: { readonly pastReadings: PastReadings } & HolderOf,
+export const asOfReading = async (
+  service: { readonly pastReadings: AsOfReadings } & HolderOf,
   { request }: Call<unknown, unknown>,
   answer: () => Promise<Answer> | Answer,
 ): Promise<Answer> => {

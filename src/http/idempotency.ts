@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { keyedQueue } from '../concurrency.ts'
-import { Refusal, refuse } from '../errors.ts'
 import type { SecretShown } from '../contract/error.ts'
-import type { Answer } from './wire/reply.ts'
+import { Refusal, refuse } from '../errors.ts'
 import type { Views } from '../projections/views.ts'
 import type { Cell } from './operations/metrics.ts'
+import type { Answer } from './wire/reply.ts'
 
 const TABLE = 'requests'
 const KEPT_MS = 24 * 3_600_000

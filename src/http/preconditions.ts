@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { refuse } from '../errors.ts'
 import { viewBehind } from '../as-of/view-behind.ts'
-import { afterPosition, beyondHead, eventReason, idempotencyKey, ifMatch } from './wire/headers.ts'
+import { refuse } from '../errors.ts'
+import { asOfReading } from './as-of-readings.ts'
 import type { Fingerprint } from './idempotency.ts'
 import type { AfterParse, Call } from './route.ts'
-import { pastReading } from './as-of-readings.ts'
 import type { Service } from './service.ts'
+import { afterPosition, beyondHead, eventReason, idempotencyKey, ifMatch } from './wire/headers.ts'
 
 const WAIT_MS = 2_000
 
@@ -43,7 +43,7 @@ export const preconditions = (
     const { headers } = request
     if (!writes) {
       const after = access.credential === 'public' ? undefined : afterPosition(headers)
-      const answer = readsPast(call) ? () => pastReading(service, call, next) : next
+      const answer = readsPast(call) ? () => asOfReading(service, call, next) : next
       return after === undefined ? answer() : reached(after).then(answer)
     }
     const reason = eventReason(headers)

@@ -1,21 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
-import { invalid, type Reason, type Refusal } from '../errors.ts'
 import type { Reach } from '../access/reach.ts'
-import type { Answer } from './wire/reply.ts'
-import { send } from './wire/send.ts'
-import { jsonBody, takeBody } from './wire/body.ts'
-import { framing } from './wire/framing.ts'
-import { parametersOf } from './wire/path.ts'
-import { toldCaches } from './wire/caches.ts'
-import { insistOnStatement, type Statement } from './statements.ts'
-import { type Wants, wantsOf } from './auth/required-rights.ts'
-import type { Caller } from './caller.ts'
-import type { Answered, Authorize, AuthorizeRest } from './hooks.ts'
-import { type Raw, settle } from '../contract/readers/value.ts'
+import type { Shown } from '../contract/answer.ts'
 import type { Input } from '../contract/readers/field.ts'
 import type { Query } from '../contract/readers/input.ts'
-import type { Shown } from '../contract/answer.ts'
+import { type Raw, settle } from '../contract/readers/value.ts'
+import { invalid, type Reason, type Refusal } from '../errors.ts'
+import { type RequiredRights, requiredRightsOf } from './auth/required-rights.ts'
+import type { Caller } from './caller.ts'
+import type { Answered, Authorize, AuthorizeRest } from './hooks.ts'
+import { insistOnStatement, type Statement } from './statements.ts'
+import { jsonBody, takeBody } from './wire/body.ts'
+import { toldCaches } from './wire/caches.ts'
+import { framing } from './wire/framing.ts'
+import { parametersOf } from './wire/path.ts'
+import type { Answer } from './wire/reply.ts'
+import { send } from './wire/send.ts'
 
 /** One request as its route sees it. `route` is the template of the path. */
 export type Call<B, Q> = {
@@ -62,7 +62,7 @@ export type RouteOptions<B, Q, A extends TSchema> = Statement & {
 }
 
 /** A route's statement about itself, whatever its types, and what it wants of a credential. */
-export type Spec = RouteOptions<unknown, unknown, TSchema> & { readonly wants: Wants | undefined }
+export type Spec = RouteOptions<unknown, unknown, TSchema> & { readonly wants: RequiredRights | undefined }
 
 /** Runs around steps 9 and 10 of api.md §1.3: header syntax, waiting for a position, idempotent replay. `next` runs the field rules and the route. */
 export type AfterParse = (
@@ -117,11 +117,11 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
   const discards = method === 'GET' || method === 'DELETE'
   const { afterParse, answered, authorize, authorizeRest } = app
   const { monotonic, after } = app.clock
-  const told = { ended: answered, failed: app.brokenOff, after }
+  const listeners = { ended: answered, failed: app.brokenOff, after }
   const limit = options.bodyLimit === 'configured' ? app.bodyLimit : Math.min(options.bodyLimit, app.bodyLimit)
   // An answer written past the framework would miss the headers for other origins.
   const hot = options.hot === true && !app.crossOrigin
-  const spec = { ...options, hot, wants: wantsOf(access, query) } as unknown as Spec
+  const spec = { ...options, hot, wants: requiredRightsOf(access, query) } as unknown as Spec
 
   const respond = (request: FastifyRequest, reply: FastifyReply): Promise<Answer> | Answer => {
     const raw: Raw = discards ? nothing : jsonBody(request)
@@ -163,7 +163,7 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
   }
 
   const deliver = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
-    if (!send(request, reply, answer, told)) answered(request, reply)
+    if (!send(request, reply, answer, listeners)) answered(request, reply)
   }
 
   const handler = (request: FastifyRequest, reply: FastifyReply): void => {

@@ -1,26 +1,26 @@
-import type { Documented } from './operations/openapi.ts'
+import type { RequestListener } from 'node:http'
 import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { everyAnswer } from './wire/reply.ts'
-import type { RequestListener } from 'node:http'
 import type { Clock } from '../clock.ts'
-import { takeBodies } from './wire/body.ts'
-import { allowOrigins, type CorsSettings } from './wire/cors.ts'
-import { brokenRequest } from './wire/connections.ts'
-import { clientAddress } from './wire/client-address.ts'
-import { collectVerbs, framing, HEADERS, opening, requestId, unknown, verbsOf } from './wire/framing.ts'
+import type { Answered, Authorize, AuthorizeRest } from './hooks.ts'
+import type { Documented } from './operations/openapi.ts'
+import type { AfterParse, Spec } from './route.ts'
 import { documentRoutes } from './routes/docs.ts'
-import { cleanTarget } from './wire/path.ts'
+import { insistOnStatement } from './statements.ts'
+import { takeBodies } from './wire/body.ts'
+import { clientAddress } from './wire/client-address.ts'
+import { brokenRequest } from './wire/connections.ts'
 import { truster } from './wire/cookies.ts'
+import { allowOrigins, type CorsSettings } from './wire/cors.ts'
+import { drain } from './wire/drain.ts'
+import { brokenOff, type Logger, refuser } from './wire/error-reply.ts'
+import { collectVerbs, framing, HEADERS, opening, requestId, unknown, verbsOf } from './wire/framing.ts'
 import { takes } from './wire/headers.ts'
-import { leave } from './wire/drain.ts'
-import type { Budgets } from './wire/room.ts'
+import { cleanTarget } from './wire/path.ts'
 import { oneAfterAnother } from './wire/pipelining.ts'
 import { HEADER_LIMIT, openPort, type Port, type WireSettings } from './wire/port.ts'
-import { brokenOff, type Logger, refuser } from './wire/error-reply.ts'
-import { insistOnStatement } from './statements.ts'
-import type { Answered, Authorize, AuthorizeRest } from './hooks.ts'
-import type { AfterParse, Spec } from './route.ts'
+import { everyAnswer } from './wire/reply.ts'
+import type { Budgets } from './wire/room.ts'
 
 /** How the server listens and what it takes. Times are milliseconds, sizes bytes. */
 export type HttpSettings = WireSettings & {
@@ -166,7 +166,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
 
 /** Gives running requests at most `patience` milliseconds to finish, then closes the server; gives the number of those that it had to cut. */
 export const shutDown = async (app: FastifyInstance, patience: number): Promise<number> => {
-  const cut = await leave({ server: app.server, sockets: app.sockets }, app.clock, patience)
+  const cut = await drain({ server: app.server, sockets: app.sockets }, app.clock, patience)
   await app.close()
   return cut
 }

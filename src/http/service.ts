@@ -1,32 +1,32 @@
 import type { FastifyInstance } from 'fastify'
-import type { Clock } from '../clock.ts'
 import type { AccessPolicy } from '../access/rules.ts'
+import type { AsOf, Moment } from '../as-of/as-of.ts'
+import type { Limiter } from '../auth/rate-limit.ts'
+import type { Clock } from '../clock.ts'
 import type { Execute } from '../commands/execute.ts'
+import type { Reservations } from '../commands/reservations.ts'
+import type { Names } from '../contract/identifiers.ts'
+import type { Info, Readiness as ReadinessAnswer } from '../contract/operations.ts'
+import type { Compiled } from '../evaluation/compile.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import type { Sealer } from '../events/personal.ts'
 import type { Method } from '../events/token.ts'
 import type { RefusalHistory } from '../jobs/refusals.ts'
 import type { TokenUses } from '../jobs/token-uses.ts'
-import type { Moment, AsOf } from '../as-of/as-of.ts'
-import type { Reservations } from '../commands/reservations.ts'
-import type { Compiled } from '../evaluation/compile.ts'
-import type { ClosedDocuments } from '../projections/flag-memory/quarantined-documents.ts'
 import type { FlagStore } from '../projections/flag-memory/flag-store.ts'
+import type { QuarantinedDocuments } from '../projections/flag-memory/quarantined-documents.ts'
 import type { RowOf } from '../projections/projection.ts'
 import type { TokenStanding } from '../projections/token-memory/token-index.ts'
 import type { View, Views } from '../projections/views.ts'
+import type { AsOfReadings } from './as-of-readings.ts'
+import type { TokenVerifier } from './auth/token-verifier.ts'
+import type { Idempotency } from './idempotency.ts'
+import type { PageTokens } from './lists/paging.ts'
+import type { Exchange, Logins } from './login/login-method.ts'
+import type { Narrow } from './login/narrowing.ts'
+import type { Metrics } from './operations/metrics.ts'
 import type { CookieJar } from './wire/cookies.ts'
 import type { Budgets } from './wire/room.ts'
-import type { Limiter } from '../auth/rate-limit.ts'
-import type { Exchange, Logins } from './login/login-method.ts'
-import type { Metrics } from './operations/metrics.ts'
-import type { Info, Readiness as ReadinessAnswer } from '../contract/operations.ts'
-import type { Names } from '../contract/identifiers.ts'
-import type { PageTokens } from './lists/paging.ts'
-import type { Idempotency } from './idempotency.ts'
-import type { PastReadings } from './as-of-readings.ts'
-import type { Narrow } from './login/narrowing.ts'
-import type { TokenVerifier } from './auth/token-verifier.ts'
 
 /** What routes must know of the configuration. */
 export type Settings = {
@@ -110,10 +110,10 @@ export type Service = {
   readonly metrics: Metrics
   readonly flagStore: FlagStore<Compiled>
   /** The documents that cannot be read here. */
-  readonly closed: ClosedDocuments
+  readonly closed: QuarantinedDocuments
   /** What flags, segments and tokens were at a moment; 400 `invalid_at` for one that has not come. `stop` is that of the request. */
   readonly asOf: (moment: Moment, stop: AbortSignal) => Promise<AsOf<Compiled>>
-  readonly pastReadings: PastReadings
+  readonly pastReadings: AsOfReadings
   /** Whose a token is, by a text that all tokens of one holder share. */
   readonly holderOf: (tokenId: string) => Promise<string>
   readonly reservations: Reservations

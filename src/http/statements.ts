@@ -17,7 +17,7 @@ export type CredentialRule =
   | 'ofrep'
 
 /** Which namespace a request is about: there the route's right must be held (api.md §3.6), and a token bound to another is refused (§3.3). */
-export type Place =
+export type RightPlace =
   /** None but the deployment: out of reach for every namespaced token. */
   | 'none'
   /** Each that is shown, by itself: out of reach for every namespaced token. */
@@ -41,7 +41,7 @@ export type Place =
 /** Who may use a route: everybody, whose credentials are not looked at, or those whose credential has the right in the namespace; `none`: every valid one. */
 export type Guarded = {
   readonly credential: CredentialRule
-  readonly namespace: Place
+  readonly namespace: RightPlace
   readonly right: Right | 'none'
   /** The query `at` wants nothing more; otherwise it wants `history.read` in the same places. */
   readonly past?: 'free'
@@ -54,11 +54,11 @@ export type OtherRecord = {
   readonly idIn: (asked: Query) => string | undefined
   readonly boundTo: (id: string) => Promise<string | undefined>
 }
-export type Access = { readonly credential: 'public' } | Guarded
+export type RouteAccess = { readonly credential: 'public' } | Guarded
 
 /** What every route must state, so that nothing hangs on its URL. */
 export type Statement = {
-  readonly access: Access
+  readonly access: RouteAccess
   /** Whether caches may keep the answer: `no-store` forbids it, else nothing is said. */
   readonly cache: 'no-store' | 'unstated'
   /** Largest body in bytes, within that of the configuration. */

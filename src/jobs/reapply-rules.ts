@@ -20,7 +20,7 @@ type Reached = { readonly policy: number; readonly method: number; readonly afte
 
 type Outcome = 'kept' | 'narrowed' | 'ended'
 
-export type LaterRulesOptions = {
+export type ReapplyRulesOptions = {
   readonly views: Pick<Views, 'list' | 'records' | 'swapRecord'>
   /** The number of the configuration of access. */
   readonly policy: () => Promise<number>
@@ -35,7 +35,7 @@ export type LaterRulesOptions = {
 }
 
 /** Applies the rules of now to the logins and exchanges of before that nobody uses: once for each configuration of access, some at a time, over all instances and restarts. */
-export const laterRulesSweep = ({
+export const reapplyRulesSweep = ({
   views,
   policy,
   narrow,
@@ -44,7 +44,7 @@ export const laterRulesSweep = ({
   now,
   onDone,
   onError,
-}: LaterRulesOptions) => {
+}: ReapplyRulesOptions) => {
   const stop = new AbortController()
   const counts = { kept: 0, narrowed: 0, ended: 0 }
   let running: Promise<void> = Promise.resolve()

@@ -1,7 +1,7 @@
 import type { DataOf } from '../events/define.ts'
 import type { RefusalEvent } from '../events/refusal.ts'
 
-type Told = DataOf<RefusalEvent, 'AuthenticationRefused'>
+type RecordedRefusal = DataOf<RefusalEvent, 'AuthenticationRefused'>
 
 /** One refused request. `network` is the client's address (IPv6: its /64). */
 export type Refused = {
@@ -53,8 +53,8 @@ export const subjectOf = (time: Date) => `network-${time.toISOString().slice(0, 
  * The refusals told one by one: a known identity once a minute for each reason, right and namespace, and ten times in all; failed logins and
  * exchanges five times a minute per network. The next one told says how many were left out.
  */
-export const toldSingly = () => {
-  let told: Told[] = []
+export const refusalSampler = () => {
+  let sampled: RecordedRefusal[] = []
   let minute = 0
   const seen = new Map<string, number>()
   const more = tally(NETWORKS)
@@ -78,7 +78,7 @@ export const toldSingly = () => {
     const times = seen.get(key) ?? 0
     // Of what one token is refused beyond its share the texts are its own: they are counted together.
     const spent = known !== undefined && (seen.get(known) ?? 0) >= TOLD_A_TOKEN
-    if (spent || times >= (known === undefined ? 5 : 1) || told.length >= TOLD_A_FLUSH) {
+    if (spent || times >= (known === undefined ? 5 : 1) || sampled.length >= TOLD_A_FLUSH) {
       more.add(spent ? known : key)
       return false
     }
@@ -91,7 +91,7 @@ export const toldSingly = () => {
       ...(right !== undefined && { right }),
       ...(namespace !== undefined && { namespace }),
     }
-    told.push({
+    sampled.push({
       reason,
       refusedAt: time.toISOString(),
       route,
@@ -108,9 +108,9 @@ export const toldSingly = () => {
     /** Whether it is told: those of many alike are not. */
     add,
     /** Those added since it was last asked. */
-    take: (): readonly Told[] => {
-      const taken = told
-      told = []
+    take: (): readonly RecordedRefusal[] => {
+      const taken = sampled
+      sampled = []
       return taken
     },
   }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Execute } from '../commands/execute.ts'
-import { refusal, type RefusalCommands } from '../commands/refusal.ts'
-import { NETWORKS, type Refused, subjectOf, tally, toldSingly } from './refusal-sampling.ts'
+import { type RefusalCommands, refusal } from '../commands/refusal.ts'
+import { NETWORKS, type Refused, refusalSampler, subjectOf, tally } from './refusal-sampling.ts'
 
 type Batch = RefusalCommands['RecordRefusals'] & { readonly id: string }
 
@@ -38,7 +38,7 @@ const summaryOf = ({ since, total, byReason, byRoute, byNetwork }: ReturnType<ty
 /** Keeps the history of refusals and of logins that were begun: some singly, all as counts; never in the way of a request. */
 export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: unknown) => void) => {
   const { now } = clock
-  const singly = toldSingly()
+  const singly = refusalSampler()
   let current = span(now())
   let logins = begunSpan(now())
   /** A batch that may or may not have been written: it is retried unchanged, under the same id, until it is known to be. */

@@ -2,7 +2,7 @@ import { changed, moved, replaced, without } from '../events/change.ts'
 import { reader } from '../events/define.ts'
 import { type Distribution, type FlagEvent, flagEvents, type Rollout, type Rule, type Variant } from '../events/flag.ts'
 import { type LastChange, stamped } from './last-change.ts'
-import { type Projection, orderOf } from './projection.ts'
+import { orderOf, type Projection } from './projection.ts'
 
 /** When a part of a resource was made and last changed, RFC 3339 UTC with milliseconds. */
 export type Times = { readonly createdAt: string; readonly updatedAt: string }

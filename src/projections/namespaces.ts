@@ -1,9 +1,9 @@
+import { changed } from '../events/change.ts'
 import { reader } from '../events/define.ts'
 import { type NamespaceEvent, namespaceEvents } from '../events/namespace.ts'
-import { changed } from '../events/change.ts'
 import type { Times } from './flags.ts'
 import { type LastChange, stamped } from './last-change.ts'
-import { type Projection, orderOf } from './projection.ts'
+import { orderOf, type Projection } from './projection.ts'
 
 /** One namespace. `order` is the place in lists. */
 export type NamespaceDoc = Times &

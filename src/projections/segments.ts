@@ -3,7 +3,7 @@ import { reader } from '../events/define.ts'
 import { type Constraint, type MatchType, type SegmentEvent, segmentEvents } from '../events/segment.ts'
 import type { Times } from './flags.ts'
 import { type LastChange, stamped } from './last-change.ts'
-import { type Projection, orderOf } from './projection.ts'
+import { orderOf, type Projection } from './projection.ts'
 
 export type ConstraintDoc = Constraint & Times
 

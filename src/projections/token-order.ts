@@ -1,6 +1,6 @@
-import { type Match, KEY, type Query, type Row, type Views } from './views.ts'
 import type { Where } from './match.ts'
 import { type TokenDoc, tokens } from './tokens.ts'
+import { KEY, type Match, type Query, type Row, type Views } from './views.ts'
 
 /** What a list of tokens may be sorted by. Records without it come last, whichever way the list goes; among equals the id decides. */
 export type TokenSort = 'createdAt' | 'expiresAt' | 'name'

@@ -50,10 +50,10 @@ export type TokenDoc = {
   readonly narrowed?: number
 }
 
-type Held = Pick<TokenDoc, 'method' | 'namespace' | 'grants' | 'roles'>
+type HeldAccess = Pick<TokenDoc, 'method' | 'namespace' | 'grants' | 'roles'>
 
 /** What the grants of a token say of its reach. */
-const reaching = ({ method, namespace, grants, roles }: Held): Pick<TokenDoc, 'reach' | 'access'> => {
+const reaching = ({ method, namespace, grants, roles }: HeldAccess): Pick<TokenDoc, 'reach' | 'access'> => {
   const reach = grants === undefined ? '' : reachText(reachOf({ grants, roles, namespace }, method !== 'token'))
   if (namespace !== undefined) return { access: 'NAMESPACED', ...(grants && { reach }) }
   return reach === '' ? { access: 'FULL' } : { access: 'GRANTED', reach }

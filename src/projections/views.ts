@@ -73,7 +73,7 @@ export type Query = {
 }
 
 /** Of the documents that lack a field, these other fields; all are fields that can be asked for. Rows without a document come as they are. */
-export type Part = { readonly lacking: string; readonly fields: readonly string[] }
+export type ViewPart = { readonly lacking: string; readonly fields: readonly string[] }
 
 /**
  * For each of the first so many of these texts the document that has it in the field `by`, and in the field `order` the least value from `from` on;
@@ -152,7 +152,7 @@ export type Views = {
   /** The values of a field, each once and so many at most, in no promised order, among the documents that meet conditions. */
   readonly values: (view: View, where: Query['where'], field: string, most: number) => Promise<readonly Scalar[]>
   /** Every row, tombstones and closed ones too, or a part of what there is, in pages, in no promised order. */
-  readonly scan: <D extends object>(view: View, part?: Part) => AsyncIterable<readonly Row<D>[]>
+  readonly scan: <D extends object>(view: View, part?: ViewPart) => AsyncIterable<readonly Row<D>[]>
   /** How many documents that have a field there are with each value of another, by that value as text; both are fields that can be asked for. */
   readonly tally: (view: View, having: string, by: string) => Promise<ReadonlyMap<string, number>>
   /** How far the view is; undefined for a view (or version of it) never built. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import type { Grant, Holding } from '../../src/access/grants.ts'
-import { levelOf, type Right, RIGHTS } from '../../src/access/rights.ts'
+import { levelOf, RIGHTS, type Right } from '../../src/access/rights.ts'
 import { BUILT_IN } from '../../src/access/roles.ts'
 
 /** Roles of the generated holdings: the built-in ones, some that meet them in part, and one that is unknown. */

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import t from 'tap'
-import { type Asked, claimsNamed, claimsRead } from '../../src/access/claims-kept.ts'
-import { matchingRules, referencedClaims, type Rule } from '../../src/access/rules.ts'
+import { type ClaimUse, claimsNamed, claimsRead } from '../../src/access/claims-kept.ts'
+import { matchingRules, type Rule, referencedClaims } from '../../src/access/rules.ts'
 
-const rulesOf = (asked: readonly Asked[]): readonly Rule[] =>
+const rulesOf = (asked: readonly ClaimUse[]): readonly Rule[] =>
   asked.map(({ claim, anyOf }, n) => ({
     name: `rule-${n}`,
     method: 'oidc',
@@ -56,7 +56,7 @@ await t.test('rules match what is kept of claims as they match the whole, throug
 })
 
 const GROUPS = Array.from({ length: 5000 }, (_, n) => `group-${n}`)
-const ROWS: readonly [string, readonly Asked[], object, object][] = [
+const ROWS: readonly [string, readonly ClaimUse[], object, object][] = [
   [
     'a list has what is named, once',
     [{ claim: 'groups', anyOf: ['group-7', 'group-9', 'none'] }],

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import t from 'tap'
 import type { Holding } from '../../src/access/grants.ts'
-import { grantsInForce, because, placesOf } from '../../src/access/holding.ts'
+import { because, grantsInForce, placesOf } from '../../src/access/holding.ts'
 import { allowed, allowedSomewhere, FULL, publishable, reachOf } from '../../src/access/reach.ts'
 import { reachFrom, reachText } from '../../src/access/reach-text.ts'
-import { bitOf, type Right, RIGHTS } from '../../src/access/rights.ts'
+import { bitOf, RIGHTS, type Right } from '../../src/access/rights.ts'
 import { BUILT_IN } from '../../src/access/roles.ts'
 import { decided, holding, MEANINGS, QUESTIONS, unbound } from './arbitraries.ts'
 

@@ -8,8 +8,8 @@ import {
   type AccessPolicy,
   grantsFor,
   matchingRules,
-  referencedClaims,
   type Rule,
+  referencedClaims,
   type Subject,
 } from '../../src/access/rules.ts'
 

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { READS } from '../../src/adapters/eventstoredb/connection.ts'
+import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { collect, happened } from '../contracts/log.ts'
 import type { Faults } from '../stand-ins/eventstoredb/server.ts'
 import { virtualClock } from '../virtual-clock.ts'

@@ -1,8 +1,8 @@
+import { randomInt } from 'node:crypto'
 import t from 'tap'
 import type { EventLog, NewEvent, Stored } from '../../src/events/log.ts'
 import { happened } from '../contracts/log.ts'
 import { type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.ts'
-import { randomInt } from 'node:crypto'
 import { eventually } from '../wait.ts'
 import { following, open, threeNodes } from './eventstoredb-nodes.ts'
 

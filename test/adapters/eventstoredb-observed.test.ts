@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
+import type { Fact, Tell } from '../stand-ins/eventstoredb/question.ts'
 import { append, idempotence, limits } from '../stand-ins/eventstoredb/question-append.ts'
 import { subscriptions } from '../stand-ins/eventstoredb/question-follow.ts'
 import { positions, reads } from '../stand-ins/eventstoredb/question-read.ts'
-import type { Fact, Tell } from '../stand-ins/eventstoredb/question.ts'
 import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 
 /** What EventStoreDB 23.10.6 (one node, insecure, on disk) answered to @eventstore/db-client 6.2.1, one question a line. */

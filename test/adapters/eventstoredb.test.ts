@@ -1,6 +1,6 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
+import { systemClock } from '../../src/clock.ts'
 import { logContract } from '../contracts/log.ts'
 import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 

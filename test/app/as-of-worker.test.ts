@@ -4,13 +4,13 @@ import { setImmediate } from 'node:timers/promises'
 import { MessageChannel, type Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { openEmbedded } from '../../src/adapters/embedded/open.ts'
-import { answerPast } from '../../src/app/as-of-thread/answers.ts'
-import { type Asked, type Heard, PIECE, rowOf } from '../../src/app/as-of-thread/messages.ts'
-import { pastWorker } from '../../src/app/as-of-thread/worker.ts'
-import { portFaults } from '../../src/app/telemetry/outage-log.ts'
+import { answerReads } from '../../src/app/as-of-thread/answers.ts'
+import { PIECE, rowOf, type ThreadRequest, type ThreadResponse } from '../../src/app/as-of-thread/messages.ts'
+import { asOfWorker } from '../../src/app/as-of-thread/worker.ts'
+import { outageLog } from '../../src/app/telemetry/outage-log.ts'
+import { type AsOfReads, asOfReads } from '../../src/as-of/reads.ts'
 import { systemClock } from '../../src/clock.ts'
 import { Refusal } from '../../src/errors.ts'
-import { pastReads, type PastReads } from '../../src/as-of/reads.ts'
 import { tokens } from '../../src/projections/tokens.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { flagCreated, ofFlag, tokenIssued } from '../samples.ts'
@@ -44,12 +44,12 @@ const past = async (t: Test, changes = 100) => {
   await store.log.append('flag-ns+f', events, 'none')
   const told: object[] = []
   const tell = (level: string) => (record: object) => void told.push({ level, ...record })
-  const log = { error: tell('ERROR'), info: tell('INFO') } as Parameters<typeof portFaults>[0]
-  const faults = portFaults(log, systemClock)
+  const log = { error: tell('ERROR'), info: tell('INFO') } as Parameters<typeof outageLog>[0]
+  const faults = outageLog(log, systemClock)
   const begun: Worker[] = []
   const onWorker = (worker: Worker) => void begun.push(worker)
   process.on('worker', onWorker)
-  const reads = pastWorker(store.files, key, faults)
+  const reads = asOfWorker(store.files, key, faults)
   t.teardown(async () => {
     process.off('worker', onWorker)
     await reads.close()
@@ -61,7 +61,7 @@ const flag = ['flags', 'ns+f'] as const
 
 await t.test('what the thread reads is what is read without it', async (t) => {
   const { store, reads, begun, told } = await past(t)
-  const here = pastReads({ ...store, key, atOnce: 8 })
+  const here = asOfReads({ ...store, key, atOnce: 8 })
   t.equal(begun.length, 0, 'the first reading begins it')
   const wanted = [flag, ['flags', 'ns+none'], ['tokens', 't']] as const
   for (const position of [0n, 1n, 50n, 100n])
@@ -107,7 +107,7 @@ await t.test('the thread that asks goes on while it reads', async (t) => {
 })
 
 /** The answering end of a port, over readings that go on until they are stopped. */
-const answering = (t: Test, rows?: PastReads['rows']) => {
+const answering = (t: Test, rows?: AsOfReads['rows']) => {
   const { port1, port2 } = new MessageChannel()
   t.teardown(() => port1.close())
   let steps = 0
@@ -118,14 +118,14 @@ const answering = (t: Test, rows?: PastReads['rows']) => {
       await setImmediate()
     }
   }
-  const over = answerPast(port2, {
+  const over = answerReads(port2, {
     positionOf: (_, signal) => endless(signal),
     rows: rows ?? ((_, __, signal) => endless(signal)),
     tokens: (_, __, signal) => endless(signal),
   })
-  const heard: Heard[] = []
-  port1.on('message', (message: Heard) => void heard.push(message))
-  return { say: (asked: Asked) => port1.postMessage(asked), heard, over, steps: () => steps }
+  const heard: ThreadResponse[] = []
+  port1.on('message', (message: ThreadResponse) => void heard.push(message))
+  return { say: (asked: ThreadRequest) => port1.postMessage(asked), heard, over, steps: () => steps }
 }
 
 await t.test('a reading that is to stop stops, and others go on', async (t) => {

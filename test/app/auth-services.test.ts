@@ -1,13 +1,13 @@
 import t from 'tap'
-import { entranceOf } from '../../src/app/auth-services.ts'
-import { portFaults } from '../../src/app/telemetry/outage-log.ts'
+import { authServicesOf } from '../../src/app/auth-services.ts'
+import { outageLog } from '../../src/app/telemetry/outage-log.ts'
 import { mint } from '../../src/auth/client-token.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 const { config } = loadConfig({ env: {} })
-type Core = Parameters<typeof entranceOf>[1]
+type Core = Parameters<typeof authServicesOf>[1]
 
 /** The entrance of an instance that does not follow the log any more, or of one that is alone; `waits`: how long it waited for the log. */
 const entrance = async (alone: boolean) => {
@@ -20,7 +20,7 @@ const entrance = async (alone: boolean) => {
   }
   const core = {
     clock,
-    faults: portFaults({ error: () => undefined, info: () => undefined }, clock),
+    faults: outageLog({ error: () => undefined, info: () => undefined }, clock),
     stores: {
       views: { list: async () => (searches++, { rows: [], total: 0 }) },
       pepper: { kid: 'k1', key: new Uint8Array(32) },
@@ -31,8 +31,8 @@ const entrance = async (alone: boolean) => {
     follower: {},
     ...(!alone && { lease: { caughtUp } }),
   } as unknown as Core
-  const policy = {} as Parameters<typeof entranceOf>[2]['policy']
-  const { verifier } = await entranceOf(config, core, { policy })
+  const policy = {} as Parameters<typeof authServicesOf>[2]['policy']
+  const { verifier } = await authServicesOf(config, core, { policy })
   return { verifier, waits, searches: () => searches }
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { orderedTime } from '../../src/app/event-clock.ts'
+import { eventClock } from '../../src/app/event-clock.ts'
 import { memoryLog } from '../memory-log.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
@@ -12,7 +12,7 @@ const timed = () => {
   const tell = (level: string) => (record: object) =>
     void told.push(`${level} ${(record as { readonly ahead_seconds: number }).ahead_seconds}`)
   const logger = { info: tell('info'), warn: tell('warn'), error: tell('error') }
-  const time = orderedTime(clock, logger)
+  const time = eventClock(clock, logger)
   /** An event whose time is so many milliseconds ahead of the clock. */
   const meet = async (ms: number) => {
     const at = new Date(clock.now().getTime() + ms).toISOString()

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { outageLog } from '../../src/app/telemetry/outage-log.ts'
 import { Refusal } from '../../src/errors.ts'
-import { portFaults } from '../../src/app/telemetry/outage-log.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 type Line = readonly [level: string, record: Readonly<Record<string, unknown>>, message: string]
@@ -12,8 +12,8 @@ const faulty = () => {
   const lines: Line[] = []
   const to = (level: string) => (record: object, message: string) =>
     void lines.push([level, record as Line[1], message])
-  const log = { error: to('ERROR'), info: to('INFO') } as Parameters<typeof portFaults>[0]
-  return { ...portFaults(log, clock), lines, clock }
+  const log = { error: to('ERROR'), info: to('INFO') } as Parameters<typeof outageLog>[0]
+  return { ...outageLog(log, clock), lines, clock }
 }
 const away = (why = 'connect ECONNREFUSED mongodb://root:canary@db:27017/x\nat canary') =>
   new Refusal('backend_unavailable', undefined, { cause: new Error(why) })
@@ -21,7 +21,7 @@ const away = (why = 'connect ECONNREFUSED mongodb://root:canary@db:27017/x\nat c
 await t.test(
   'one line when a store begins to fail, one when it has worked for a while, however many calls there are',
   async (t) => {
-    const { of, lines, knows, clock } = faulty()
+    const { of, lines, wasReported: knows, clock } = faulty()
     const mongo = of('mongodb')
     const first = away()
     mongo.failed('views', 'put', first)
@@ -65,7 +65,7 @@ await t.test('what never failed says nothing of what did, and a failure in betwe
 })
 
 await t.test('a full disk is told by its own line', (t) => {
-  const { of, lines, knows } = faulty()
+  const { of, lines, wasReported: knows } = faulty()
   const full = new Refusal('backend_unavailable', undefined, {
     cause: Object.assign(new Error('disk full'), { code: 'ENOSPC' }),
   })
@@ -76,7 +76,7 @@ await t.test('a full disk is told by its own line', (t) => {
 })
 
 await t.test('functions told of give and throw what they did; a refusal is no failure', async (t) => {
-  const { around, lines } = faulty()
+  const { instrument: around, lines } = faulty()
   const answers = [
     () => 7,
     () => new Refusal('code_refused'),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { damageWatch } from '../../src/app/stores/damage.ts'
-import { faults } from '../../src/app/telemetry/fatal.ts'
 import { viewRenewal } from '../../src/app/stores/renewal.ts'
+import { faults } from '../../src/app/telemetry/fatal.ts'
 import type { Views } from '../../src/projections/views.ts'
 import { virtualClock } from '../virtual-clock.ts'
 

@@ -1,12 +1,12 @@
 import t from 'tap'
+import { instrumented } from '../../src/app/stores/store-metrics.ts'
+import type { Stores } from '../../src/app/stores/stores.ts'
+import { outageLog } from '../../src/app/telemetry/outage-log.ts'
 import { Refusal, refuse } from '../../src/errors.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
 import type { Job, Queue } from '../../src/jobs/queue.ts'
-import { instrumented } from '../../src/app/stores/store-metrics.ts'
-import { portFaults } from '../../src/app/telemetry/outage-log.ts'
 import type { Views } from '../../src/projections/views.ts'
-import type { Stores } from '../../src/app/stores/stores.ts'
 import { checkpointAt } from '../contracts/views.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
@@ -22,7 +22,7 @@ const measuring = (ports: {
   const lines: object[] = []
   const clock = virtualClock()
   const log = { error: (record: object) => lines.push(record), info: (record: object) => lines.push(record) }
-  const faults = portFaults(log as never, clock)
+  const faults = outageLog(log as never, clock)
   const adapters = { log: 'l', views: 'v', queue: 'q' }
   const stores = instrumented(
     clock,

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { settle } from '../../src/app/stores/verify-log-and-views.ts'
 import type { Stores } from '../../src/app/stores/stores.ts'
+import { verify } from '../../src/app/stores/verify-log-and-views.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
@@ -37,7 +37,7 @@ const started = (given: { readonly alone?: boolean; readonly writes?: () => bool
     writes: given.writes ?? (() => true),
   } as unknown as Stores
   const told = { error: (_: object, line: string) => lines.push(line), info: (line: string) => lines.push(line) }
-  const over = noted(settle(clock, stores, told))
+  const over = noted(verify(clock, stores, told))
   return { clock, log, lines, over, looks: () => looks }
 }
 const anew = [{ message: 'they are built anew' }]

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { asOf, type Moment } from '../../src/as-of/as-of.ts'
-import { pastReads } from '../../src/as-of/reads.ts'
+import { asOfReads } from '../../src/as-of/reads.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
-import { chroniclesOf, projections } from '../../src/projections/all.ts'
-import { closedDocuments } from '../../src/projections/flag-memory/quarantined-documents.ts'
+import { logProjectionsOf, projections } from '../../src/projections/all.ts'
 import { advanced, START } from '../../src/projections/engine/checkpoints.ts'
-import { livesStore } from '../../src/projections/flag-memory/incarnation-store.ts'
+import { incarnationStore } from '../../src/projections/flag-memory/incarnation-store.ts'
+import { quarantinedDocuments } from '../../src/projections/flag-memory/quarantined-documents.ts'
 import { markView } from '../../src/projections/history/log-marks.ts'
 import { meets, type Where } from '../../src/projections/match.ts'
 import { project } from '../../src/projections/projection.ts'
@@ -95,7 +95,7 @@ export const history = () => {
 
   /** Builds what the past is read from, as far as the log goes. */
   const built = async (pageSize = 50) => {
-    for (const chronicle of chroniclesOf(key)) {
+    for (const chronicle of logProjectionsOf(key)) {
       let checkpoint: Checkpoint = START
       for (let at = 0; at < inner.all.length; at += pageSize) {
         const page = inner.all.slice(at, at + pageSize)
@@ -125,8 +125,8 @@ export const history = () => {
   }
   /** What memory holds of all there is. */
   const memory = () => {
-    const lives = livesStore()
-    const closed = closedDocuments(resources, () => undefined)
+    const lives = incarnationStore()
+    const closed = quarantinedDocuments(resources, () => undefined)
     for (const [name, row] of folded(inner.all)) {
       const projection = projections.find((each) => name.startsWith(`${each.name} `))!
       if (!lives.set(projection.name, row)) closed.take(projection, row)
@@ -135,7 +135,7 @@ export const history = () => {
     return { lives, closed, present }
   }
 
-  const past = pastReads({ log, views, key, atOnce: 8 })
+  const past = asOfReads({ log, views, key, atOnce: 8 })
   const now = () => new Date(second(1_000_000))
   const sources = (): Parameters<typeof asOf<string>>[0] => ({
     log,

@@ -3,10 +3,10 @@ import t, { type Test } from 'tap'
 import { openEmbedded } from '../../src/adapters/embedded/open.ts'
 import { openReadOnly } from '../../src/adapters/embedded/read-only.ts'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
-import { pastReads, type Wanted } from '../../src/as-of/reads.ts'
+import { asOfReads, type Wanted } from '../../src/as-of/reads.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { Stored } from '../../src/events/log.ts'
-import { chroniclesOf } from '../../src/projections/all.ts'
+import { logProjectionsOf } from '../../src/projections/all.ts'
 import { advanced, START } from '../../src/projections/engine/checkpoints.ts'
 import { type State, stateSeals, stateView } from '../../src/projections/history/stream-states.ts'
 import type { Row } from '../../src/projections/views.ts'
@@ -15,7 +15,7 @@ import { flagCreated, namespaceCreated, ofFlag, segmentCreated, tokenIssued } fr
 import { never, second } from './history.ts'
 
 const key = new Uint8Array(32)
-const [, states] = chroniclesOf(key)
+const [, states] = logProjectionsOf(key)
 type Told = { readonly type: string; readonly data: object }
 
 const made = (flag: string) => ({ ...flagCreated, data: { ...flagCreated.data, key: flag } })
@@ -76,8 +76,8 @@ const store = async (t: Test, streams: Readonly<Record<string, readonly Told[]>>
     kept: kept as readonly Row<State>[],
     all,
     head: await log.head(),
-    reads: pastReads({ ...both, together }),
-    byOne: pastReads({ ...bounds, ...single }),
+    reads: asOfReads({ ...both, together }),
+    byOne: asOfReads({ ...bounds, ...single }),
     /** The streams that were read by themselves since the last call. */
     alone: () => {
       const streams = [...alone].sort()
@@ -88,7 +88,7 @@ const store = async (t: Test, streams: Readonly<Record<string, readonly Told[]>>
 }
 
 /** All rows, a part at a time, and how many each part had. */
-const allOf = async ({ rows }: ReturnType<typeof pastReads>, position: bigint, wanted: readonly Wanted[]) => {
+const allOf = async ({ rows }: ReturnType<typeof asOfReads>, position: bigint, wanted: readonly Wanted[]) => {
   const all: (Row | undefined)[] = []
   const parts: number[] = []
   while (all.length < wanted.length) {

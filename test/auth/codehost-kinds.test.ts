@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
-import { codehost, type CodehostSettings } from '../../src/auth/codehost.ts'
+import { type CodehostSettings, codehost } from '../../src/auth/codehost.ts'
 import { freshSecrets } from '../../src/auth/identity.ts'
 import { virtualClock } from '../virtual-clock.ts'
-import { refused } from './refused.ts'
 import { directly } from './directly.ts'
+import { refused } from './refused.ts'
 import { codehostClient, codehostStandIn } from './stand-ins/codehost.ts'
 import { json, unusable } from './stand-ins/listen.ts'
 

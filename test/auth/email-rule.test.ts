@@ -1,7 +1,7 @@
 import t from 'tap'
+import { emailRule } from '../../src/auth/identity.ts'
 import type { LoginCause } from '../../src/auth/login-causes.ts'
 import { emailBar, emailMatcher } from '../../src/config/email.ts'
-import { emailRule } from '../../src/auth/identity.ts'
 
 await t.test(
   'the e-mail rule wants a matching text that the provider calls verified, and says what is missing',

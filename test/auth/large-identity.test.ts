@@ -1,11 +1,11 @@
 import t from 'tap'
-import type { Asked } from '../../src/access/claims-kept.ts'
-import { whyOf } from '../../src/errors.ts'
-import { codehost, type CodehostSettings } from '../../src/auth/codehost.ts'
+import type { ClaimUse } from '../../src/access/claims-kept.ts'
+import { type CodehostSettings, codehost } from '../../src/auth/codehost.ts'
 import { freshSecrets } from '../../src/auth/identity.ts'
+import { whyOf } from '../../src/errors.ts'
 import { virtualClock } from '../virtual-clock.ts'
-import { directly } from './directly.ts'
 import { client, fails, login } from './at-provider.ts'
+import { directly } from './directly.ts'
 import { refused } from './refused.ts'
 import { codehostClient, codehostStandIn } from './stand-ins/codehost.ts'
 import { lyingProvider } from './stand-ins/liar.ts'
@@ -15,11 +15,11 @@ type Claims = Readonly<Record<string, unknown>>
 
 const many = (count: number, size = 36) => Array.from({ length: count }, (_, n) => `${n}-`.padEnd(size, 'g'))
 const GROUPS = many(5000)
-const asks = (claim: string, ...anyOf: readonly string[]): Asked => ({ claim, anyOf })
+const asks = (claim: string, ...anyOf: readonly string[]): ClaimUse => ({ claim, anyOf })
 const small = { email: 'ada@example.com', email_verified: true, name: 'Ada', sid: 'session-1' }
 
 /** What is told, what rules ask, and what is kept of the claims that were told; a text is what the refusal says to the operator. */
-const ROWS: readonly [string, Claims, readonly Asked[], Claims | string][] = [
+const ROWS: readonly [string, Claims, readonly ClaimUse[], Claims | string][] = [
   ['groups that no rule reads go', { ...small, groups: GROUPS }, [], small],
   [
     'what a rule reads stays whole where that is enough',

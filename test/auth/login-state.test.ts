@@ -1,5 +1,5 @@
-import t from 'tap'
 import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import t from 'tap'
 import { loginStates } from '../../src/auth/login-state.ts'
 
 const pepper = randomBytes(32)

@@ -1,6 +1,6 @@
-import t, { type Test } from 'tap'
 import { readFile, writeFile } from 'node:fs/promises'
 import { SignJWT } from 'jose'
+import t, { type Test } from 'tap'
 import { cluster as callTo } from '../../src/auth/cluster.ts'
 import type { OrchestratorSettings } from '../../src/auth/orchestrator.ts'
 import { noted } from '../noted.ts'

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import type { Test } from 'tap'
-import { Refusal, type Reason, refusals } from '../../src/errors.ts'
+import { type Reason, Refusal, refusals } from '../../src/errors.ts'
 
 /** The refusal that the work ends with; it must have this reason and message, and hold none of the secrets anywhere in it. */
 export const refused = async (

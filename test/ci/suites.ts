@@ -50,7 +50,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'app/outage-log',
     'app/readiness',
     'app/renewal',
-    'app/membership',
+    'app/cluster-member',
     'app/verify-log-and-views',
     'time',
     'app/views-awaited',

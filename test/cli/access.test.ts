@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Access, AccessChecked } from '../../src/contract/access.ts'
-import { startService } from '../start.ts'
 import { bearer } from '../http/people.ts'
+import { startService } from '../start.ts'
 import { record, refusal, rollcall, standIn } from './service.ts'
 
 type Issued = { readonly clientToken: string; readonly authentication: { readonly id: string } }

@@ -11,7 +11,7 @@ const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../../..')
 const TOKEN = 'the-bootstrap-token-of-the-tests'
 
-/** A build that keeps no roll and has fewer read models: the oldest that may share servers with this one for a rolling update. */
+/** A build without cluster membership and with fewer read models: the oldest that may share servers with this one for a rolling update. */
 export const EARLIEST = 'f2e136c0da4e'
 
 /** The command line of this build. */

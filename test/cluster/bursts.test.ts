@@ -1,14 +1,14 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
+import { systemClock } from '../../src/clock.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
-import { startService, type Started } from '../start.ts'
+import { type Started, startService } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { type Bearer, becomes, issue, known, revoke, use } from './revoking.ts'
 import { startStack } from './stack.ts'
 import { walking } from './walking.ts'
-import { virtualClock } from '../virtual-clock.ts'
 
 const { stack, skip } = await startStack(t)
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { begin, bearer, comeBack, cookiesOf, EXCHANGE, type Issued, OIDC, open, visit } from '../http/people.ts'
+import { bearer, begin, comeBack, cookiesOf, EXCHANGE, type Issued, OIDC, open, visit } from '../http/people.ts'
 import type { Response } from '../start.ts'
 import { eventually } from '../wait.ts'
 import { type Backend, backends, type Fault, startFaulty } from './faults.ts'

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { Problem } from '../http/people.ts'
-import { startService, type Started } from '../start.ts'
+import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { issue, revoke } from './revoking.ts'

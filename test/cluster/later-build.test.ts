@@ -1,9 +1,9 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
+import { systemClock } from '../../src/clock.ts'
 import { collect } from '../contracts/log.ts'
-import { becomes, issue, known, later, present, serve, type Serving, isOfReach } from './builds.ts'
 import { eventually } from '../wait.ts'
+import { becomes, isOfReach, issue, known, later, present, type Serving, serve } from './builds.ts'
 import { startStack } from './stack.ts'
 
 /** A build that is to come, with format 3: a revocation says why, and a change of expiry has a shape that the one before cannot say. */
@@ -59,7 +59,7 @@ await t.test(
 
     const now = await serve(t, present, stack!.settings)
     const next = await serve(t, main, stack!.settings)
-    t.ok(next.told('INFO').some(({ msg }) => String(msg).startsWith('an earlier format of the history is written')))
+    t.ok(next.told('INFO').some(({ msg }) => String(msg).startsWith('an earlier history format is written')))
     t.same(await instances(next), [
       ['2', '1'],
       ['3', '1'],

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { linkTo } from '../stand-ins/proxy.ts'
-import { startService, type Started } from '../start.ts'
+import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
 import { issue } from './revoking.ts'
 import { startStack } from './stack.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService, type Started } from '../start.ts'
+import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
 import { startStack } from './stack.ts'
 import { walkingClock } from './walking.ts'

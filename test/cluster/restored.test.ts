@@ -4,7 +4,7 @@ import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
 import { FLAGS, lines, names, onStack, own, ready, refusedStart, written } from './restoring.ts'
-import { becomes, type Bearer, issue, revoke, startTwo as startStill, use } from './revoking.ts'
+import { type Bearer, becomes, issue, revoke, startTwo as startStill, use } from './revoking.ts'
 import { type Stack, startStack } from './stack.ts'
 import { walkingClock } from './walking.ts'
 

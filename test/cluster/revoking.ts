@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { startService, type Started } from '../start.ts'
+import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { type Stack, startStack } from './stack.ts'

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { becomes, EARLIEST, earlier, issue, known, present, serve, type Serving, isOfReach } from './builds.ts'
 import { eventually } from '../wait.ts'
+import { becomes, EARLIEST, earlier, isOfReach, issue, known, present, type Serving, serve } from './builds.ts'
 import { startStack } from './stack.ts'
 
 /** This build and an earlier one on the same store: beside each other, and one after the other. */

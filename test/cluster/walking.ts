@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { virtualClock, type VirtualClock } from '../virtual-clock.ts'
+import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 
 /** Much shorter than anything that waits for these clocks, and about the time between two looks: servers have as much real time. */

@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import type { FlagChange } from '../../src/commands/flag/changes.ts'
 import type { FlagCommands } from '../../src/commands/flag/flag.ts'
 import type { LoginCommands } from '../../src/commands/login.ts'
+import type { MembershipCommands } from '../../src/commands/membership.ts'
 import type { NamespaceCommands } from '../../src/commands/namespace.ts'
 import type { RefusalCommands } from '../../src/commands/refusal.ts'
-import type { RollCommands } from '../../src/commands/membership.ts'
 import type { SegmentChange, SegmentCommands } from '../../src/commands/segment.ts'
-import type { Constraint } from '../../src/events/segment.ts'
 import type { TokenCommands } from '../../src/commands/token.ts'
+import type { Constraint } from '../../src/events/segment.ts'
 
 /** Arbitraries of a category's commands; a table total over them, so that no command is left out of the laws. */
 export type Asks<C> = { readonly [K in keyof C]: fc.Arbitrary<C[K]> }
@@ -235,9 +235,9 @@ export const refusalAsks: Asks<RefusalCommands> = {
 }
 
 const instance = one('a-1', 'b-2', 'c-3')
-export const rollAsks: Asks<RollCommands> = {
-  BePresent: fc.record({ instance, reads: fc.integer({ min: 1, max: 3 }), version: text, complete: fc.boolean() }),
-  CallRoll: fc.record({ instance }),
-  StrikeSilent: fc.record({ instance, call: fc.nat(3) }),
-  LeaveRoll: fc.record({ instance }),
+export const membershipAsks: Asks<MembershipCommands> = {
+  Join: fc.record({ instance, reads: fc.integer({ min: 1, max: 3 }), version: text, complete: fc.boolean() }),
+  Probe: fc.record({ instance }),
+  EvictUnresponsive: fc.record({ instance, probe: fc.nat(3) }),
+  Leave: fc.record({ instance }),
 }

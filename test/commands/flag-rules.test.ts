@@ -1,7 +1,7 @@
 import t from 'tap'
 import { flag } from '../../src/commands/flag/flag.ts'
 import { given } from '../given.ts'
-import { distributionAdded, flagCreated as created, ofFlag, ruleAdded, variantAdded } from '../samples.ts'
+import { flagCreated as created, distributionAdded, ofFlag, ruleAdded, variantAdded } from '../samples.ts'
 
 const history = given(flag)
 const use = (segment: string, reservation = `reservation-${segment}`) => ({ segment, reservation })

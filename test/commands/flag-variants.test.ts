@@ -2,7 +2,7 @@ import t from 'tap'
 import { flag } from '../../src/commands/flag/flag.ts'
 import type { FlagEvent } from '../../src/events/flag.ts'
 import { given } from '../given.ts'
-import { distributionAdded, flagCreated as created, ofFlag, ruleAdded, variantAdded } from '../samples.ts'
+import { flagCreated as created, distributionAdded, ofFlag, ruleAdded, variantAdded } from '../samples.ts'
 
 const history = given(flag)
 const [v1, v2] = [variantAdded('v1'), variantAdded('v2')]

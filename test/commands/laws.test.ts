@@ -4,14 +4,23 @@ import t from 'tap'
 import { type Decider, evolve } from '../../src/commands/decider.ts'
 import { flag } from '../../src/commands/flag/flag.ts'
 import { login } from '../../src/commands/login.ts'
+import { membership } from '../../src/commands/membership.ts'
 import { namespace } from '../../src/commands/namespace.ts'
 import { refusal } from '../../src/commands/refusal.ts'
-import { roll } from '../../src/commands/membership.ts'
 import { segment } from '../../src/commands/segment.ts'
 import { token } from '../../src/commands/token.ts'
 import type { AnyEvent } from '../../src/events/define.ts'
 import { anyEvent } from '../arbitrary.ts'
-import { type Asks, flagAsks, loginAsks, namespaceAsks, refusalAsks, rollAsks, segmentAsks, tokenAsks } from './asks.ts'
+import {
+  type Asks,
+  flagAsks,
+  loginAsks,
+  membershipAsks,
+  namespaceAsks,
+  refusalAsks,
+  segmentAsks,
+  tokenAsks,
+} from './asks.ts'
 import { anyAsks, decided, history } from './laws.ts'
 
 const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent>(
@@ -69,4 +78,4 @@ await laws(segment, segmentAsks)
 await laws(flag, flagAsks)
 await laws(login, loginAsks)
 await laws(refusal, refusalAsks)
-await laws(roll, rollAsks)
+await laws(membership, membershipAsks)

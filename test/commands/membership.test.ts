@@ -1,45 +1,48 @@
 import t from 'tap'
 import { evolve } from '../../src/commands/decider.ts'
-import {
-  formatOf,
-  isHeldBack,
-  isMissed,
-  isWaiting,
-  type Roll,
-  roll,
-  type RollCommands,
-} from '../../src/commands/membership.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
+import {
+  awaitsResponse,
+  formatOf,
+  hasOlderMember,
+  type Membership,
+  type MembershipCommands,
+  membership,
+  mustRespond,
+} from '../../src/commands/membership.ts'
 import { memoryLog } from '../memory-log.ts'
 import { told } from '../projections/stored.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
-const after = <K extends keyof RollCommands>(state: Roll, name: K, command: RollCommands[K]): Roll =>
-  roll.decide[name](state, command).reduce((each, event) => evolve(roll, each, event), state)
-const joined = (state: Roll, instance: string, reads: number, complete = false) =>
-  after(state, 'BePresent', { instance, reads, version: '1.0.0', complete })
-const left = (state: Roll, instance: string) => after(state, 'LeaveRoll', { instance })
+const after = <K extends keyof MembershipCommands>(
+  state: Membership,
+  name: K,
+  command: MembershipCommands[K],
+): Membership => membership.decide[name](state, command).reduce((each, event) => evolve(membership, each, event), state)
+const joined = (state: Membership, instance: string, reads: number, complete = false) =>
+  after(state, 'Join', { instance, reads, version: '1.0.0', complete })
+const left = (state: Membership, instance: string) => after(state, 'Leave', { instance })
 
-await t.test('the format is the latest that everybody on the roll reads, and nobody else can be there', async (t) => {
-  let state = roll.initial
+await t.test('the format is the latest that every member reads, if every instance is a member', async (t) => {
+  let state = membership.initial
   t.equal(formatOf(state), 1, 'nobody is known')
   state = joined(state, 'a', 3, true)
   t.equal(formatOf(state), 3)
   state = joined(state, 'b', 2)
   t.equal(formatOf(state), 2)
-  t.same([isHeldBack(state, 3), isHeldBack(state, 2)], [true, false])
+  t.same([hasOlderMember(state, 3), hasOlderMember(state, 2)], [true, false])
   state = left(state, 'b')
   t.equal(formatOf(state), 3)
   state = left(state, 'a')
   t.equal(formatOf(state), 1)
-  t.equal(formatOf(joined(state, 'c', 3)), 3, 'that the roll is complete is known for good')
+  t.equal(formatOf(joined(state, 'c', 3)), 3, 'a complete membership stays complete')
 })
 
 await t.test(
   'over a history that others may read the format stays the first until somebody says that they are gone',
   (t) => {
-    let state = joined(joined(roll.initial, 'a', 2), 'b', 2)
+    let state = joined(joined(membership.initial, 'a', 2), 'b', 2)
     t.equal(formatOf(state), 1)
     state = joined(state, 'c', 2, true)
     t.equal(formatOf(state), 2)
@@ -48,22 +51,22 @@ await t.test(
 )
 
 await t.test('who does not answer a call is struck out, and only by who waited for that call', async (t) => {
-  let state = joined(joined(joined(roll.initial, 'a', 2, true), 'b', 1), 'c', 2)
-  t.notOk(isWaiting(state, 'a'))
-  state = after(state, 'CallRoll', { instance: 'a' })
+  let state = joined(joined(joined(membership.initial, 'a', 2, true), 'b', 1), 'c', 2)
+  t.notOk(awaitsResponse(state, 'a'))
+  state = after(state, 'Probe', { instance: 'a' })
   t.same(
-    ['a', 'b', 'c', 'd'].map((each) => isMissed(state, each)),
+    ['a', 'b', 'c', 'd'].map((each) => mustRespond(state, each)),
     [false, true, true, true],
   )
-  t.same(roll.decide.CallRoll(state, { instance: 'c' }), [], 'one call at a time')
+  t.same(membership.decide.Probe(state, { instance: 'c' }), [], 'one call at a time')
   state = joined(state, 'c', 2)
   t.same([...state.members.keys()], ['a', 'b', 'c'], 'an answer is no second join')
-  t.ok(isWaiting(state, 'a'))
-  t.same(roll.decide.StrikeSilent(state, { instance: 'a', call: state.calls - 1 }), [])
-  state = after(state, 'StrikeSilent', { instance: 'a', call: state.calls })
+  t.ok(awaitsResponse(state, 'a'))
+  t.same(membership.decide.EvictUnresponsive(state, { instance: 'a', probe: state.probes - 1 }), [])
+  state = after(state, 'EvictUnresponsive', { instance: 'a', probe: state.probes })
   t.same([...state.members.keys()], ['a', 'c'])
   t.equal(formatOf(state), 2)
-  t.ok(isMissed(state, 'b'), 'who finds itself struck out joins again')
+  t.ok(mustRespond(state, 'b'), 'who finds itself struck out joins again')
   t.equal(formatOf(joined(state, 'b', 1)), 1)
 })
 
@@ -82,9 +85,9 @@ await t.test('what a newer version has written there makes the format the first,
   const clock = virtualClock()
   const { execute } = executor(log, enveloper(nothing, 'b', clock.now), { clock })
   const context = { actor: { kind: 'system' } } as const
-  const { state } = await execute(roll, 'main', 'BePresent', { ...join, instance: 'b' }, context)
+  const { state } = await execute(membership, 'main', 'Join', { ...join, instance: 'b' }, context)
   t.same([...state.members.keys()], ['a', 'b'])
   t.equal(formatOf(state), 1)
-  await execute(roll, 'main', 'LeaveRoll', { instance: 'b' }, context)
+  await execute(membership, 'main', 'Leave', { instance: 'b' }, context)
   t.equal(log.all.length, 4)
 })

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { stateOf } from '../state-of.ts'
 import { namespace } from '../../src/commands/namespace.ts'
 import { segment } from '../../src/commands/segment.ts'
 import { token } from '../../src/commands/token.ts'
 import { isRefusal } from '../../src/errors.ts'
 import { constraint, namespaceCreated, ofSegment, segmentCreated, tokenIssued } from '../samples.ts'
+import { stateOf } from '../state-of.ts'
 import { context, instance, scheduledLog } from './world.ts'
 
 type Execute = ReturnType<typeof instance>['execute']

@@ -1,5 +1,4 @@
 import t, { type Test } from 'tap'
-import { stateOf } from '../state-of.ts'
 import { flag } from '../../src/commands/flag/flag.ts'
 import { namespace } from '../../src/commands/namespace.ts'
 import { segment } from '../../src/commands/segment.ts'
@@ -8,6 +7,7 @@ import { type Reason, Refusal } from '../../src/errors.ts'
 import type { Stored } from '../../src/events/log.ts'
 import { memoryLog } from '../memory-log.ts'
 import { ofFlag, ofSegment } from '../samples.ts'
+import { stateOf } from '../state-of.ts'
 import { begin, changesAsk, complaints, context, flagAsk, instance, rolloutAsk, ruleAsk, segmentAsk } from './world.ts'
 
 const started = async () => {

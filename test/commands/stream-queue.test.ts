@@ -1,5 +1,5 @@
 import t from 'tap'
-import { turns } from '../../src/commands/stream-queue.ts'
+import { streamQueue } from '../../src/commands/stream-queue.ts'
 import { Refusal, refuse } from '../../src/errors.ts'
 
 const held = () => {
@@ -9,7 +9,7 @@ const held = () => {
 }
 
 await t.test('who finds the line full is told to try again', async (t) => {
-  const inTurn = turns(2)
+  const inTurn = streamQueue(2)
   const { wait, free } = held()
   const all = [1, 2, 3].map((n) => inTurn('a', async () => wait.then(() => n)))
   const [refused] = await Promise.allSettled([inTurn('a', async () => 4)])
@@ -22,7 +22,7 @@ await t.test('who finds the line full is told to try again', async (t) => {
 await t.test(
   'a store out of reach of one is out of reach of all who wait behind it, and of nobody who comes later',
   async (t) => {
-    const inTurn = turns(10)
+    const inTurn = streamQueue(10)
     const { wait, free } = held()
     let ran = 0
     const first = inTurn('a', async () => {

@@ -8,8 +8,8 @@ import type { AnyEvent } from '../../src/events/define.ts'
 import type { EventLog } from '../../src/events/log.ts'
 import { unreadableOf } from '../../src/events/unreadable.ts'
 import { memoryLog } from '../memory-log.ts'
-import { flagCreated, ofFlag, tokenIssued } from '../samples.ts'
 import { told } from '../projections/stored.ts'
+import { flagCreated, ofFlag, tokenIssued } from '../samples.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 const sealer = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }

@@ -1,16 +1,16 @@
 import type fc from 'fast-check'
-import { stateOf } from '../state-of.ts'
-import { type Reservations, reservations } from '../../src/commands/reservations.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { flag } from '../../src/commands/flag/flag.ts'
 import { usesOf } from '../../src/commands/flag/state.ts'
 import { namespace } from '../../src/commands/namespace.ts'
+import { type Reservations, reservations } from '../../src/commands/reservations.ts'
 import { segment } from '../../src/commands/segment.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import type { Sealer } from '../../src/events/personal.ts'
 import { memoryLog } from '../memory-log.ts'
 import { namespaceCreated, ofFlag } from '../samples.ts'
+import { stateOf } from '../state-of.ts'
 
 const open: Sealer = { seal: async (_, text) => text, open: async (text) => ({ text }) }
 

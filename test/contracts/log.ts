@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import { isRefusal, type Reason, Refusal } from '../../src/errors.ts'
-import type { Expected, EventLog, NewEvent, Stored } from '../../src/events/log.ts'
+import type { EventLog, Expected, NewEvent, Stored } from '../../src/events/log.ts'
 import { eventually } from '../wait.ts'
 
 /** One store that can be opened, closed and opened again, and that nothing else writes to. */

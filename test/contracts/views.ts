@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
+import type { Clock } from '../../src/clock.ts'
 import {
   type Checkpoint,
   KEY,
@@ -10,7 +11,6 @@ import {
   type View,
   type Views,
 } from '../../src/projections/views.ts'
-import type { Clock } from '../../src/clock.ts'
 import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
 import { refused } from './log.ts'
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { answersInWords, type AnswersFrom, booleanAnswers, type Gives, stillTrue } from '../../src/contract/answers.ts'
+import { type AnswersFrom, answersInWords, booleanAnswers, type Gives, stillTrue } from '../../src/contract/answers.ts'
 import { booleanBucket } from '../../src/evaluation/bucket.ts'
 import { compileFlag } from '../../src/evaluation/compile.ts'
 import { evaluateBoolean, evaluateVariant } from '../../src/evaluation/evaluate.ts'

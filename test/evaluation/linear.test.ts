@@ -1,6 +1,6 @@
 import t from 'tap'
-import { checksum } from '../../src/evaluation/bucket.ts'
 import { contextText } from '../../src/contract/entity.ts'
+import { checksum } from '../../src/evaluation/bucket.ts'
 import { normalDatetime, parseDatetime } from '../../src/evaluation/datetime.ts'
 import { parseTextList } from '../../src/evaluation/list.ts'
 import { parseNumber } from '../../src/evaluation/number.ts'

@@ -1,8 +1,8 @@
-import type { TObject } from 'typebox'
 import t from 'tap'
+import type { TObject } from 'typebox'
 import { fieldsOf, sentenceOf } from '../../docs/make-events.ts'
 import { catalog } from '../../src/events/catalog.ts'
-import { sealedFields, type Shapes } from '../../src/events/define.ts'
+import { type Shapes, sealedFields } from '../../src/events/define.ts'
 import { metaSchema } from '../../src/events/meta.ts'
 
 const schemas: readonly (readonly [string, TObject])[] = [

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { fitting } from '../../src/events/fits.ts'
 import { Type } from 'typebox'
+import { fitting } from '../../src/events/fits.ts'
 
 const schema = Type.Object({
   text: Type.String(),

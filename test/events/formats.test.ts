@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
 import { catalog, FORMAT } from '../../src/events/catalog.ts'
-import { type Shape, type Shapes, wireName } from '../../src/events/define.ts'
+import { type Shape, type Shapes, wireNames } from '../../src/events/define.ts'
 
 /** The wire names of each format of the history that was released, the last of them being open: a name never moves to another format. */
 const released = JSON.parse(
@@ -13,7 +13,7 @@ const stated = new Map<string, number>()
 for (const shapes of Object.values<Shapes>(catalog)) {
   for (const [type, newest] of Object.entries(shapes)) {
     for (let shape: Shape | undefined = newest; shape; shape = shape.from)
-      stated.set(wireName(type, shape.version), shape.format)
+      for (const name of wireNames(type, shape)) stated.set(name, shape.format)
   }
 }
 

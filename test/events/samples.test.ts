@@ -4,22 +4,22 @@ import t from 'tap'
 import { Value } from 'typebox/value'
 import { canonical } from '../../src/events/canonical.ts'
 import { catalog } from '../../src/events/catalog.ts'
-import { reader, type Shape, type Shapes, wireName } from '../../src/events/define.ts'
+import { reader, type Shape, type Shapes, wireName, wireNames } from '../../src/events/define.ts'
 
 /** The bytes of every event shape ever written; a file here is never changed and never removed. */
 const folder = resolve(import.meta.dirname, '../../../test/events/samples')
 const sample = (wire: string) => readFileSync(resolve(folder, `${wire}.json`), 'utf8').trimEnd()
 const categories: [string, Shapes][] = Object.entries(catalog)
 
-const wireNames = (type: string, newest: Shape): string[] => {
+const namesOf = (type: string, newest: Shape): string[] => {
   const names: string[] = []
-  for (let shape: Shape | undefined = newest; shape; shape = shape.from) names.push(wireName(type, shape.version))
+  for (let shape: Shape | undefined = newest; shape; shape = shape.from) names.push(...wireNames(type, shape))
   return names
 }
 
 await t.test('there is a frozen sample of every wire name and of nothing else', async (t) => {
   const names = categories.flatMap(([, shapes]) =>
-    Object.entries(shapes).flatMap(([type, shape]) => wireNames(type, shape)),
+    Object.entries(shapes).flatMap(([type, shape]) => namesOf(type, shape)),
   )
   t.strictSame(readdirSync(folder).sort(), names.map((name) => `${name}.json`).sort())
   t.equal(new Set(names).size, names.length, 'no two categories share a name')
@@ -29,7 +29,7 @@ await t.test('every sample reads as its newest shape', async (t) => {
   for (const [category, shapes] of categories) {
     const read = reader(shapes)
     for (const [type, newest] of Object.entries(shapes)) {
-      for (const wire of wireNames(type, newest)) {
+      for (const wire of namesOf(type, newest)) {
         const event = read(wire, sample(wire))
         t.equal(event.type, type, `${category}: ${wire}`)
         t.ok(Value.Check(newest.schema, event.data), `${wire} has the newest shape`)

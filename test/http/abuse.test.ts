@@ -2,9 +2,9 @@ import { connect } from 'node:net'
 import t from 'tap'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
-import { demo, exchange, problemOf, settings } from './demo.ts'
 import { bodyAttacks } from './attacks-by-body.ts'
 import { pathAttacks } from './attacks-by-head.ts'
+import { demo, exchange, problemOf, settings } from './demo.ts'
 import { A, flags, get, H, post } from './requests.ts'
 
 const served = await demo()

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
-import { query } from '../../src/contract/readers/input.ts'
 import { text } from '../../src/contract/readers/fields.ts'
+import { query } from '../../src/contract/readers/input.ts'
 import { atMoment } from '../../src/contract/readers/moment.ts'
 import { Refusal } from '../../src/errors.ts'
-import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
-import { pastReadings } from '../../src/http/as-of-readings.ts'
-import { preconditions } from '../../src/http/preconditions.ts'
+import { asOfReadings } from '../../src/http/as-of-readings.ts'
 import type { Authorize } from '../../src/http/hooks.ts'
+import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
+import { preconditions } from '../../src/http/preconditions.ts'
 import { route } from '../../src/http/route.ts'
 import { ordinary } from '../../src/http/statements.ts'
 import { ok } from '../../src/http/wire/reply.ts'
@@ -35,7 +35,7 @@ type Reading = {
   readonly step: () => void
   readonly end: (error?: Error) => void
 }
-type Bounds = NonNullable<Parameters<typeof pastReadings>[2]>
+type Bounds = NonNullable<Parameters<typeof asOfReadings>[2]>
 
 /**
  * A server whose route `/past` reads, step by step, until the test says that it is done; one named `hang` hears of no
@@ -46,7 +46,7 @@ const serving = async (t: Test, bounds?: Bounds) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
   const begun: Reading[] = []
   const told: number[] = []
-  const readings = pastReadings(metrics, clock, bounds)
+  const readings = asOfReadings(metrics, clock, bounds)
   /** A token is named by its holder and a number. */
   const holderOf = async (id: string) => id.split('#', 1)[0]!
   const service = { pastReadings: readings, holderOf }

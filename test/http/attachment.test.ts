@@ -1,7 +1,7 @@
-import { blocksRun } from '../work.ts'
 import fc from 'fast-check'
 import t from 'tap'
 import { attachment, minified } from '../../src/contract/readers/attachment.ts'
+import { blocksRun } from '../work.ts'
 
 const spaces = fc.string({ unit: fc.constantFrom(' ', '\n', '\r', '\t'), maxLength: 3 })
 const scalar = fc.oneof(

@@ -1,20 +1,20 @@
 import t from 'tap'
 import { loadConfig } from '../../src/config/load.ts'
+import { authorityFile } from '../authority.ts'
 import type { Headers, Response } from '../start.ts'
 import {
-  begin,
   bearer,
+  begin,
   CODEHOST,
   comeBack,
   cookiesOf,
-  everyWay,
   EXCHANGE,
+  everyWay,
   OIDC,
   open,
   refusalOf,
   visit,
 } from './people.ts'
-import { authorityFile } from '../authority.ts'
 
 const { service, liar, cluster } = await everyWay(t, { 'authentication.methods.orchestrator.audiences': 'rollcall' })
 const { request } = service

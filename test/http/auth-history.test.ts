@@ -1,12 +1,13 @@
 import t from 'tap'
+import { virtualClock } from '../virtual-clock.ts'
 import { eventsOf } from './events-of.ts'
 import {
-  begin,
   bearer,
+  begin,
   CODEHOST,
   comeBack,
-  everyWay,
   EXCHANGE,
+  everyWay,
   type Issued,
   logIn,
   OIDC,
@@ -14,7 +15,6 @@ import {
   type Settings,
   visit,
 } from './people.ts'
-import { virtualClock } from '../virtual-clock.ts'
 
 const agent = { 'user-agent': 'agent-of-alice' }
 

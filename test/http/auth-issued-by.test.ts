@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type Started, startService } from '../start.ts'
-import { type Authentication, bearer, everyWay, EXCHANGE, type Issued, logIn, OIDC, open } from './people.ts'
+import { type Authentication, bearer, EXCHANGE, everyWay, type Issued, logIn, OIDC, open } from './people.ts'
 
 const TOKENS = '/auth/v1/tokens'
 type Page = {

@@ -4,8 +4,8 @@ import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
 import { eventsOf } from './events-of.ts'
 import { bearer, CODEHOST, cookiesOf, logIn, OIDC, refusalOf } from './people.ts'
-import { eraseKeys, loseKeys } from './subjects.ts'
 import { type Authorization, exchange, group, lastIssued, lastOf, reachOf, reopenUnder, underRules } from './ruled.ts'
+import { eraseKeys, loseKeys } from './subjects.ts'
 
 const no = 'right_missing'
 const gone = { status: 401, code: 16, reason: 'credential_invalid' }

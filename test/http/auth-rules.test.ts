@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Started } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventsOf } from './events-of.ts'
-import { begin, bearer, CODEHOST, comeBack, cookiesOf, logIn, OIDC, refusalOf, type Settings, visit } from './people.ts'
+import { bearer, begin, CODEHOST, comeBack, cookiesOf, logIn, OIDC, refusalOf, type Settings, visit } from './people.ts'
 import { exchange, group, lastIssued, lastOf, reachOf, reopenUnder, underRules } from './ruled.ts'
 
 const noGrant = { status: 403, code: 7, reason: 'no_grant', message: 'permission denied' }

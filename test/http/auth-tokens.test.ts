@@ -4,11 +4,11 @@ import { virtualClock } from '../virtual-clock.ts'
 import {
   type Authentication,
   bearer,
-  everyWay,
+  CODEHOST,
   EXCHANGE,
+  everyWay,
   type Issued,
   logIn,
-  CODEHOST,
   OIDC,
   open,
   type Problem,

@@ -4,8 +4,8 @@ import { OFREPProvider } from '@openfeature/ofrep-provider'
 import { ErrorCode, OpenFeature } from '@openfeature/server-sdk'
 import t from 'tap'
 import { startService } from '../start.ts'
-import { granted } from './granted.ts'
 import { maker } from './flags.ts'
+import { granted } from './granted.ts'
 
 /** Published clients of the API family and of OpenFeature, as their users install them, against a started service. */
 await t.test('published clients work unchanged', async (t) => {

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { booleanBucket } from '../../src/evaluation/bucket.ts'
+import { onCluster } from '../cluster/own.ts'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
-import { onCluster } from '../cluster/own.ts'
 import { refuses } from './api/refusals.ts'
 import { maker } from './flags.ts'
 

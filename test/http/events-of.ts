@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { systemClock } from '../../src/clock.ts'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
+import { systemClock } from '../../src/clock.ts'
 import { catalog } from '../../src/events/catalog.ts'
 import type { Meta } from '../../src/events/meta.ts'
 import { clusterOf, onCluster } from '../cluster/own.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { levelOf, type Right, RIGHTS } from '../../src/access/rights.ts'
+import { levelOf, RIGHTS, type Right } from '../../src/access/rights.ts'
 import type { Fields, Headers, Started } from '../start.ts'
 import { type Asked, granted, withNamespaces } from './granted.ts'
 import { everyWay } from './people.ts'

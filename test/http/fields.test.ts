@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Field } from '../../src/contract/readers/field.ts'
 import {
   anyObject,
   choice,
@@ -11,10 +12,9 @@ import {
   text,
   timestamp,
 } from '../../src/contract/readers/fields.ts'
-import { texts } from '../../src/contract/readers/texts.ts'
 import { input } from '../../src/contract/readers/input.ts'
+import { texts } from '../../src/contract/readers/texts.ts'
 import { said } from './said.ts'
-import type { Field } from '../../src/contract/readers/field.ts'
 
 const field = (rule: string) => `invalid_argument: invalid field f: ${rule}`
 const wrongType = (due: string) => `malformed_body: request body is not valid: f must be ${due}`

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { Refusal } from '../../src/errors.ts'
 import { atOf } from '../../src/contract/readers/moment.ts'
+import { Refusal } from '../../src/errors.ts'
 import { addressKey } from '../../src/http/auth/credential.ts'
 import { preconditions } from '../../src/http/preconditions.ts'
 import { afterPosition, eventReason, idempotencyKey, ifMatch, tagged } from '../../src/http/wire/headers.ts'

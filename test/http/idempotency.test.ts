@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type Reason, Refusal, refuse } from '../../src/errors.ts'
 import { idempotency } from '../../src/http/idempotency.ts'
+import { portOf } from '../adapters/embedded/store.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
-import { portOf } from '../adapters/embedded/store.ts'
 
 /** Instances over one store, and the effects they had by the id of their command. */
 const instances = async (t: Parameters<typeof portOf>[0]) => {

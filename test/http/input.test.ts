@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import t from 'tap'
+import { choice, flag, float, integer, list, optional, text, timestamp } from '../../src/contract/readers/fields.ts'
+import { input, member, query, queryIn } from '../../src/contract/readers/input.ts'
+import { texts } from '../../src/contract/readers/texts.ts'
 import { Refusal } from '../../src/errors.ts'
 import { excessOf } from '../../src/http/wire/body.ts'
-import { choice, flag, float, integer, list, optional, text, timestamp } from '../../src/contract/readers/fields.ts'
-import { texts } from '../../src/contract/readers/texts.ts'
-import { input, member, query, queryIn } from '../../src/contract/readers/input.ts'
 import { said } from './said.ts'
 
 const key = text({ required: true, max: 3 })

@@ -1,8 +1,8 @@
 import { copyFile, rename } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { generateKeyPair, SignJWT } from 'jose'
-import t, { type Test } from 'tap'
 import { generate } from 'selfsigned'
+import t, { type Test } from 'tap'
 import type { LoginCause } from '../../src/auth/login-causes.ts'
 import { privateAuthority } from '../auth/stand-ins/authority.ts'
 import { clusterStandIn } from '../auth/stand-ins/cluster.ts'
@@ -17,8 +17,8 @@ import { documented, known, OF_PERSON } from './causes.ts'
 import {
   bearer,
   begin,
-  clusterSettings,
   CODEHOST,
+  clusterSettings,
   codehostSettings,
   comeBack,
   cookiesOf,

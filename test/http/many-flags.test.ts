@@ -1,14 +1,14 @@
-import { type Work, workOf } from '../work.ts'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { openStores } from '../../src/app/stores/stores.ts'
 import { systemClock } from '../../src/clock.ts'
 import { idFrom } from '../../src/commands/envelope.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { EventLog } from '../../src/events/log.ts'
-import { openStores } from '../../src/app/stores/stores.ts'
 import { onCluster } from '../cluster/own.ts'
 import { startService } from '../start.ts'
+import { type Work, workOf } from '../work.ts'
 
 const FLAGS = 20_000
 /** A few more than there are. */

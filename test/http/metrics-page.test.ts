@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { measureSlicesBy } from '../../src/event-loop.ts'
-import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
 import { addGauges } from '../../src/http/operations/gauges.ts'
+import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
+import { bytesOf, sharedPage } from '../../src/http/operations/metrics-page.ts'
 import { addStoreGauges } from '../../src/http/operations/store-gauges.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
 import { tokens } from '../../src/projections/tokens.ts'
 import { memoryLog } from '../memory-log.ts'
 import { virtualClock } from '../virtual-clock.ts'
-import { bytesOf, sharedPage } from '../../src/http/operations/metrics-page.ts'
 
 await t.test('a page of ten thousand flags lets others run while it is written', async (t) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: true })

@@ -8,8 +8,8 @@ import { proxyStandIn } from '../auth/stand-ins/proxy.ts'
 import { type Started, startService } from '../start.ts'
 import {
   begin,
-  clusterSettings,
   CODEHOST,
+  clusterSettings,
   codehostSettings,
   comeBack,
   EXCHANGE,

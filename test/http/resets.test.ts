@@ -10,7 +10,7 @@ import { eventually } from '../wait.ts'
 import { demo } from './demo.ts'
 import { eventsOf } from './events-of.ts'
 import { httpsSettings } from './https.ts'
-import { CODEHOST, everyWay, EXCHANGE, OIDC, type Settings } from './people.ts'
+import { CODEHOST, EXCHANGE, everyWay, OIDC, type Settings } from './people.ts'
 
 /** What a reset waits for: nothing, so that nobody can have read the bytes, or so many turns of the event loop, which the server shares. */
 type When = () => Promise<void> | undefined

@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { clusterStandIn } from '../auth/stand-ins/cluster.ts'
-import { bearer, everyWay, EXCHANGE, type Issued, open, refusalOf, type Settings } from './people.ts'
 import type { Headers, Started, StartOptions } from '../start.ts'
 import { eventsOf, type Told } from './events-of.ts'
+import { bearer, EXCHANGE, everyWay, type Issued, open, refusalOf, type Settings } from './people.ts'
 
 /** What a configuration file says under `authorization`. */
 export type Authorization = {

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { eventsOf } from './events-of.ts'
 import { known } from './causes.ts'
+import { eventsOf } from './events-of.ts'
 import { bearer, cookiesOf, everyWay, logIn, OIDC, open, type Problem, refusalOf, type Settings } from './people.ts'
 import { eraseKeys, loseKeys } from './subjects.ts'
 

@@ -1,4 +1,4 @@
-import { connect, type AddressInfo, type Socket } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { generate } from 'selfsigned'
 import t from 'tap'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import type { Issued } from './people.ts'
 import { maker } from './flags.ts'
+import type { Issued } from './people.ts'
 import type { watchedService } from './watching.ts'
 
 type Service = Awaited<ReturnType<typeof watchedService>>

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { AuthenticationList } from '../../src/contract/token.ts'
 import { startService } from '../start.ts'
-import { everyWay, EXCHANGE, logIn, CODEHOST, OIDC, open, refusalOf } from './people.ts'
+import { CODEHOST, EXCHANGE, everyWay, logIn, OIDC, open, refusalOf } from './people.ts'
 
 const NAMES = {
   'authentication.methods.oidc.providers.main.display_name': 'Ädams & Co',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { loginMethods } from '../../src/app/login-methods.ts'
-import { portFaults } from '../../src/app/telemetry/outage-log.ts'
+import { outageLog } from '../../src/app/telemetry/outage-log.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { namesOf } from '../../src/contract/identifiers.ts'
 import { rollcall } from '../cli/service.ts'
@@ -125,7 +125,7 @@ await t.test('of a session of an earlier version it is decided by what the provi
     loaded,
     namesOf(loaded.identifiers),
     { pepper: { key: new Uint8Array(32) }, limiter: () => ({}) } as unknown as Parameters<typeof loginMethods>[2],
-    portFaults(quiet, clock),
+    outageLog(quiet, clock),
     clock,
   )
   for (const [said, verified] of SAID) {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Refusal } from '../../src/errors.ts'
-import { laterRulesSweep } from '../../src/jobs/reapply-rules.ts'
+import { reapplyRulesSweep } from '../../src/jobs/reapply-rules.ts'
 import type { Query, Views } from '../../src/projections/views.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
@@ -51,7 +51,7 @@ const begun = (
   const times: number[] = []
   const told: Done[] = []
   const errors: unknown[] = []
-  const job = laterRulesSweep({
+  const job = reapplyRulesSweep({
     views,
     policy: async () => policy,
     narrow: async (id) => {

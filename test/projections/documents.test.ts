@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { FlagEvent } from '../../src/events/flag.ts'
 import { wireName } from '../../src/events/define.ts'
+import type { FlagEvent } from '../../src/events/flag.ts'
 import { tokenEvents } from '../../src/events/token.ts'
 import { flags } from '../../src/projections/flags.ts'
 import { namespaces } from '../../src/projections/namespaces.ts'

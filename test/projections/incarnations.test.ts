@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { FlagEvent } from '../../src/events/flag.ts'
-import { flagLives } from '../../src/projections/history/incarnations.ts'
-import { livesStore } from '../../src/projections/flag-memory/incarnation-store.ts'
+import { incarnationStore } from '../../src/projections/flag-memory/incarnation-store.ts'
+import { flagIncarnations } from '../../src/projections/history/incarnations.ts'
 import { flagCreated } from '../samples.ts'
 import { rowAfter, told } from './stored.ts'
 
@@ -12,10 +12,10 @@ const updated = {
 } as FlagEvent
 const deleted = { type: 'FlagDeleted', data: { namespace: 'ns', key: 'f', incarnation: 'life-1' } } as FlagEvent
 const held = (...events: FlagEvent[]) => {
-  const store = livesStore()
-  t.ok(store.set(flagLives.name, rowAfter(flagLives, stream, events)!))
+  const store = incarnationStore()
+  t.ok(store.set(flagIncarnations.name, rowAfter(flagIncarnations, stream, events)!))
   return (position: bigint) =>
-    [...store.at(flagLives, position, 'ns')].map(({ life }) => (typeof life === 'object' ? life.began : life))
+    [...store.at(flagIncarnations, position, 'ns')].map(({ life }) => (typeof life === 'object' ? life.began : life))
 }
 
 await t.test('a key has a life from its creation to its deletion, and another when it is created again', async (t) => {
@@ -29,7 +29,7 @@ await t.test('a key has a life from its creation to its deletion, and another wh
 await t.test('of a key that was made and deleted for ever the first lives are forgotten, which is known', async (t) => {
   const events = Array.from({ length: 100 }, () => [flagCreated, deleted]).flat()
   const at = held(...events)
-  const { length } = JSON.stringify(rowAfter(flagLives, stream, events)!.doc)
+  const { length } = JSON.stringify(rowAfter(flagIncarnations, stream, events)!.doc)
   t.ok(length < 5_000, `${length} characters`)
   t.strictSame(at(10n), ['unknown'])
   const [, ...rest] = told(stream, events)
@@ -40,13 +40,13 @@ await t.test('of a key that was made and deleted for ever the first lives are fo
 await t.test(
   'what a store holds is found by view, namespace and key, and an older row takes nothing back',
   async (t) => {
-    const store = livesStore()
-    const row = rowAfter(flagLives, stream, [flagCreated, deleted])!
-    store.set(flagLives.name, row)
-    store.set(flagLives.name, rowAfter(flagLives, stream, [flagCreated])!)
-    t.equal(store.row(flagLives.name, 'ns+f'), row)
-    t.strictSame(store.rows(), [[flagLives.name, row]])
+    const store = incarnationStore()
+    const row = rowAfter(flagIncarnations, stream, [flagCreated, deleted])!
+    store.set(flagIncarnations.name, row)
+    store.set(flagIncarnations.name, rowAfter(flagIncarnations, stream, [flagCreated])!)
+    t.equal(store.row(flagIncarnations.name, 'ns+f'), row)
+    t.strictSame(store.rows(), [[flagIncarnations.name, row]])
     t.notOk(store.set('flags', row), 'rows of other views are not taken')
-    t.strictSame([...store.at(flagLives, 99n, 'other')], [])
+    t.strictSame([...store.at(flagIncarnations, 99n, 'other')], [])
   },
 )

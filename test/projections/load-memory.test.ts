@@ -1,19 +1,19 @@
 import { createHash, randomUUID } from 'node:crypto'
 import t from 'tap'
-import { Refusal } from '../../src/errors.ts'
 import { mongoCalls } from '../../src/adapters/mongodb/calls.ts'
 import { mongoViews, type ViewsParts } from '../../src/adapters/mongodb/views.ts'
-import { anyProjection } from '../../src/projections/projection.ts'
-import { fill } from '../../src/projections/engine/load-memory.ts'
+import { Refusal } from '../../src/errors.ts'
+import { loadMemory } from '../../src/projections/engine/load-memory.ts'
 import { namespaces } from '../../src/projections/namespaces.ts'
+import { anyProjection } from '../../src/projections/projection.ts'
 import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
 import { neededOfTokens } from '../../src/projections/token-memory/token-slots.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
+import { portOf } from '../adapters/embedded/store.ts'
 import { memoryLog } from '../memory-log.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
-import { portOf } from '../adapters/embedded/store.ts'
 
 const time = '2026-01-01T00:00:00.000Z'
 const rowOf = (doc: Partial<TokenDoc> = {}): Row<TokenDoc> => {
@@ -43,7 +43,7 @@ await t.test('a start reads of tokens what memory needs, and counts those that a
   const held: [string, Row][] = []
   const log = memoryLog()
   const projections = [anyProjection(tokens), anyProjection(namespaces)]
-  await fill(
+  await loadMemory(
     { log, views, projections, upTo: 0n },
     {
       remember: ({ name }, row) => {

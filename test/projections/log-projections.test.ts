@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { chroniclesOf } from '../../src/projections/all.ts'
-import type { Chronicle } from '../../src/projections/history/log-projection.ts'
-import type { Row, View, Views } from '../../src/projections/views.ts'
-import { markKey, type Mark } from '../../src/projections/history/log-marks.ts'
-import { runner } from '../../src/projections/engine/runner.ts'
-import { rebuild } from '../../src/projections/engine/rebuild.ts'
+import type { EventLog } from '../../src/events/log.ts'
+import { logProjectionsOf } from '../../src/projections/all.ts'
 import { START } from '../../src/projections/engine/checkpoints.ts'
+import { rebuild } from '../../src/projections/engine/rebuild.ts'
+import { runner } from '../../src/projections/engine/runner.ts'
+import { type Mark, markKey } from '../../src/projections/history/log-marks.ts'
+import type { LogProjection } from '../../src/projections/history/log-projection.ts'
+import { rowOf, type State } from '../../src/projections/history/stream-states.ts'
 import { project } from '../../src/projections/projection.ts'
 import { resources } from '../../src/projections/resources.ts'
-import { rowOf, type State } from '../../src/projections/history/stream-states.ts'
-import type { EventLog } from '../../src/events/log.ts'
+import type { Row, View, Views } from '../../src/projections/views.ts'
 import { portOf } from '../adapters/embedded/store.ts'
 import { memoryLog } from '../memory-log.ts'
 import { namespaceCreated } from '../samples.ts'
@@ -27,7 +27,7 @@ let versions = 97
 /** The chronicles, as nobody has built them yet. */
 const fresh = () => {
   const suffix = String.fromCodePoint(versions++)
-  return chroniclesOf(key).map((chronicle) => ({ ...chronicle, name: `${chronicle.name}_${suffix}` }))
+  return logProjectionsOf(key).map((chronicle) => ({ ...chronicle, name: `${chronicle.name}_${suffix}` }))
 }
 const second = (n: number) => new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString()
 
@@ -54,7 +54,7 @@ const scanned = async (views: Views, view: View) => {
 }
 
 /** Follows the log into the views until they hold all of it. */
-const followed = async (log: EventLog, views: Views, chronicles: readonly Chronicle[]) => {
+const followed = async (log: EventLog, views: Views, chronicles: readonly LogProjection[]) => {
   const run = runner({
     clock,
     log,

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { tallies } from '../../src/projections/flag-memory/namespace-tally.ts'
+import { stringPool } from '../../src/projections/token-memory/string-pool.ts'
 import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
 import type { TokenDoc } from '../../src/projections/tokens.ts'
-import { countedTexts } from '../../src/projections/token-memory/string-pool.ts'
 
 const bytesOf = (doc: object) => Buffer.byteLength(JSON.stringify(doc))
 
@@ -36,7 +36,7 @@ await t.test('whatever comes, changes and goes, the tally is what counting every
 })
 
 await t.test('a maker is known as long as it has a token, and its number goes to the next', async (t) => {
-  const makers = countedTexts()
+  const makers = stringPool()
   const [one, two] = [makers.add('a'), makers.add()]
   t.equal(makers.add('a'), one)
   t.same([makers.count('a'), makers.count(), makers.count('b')], [2, 1, 0])

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { healer } from '../../src/projections/engine/reopen-rows.ts'
-import { fill } from '../../src/projections/engine/load-memory.ts'
-import { anyProjection, project } from '../../src/projections/projection.ts'
+import { loadMemory } from '../../src/projections/engine/load-memory.ts'
+import { reopenRows } from '../../src/projections/engine/reopen-rows.ts'
 import { flags } from '../../src/projections/flags.ts'
+import { anyProjection, project } from '../../src/projections/projection.ts'
 import type { Row } from '../../src/projections/views.ts'
 import { memoryLog } from '../memory-log.ts'
 import { memoryViews } from '../memory-views.ts'
@@ -32,9 +32,9 @@ const setup = async () => {
   rowsOf(flags).set(row.key, row)
   const start = async (projection: typeof newer) => {
     const memory: Row[] = []
-    const healed = healer(log, views, (error) => errors.push(error))
+    const healed = reopenRows(log, views, (error) => errors.push(error))
     const sources = { log, views, projections: [projection], upTo: 0n }
-    await fill(sources, { remember: (_, one) => memory.push(one) }, healed)
+    await loadMemory(sources, { remember: (_, one) => memory.push(one) }, healed)
     return memory[0]!
   }
   return { log, row, put, errors, start, cut: () => void (down = true) }

@@ -5,10 +5,10 @@ import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
 import { Refusal } from '../../src/errors.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
-import { anyProjection } from '../../src/projections/projection.ts'
 import { START } from '../../src/projections/engine/checkpoints.ts'
-import { fittingRows } from '../../src/projections/engine/oversized-rows.ts'
+import { oversizedRows } from '../../src/projections/engine/oversized-rows.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
+import { anyProjection } from '../../src/projections/projection.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Row } from '../../src/projections/views.ts'
 import { lagging, memoryLog } from '../memory-log.ts'
@@ -561,7 +561,7 @@ await t.test('a document that is too large holds back the checkpoint of its own 
   const all = (position: bigint) => new Map([flags, others].map((each) => [each, { ...START, position }]))
   const large = { put: async () => Promise.reject(new Refusal('body_too_large')) }
   let reached = all(3n)
-  const fitting = fittingRows(
+  const fitting = oversizedRows(
     large,
     () => reached,
     () => {},
@@ -585,7 +585,7 @@ await t.test('of rows put at once the one too large is left out, and all others 
       put.push(...rows.map(({ key }) => key))
     },
   }
-  const fitting = fittingRows(
+  const fitting = oversizedRows(
     views,
     () => new Map(),
     (error) => told.push(error),

@@ -8,7 +8,7 @@ import type { EventLog } from '../../src/events/log.ts'
 import { projections } from '../../src/projections/all.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { flagStore } from '../../src/projections/flag-memory/flag-store.ts'
-import { livesStore } from '../../src/projections/flag-memory/incarnation-store.ts'
+import { incarnationStore } from '../../src/projections/flag-memory/incarnation-store.ts'
 import type { Snapshots } from '../../src/projections/snapshots.ts'
 import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
 import { neededOfTokens } from '../../src/projections/token-memory/token-slots.ts'
@@ -61,7 +61,7 @@ const kept = () => {
 
 /** One instance's memory over a log and views, which begins from the snapshot where it can. */
 const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 1000, key: Uint8Array = secret) => {
-  const lives = livesStore()
+  const lives = incarnationStore()
   const [index, held, told] = [tokenIndex(capacity), flagStore(() => 0), [] as (readonly [string, object])[]]
   const logger = {
     info: (fields: object, line: string) => void told.push([line, fields]),
@@ -91,7 +91,7 @@ const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 
   const state = (count: number) => ({
     tokens: Array.from({ length: count }, (_, n) => {
       const at = index.keyOf(digestOf(idOf(n)))
-      return [n, index.entry(at), index.expiry(at), index.forgot(at)]
+      return [n, index.entry(at), index.expiry(at), index.mayBeEvicted(at)]
     }),
     makers: ['', 'a', 'b'].map((maker) => index.made(maker)),
     // A token that begins and ends within one page is not counted as deleted, so that number goes by pages.

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { turn } from '../../src/projections/engine/stall-detector.ts'
+import { stallDetector } from '../../src/projections/engine/stall-detector.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 const turning = () => {
   const clock = virtualClock()
-  return { ...turn(clock), pass: clock.advance }
+  return { ...stallDetector(clock), pass: clock.advance }
 }
 
 await t.test('without work there is nothing to get on with', async (t) => {

@@ -1,6 +1,6 @@
 import type { AnyEvent } from '../../src/events/define.ts'
 import type { Stored } from '../../src/events/log.ts'
-import { project, type Projection } from '../../src/projections/projection.ts'
+import { type Projection, project } from '../../src/projections/projection.ts'
 import type { Row } from '../../src/projections/views.ts'
 
 /** The time of the nth event, a minute each. */

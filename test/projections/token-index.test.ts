@@ -8,16 +8,16 @@ import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
 import { FORMAT } from '../../src/events/catalog.ts'
 import type { Stored } from '../../src/events/log.ts'
+import { START } from '../../src/projections/engine/checkpoints.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
-import { forgottenDigests } from '../../src/projections/token-memory/bloom-filter.ts'
-import { slotTable } from '../../src/projections/token-memory/hash-table.ts'
+import { bloomFilter } from '../../src/projections/token-memory/bloom-filter.ts'
+import { hashTable } from '../../src/projections/token-memory/hash-table.ts'
+import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
 import { keyOf } from '../../src/projections/token-memory/token-keys.ts'
 import type { TokenEntry } from '../../src/projections/token-memory/token-slots.ts'
-import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Row } from '../../src/projections/views.ts'
-import { START } from '../../src/projections/engine/checkpoints.ts'
 import { lagging, memoryLog } from '../memory-log.ts'
 import { memoryViews } from '../memory-views.ts'
 import { virtualClock } from '../virtual-clock.ts'
@@ -35,7 +35,7 @@ await t.test('slots are found by their keys, whatever was put and taken away bef
     fc.property(steps, fc.constantFrom(1, 4), (history, width) => {
       // Keys that are alike but for two bits, so that many share a place.
       const words = (n: number) => new Uint32Array(width).fill(n << 20)
-      const [table, model, free] = [slotTable(width), new Map<number, number>(), [] as number[]]
+      const [table, model, free] = [hashTable(width), new Map<number, number>(), [] as number[]]
       let slots = 0
       for (const [what, n] of history) {
         const held = model.get(n)
@@ -68,7 +68,7 @@ await t.test('more tokens than it began with room for are all found, by digest a
 await t.test('beyond its capacity it holds so many and no more, and says that it does not hold all', async (t) => {
   const index = tokenIndex(100)
   for (let n = 0; n < 100; n++) index.remember(rowOf(n))
-  const forgot = (n: number) => index.forgot(index.keyOf(digestOf(n)))
+  const forgot = (n: number) => index.mayBeEvicted(index.keyOf(digestOf(n)))
   t.notOk(forgot(0))
   for (let n = 100; n < 350; n++) {
     index.remember(rowOf(n))
@@ -110,7 +110,7 @@ await t.test('where all are used, room is made all the same', async (t) => {
 })
 
 await t.test('what was forgotten is known, and hardly anything else', async (t) => {
-  const forgotten = forgottenDigests(1000, 3)
+  const forgotten = bloomFilter(1000, 3)
   const keys = Array.from({ length: 4000 }, (_, n) => keyOf(digestOf(n)))
   for (const key of keys.slice(0, 2500)) forgotten.add(key)
   for (const key of keys.slice(0, 2500)) forgotten.add(key)
@@ -131,7 +131,7 @@ await t.test('digests of other lengths, and ids of another form, are told apart'
   t.equal(index.entry(index.keyOf(longer)), undefined)
   index.remember({ ...rowOf(2), key: 'no uuid' })
   t.equal(index.entry(index.keyOf(digestOf(2))), undefined)
-  t.ok(index.forgot(index.keyOf(digestOf(2))), 'what it cannot hold is looked up elsewhere')
+  t.ok(index.mayBeEvicted(index.keyOf(digestOf(2))), 'what it cannot hold is looked up elsewhere')
 })
 
 type Granted = {

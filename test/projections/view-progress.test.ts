@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Clock } from '../../src/clock.ts'
-import { tended } from '../../src/projections/engine/view-progress.ts'
+import { viewProgress } from '../../src/projections/engine/view-progress.ts'
 import { memoryViews } from '../memory-views.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
@@ -14,7 +14,7 @@ const setup = (writes = true, clockOf: (clock: Clock) => Clock = (clock) => cloc
   const { views, checkpoints } = memoryViews(() => void looks++)
   const elsewhere = (position: bigint) =>
     void checkpoints.set(view.name, { position, event: '', log: '', events: 1, rows: 1, changes: 1 })
-  const made = tended(clockOf(clock), views, () => writes)
+  const made = viewProgress(clockOf(clock), views, () => writes)
   return { ...made, clock, elsewhere, looks: () => looks }
 }
 

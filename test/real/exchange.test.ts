@@ -6,12 +6,12 @@ import {
   exchange,
   installed,
   newPod,
-  onCluster,
   ORCHESTRATOR,
+  onCluster,
   reviewed,
   tokenOf,
-  type Verification,
   VERIFICATIONS,
+  type Verification,
 } from './pods.ts'
 import { versionOf } from './programs.ts'
 

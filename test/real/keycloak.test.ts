@@ -3,14 +3,14 @@ import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { deadUrl } from '../auth/stand-ins/listen.ts'
-import { begin, bearer, comeBack, cookiesOf, OIDC, oidcSettings, refusalOf, type Settings } from '../http/people.ts'
+import { bearer, begin, comeBack, cookiesOf, OIDC, oidcSettings, refusalOf, type Settings } from '../http/people.ts'
 import type { Authorization } from '../http/ruled.ts'
 import { startService } from '../start.ts'
-import { openBrowser, skip as noBrowser } from '../ui/browser.ts'
+import { skip as noBrowser, openBrowser } from '../ui/browser.ts'
 import { eventually } from '../wait.ts'
 import {
-  addressMapper,
   ADMIN,
+  addressMapper,
   CLIENT,
   clientAt,
   everyKey,

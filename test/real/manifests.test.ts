@@ -4,10 +4,10 @@ import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { leaveOut } from '../crash/rig.ts'
+import { eventually } from '../wait.ts'
 import { realCluster, skip } from './cluster.ts'
 import { type Manifest, manifests, manifestsOf, newAccount, newNamespace, post } from './pods.ts'
 import { found, versionOf } from './programs.ts'
-import { eventually } from '../wait.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
 /** Nothing is kept, and a field that the API does not know is refused. */

@@ -7,8 +7,8 @@ import { realProvider, signIn } from '../auth/stand-ins/provider.ts'
 import {
   bearer,
   begin,
-  clusterSettings,
   CODEHOST,
+  clusterSettings,
   codehostSettings,
   comeBack,
   cookiesOf,

@@ -10,13 +10,13 @@ import { allowed, reachOf } from '../../src/access/reach.ts'
 import { bitOf } from '../../src/access/rights.ts'
 import { grantsFor, type Subject } from '../../src/access/rules.ts'
 import { accessPolicy } from '../../src/config/access-rules.ts'
-import { FORMAT } from '../../src/events/catalog.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { FORMAT } from '../../src/events/catalog.ts'
 import { deadUrl } from '../auth/stand-ins/listen.ts'
 import { signIn } from '../auth/stand-ins/provider.ts'
+import { authorityFile } from '../authority.ts'
 import { begin, comeBack } from '../http/people.ts'
 import { startService } from '../start.ts'
-import { authorityFile } from '../authority.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
 const guides = ['oidc', 'codehost', 'kubernetes', 'access']

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { cp, mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
 import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { rollcall } from '../cli/service.ts'
 import { type Started, startService } from '../start.ts'
-import { systemClock } from '../../src/clock.ts'
 import { eventually } from '../wait.ts'
 
 /** Files of a data directory are put back to older copies, exchanged and cut, and the service is started on what is there. */

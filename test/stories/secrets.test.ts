@@ -7,13 +7,13 @@ import { lyingClient } from '../auth/stand-ins/liar.ts'
 import { json, unusable } from '../auth/stand-ins/listen.ts'
 import { onCluster } from '../cluster/own.ts'
 import {
-  begin,
   bearer,
+  begin,
   CODEHOST,
   comeBack,
   cookiesOf,
-  everyWay,
   EXCHANGE,
+  everyWay,
   type Issued,
   OIDC,
   open,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Binary, MongoClient } from 'mongodb'
 import t from 'tap'
 import { clusterOf, onCluster } from '../cluster/own.ts'
-import { startService, type Started } from '../start.ts'
+import { type Started, startService } from '../start.ts'
 
 type Issued = { readonly clientToken: string; readonly authentication: { readonly id: string } }
 const flags = '/api/v1/namespaces/default/flags'

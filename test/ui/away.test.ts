@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import type { Started } from '../start.ts'
 import { freePort } from '../free-port.ts'
+import type { Started } from '../start.ts'
 import { eventually } from '../wait.ts'
 import { runsOnTo, settled, signedIn, skip, stepsTo, stopClock, withSession } from './browser.ts'
 import { gate } from './fates.ts'

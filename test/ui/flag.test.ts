@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { becomesTrue, comesTo, type OpenOptions, openBrowser, openTab, signIn, skip, withSession } from './browser.ts'
-import { button, N, openReview, path, pending, review, said, save } from './flag-page.ts'
 import { withFates } from './fates.ts'
+import { button, N, openReview, path, pending, review, said, save } from './flag-page.ts'
 
 type Rollout = {
   readonly id: string

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { type Started, startService } from '../start.ts'
 import type { Settings } from '../http/people.ts'
+import { type Started, startService } from '../start.ts'
 import { axeFindings, bringAxe } from './axe.ts'
 import { openBrowser, signIn, skip } from './browser.ts'
 import { flawsOfLargeText, layoutFlaws } from './layout.ts'

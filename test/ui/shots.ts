@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { skip } from './browser.ts'
-import { eachShown, withOpenService, withScreens, type World } from './matrix.ts'
+import { eachShown, type World, withOpenService, withScreens } from './matrix.ts'
 import { ofEvaluate, ofFlag, ofFlags, ofOpenService, ofSegments, ofSettings, ofShell, type Screen } from './screens.ts'
 
 /** Where the pictures go; Git ignores it. */

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { focused, tabTo } from './focus.ts'
 import { becomesTrue, signedIn, skip } from './browser.ts'
+import { focused, tabTo } from './focus.ts'
 
 await t.test('a tip stands beside what has the focus or the pointer, and beside nothing else', { skip }, async (t) => {
   const { page, service } = await signedIn(t, '/ns/default/flags')

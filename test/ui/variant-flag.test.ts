@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { comesTo, openBrowser, signIn, skip, withSession } from './browser.ts'
-import { button, field, N, openReview, path, pending, review, said, save, withVariantFlag } from './flag-page.ts'
 import { sentInSilence, withFates } from './fates.ts'
+import { button, field, N, openReview, path, pending, review, said, save, withVariantFlag } from './flag-page.ts'
 
 const weight = (page: Page, key: string) => field(page, `Weight of ${key}`)
 const weights = async (page: Page, of: Readonly<Record<string, string>>) => {

@@ -6,8 +6,8 @@ import { realProvider } from '../auth/stand-ins/provider.ts'
 import {
   CODEHOST,
   codehostSettings,
-  everyWay,
   EXCHANGE,
+  everyWay,
   type Issued,
   logIn,
   OIDC,

@@ -1,8 +1,8 @@
 import { holds, type Needed, useAccess } from './api/access.ts'
 import { useReach } from './api/reach.ts'
 import { useSession } from './session.tsx'
-import { past } from './words/past.ts'
 import { states } from './words/common.ts'
+import { past } from './words/past.ts'
 
 /** Says which of the rights that an action needs is missing; undefined where none is, or where it is not known yet (ui.md §2.5). */
 export const useMissing = (): ((...needed: readonly Needed[]) => string | undefined) => {

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
 import type { EventLog, NewEvent, Stored } from '../../events/log.ts'
-import type { Channel } from './writer/channel.ts'
 import { type Database, isBroken, isDamage, isPage, PAGE_ROWS, pageOf, rowsOf, whileOpen } from './sqlite.ts'
+import type { Channel } from './writer/channel.ts'
 
 /** The columns of an event. Short texts come as one, parted by a character that ids, times and types do not have: making strings is what reading costs. */
 export const eventColumns = (of = ''): string =>

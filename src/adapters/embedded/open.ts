@@ -6,22 +6,22 @@ import type { Keys } from '../../events/personal.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import type { Snapshots } from '../../projections/snapshots.ts'
 import type { Views } from '../../projections/views.ts'
-import { type Channel, openChannel } from './writer/channel.ts'
+import { insistOnFiles } from '../../regular-file.ts'
 import { makeDirectory } from './files/directory.ts'
-import { embeddedBinding, embeddedKeys } from './keys.ts'
+import { roomOf } from './files/disk-space.ts'
 import { lockDirectory } from './files/lock.ts'
+import { setAside } from './files/set-aside.ts'
+import { snapshotFile } from './files/snapshot-file.ts'
+import { type Standing, withStanding } from './files/standing.ts'
+import { embeddedBinding, embeddedKeys } from './keys.ts'
 import { embeddedLog, type LogFile } from './log.ts'
 import { embeddedQueue } from './queue.ts'
-import { roomOf } from './files/disk-space.ts'
 import type { Files } from './read-only.ts'
-import { insistOnFiles } from '../../regular-file.ts'
-import { type Renewal, renewableViews } from './views/renewable-views.ts'
-import { snapshotFile } from './files/snapshot-file.ts'
-import { setAside } from './files/set-aside.ts'
 import { damagedFile, filesOf, isBroken, isMisshapen, ofFile, openDatabase, whileOpen } from './sqlite.ts'
-import { type Standing, withStanding } from './files/standing.ts'
+import { type Renewal, renewableViews } from './views/renewable-views.ts'
 import { embeddedRecords } from './views/view-records.ts'
 import { embeddedViews, type ViewReaders } from './views/views.ts'
+import { type Channel, openChannel } from './writer/channel.ts'
 
 export type Embedded = {
   readonly log: EventLog
@@ -68,10 +68,10 @@ export type EmbeddedOptions = {
 
 /** Passes on the first call alone. */
 const once = (tell: (error: Error) => void) => {
-  let told = false
+  let reported = false
   return (error: Error): void => {
-    if (!told) tell(error)
-    told = true
+    if (!reported) tell(error)
+    reported = true
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../../clock.ts'
 import { refuse } from '../../errors.ts'
 import type { Job, Progress, Queue, Run } from '../../jobs/queue.ts'
-import type { Channel } from './writer/channel.ts'
 import { type Database, rowsOf } from './sqlite.ts'
+import type { Channel } from './writer/channel.ts'
 
 const LONGEST_TIMER = 2 ** 31 - 1
 

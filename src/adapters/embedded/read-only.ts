@@ -1,13 +1,13 @@
 import type { Clock } from '../../clock.ts'
 import type { EventLog, ReadParts } from '../../events/log.ts'
 import type { FindLeast, Views } from '../../projections/views.ts'
+import { closed } from './files/standing.ts'
 import { embeddedLog } from './log.ts'
-import type { Paths } from './writer/protocol.ts'
+import { type Database, openDatabase } from './sqlite.ts'
 import { leastFinder, partsReader } from './views/read-together.ts'
 import type { ViewsFile } from './views/renewable-views.ts'
-import { type Database, openDatabase } from './sqlite.ts'
-import { closed } from './files/standing.ts'
 import { embeddedViews } from './views/views.ts'
+import type { Paths } from './writer/protocol.ts'
 
 /** What another thread reads of a store that is open: its files, when all that was put stands in them, and who is told of damage of one. */
 export type Files = {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { Refusal, refuse } from '../../errors.ts'
-import { closeToOthers, privateFile } from './files/private-file.ts'
 import { insistOnFiles, NO_FILE } from '../../regular-file.ts'
+import { closeToOthers, privateFile } from './files/private-file.ts'
 
 export type Value = string | number | bigint | Uint8Array | null
 export type Statement = {

@@ -1,5 +1,5 @@
 import type { EventStoreDBClient } from '@eventstore/db-client'
-import { type Clock, within } from '../../clock.ts'
+import { type Clock, withTimeout } from '../../clock.ts'
 import { semaphore } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
 import { type Driver, insideOf, patchClient } from './client.ts'
@@ -107,7 +107,7 @@ export const connection = ({ driver, clock, url, deadline, patience, onRenewed, 
       const late = (): never => {
         throw expired(limit)
       }
-      return countTimeouts(used, within(clock, limit, Promise.resolve(used).then(action), late))
+      return countTimeouts(used, withTimeout(clock, limit, Promise.resolve(used).then(action), late))
     },
 
     /** Reads until the end or until `take` says that it is enough; fails when it has no turn in time, or then nothing comes within the deadline. */

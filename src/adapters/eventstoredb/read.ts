@@ -7,7 +7,7 @@ import { unreadable } from '../../events/unreadable.ts'
 import { type Connection, patiently, pause } from './connection.ts'
 import { decode, type Recorded } from './event.ts'
 import { isFailure } from './failures.ts'
-import { at, carriedPosition, eventAt, firstFinder, headFinder, isBetween, type IsOwn, position } from './find.ts'
+import { at, carriedPosition, eventAt, firstFinder, headFinder, type IsOwn, isBetween, position } from './find.ts'
 
 const PAGE = 1000
 /** A page is cut when its data and metadata have this many characters: memory and the time of one read stay bounded. */
@@ -26,7 +26,7 @@ export const pageLength = (events: readonly Stored[]): number => {
  * A part of a stream or of the log. `last` is the position or revision of the last event looked at, ours or not. `end`:
  * there was no more.
  */
-type Part = { readonly events: readonly Stored[]; readonly last: bigint | undefined; readonly end: boolean }
+type ReadPage = { readonly events: readonly Stored[]; readonly last: bigint | undefined; readonly end: boolean }
 
 /** Collects a page: gives what to do with each item, and the page when the read is over. */
 const page = (most: number, keep: (event: Recorded) => boolean, mark: (event: Recorded) => bigint) => {
@@ -42,10 +42,10 @@ const page = (most: number, keep: (event: Recorded) => boolean, mark: (event: Re
     characters += sizeOf(stored)
     return characters >= PAGE_CHARACTERS
   }
-  return { take, done: (): Part => ({ events, last, end: seen < most && characters < PAGE_CHARACTERS }) }
+  return { take, done: (): ReadPage => ({ events, last, end: seen < most && characters < PAGE_CHARACTERS }) }
 }
 
-const streamPart = async (connection: Connection, stream: string, from: bigint, most: number): Promise<Part> => {
+const streamPart = async (connection: Connection, stream: string, from: bigint, most: number): Promise<ReadPage> => {
   const part = page(
     most,
     ({ type }) => !type.startsWith('$'),
@@ -76,7 +76,7 @@ const logPart = async (
   connection: Connection,
   isOwn: IsOwn,
   { from, to, known }: { readonly from: bigint; readonly to: bigint; readonly known: boolean },
-): Promise<Part> => {
+): Promise<ReadPage> => {
   const part = page(PAGE, (event) => position(event) > from && position(event) <= to && isOwn(event), position)
   const read = (begin: bigint | undefined) =>
     connection.gather(
@@ -124,7 +124,7 @@ export const reader = (connection: Connection, isOwn: IsOwn, { clock, patience, 
     await findHead()
     return highest
   }
-  const shared = sharedCalls<Part>()
+  const shared = sharedCalls<ReadPage>()
 
   return {
     /** The position of the last event, asked of the leader within one deadline: readiness and freshness are told by it. */

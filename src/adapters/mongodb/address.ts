@@ -17,10 +17,11 @@ const HARMLESS = [
 ]
 
 /** The driver leaves the write concern out where the address names none, though its type has one always. */
-type Asked = Pick<MongoClient['options'], 'readPreference'> & Partial<Pick<MongoClient['options'], 'writeConcern'>>
+type AddressOptions = Pick<MongoClient['options'], 'readPreference'> &
+  Partial<Pick<MongoClient['options'], 'writeConcern'>>
 
 /** An option that would let a read miss what was just written, or a write be lost after it was acknowledged. */
-const unsafe = ({ readPreference, writeConcern = {} }: Asked): string | undefined => {
+const unsafe = ({ readPreference, writeConcern = {} }: AddressOptions): string | undefined => {
   if (readPreference.mode !== 'primary')
     return `asks for readPreference ${readPreference.mode}: only primary is sure to have what was just written`
   const { w = 'majority', journal = true } = writeConcern

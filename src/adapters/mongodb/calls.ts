@@ -1,5 +1,5 @@
 import { MongoBulkWriteError, MongoInvalidArgumentError, MongoServerError } from 'mongodb'
-import { type Clock, within } from '../../clock.ts'
+import { type Clock, withTimeout } from '../../clock.ts'
 import { Refusal, refuse } from '../../errors.ts'
 
 /**
@@ -65,7 +65,7 @@ export const mongoCalls = (clock: Clock) => {
         throw late
       }
       try {
-        return await within(
+        return await withTimeout(
           clock,
           limit,
           work({ signal: stop.signal, ...(clock.real && { maxTimeMS: limit }) }),
@@ -82,7 +82,7 @@ export const mongoCalls = (clock: Clock) => {
     /** Refuses all from here on, and ends the connection as it is told to; who waits is kept no longer than two seconds. */
     close: (end: () => Promise<void>): Promise<void> => {
       open = false
-      return within(clock, CLOSE_MS, end(), () => undefined)
+      return withTimeout(clock, CLOSE_MS, end(), () => undefined)
     },
   }
 }

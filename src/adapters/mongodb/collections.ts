@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Collection, Db } from 'mongodb'
 import type { Clock } from '../../clock.ts'
 import { refuse } from '../../errors.ts'
-import type { Checkpoint, Index, Part, View } from '../../projections/views.ts'
+import type { Checkpoint, Index, View, ViewPart } from '../../projections/views.ts'
 import type { Calls } from './calls.ts'
 import type { StoredRow } from './rows.ts'
 import { cleaner, type ViewState, viewStates } from './view-states.ts'
@@ -158,7 +158,7 @@ export const mongoPlaces = (db: Db, calls: Calls, clock: Clock, onError: (error:
       }
     },
     /** Rows of a collection, or a part of them, in the order of their keys, from just behind one. */
-    page: (rows: string, after: string | undefined, limit: number, part?: Part): Promise<readonly StoredRow[]> =>
+    page: (rows: string, after: string | undefined, limit: number, part?: ViewPart): Promise<readonly StoredRow[]> =>
       calls.call('batch', (limits) => {
         const where = {
           ...(after !== undefined && { _id: { $gt: after } }),

@@ -1,9 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Binary, Db } from 'mongodb'
 import type { Clock } from '../../clock.ts'
+import { refuse } from '../../errors.ts'
 import type { Binding } from '../../events/binding.ts'
 import type { KeyFile } from '../embedded/files/key-file.ts'
-import { refuse } from '../../errors.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
 /** The keys themselves stand here only when no instance has them in a file; `fingerprint` tells whether another has the same ones. */

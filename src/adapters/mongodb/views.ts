@@ -1,7 +1,7 @@
 import type { Collection, Filter } from 'mongodb'
 import type { Clock } from '../../clock.ts'
 import { isRefusal } from '../../errors.ts'
-import type { Part, Row, Scalar, Totals, View, Views } from '../../projections/views.ts'
+import type { Row, Scalar, Totals, View, ViewPart, Views } from '../../projections/views.ts'
 import type { Calls } from './calls.ts'
 import type { mongoPlaces } from './collections.ts'
 import { filtersOf } from './query.ts'
@@ -93,7 +93,7 @@ export const mongoViews = ({ calls, clock, places, rows: writer, records }: View
     const found = await places.reading(view, (rows) => valued(calls, rows, total, field, most))
     return found.map(({ _id }) => _id)
   },
-  scan: async function* <D extends object>(view: View, part?: Part) {
+  scan: async function* <D extends object>(view: View, part?: ViewPart) {
     const { rows } = await places.find(view)
     for (let after: string | undefined; ; ) {
       const page: readonly StoredRow[] = await retried(calls, clock, () => places.page(rows, after, PAGE, part))

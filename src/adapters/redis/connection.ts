@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis'
-import { type Clock, within } from '../../clock.ts'
+import { type Clock, withTimeout } from '../../clock.ts'
 import { type Address, addressOf, type RedisPlace } from './address.ts'
 
 export type Client = Redis | Cluster
@@ -23,7 +23,7 @@ export const PATIENCE_MS = 1000
 /** The work's result, or undefined when it fails or takes longer than that; what comes later is dropped. */
 export const soon = <T>(clock: Pick<Clock, 'after'>, work: Promise<T>, ms = PATIENCE_MS): Promise<T | undefined> => {
   const nothing = () => undefined
-  return within(clock, ms, work.catch(nothing), nothing)
+  return withTimeout(clock, ms, work.catch(nothing), nothing)
 }
 
 const retry = (times: number): number => Math.min(PATIENCE_MS, 50 * times)
@@ -52,7 +52,7 @@ const clusterOf = (address: Address, patient: boolean): Cluster =>
     enableOfflineQueue: patient,
     clusterRetryStrategy: retry,
     // Names are left as they are, for certificates are checked by them.
-    dnsLookup: (name, told) => told(null, name),
+    dnsLookup: (name, callback) => callback(null, name),
     redisOptions: optionsOf(address, patient),
   })
 

@@ -1,8 +1,8 @@
-import { type Job as Turn, Queue, UnrecoverableError, Worker } from 'bullmq'
+import { Queue, type Job as Turn, UnrecoverableError, Worker } from 'bullmq'
 import type { Clock } from '../../clock.ts'
 import type { Job, Progress } from '../../jobs/queue.ts'
-import type { LastRuns } from './queue-runs.ts'
 import { type Client, type Health, soon } from './connection.ts'
+import type { LastRuns } from './queue-runs.ts'
 import { heard, missedTurn, redisView } from './queue-view.ts'
 
 /** A worker that dies gives its job up after about six seconds, however often that happens. */
@@ -50,9 +50,9 @@ const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) =
 
   const runOnce = async (turn: Turn | undefined) => {
     const startedAt = clock.now().getTime()
-    let told: { readonly progress?: Progress } = {}
+    let progressNote: { readonly progress?: Progress } = {}
     const tell = (progress: Progress) => {
-      told = { progress }
+      progressNote = { progress }
       if (runs.noteProgress({ name, startedAt, progress })) turn?.updateProgress(progress).catch(health.failed)
     }
     began = clock.monotonic()
@@ -61,9 +61,9 @@ const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) =
     runs.note({ name, startedAt })
     try {
       await job.run(signal, tell)
-      runs.note({ name, startedAt, finishedAt: clock.now().getTime(), ...told })
+      runs.note({ name, startedAt, finishedAt: clock.now().getTime(), ...progressNote })
     } catch (error) {
-      runs.note({ name, startedAt, finishedAt: clock.now().getTime(), ...told, error: messageOf(error) })
+      runs.note({ name, startedAt, finishedAt: clock.now().getTime(), ...progressNote, error: messageOf(error) })
       if (!signal.aborted) onError(name, error)
       throw error
     }

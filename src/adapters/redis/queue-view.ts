@@ -1,8 +1,8 @@
 import type { Queue } from 'bullmq'
-import { type Clock, within } from '../../clock.ts'
+import { type Clock, withTimeout } from '../../clock.ts'
 import type { Job } from '../../jobs/queue.ts'
-import type { LastRuns } from './queue-runs.ts'
 import { type Client, type Health, PATIENCE_MS } from './connection.ts'
+import type { LastRuns } from './queue-runs.ts'
 
 /** What an instance cut short by its own end is taken over by another at once; what fails is not tried before the next interval. */
 export const retries = {
@@ -42,7 +42,7 @@ export const heard = async <T>(
   { failed }: Pick<Health, 'failed'>,
 ): Promise<T | undefined> => {
   try {
-    return await within(clock, PATIENCE_MS, work, silent)
+    return await withTimeout(clock, PATIENCE_MS, work, silent)
   } catch (error) {
     failed(error)
     return undefined

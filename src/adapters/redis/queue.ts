@@ -1,10 +1,10 @@
 import type { Clock } from '../../clock.ts'
 import { refuse } from '../../errors.ts'
 import type { Job, Queue } from '../../jobs/queue.ts'
-import { bullmqJob } from './queue-job.ts'
-import { lastRuns } from './queue-runs.ts'
 import { type RedisPlace } from './address.ts'
 import { connectRedis, familyOf, type Health, keysOf, PREFIX } from './connection.ts'
+import { bullmqJob } from './queue-job.ts'
+import { lastRuns } from './queue-runs.ts'
 
 export type BullmqOptions = {
   readonly clock: Clock

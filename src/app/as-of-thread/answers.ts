@@ -1,12 +1,12 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { PastReads } from '../../as-of/reads.ts'
+import type { AsOfReads } from '../../as-of/reads.ts'
 import { Refusal } from '../../errors.ts'
-import { type Asked, failedBy, type Heard, PIECE, textOf } from './messages.ts'
+import { failedBy, PIECE, type ThreadRequest, type ThreadResponse, textOf } from './messages.ts'
 
-type Reading = Exclude<Asked, 'close' | readonly [number, 'stop']>
+type Reading = Exclude<ThreadRequest, 'close' | readonly [number, 'stop']>
 
 /** Rows of the first so many documents, until they are a piece. */
-const texts = async (reads: PastReads, [position, wanted]: Parameters<PastReads['rows']>, signal: AbortSignal) => {
+const texts = async (reads: AsOfReads, [position, wanted]: Parameters<AsOfReads['rows']>, signal: AbortSignal) => {
   const rows: string[] = []
   for (let size = 0; rows.length < wanted.length && size < PIECE; ) {
     for (const row of await reads.rows(position, wanted.slice(rows.length), signal)) {
@@ -22,9 +22,9 @@ const texts = async (reads: PastReads, [position, wanted]: Parameters<PastReads[
  * Reads what another thread asks for through a port, several at once. One that is to stop does so at its next step, and so do all when it is
  * over: resolves once they have, and nothing is read any more.
  */
-export const answerPast = (port: MessagePort, reads: PastReads): Promise<void> => {
+export const answerReads = (port: MessagePort, reads: AsOfReads): Promise<void> => {
   const running = new Map<number, AbortController>()
-  const said = (heard: Heard) => port.postMessage(heard)
+  const said = (heard: ThreadResponse) => port.postMessage(heard)
 
   const read = async ([, op, args]: Reading, signal: AbortSignal) => {
     if (op === 'rows') return texts(reads, [...args, signal], signal)
@@ -45,7 +45,7 @@ export const answerPast = (port: MessagePort, reads: PastReads): Promise<void> =
       running.delete(id)
       ended()
     }
-    port.on('message', (asked: Asked) => {
+    port.on('message', (asked: ThreadRequest) => {
       if (asked === 'close') {
         closing = true
         for (const stop of running.values()) stop.abort(new Refusal('backend_unavailable'))

@@ -1,10 +1,10 @@
-import { pastReads } from '../../as-of/reads.ts'
+import { asOfReads } from '../../as-of/reads.ts'
 import type { Core } from '../core.ts'
-import { type Past, pastWorker } from './worker.ts'
+import { type AsOfReader, asOfWorker } from './worker.ts'
 
 /** Readings of the past: beside an embedded store in a thread of their own, of servers in this one. */
-export const pastOf = ({ stores, log, faults }: Pick<Core, 'stores' | 'log' | 'faults'>): Past => {
+export const asOfReaderOf = ({ stores, log, faults }: Pick<Core, 'stores' | 'log' | 'faults'>): AsOfReader => {
   const { views, files, pepper } = stores
-  if (files) return pastWorker(files, pepper.key, faults)
-  return { ...pastReads({ log, views, key: pepper.key, atOnce: 8 }), close: async () => undefined }
+  if (files) return asOfWorker(files, pepper.key, faults)
+  return { ...asOfReads({ log, views, key: pepper.key, atOnce: 8 }), close: async () => undefined }
 }

@@ -1,19 +1,19 @@
-import { Refusal, type Reason } from '../../errors.ts'
-import type { PastReads } from '../../as-of/reads.ts'
+import type { AsOfReads } from '../../as-of/reads.ts'
+import { type Reason, Refusal } from '../../errors.ts'
 import type { Closed, Row } from '../../projections/views.ts'
 
-export type Op = keyof PastReads
-type Args<K extends Op> = Parameters<PastReads[K]> extends [...infer A, AbortSignal] ? A : never
-type Value<K extends Op> = K extends 'rows' ? readonly string[] : Awaited<ReturnType<PastReads[K]>>
+export type Op = keyof AsOfReads
+type Args<K extends Op> = Parameters<AsOfReads[K]> extends [...infer A, AbortSignal] ? A : never
+type Value<K extends Op> = K extends 'rows' ? readonly string[] : Awaited<ReturnType<AsOfReads[K]>>
 
 /** What the thread of requests says to the one that reads: an id, and a reading to begin or to stop; or that it is over. */
-export type Asked =
+export type ThreadRequest =
   | { readonly [K in Op]: readonly [id: number, op: K, args: Args<K>] }[Op]
   | readonly [id: number, op: 'stop']
   | 'close'
 export type Failed = { readonly reason?: Reason; readonly error: Error; readonly code?: unknown }
 /** What it hears from there: the outcome of a reading, or that a file is damaged. Rows come as JSON texts. */
-export type Heard =
+export type ThreadResponse =
   | readonly [id: number, outcome: { readonly value: Value<Op> } | Failed]
   | { readonly damaged: string; readonly error: Error }
 

@@ -1,13 +1,13 @@
 import { Worker } from 'node:worker_threads'
 import type { Files } from '../../adapters/embedded/read-only.ts'
-import type { PastReads } from '../../as-of/reads.ts'
+import type { AsOfReads } from '../../as-of/reads.ts'
 import { Refusal } from '../../errors.ts'
-import { type Asked, errorOf, type Heard, rowOf } from './messages.ts'
-import type { PastThreadData } from './thread.ts'
-import { fails, type PortFaults } from '../telemetry/outage-log.ts'
+import { fails, type OutageLog } from '../telemetry/outage-log.ts'
+import { errorOf, rowOf, type ThreadRequest, type ThreadResponse } from './messages.ts'
+import type { AsOfThreadData } from './thread.ts'
 
 /** Readings of the past, and the end of them. */
-export type Past = PastReads & { readonly close: () => Promise<void> }
+export type AsOfReader = AsOfReads & { readonly close: () => Promise<void> }
 
 type Waiting = { readonly done: (value: unknown) => void; readonly fail: (error: Error) => void }
 type Thread = {
@@ -19,10 +19,13 @@ type Thread = {
 }
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-const tell = (worker: Worker, words: Asked): void => worker.postMessage(words)
+const tell = (worker: Worker, words: ThreadRequest): void => worker.postMessage(words)
 
 /** Gives the outcome of a reading to who waits for it. */
-const settle = (waiting: Thread['waiting'], [id, outcome]: Exclude<Heard, { readonly damaged: string }>): void => {
+const settle = (
+  waiting: Thread['waiting'],
+  [id, outcome]: Exclude<ThreadResponse, { readonly damaged: string }>,
+): void => {
   if ('value' in outcome) waiting.get(id)?.done(outcome.value)
   else waiting.get(id)?.fail(errorOf(outcome))
 }
@@ -31,11 +34,39 @@ const settle = (waiting: Thread['waiting'], [id, outcome]: Exclude<Heard, { read
 const retiredBy = (cause: unknown): Refusal =>
   new Refusal('view_behind', undefined, { headers: { 'retry-after': '1' }, cause })
 
+/** Starts the thread that reads the files of an era. Once it has ended, `onEnd` receives the refusal of what it was reading. */
+const startThread = (
+  { paths, onDamage }: Pick<Files, 'paths' | 'onDamage'>,
+  key: Uint8Array,
+  era: number,
+  onEnd: (lost: Refusal) => void,
+): Thread => {
+  const workerData: AsOfThreadData = { events: paths.events, views: paths.views, key: Uint8Array.from(key) }
+  const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData })
+  const waiting = new Map<number, Waiting>()
+  let cause: unknown = new Error('the thread that reads the past has ended')
+  worker.on('message', (response: ThreadResponse) => {
+    if ('damaged' in response) onDamage(response.damaged, response.error, era)
+    else settle(waiting, response)
+  })
+  worker.on('error', (error) => (cause = error))
+  const ended = new Promise<void>((resolve) => {
+    worker.once('exit', () => {
+      const lost = () => new Refusal('backend_unavailable', undefined, { cause })
+      onEnd(lost())
+      for (const { fail } of waiting.values()) fail(lost())
+      resolve()
+    })
+  })
+  return { worker, waiting, ended, era }
+}
+
 /**
  * Readings of the past of an embedded store in a thread of their own, which the first one begins. When it dies that is told, what it was
  * reading is refused with `backend_unavailable`, and the next reading begins another. A reading that is stopped ends when the thread says so.
  */
-export const pastWorker = ({ paths, flushed, onDamage, views }: Files, key: Uint8Array, faults: PortFaults): Past => {
+export const asOfWorker = (files: Files, key: Uint8Array, faults: OutageLog): AsOfReader => {
+  const { flushed, views } = files
   const fault = faults.of('past')
   let thread: Thread | undefined
   const retired: Promise<void>[] = []
@@ -43,26 +74,12 @@ export const pastWorker = ({ paths, flushed, onDamage, views }: Files, key: Uint
   let serial = 0
 
   const begin = (era: number): Thread => {
-    const workerData: PastThreadData = { events: paths.events, views: paths.views, key: Uint8Array.from(key) }
-    const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData })
-    const waiting = new Map<number, Waiting>()
-    let cause: unknown = new Error('the thread that reads the past has ended')
-    worker.on('message', (heard: Heard) => {
-      if ('damaged' in heard) onDamage(heard.damaged, heard.error, era)
-      else settle(waiting, heard)
+    const begun = startThread(files, key, era, (lost) => {
+      const isRetired = thread !== begun
+      if (!isRetired) thread = undefined
+      if (!closing && !isRetired) fault.failed('past', 'read', lost)
     })
-    worker.on('error', (error) => (cause = error))
-    const ended = new Promise<void>((resolve) => {
-      worker.once('exit', () => {
-        const isRetired = thread?.worker !== worker
-        if (!isRetired) thread = undefined
-        const lost = () => new Refusal('backend_unavailable', undefined, { cause })
-        if (!closing && !isRetired) fault.failed('past', 'read', lost())
-        for (const { fail } of waiting.values()) fail(lost())
-        resolve()
-      })
-    })
-    return { worker, waiting, ended, era }
+    return begun
   }
   /** The thread that reads the files that there are; one that reads a file that is gone ends once it has answered. */
   const present = (): Thread => {
@@ -76,12 +93,12 @@ export const pastWorker = ({ paths, flushed, onDamage, views }: Files, key: Uint
     return (thread ??= begin(era!))
   }
 
-  const read = async <T>(signal: AbortSignal, asked: (id: number) => Asked): Promise<T> => {
+  const read = async <T>(signal: AbortSignal, asked: (id: number) => ThreadRequest): Promise<T> => {
     signal.throwIfAborted()
     if (closing) throw new Refusal('backend_unavailable')
     const { worker, waiting, era } = present()
     const id = ++serial
-    const say = (words: Asked) => tell(worker, words)
+    const say = (words: ThreadRequest) => tell(worker, words)
     const stop = () => say([id, 'stop'])
     signal.addEventListener('abort', stop, { once: true })
     try {

@@ -1,4 +1,4 @@
-import { type Clock, within } from '../../clock.ts'
+import { type Clock, withTimeout } from '../../clock.ts'
 import type { Service } from '../../http/service.ts'
 import { resources } from '../../projections/resources.ts'
 import type { Stores } from '../stores/stores.ts'
@@ -17,7 +17,7 @@ export const readinessOf = (
 ): Service['readiness'] => {
   const holds = (work: Promise<boolean>): Promise<boolean> => {
     const done = work.catch(() => false)
-    return within(clock, PATIENCE_MS, done, () => false)
+    return withTimeout(clock, PATIENCE_MS, done, () => false)
   }
   const works = (work: Promise<unknown>): Promise<boolean> => holds(work.then(() => true))
   const status = (good: boolean, bad: 'failed' | 'degraded') => (good ? 'ok' : bad)

@@ -1,15 +1,15 @@
 import type { RequestListener } from 'node:http'
-import { isFailure } from '../../failure.ts'
-import { isConfigError } from '../../config/problem.ts'
 import type { Clock } from '../../clock.ts'
+import { isConfigError } from '../../config/problem.ts'
+import { healthQuery } from '../../contract/operations.ts'
+import { named, type Query, queryIn } from '../../contract/readers/input.ts'
 import { Refusal, refuse, rootCause, whyOf } from '../../errors.ts'
+import { isFailure } from '../../failure.ts'
+import { unnamed } from '../../http/routes/health.ts'
+import { errorBody, refusalHeaders } from '../../http/wire/error-reply.ts'
 import { requestId } from '../../http/wire/framing.ts'
 import { cleanTarget } from '../../http/wire/path.ts'
 import type { Port } from '../../http/wire/port.ts'
-import { errorBody, refusalHeaders } from '../../http/wire/error-reply.ts'
-import { named, type Query, queryIn } from '../../contract/readers/input.ts'
-import { healthQuery } from '../../contract/operations.ts'
-import { unnamed } from '../../http/routes/health.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 /** What a path answers; refusals are thrown. */
@@ -29,7 +29,7 @@ const healthOf = (why: () => string): Answers => ({
 })
 
 const answering = (answers: Answers): RequestListener => {
-  const told = (
+  const answerTo = (
     target: string,
     id: string,
   ): readonly [status: number, headers: Readonly<Record<string, string>>, body: object] => {
@@ -48,7 +48,7 @@ const answering = (answers: Answers): RequestListener => {
   }
   return (request, response) => {
     const id = requestId(request)
-    const [status, headers, body] = told(cleanTarget(request), id)
+    const [status, headers, body] = answerTo(cleanTarget(request), id)
     response.writeHead(status, {
       ...headers,
       'x-request-id': id,
@@ -83,19 +83,19 @@ export const sooner = async <T>(
   room: ReturnType<typeof standbyServer>,
   ending: AbortSignal | undefined,
 ): Promise<T> => {
-  let told: string | undefined
+  let lastCause: string | undefined
   const since = monotonic()
   for (;;) {
     try {
       const begun = await begin()
       const seconds = Math.round((monotonic() - since) / 1000)
-      if (told !== undefined) logger.info({ seconds }, 'what was missing at the start is there')
+      if (lastCause !== undefined) logger.info({ seconds }, 'what was missing at the start is there')
       return begun
     } catch (error) {
       if (isFailure(error) || isConfigError(error) || ending?.aborted) throw error
       const [missing, why] = [room.missing(error), whyOf(rootCause(error))]
-      if (`${missing}: ${why}` !== told) logger.warn({ missing, why }, 'not ready to start; trying until it is')
-      told = `${missing}: ${why}`
+      if (`${missing}: ${why}` !== lastCause) logger.warn({ missing, why }, 'not ready to start; trying until it is')
+      lastCause = `${missing}: ${why}`
       await sleep(RETRY_MS, ending)
     }
   }

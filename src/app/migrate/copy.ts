@@ -1,8 +1,8 @@
-import { fail } from '../../failure.ts'
 import type { Move, Moved } from '../../cli/services.ts'
 import { isRefusal } from '../../errors.ts'
 import type { EventLog, NewEvent, Stored } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
+import { fail } from '../../failure.ts'
 import { differing, named, verified } from './compare.ts'
 import { zipPages } from './zip-pages.ts'
 
@@ -18,7 +18,7 @@ const EVENTS = 100
 const BYTES = 262_144
 
 /** How many events the target has, and the position of the last of them in the source. Fails when it holds anything but the beginning of this very history. */
-const resumePoint = async (from: EventLog, to: EventLog, told: (done: number) => void, signal: AbortSignal) => {
+const resumePoint = async (from: EventLog, to: EventLog, onProgress: (done: number) => void, signal: AbortSignal) => {
   let [done, position] = [0, 0n]
   for await (const [ours, theirs] of zipPages(from.readAll(0n), to.readAll(0n))) {
     signal.throwIfAborted()
@@ -35,7 +35,7 @@ const resumePoint = async (from: EventLog, to: EventLog, told: (done: number) =>
     }
     done += theirs.length
     position = ours.at(-1)!.position
-    told(done)
+    onProgress(done)
   }
   return { done, position }
 }

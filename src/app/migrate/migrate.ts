@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
+import type { Services } from '../../cli/services.ts'
 import { systemClock } from '../../clock.ts'
 import { fail } from '../../failure.ts'
-import type { Services } from '../../cli/services.ts'
-import { migrate, type HistoryStore } from './copy.ts'
-import { insistOnSameLog } from '../stores/verify-log-and-views.ts'
 import { eventsOf, openStores, type Stores } from '../stores/stores.ts'
+import { insistOnSameLog } from '../stores/verify-log-and-views.ts'
+import { type HistoryStore, migrate } from './copy.ts'
 
 const nothing = async function* () {}
 

@@ -1,34 +1,34 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { meaningsOf } from '../../access/meanings.ts'
-import { systemClock } from '../../clock.ts'
 import { digester } from '../../auth/client-token.ts'
-import { fail } from '../../failure.ts'
 import type { Say, Services } from '../../cli/services.ts'
-import { reservations } from '../../commands/reservations.ts'
+import { systemClock } from '../../clock.ts'
 import { type Context, enveloper } from '../../commands/envelope.ts'
 import { executor } from '../../commands/execute.ts'
 import { noFlag } from '../../commands/flag/state.ts'
 import { instance } from '../../commands/instance.ts'
 import { namespace as namespaceDecider } from '../../commands/namespace.ts'
+import { reservations } from '../../commands/reservations.ts'
 import { accessPolicy } from '../../config/access-rules.ts'
 import type { Config } from '../../config/load.ts'
+import { namesOf } from '../../contract/identifiers.ts'
+import { newToken } from '../../contract/token.ts'
 import { refuse } from '../../errors.ts'
 import type { Stored } from '../../events/log.ts'
 import { sealer } from '../../events/personal.ts'
-import { presentAuthentication } from '../../http/present/authentication.ts'
-import { namesOf } from '../../contract/identifiers.ts'
-import { newToken } from '../../contract/token.ts'
+import { fail } from '../../failure.ts'
 import { inFuture, issueToken, namespacesAsked, staticToken } from '../../http/auth/issue-token.ts'
+import { presentAuthentication } from '../../http/present/authentication.ts'
 import { projections, readModelsOf } from '../../projections/all.ts'
-import { byStream, keyOf, foldRow } from '../../projections/engine/fold-rows.ts'
+import { byStream, foldRow, keyOf } from '../../projections/engine/fold-rows.ts'
 import { rebuild } from '../../projections/engine/rebuild.ts'
 import { type AnyProjection, rowOf } from '../../projections/projection.ts'
 import { tokens } from '../../projections/tokens.ts'
+import { formatBeside } from '../cluster-member.ts'
 import { operator } from '../stores/operator.ts'
-import { formatBeside } from '../membership.ts'
-import { insistOnSameLog, settle } from '../stores/verify-log-and-views.ts'
 import { eventsOf, type History, openHistory, openStores, type Stores } from '../stores/stores.ts'
+import { insistOnSameLog, verify } from '../stores/verify-log-and-views.ts'
 
 /** Works on what is there and closes it: a directory without a history is not made into one. */
 const withOpened = async <O extends { readonly close: () => Promise<void> }, T>(
@@ -69,7 +69,7 @@ const withStores = <T>(config: Config, say: Say, work: (stores: Stores) => Promi
 const withSettled = <T>(config: Config, say: Say, work: (stores: Stores) => Promise<T>): Promise<T> =>
   withStores(config, say, async (stores) => {
     const { log, keys, snapshots, alone } = stores
-    const rebuilt = alone ? await settle(systemClock, stores, tellerOf(say)) : await insistOnSameLog(stores)
+    const rebuilt = alone ? await verify(systemClock, stores, tellerOf(say)) : await insistOnSameLog(stores)
     if (rebuilt) {
       await snapshots.remove()
       const { execute } = executor(log, enveloper(sealer(keys), 'command-line', systemClock.now), {

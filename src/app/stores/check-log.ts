@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
-import { fail } from '../../failure.ts'
 import type { LogFinding, Services } from '../../cli/services.ts'
 import { catalog } from '../../events/catalog.ts'
 import { reader } from '../../events/define.ts'
 import type { Stored } from '../../events/log.ts'
+import { fail } from '../../failure.ts'
 import { eventsOf } from './stores.ts'
 
 const readers = new Map(Object.entries(catalog).map(([category, shapes]) => [category, reader(shapes)]))

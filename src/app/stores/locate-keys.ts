@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { Standing } from '../../adapters/embedded/files/standing.ts'
 import type { Mongo } from '../../adapters/mongodb/open.ts'
-import { fail } from '../../failure.ts'
 import type { Config } from '../../config/load.ts'
 import type { EventLog } from '../../events/log.ts'
+import { fail } from '../../failure.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
 import { digestsOf, type Found } from './verify-keys.ts'
@@ -25,7 +25,7 @@ const inViews = async (views: Pick<Views, 'checkpoint' | 'scan'>): Promise<reado
 }
 
 /** The history and the keys of a directory, before anything of it is made. */
-export const foundInDirectory = async (config: Config, { log, subjects }: Standing): Promise<Found> => {
+export const locateInDirectory = async (config: Config, { log, subjects }: Standing): Promise<Found> => {
   const { readKeyFile } = await import('../../adapters/embedded/files/key-file.ts')
   const file = config.keys.file!
   return {
@@ -39,7 +39,7 @@ export const foundInDirectory = async (config: Config, { log, subjects }: Standi
 }
 
 /** The history and the keys on servers, before anything there is made. */
-export const foundOnServers = async (
+export const locateOnServers = async (
   config: Config,
   { standing, views }: Pick<Mongo, 'standing' | 'views'>,
   log: EventLog,

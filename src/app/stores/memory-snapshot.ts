@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
-import { type Clock, type Timer, within } from '../../clock.ts'
+import { type Clock, type Timer, withTimeout } from '../../clock.ts'
 import type { EventLog } from '../../events/log.ts'
 import type { Remembered } from '../../projections/engine/runner.ts'
 import { type MemorySnapshot, readSnapshot, written } from '../../projections/engine/snapshot.ts'
-import type { Row } from '../../projections/views.ts'
 import type { Snapshots } from '../../projections/snapshots.ts'
 import type { TokenIndex } from '../../projections/token-memory/token-index.ts'
+import type { Row } from '../../projections/views.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 const FIRST_MS = 15_000
@@ -128,7 +128,7 @@ export const snapshotKeeper = (options: KeeperOptions) => {
     end: async (): Promise<void> => {
       if (!begun) return
       timer?.cancel()
-      await within(clock, END_MS, running.then(once), () => undefined)
+      await withTimeout(clock, END_MS, running.then(once), () => undefined)
       timer?.cancel()
     },
   }

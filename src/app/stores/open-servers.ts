@@ -4,11 +4,11 @@ import { openMongo } from '../../adapters/mongodb/open.ts'
 import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config/load.ts'
 import { catalog } from '../../events/catalog.ts'
-import { keysFit } from './verify-keys.ts'
-import { foundOnServers } from './locate-keys.ts'
-import { type Beginning, silent, type Told } from './store-listeners.ts'
-import { insistOnPrefix } from './stream-prefix.ts'
+import { locateOnServers } from './locate-keys.ts'
 import { insistOnAddresses } from './store-addresses.ts'
+import { type InitialState, type StoreListeners, silent } from './store-listeners.ts'
+import { insistOnPrefix } from './stream-prefix.ts'
+import { verifyKeys } from './verify-keys.ts'
 
 /** Names the server that is out of reach or refuses, and nothing of where it is. */
 const reaching = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
@@ -23,8 +23,8 @@ const reaching = async <T>(name: string, work: () => Promise<T>): Promise<T> => 
 export const openServers = async (
   config: Config,
   clock: Clock,
-  { onError = () => undefined, logger = silent }: Told,
-  { secrets, acceptLostKeys }: Beginning = {},
+  { onError = () => undefined, logger = silent }: StoreListeners,
+  { secrets, acceptLostKeys }: InitialState = {},
 ) => {
   await insistOnAddresses(config)
   const { mongodb, eventstore } = config
@@ -53,7 +53,7 @@ export const openServers = async (
     const log = closing(await openEventStore(eventstore.url!, options))
     await reaching('eventstore', () => log.head())
     if (!eventstore.shared) await insistOnPrefix(log, prefix)
-    const { accepted } = await keysFit(await foundOnServers(config, mongo, log), acceptLostKeys, clock, logger)
+    const { accepted } = await verifyKeys(await locateOnServers(config, mongo, log), acceptLostKeys, clock, logger)
     const inFile = file === undefined ? undefined : await openKeyFile(file, secrets)
     const { pepper, kek } = await mongo.deploymentKeys(inFile, secrets, accepted !== undefined)
     await accepted?.(log, pepper.kid)

@@ -1,14 +1,14 @@
 import type { Clock } from '../../clock.ts'
-import type { AnyEvent } from '../../events/define.ts'
-import type { EventLog } from '../../events/log.ts'
 import type { Decider } from '../../commands/decider.ts'
 import { enveloper } from '../../commands/envelope.ts'
 import { type Execute, executor } from '../../commands/execute.ts'
+import type { AnyEvent } from '../../events/define.ts'
+import type { EventLog } from '../../events/log.ts'
+import { eventClock } from '../event-clock.ts'
 import { operator } from './operator.ts'
-import { orderedTime } from '../event-clock.ts'
 
 /** Told of what an operator's start does. */
-export type Told = Parameters<typeof orderedTime>[1]
+export type ClockListeners = Parameters<typeof eventClock>[1]
 
 const nothingPersonal = async (): Promise<never> => {
   throw new Error('what an operator accepts at a start has no personal data')
@@ -23,11 +23,11 @@ export const operatorCommand = async <
 >(
   log: EventLog,
   clock: Clock,
-  told: Told,
+  listeners: ClockListeners,
   reason: string,
   [decider, id, name, command]: readonly [decider: Decider<S, C, E>, id: string, name: K, command: C[K]],
 ): ReturnType<Execute> => {
-  const time = orderedTime(clock, told)
+  const time = eventClock(clock, listeners)
   await time.begin(log)
   const envelope = enveloper({ seal: nothingPersonal, open: nothingPersonal }, 'command-line', clock.now, time.newest)
   const { execute } = executor(time.through(log), envelope, { clock })

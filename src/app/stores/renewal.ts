@@ -2,11 +2,11 @@ import type { Renewal } from '../../adapters/embedded/views/renewable-views.ts'
 import type { Clock } from '../../clock.ts'
 import type { EventLog } from '../../events/log.ts'
 import { rebuild } from '../../projections/engine/rebuild.ts'
-import type { View, Views } from '../../projections/views.ts'
 import type { ReadModel } from '../../projections/history/log-projection.ts'
+import type { View, Views } from '../../projections/views.ts'
 import type { Fatal } from '../telemetry/fatal.ts'
-import { isToldElsewhere } from '../telemetry/outage-log.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { hasOwnLine } from '../telemetry/outage-log.ts'
 
 /** So many files may be found damaged within so long; what damages one more is not over. */
 const MOST = 2
@@ -67,7 +67,7 @@ export const viewRenewal = (options: RenewalOptions) => {
         await once()
       } catch (error) {
         if (stop.signal.aborted) return
-        if (!wanted && !isToldElsewhere(error))
+        if (!wanted && !hasOwnLine(error))
           logger.error({ err: error }, 'the read models could not be built anew; it is tried again')
         wanted = true
         await clock.sleep(pause, stop.signal)

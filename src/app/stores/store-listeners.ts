@@ -5,7 +5,7 @@ import type { Logger } from '../telemetry/logger.ts'
 export type Secrets = KeyFile
 
 /** Listeners for what happens to the stores. */
-export type Told = {
+export type StoreListeners = {
   /** A job or a server failed. */
   readonly onError?: (job: string, error: unknown) => void
   /** The disk is full, or has room again. */
@@ -20,7 +20,7 @@ export type Told = {
 }
 
 /** What a place may begin with. */
-export type Beginning = {
+export type InitialState = {
   /** The secrets of a place that has none yet. */
   readonly secrets?: Secrets
   /** Why the service goes on though keys that its history was written with are lost. */

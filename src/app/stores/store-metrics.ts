@@ -1,16 +1,16 @@
 import type { Clock } from '../../clock.ts'
 import type { Metrics } from '../../http/operations/metrics.ts'
-import { fails, type PortFaults } from '../telemetry/outage-log.ts'
+import { fails, type OutageLog } from '../telemetry/outage-log.ts'
 import type { Stores } from './stores.ts'
 
 const outcomes = ['ok', 'refused', 'failed'] as const
 type Outcome = (typeof outcomes)[number]
 
 /** Hears of a call when it is over: its outcome, the milliseconds that the store took, and the error if there was one. */
-type Told = (outcome: Outcome, ms: number, error: unknown) => void
+type Report = (outcome: Outcome, ms: number, error: unknown) => void
 type Call = (...args: readonly unknown[]) => Promise<unknown> | AsyncIterable<unknown>
 
-const timed = async (monotonic: Clock['monotonic'], answer: Promise<unknown>, told: Told): Promise<unknown> => {
+const timed = async (monotonic: Clock['monotonic'], answer: Promise<unknown>, report: Report): Promise<unknown> => {
   const began = monotonic()
   let [outcome, failure]: [Outcome, unknown] = ['ok', undefined]
   try {
@@ -19,7 +19,7 @@ const timed = async (monotonic: Clock['monotonic'], answer: Promise<unknown>, to
     ;[outcome, failure] = [fails(error) ? 'failed' : 'refused', error]
     throw error
   } finally {
-    told(outcome, monotonic() - began, failure)
+    report(outcome, monotonic() - began, failure)
   }
 }
 
@@ -27,7 +27,7 @@ const timed = async (monotonic: Clock['monotonic'], answer: Promise<unknown>, to
 const paged = async function* (
   monotonic: Clock['monotonic'],
   pages: AsyncIterable<unknown>,
-  told: Told,
+  report: Report,
 ): AsyncGenerator {
   const iterator = pages[Symbol.asyncIterator]()
   let [outcome, took, failure]: [Outcome, number, unknown] = ['ok', 0, undefined]
@@ -40,20 +40,24 @@ const paged = async function* (
   try {
     for (let page = await next(); !page.done; page = await next()) yield page.value
   } finally {
-    told(outcome, took, failure)
+    report(outcome, took, failure)
     await iterator.return?.()
   }
 }
 
 const around =
-  (monotonic: Clock['monotonic'], call: Call, told: Told): Call =>
+  (monotonic: Clock['monotonic'], call: Call, report: Report): Call =>
   (...args) => {
     const answer = call(...args)
-    return Symbol.asyncIterator in answer ? paged(monotonic, answer, told) : timed(monotonic, answer, told)
+    return Symbol.asyncIterator in answer ? paged(monotonic, answer, report) : timed(monotonic, answer, report)
   }
 
 /** A port whose every call is reported, except `close`. */
-const wrapped = <P extends object>(monotonic: Clock['monotonic'], port: P, tellerOf: (operation: string) => Told): P =>
+const wrapped = <P extends object>(
+  monotonic: Clock['monotonic'],
+  port: P,
+  tellerOf: (operation: string) => Report,
+): P =>
   Object.fromEntries(
     Object.entries(port).map(([operation, call]: [string, Call]) => [
       operation,
@@ -66,12 +70,12 @@ export const instrumented = (
   { monotonic }: Pick<Clock, 'monotonic'>,
   stores: Stores,
   { storeCalls, storeCallDuration }: Metrics,
-  faults: PortFaults,
+  faults: OutageLog,
 ): Stores => {
   const tellers = (port: keyof Stores['adapters']) => {
     const adapter = stores.adapters[port]
     const fault = faults.of(adapter)
-    return (operation: string): Told => {
+    return (operation: string): Report => {
       const [ok, refused, failed] = outcomes.map((outcome) => storeCalls(port, adapter, operation, outcome))
       const cells = { ok: ok!, refused: refused!, failed: failed! }
       // `follow` waits for events that have not happened yet: its duration says nothing about the store.
@@ -90,7 +94,7 @@ export const instrumented = (
   const ran = tellers('queue')('run')
   return {
     ...stores,
-    keys: faults.around('keys', stores.adapters.views, stores.keys),
+    keys: faults.instrument('keys', stores.adapters.views, stores.keys),
     log: wrapped(monotonic, stores.log, tellers('log')),
     views: wrapped(monotonic, stores.views, tellers('views')),
     queue: {

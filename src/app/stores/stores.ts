@@ -1,27 +1,27 @@
 import { join } from 'node:path'
-import type { Files } from '../../adapters/embedded/read-only.ts'
-import type { Renewal } from '../../adapters/embedded/views/renewable-views.ts'
-import type { Standing } from '../../adapters/embedded/files/standing.ts'
 import { UNUSABLE } from '../../adapters/embedded/files/directory.ts'
+import type { Standing } from '../../adapters/embedded/files/standing.ts'
+import type { Files } from '../../adapters/embedded/read-only.ts'
 import { damagedFile } from '../../adapters/embedded/sqlite.ts'
-import type { Clock } from '../../clock.ts'
-import { fail, isFailure } from '../../failure.ts'
-import type { Config } from '../../config/load.ts'
-import type { Binding } from '../../events/binding.ts'
-import type { Keys } from '../../events/personal.ts'
-import type { EventLog } from '../../events/log.ts'
-import { Refusal } from '../../errors.ts'
-import { damagedStart } from './damage.ts'
-import { logFits } from './verify-log.ts'
-import { keysFit } from './verify-keys.ts'
-import { foundInDirectory } from './locate-keys.ts'
-import { type Beginning, type Secrets, silent, type Told } from './store-listeners.ts'
+import type { Renewal } from '../../adapters/embedded/views/renewable-views.ts'
 import { type Limiter, limiter } from '../../auth/rate-limit.ts'
+import type { Clock } from '../../clock.ts'
+import type { Config } from '../../config/load.ts'
+import { Refusal } from '../../errors.ts'
+import type { Binding } from '../../events/binding.ts'
+import type { EventLog } from '../../events/log.ts'
+import type { Keys } from '../../events/personal.ts'
+import { fail, isFailure } from '../../failure.ts'
 import type { Queue } from '../../jobs/queue.ts'
-import { portFaults } from '../telemetry/outage-log.ts'
-import type { Snapshots } from '../../projections/snapshots.ts'
 import { readModelsOf } from '../../projections/all.ts'
+import type { Snapshots } from '../../projections/snapshots.ts'
 import type { View, Views } from '../../projections/views.ts'
+import { outageLog } from '../telemetry/outage-log.ts'
+import { damagedStart } from './damage.ts'
+import { locateInDirectory } from './locate-keys.ts'
+import { type InitialState, type Secrets, type StoreListeners, silent } from './store-listeners.ts'
+import { verifyKeys } from './verify-keys.ts'
+import { verifyLog } from './verify-log.ts'
 
 /** Where this deployment lives: the three ports, the keys of subjects, and the key that token digests and page tokens are made with. */
 export type Stores = {
@@ -82,11 +82,11 @@ const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promis
   }
 }
 
-type Open = (config: Config, clock: Clock, told: Told, beginning?: Beginning) => Promise<Stores>
+type Open = (config: Config, clock: Clock, listeners: StoreListeners, initial?: InitialState) => Promise<Stores>
 
 /** One directory with SQLite files, which this process alone writes to. */
-const openDirectory: Open = async (config, clock, told, { secrets, acceptLostKeys, acceptDamagedLog } = {}) => {
-  const { onError = () => undefined, onFull, onLost, onDamage, onDamagedViews, logger = silent } = told
+const openDirectory: Open = async (config, clock, listeners, { secrets, acceptLostKeys, acceptDamagedLog } = {}) => {
+  const { onError = () => undefined, onFull, onLost, onDamage, onDamagedViews, logger = silent } = listeners
   const { openEmbedded } = await import('../../adapters/embedded/open.ts')
   const { openKeyFile } = await import('../../adapters/embedded/files/key-file.ts')
   const { data_dir } = config.storage
@@ -94,8 +94,8 @@ const openDirectory: Open = async (config, clock, told, { secrets, acceptLostKey
   const decide = async (standing: Standing) => {
     const { log: history } = standing
     const damage =
-      history && (await logFits(history, await standing.look(), eventsOf(config), acceptDamagedLog, clock, logger))
-    const { accepted } = await keysFit(await foundInDirectory(config, standing), acceptLostKeys, clock, logger)
+      history && (await verifyLog(history, await standing.look(), eventsOf(config), acceptDamagedLog, clock, logger))
+    const { accepted } = await verifyKeys(await locateInDirectory(config, standing), acceptLostKeys, clock, logger)
     own = await openKeyFile(config.keys.file!, secrets)
     const { pepper, kek } = own
     return { kek, damage, accepted: accepted && ((log: EventLog) => accepted(log, pepper.kid)) }
@@ -135,16 +135,16 @@ const leaseOf = (models: readonly View[]): string =>
   ['views', ...models.map(({ name, version }) => `${name}_${version}`).toSorted()].join(' ')
 
 /** EventStoreDB, MongoDB and Redis, shared with other instances. What is opened in vain is closed again. */
-const openCluster: Open = async (config, clock, told, beginning) => {
+const openCluster: Open = async (config, clock, listeners, initial) => {
   const { openServers } = await import('./open-servers.ts')
   const { openBullmq } = await import('../../adapters/redis/queue.ts')
   const { openRedisLimits } = await import('../../adapters/redis/rate-limit.ts')
-  const { onError = () => undefined, logger = silent } = told
-  const { mongo, closing, ...servers } = await openServers(config, clock, told, beginning)
+  const { onError = () => undefined, logger = silent } = listeners
+  const { mongo, closing, ...servers } = await openServers(config, clock, listeners, initial)
   try {
     const { prefix, ...redis } = config.redis
     const place = { ...redis, url: redis.url! }
-    const fault = portFaults(logger, clock).of('redis')
+    const fault = outageLog(logger, clock).of('redis')
     const health = {
       failed: (error: unknown) => fault.failed('queue', 'share', error),
       worked: () => fault.worked('queue', 'share'),
@@ -174,8 +174,8 @@ const openCluster: Open = async (config, clock, told, beginning) => {
 const openers: Readonly<Record<Config['storage']['type'], Open>> = { embedded: openDirectory, cluster: openCluster }
 
 /** Opens the stores that the configuration names; drivers are loaded only for those. Fails before anything is made where the keys are not those that the history was written with. */
-export const openStores: Open = (config, clock, told, beginning) =>
-  openers[config.storage.type](config, clock, told, beginning)
+export const openStores: Open = (config, clock, listeners, initial) =>
+  openers[config.storage.type](config, clock, listeners, initial)
 
 /** The history and the keys alone on servers, for who writes an event beside the service, which may run: several write there. */
 export const openHistory = async (config: Config, clock: Clock): Promise<History> => {

@@ -1,11 +1,11 @@
 import type { KeyFile } from '../../adapters/embedded/files/key-file.ts'
 import type { Clock } from '../../clock.ts'
-import { fail } from '../../failure.ts'
 import { KEYS_ID, keys as keysDecider } from '../../commands/keys.ts'
 import { reader, typeName } from '../../events/define.ts'
 import { keysEvents } from '../../events/keys.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import { operatorCommand, type Told } from './operator-command.ts'
+import { fail } from '../../failure.ts'
+import { type ClockListeners, operatorCommand } from './operator-command.ts'
 
 /** Events at the beginning of the log among which a token is looked for, and pages of them: the first token is one of the first events. */
 const EVENTS = 10_000
@@ -107,11 +107,16 @@ export type Fit = {
  * Sees that the keys are those that the history was written with. Fails where they are not, naming what to bring back from the backup, unless
  * an operator says that there is none (`reason`).
  */
-export const keysFit = async (found: Found, reason: string | undefined, clock: Clock, told: Told): Promise<Fit> => {
+export const verifyKeys = async (
+  found: Found,
+  reason: string | undefined,
+  clock: Clock,
+  listeners: ClockListeners,
+): Promise<Fit> => {
   const loss = await lossOf(found)
   if (loss === undefined) {
     if (reason !== undefined)
-      told.warn({}, 'the keys fit the log, so --accept-lost-keys did nothing: take it out of the command')
+      listeners.warn({}, 'the keys fit the log, so --accept-lost-keys did nothing: take it out of the command')
     return {}
   }
   const { places } = found
@@ -125,13 +130,13 @@ export const keysFit = async (found: Found, reason: string | undefined, clock: C
   return {
     accepted: async (log, kid) => {
       const { tokens, subjects } = loss
-      await operatorCommand(log, clock, told, reason!, [
+      await operatorCommand(log, clock, listeners, reason!, [
         keysDecider,
         KEYS_ID,
         'AcceptLostKeys',
         { kid, tokens, subjects },
       ])
-      told.warn({ kid, tokens, subjects, reason }, `lost keys were accepted. ${what}`)
+      listeners.warn({ kid, tokens, subjects, reason }, `lost keys were accepted. ${what}`)
     },
   }
 }

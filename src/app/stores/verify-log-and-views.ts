@@ -1,10 +1,10 @@
-import { fail } from '../../failure.ts'
 import type { Clock } from '../../clock.ts'
 import type { LogIdentity } from '../../events/binding.ts'
 import type { EventLog } from '../../events/log.ts'
+import { fail } from '../../failure.ts'
 import { readModelsOf } from '../../projections/all.ts'
-import { type Cause, causes, type Continuity, continuityOf, goneOf } from '../../projections/engine/continuity.ts'
-import { lookAt } from '../../projections/engine/inspect-views.ts'
+import { type Cause, type Continuity, causes, continuityOf, goneOf } from '../../projections/engine/continuity.ts'
+import { inspectViews } from '../../projections/engine/inspect-views.ts'
 import { type Progress, rebuild } from '../../projections/engine/rebuild.ts'
 import type { View } from '../../projections/views.ts'
 import type { Stores } from './stores.ts'
@@ -14,17 +14,17 @@ const CONFIRM_MS = 2_000
 const AGAIN_MS = 500
 
 /** Where it is told. */
-export type Tell = {
+export type VerificationLog = {
   readonly error: (record: object, message: string) => void
   readonly info: (message: string) => void
 }
-type Settled = Pick<Stores, 'log' | 'views' | 'binding' | 'alone' | 'writes' | 'pepper'>
+type VerifiedStores = Pick<Stores, 'log' | 'views' | 'binding' | 'alone' | 'writes' | 'pepper'>
 type Behind = Extract<Continuity, { is: 'behind' }>
 
 /** Read models that were built anew because they did not fit the log. */
 export type Rebuilt = { readonly cause: Cause; readonly eventsGone: number; readonly readModels: string[] }
 
-const said: Readonly<Record<Cause, string>> = {
+const causeTexts: Readonly<Record<Cause, string>> = {
   another_log: 'they are of another history',
   shorter: 'the history is shorter than they have seen: events that were acknowledged are gone',
   forked: 'the history is not the one that they have seen: events that were acknowledged are gone',
@@ -32,7 +32,7 @@ const said: Readonly<Record<Cause, string>> = {
 }
 
 /** Refuses to go on with another log, and says what to do. Nothing was written to the read models. */
-const another = (alone: boolean, found: string | undefined, known: string): never => {
+const refuseOtherLog = (alone: boolean, found: string | undefined, known: string): never => {
   const is = found === undefined ? 'is empty' : `begins with event ${found}`
   const meant = alone
     ? 'views.sqlite with the files beside it, and the binding (sqlite3 subjects.sqlite "delete from binding")'
@@ -66,9 +66,12 @@ const rebuiltOf = ({ views }: Behind, events: number, head: bigint): Rebuilt => 
 })
 
 /** Looks until it is certain what became of the log: what is not as it was is looked at twice. */
-const judged = async ({ sleep }: Pick<Clock, 'sleep'>, { log, views, binding, alone, pepper }: Settled) => {
+const inspectTwice = async (
+  { sleep }: Pick<Clock, 'sleep'>,
+  { log, views, binding, alone, pepper }: VerifiedStores,
+) => {
   const look = async () => {
-    const found = await lookAt(log, views, binding, readModelsOf(pepper.key))
+    const found = await inspectViews(log, views, binding, readModelsOf(pepper.key))
     return { found, continuity: continuityOf(found) }
   }
   const first = await look()
@@ -81,21 +84,21 @@ const judged = async ({ sleep }: Pick<Clock, 'sleep'>, { log, views, binding, al
  * Sees to it, before anything is written, that this is the log which the deployment was begun on, and that the read models fit it. Those
  * that do not are built anew, here or by the instance that writes them, and are told of in one ERROR line. Refuses another log.
  */
-export const settle = async (
+export const verify = async (
   clock: Clock,
-  stores: Settled,
-  logger: Tell,
+  stores: VerifiedStores,
+  logger: VerificationLog,
   onProgress?: (progress: Progress) => void,
 ): Promise<Rebuilt | undefined> => {
   for (let waits = 0; ; waits++) {
-    const { found, continuity } = await judged(clock, stores)
-    if (continuity.is === 'another') return another(stores.alone, continuity.found, continuity.known)
+    const { found, continuity } = await inspectTwice(clock, stores)
+    if (continuity.is === 'another') return refuseOtherLog(stores.alone, continuity.found, continuity.known)
     if (continuity.is !== 'behind') return undefined
     if (stores.writes()) {
       const rebuilt = rebuiltOf(continuity, await eventsIn(stores.log), found.head)
       const { cause, eventsGone, readModels } = rebuilt
       const record = { read_models: readModels, cause, events_gone: eventsGone, head: String(found.head) }
-      logger.error(record, `the read models do not fit the history, and are built anew: ${said[cause]}`)
+      logger.error(record, `the read models do not fit the history, and are built anew: ${causeTexts[cause]}`)
       const unfit = readModelsOf(stores.pepper.key).filter(({ name }) => readModels.includes(name))
       for (const projection of unfit) await forget(stores.views, projection)
       await rebuild({ clock, ...stores }, unfit, onProgress)
@@ -115,15 +118,19 @@ export const insistOnSameLog = async ({
   const known = await binding.read()
   if (!known) return undefined
   const first = await log.first()
-  return first?.id === known.event ? undefined : another(alone, first?.id, known.event)
+  return first?.id === known.event ? undefined : refuseOtherLog(alone, first?.id, known.event)
 }
 
 /** Keeps beside the keys which log this is, once it has an event. Refuses where another log stands there meanwhile. */
-export const bind = async ({ log, binding, alone }: Pick<Stores, 'log' | 'binding' | 'alone'>): Promise<void> => {
+export const recordLogIdentity = async ({
+  log,
+  binding,
+  alone,
+}: Pick<Stores, 'log' | 'binding' | 'alone'>): Promise<void> => {
   if (await binding.read()) return
   const first = await log.first()
   if (!first) return
   const mine: LogIdentity = { event: first.id, position: first.position }
   const { event } = await binding.write(mine)
-  if (event !== mine.event) another(alone, mine.event, event)
+  if (event !== mine.event) refuseOtherLog(alone, mine.event, event)
 }

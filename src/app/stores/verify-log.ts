@@ -1,11 +1,11 @@
 import type { Look } from '../../adapters/embedded/files/look.ts'
 import type { Clock } from '../../clock.ts'
-import { fail } from '../../failure.ts'
 import { HISTORY_ID, history } from '../../commands/history.ts'
 import { reader } from '../../events/define.ts'
 import { historyEvents } from '../../events/history.ts'
 import type { EventLog } from '../../events/log.ts'
-import { operatorCommand, type Told } from './operator-command.ts'
+import { fail } from '../../failure.ts'
+import { type ClockListeners, operatorCommand } from './operator-command.ts'
 
 /** How much was missing when an operator went on with it last. */
 const acceptedBefore = async (log: Pick<EventLog, 'read'>) => {
@@ -20,13 +20,13 @@ const acceptedBefore = async (log: Pick<EventLog, 'read'>) => {
  * Sees that the log is as the service left it: guarded, and without more missing than was accepted before. Fails where it is not, naming what
  * was found, unless an operator goes on with it (`reason`); gives then who tells the history.
  */
-export const logFits = async (
+export const verifyLog = async (
   log: Pick<EventLog, 'read'>,
   look: Look,
   file: string,
   reason: string | undefined,
   clock: Clock,
-  told: Told,
+  listeners: ClockListeners,
 ): Promise<((log: EventLog) => Promise<void>) | undefined> => {
   const before = look.findings.length === 0 ? undefined : await acceptedBefore(log)
   const isKnown =
@@ -36,7 +36,7 @@ export const logFits = async (
       look.findings.every(({ check }) => check !== 'guards'))
   if (isKnown) {
     if (reason !== undefined)
-      told.warn(
+      listeners.warn(
         {},
         'nothing is damaged that was not accepted, so --accept-damaged-log did nothing: take it out of the command',
       )
@@ -53,7 +53,7 @@ export const logFits = async (
   return async (log) => {
     const { positionsMissing, revisionsMissing } = look
     const data = { positionsMissing, revisionsMissing, findings }
-    await operatorCommand(log, clock, told, reason!, [history, HISTORY_ID, 'AcceptDamagedLog', data])
-    told.warn({ reason }, `a damaged log was accepted. ${what}`)
+    await operatorCommand(log, clock, listeners, reason!, [history, HISTORY_ID, 'AcceptDamagedLog', data])
+    listeners.warn({ reason }, `a damaged log was accepted. ${what}`)
   }
 }

@@ -32,15 +32,15 @@ export const complain = (line: string): void => {
 export const linesToPipe = (
   fd: number,
   { after }: Pick<Clock, 'after'>,
-  told: { readonly missed: (lines: number) => void; readonly failed: (error: Error) => void },
+  listeners: { readonly missed: (lines: number) => void; readonly failed: (error: Error) => void },
 ): Lines => {
   const pipe = new Socket({ fd, readable: false, writable: true })
   let lost = 0
-  pipe.on('error', told.failed)
+  pipe.on('error', listeners.failed)
   pipe.on('drain', () => {
     const lines = lost
     lost = 0
-    if (lines > 0) told.missed(lines)
+    if (lines > 0) listeners.missed(lines)
   })
   return {
     write: (line) => {

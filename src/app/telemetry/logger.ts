@@ -51,14 +51,14 @@ const linesToFile = (dest: string | number, failed: (error: Error) => void, work
 
 /** Where log lines go. When a destination fails, standard error says so once until it works again; the failure goes no further. */
 const linesTo = (dest: string | number, clock: Pick<Clock, 'after'>, missed: (lines: number) => void): Lines => {
-  let told = false
+  let reported = false
   const failed = ({ message }: Error): void => {
-    if (!told) complain(`error: the log cannot be written: ${message}`)
-    told = true
+    if (!reported) complain(`error: the log cannot be written: ${message}`)
+    reported = true
   }
   const pipe = pipeOf(dest)
   if (pipe !== undefined) return linesToPipe(pipe, clock, { missed, failed })
-  return linesToFile(dest, failed, () => (told = false))
+  return linesToFile(dest, failed, () => (reported = false))
 }
 
 /**

@@ -1,5 +1,5 @@
+import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import type { Clock, Timer } from '../../clock.ts'
-import { toldOf } from '../../auth/told-refusal.ts'
 import { Refusal, whyOf } from '../../errors.ts'
 import type { Logger } from './logger.ts'
 
@@ -59,13 +59,13 @@ export const fails = (error: unknown): boolean =>
   !(error instanceof Refusal) || (error.status === 503 && error.reason !== 'event_unreadable')
 
 /** True for what a full disk or a damaged file fails: each has a line of its own. */
-export const isToldElsewhere = (error: unknown): boolean => {
+export const hasOwnLine = (error: unknown): boolean => {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof Error && 'code' in cause && (cause.code === 'ENOSPC' || cause.code === 'DAMAGED')
 }
 
 /** Tells of what the service needs and cannot reach: one ERROR line when it begins to fail, one INFO line when it works again. */
-export const portFaults = (
+export const outageLog = (
   log: Pick<Logger, 'error' | 'info'>,
   { monotonic, after }: Pick<Clock, 'monotonic' | 'after'>,
 ) => {
@@ -83,18 +83,24 @@ export const portFaults = (
       calls = 0
       quiet = undefined
     }
-    const told: Fault = {
+    const listeners: Fault = {
       failed: (port, operation, error) => {
         if (typeof error !== 'object' || error === null) return
         known.add(error)
-        if (isToldElsewhere(error)) return
+        if (hasOwnLine(error)) return
         quiet?.cancel()
         quiet = undefined
         const now = monotonic()
         if (calls === 0 || now - last > STALE_MS) {
           ;[since, calls] = [now, 0]
           const why = whyOf(error)
-          const record = { port, adapter, operation, why, advice: toldOf(error).change ?? adviceOf(adapter, port, why) }
+          const record = {
+            port,
+            adapter,
+            operation,
+            why,
+            advice: refusalDetailsOf(error).change ?? adviceOf(adapter, port, why),
+          }
           log.error(record, effects[adapter] ?? REFUSED)
         }
         last = now
@@ -106,23 +112,23 @@ export const portFaults = (
       },
       failing: () => failing.size > 0,
     }
-    return told
+    return listeners
   }
 
   /** One for each store, whatever its ports are. */
-  const of = (adapter: string): Fault => {
+  const listener = (adapter: string): Fault => {
     const made = faults.get(adapter) ?? fault(adapter)
     faults.set(adapter, made)
     return made
   }
 
   return {
-    of,
+    of: listener,
     /** True for the error of a call that was reported. */
-    knows: (error: unknown): boolean => typeof error === 'object' && error !== null && known.has(error),
+    wasReported: (error: unknown): boolean => typeof error === 'object' && error !== null && known.has(error),
     /** The same functions, with each call reported. */
-    around: <P extends object>(port: string, adapter: string, calls: P): P => {
-      const { failed, worked } = of(adapter)
+    instrument: <P extends object>(port: string, adapter: string, calls: P): P => {
+      const { failed, worked } = listener(adapter)
       const telling = ([operation, call]: [string, (...args: never[]) => Promise<unknown>]) => [
         operation,
         async (...args: never[]) => {
@@ -143,4 +149,4 @@ export const portFaults = (
   }
 }
 
-export type PortFaults = ReturnType<typeof portFaults>
+export type OutageLog = ReturnType<typeof outageLog>

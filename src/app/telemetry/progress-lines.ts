@@ -9,10 +9,10 @@ export const progressLines = (
   logger: Pick<Logger, 'info'>,
   { monotonic }: Pick<Clock, 'monotonic'>,
 ): ((progress: Progress) => void) => {
-  let told = monotonic()
+  let lastLine = monotonic()
   return ({ done, position, head }) => {
-    if (monotonic() - told < EVERY_MS) return
-    told = monotonic()
+    if (monotonic() - lastLine < EVERY_MS) return
+    lastLine = monotonic()
     const percent = Math.floor((100 * Number(position)) / Number(head))
     logger.info({ events: done, position: String(position), head: String(head), percent }, 'building read models')
   }

@@ -6,13 +6,13 @@ const MOST = 1_000
 
 /** Warns of each thing once a minute at most. */
 export const oncePerMinute = (logger: Pick<Logger, 'warn'>, now: () => Date) => {
-  const told = new Map<string, number>()
+  const lastLogged = new Map<string, number>()
   return (what: string, record: Readonly<Record<string, unknown>>, message: string): void => {
     const time = now().getTime()
-    if (time - (told.get(what) ?? Number.NEGATIVE_INFINITY) < MINUTE_MS) return
-    told.delete(what)
-    if (told.size >= MOST) told.delete(told.keys().next().value!)
-    told.set(what, time)
+    if (time - (lastLogged.get(what) ?? Number.NEGATIVE_INFINITY) < MINUTE_MS) return
+    lastLogged.delete(what)
+    if (lastLogged.size >= MOST) lastLogged.delete(lastLogged.keys().next().value!)
+    lastLogged.set(what, time)
     logger.warn(record, message)
   }
 }

@@ -1,50 +1,50 @@
 import type { constraintBody } from '../../contract/constraint.ts'
 import type { distributionBody } from '../../contract/distribution.ts'
 import type { newFlag } from '../../contract/flag.ts'
-import type { ReadBy } from '../../contract/readers/input.ts'
 import type { newNamespace } from '../../contract/namespace.ts'
+import type { ReadBy } from '../../contract/readers/input.ts'
 import type { newRollout } from '../../contract/rollout.ts'
 import type { newRule } from '../../contract/rule.ts'
 import type { newSegment } from '../../contract/segment.ts'
 import type { variantBody } from '../../contract/variant.ts'
 
 /** The body of a request as the document gives it: every member that the request may carry, whatever stands in it. */
-export type Given<T> = { readonly [member in keyof T]: unknown }
-export type GivenTo<I> = Given<ReadBy<I>>
+export type Fields<T> = { readonly [member in keyof T]: unknown }
+export type GivenTo<I> = Fields<ReadBy<I>>
 type Keyed<I> = Omit<GivenTo<I>, 'key'> & { readonly key: string | undefined }
 /** A document names segments by `segmentKeys` alone. */
-type BySegments<T> = Omit<Given<T>, 'segmentKey'>
+type BySegments<T> = Omit<Fields<T>, 'segmentKey'>
 type Ways = ReadBy<typeof newRollout>
 
 /** A part of a document: where it stands, and the body of the request that makes it. */
-export type Part<B = object> = { readonly path: string; readonly body: B }
+export type DocumentPart<B = object> = { readonly path: string; readonly body: B }
 
 export type Share = { readonly path: string; readonly variant: string } & Omit<
   GivenTo<typeof distributionBody>,
   'variantId'
 >
-export type RulePart = Part<Omit<BySegments<ReadBy<typeof newRule>>, 'rank'>> & {
+export type RulePart = DocumentPart<Omit<BySegments<ReadBy<typeof newRule>>, 'rank'>> & {
   readonly segments: readonly string[]
   readonly rank: unknown
   readonly shares: readonly Share[]
 }
 /** Rollouts stand in the order of their ranks. */
-type RolloutBody = Omit<Given<Ways>, 'rank' | 'segment' | 'threshold'> & {
+type RolloutBody = Omit<Fields<Ways>, 'rank' | 'segment' | 'threshold'> & {
   readonly segment: BySegments<NonNullable<Ways['segment']>> | undefined
-  readonly threshold: Given<NonNullable<Ways['threshold']>> | undefined
+  readonly threshold: Fields<NonNullable<Ways['threshold']>> | undefined
 }
-export type RolloutPart = Part<RolloutBody> & { readonly segments: readonly string[] }
-export type VariantPart = Part<Keyed<typeof variantBody>> & { readonly byDefault: boolean }
-export type FlagPart = Part<Keyed<typeof newFlag>> & {
+export type RolloutPart = DocumentPart<RolloutBody> & { readonly segments: readonly string[] }
+export type VariantPart = DocumentPart<Keyed<typeof variantBody>> & { readonly byDefault: boolean }
+export type FlagPart = DocumentPart<Keyed<typeof newFlag>> & {
   readonly variants: readonly VariantPart[]
   readonly rules: readonly RulePart[]
   readonly rollouts: readonly RolloutPart[]
 }
-export type SegmentPart = Part<Keyed<typeof newSegment>> & {
-  readonly constraints: readonly Part<GivenTo<typeof constraintBody>>[]
+export type SegmentPart = DocumentPart<Keyed<typeof newSegment>> & {
+  readonly constraints: readonly DocumentPart<GivenTo<typeof constraintBody>>[]
 }
 /** `stated`: the document says what the namespace is called, so an existing one is given name and description. */
-export type NamespacePart = Part<ReadBy<typeof newNamespace>> & {
+export type NamespacePart = DocumentPart<ReadBy<typeof newNamespace>> & {
   readonly stated: boolean
 }
 export type Document = {

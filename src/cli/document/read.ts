@@ -2,10 +2,10 @@ import type { constraintBody } from '../../contract/constraint.ts'
 import { membersOf as namesOf } from './members.ts'
 import type {
   Document,
+  DocumentPart,
   FlagPart,
   GivenTo,
   NamespacePart,
-  Part,
   RolloutPart,
   RulePart,
   SegmentPart,
@@ -133,7 +133,7 @@ const segmentPart = (source: Source, unknown: Unknown): SegmentPart => {
     description: text(given.description),
     matchType: text(given.match_type),
   }
-  const parts = items(constraints).map((item): Part<GivenTo<typeof constraintBody>> => {
+  const parts = items(constraints).map((item): DocumentPart<GivenTo<typeof constraintBody>> => {
     const { type, property, operator, value, description } = membersOf(item, namesOf('constraint'), unknown)
     const body = {
       type: text(type),

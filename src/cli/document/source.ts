@@ -1,6 +1,6 @@
 import { Composer, type Document, isAlias, isScalar, isSeq, Lexer, LineCounter, Parser, visit } from 'yaml'
-import { isJson, type Lightened, extractAttachments } from './inline.ts'
 import { fail } from '../../failure.ts'
+import { extractAttachments, isJson, type Lightened } from './inline.ts'
 
 type Parsed = Document.Parsed
 

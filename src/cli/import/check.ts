@@ -1,5 +1,5 @@
-import type { FlagPart, RulePart, SegmentPart } from '../document/parts.ts'
 import { fail } from '../../failure.ts'
+import type { FlagPart, RulePart, SegmentPart } from '../document/parts.ts'
 import { type Problem, problemsOf } from './rules.ts'
 
 /** The rank of a rule: its own, else its position from 1. */

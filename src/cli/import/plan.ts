@@ -1,10 +1,10 @@
 import type { Namespace } from '../../contract/namespace.ts'
+import { EXIT, isFailure } from '../../failure.ts'
 import type { Client } from '../client.ts'
 import type { Document, FlagPart, NamespacePart, SegmentPart } from '../document/parts.ts'
-import { EXIT, isFailure } from '../../failure.ts'
+import { all } from '../resources.ts'
 import { flagProblems, notUnique, segmentProblems, twice } from './check.ts'
 import { type Problem, problemsOf } from './rules.ts'
-import { all } from '../resources.ts'
 
 export type PlanOptions = { readonly skipExisting: boolean; readonly drop: boolean }
 type Keys = { readonly flags: readonly string[]; readonly segments: readonly string[] }

@@ -1,5 +1,3 @@
-import { Refusal, refuse, invalid } from '../../errors.ts'
-import { checkConstraint } from '../../evaluation/operators.ts'
 import { constraintBody } from '../../contract/constraint.ts'
 import { share } from '../../contract/distribution.ts'
 import { newFlag } from '../../contract/flag.ts'
@@ -9,6 +7,8 @@ import { newRule } from '../../contract/rule.ts'
 import { segmentsGiven } from '../../contract/rule-fields.ts'
 import { newSegment } from '../../contract/segment.ts'
 import { variantBody } from '../../contract/variant.ts'
+import { invalid, Refusal, refuse } from '../../errors.ts'
+import { checkConstraint } from '../../evaluation/operators.ts'
 
 /** Something that keeps a document from being imported. */
 export type Problem = {

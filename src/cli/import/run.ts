@@ -1,14 +1,14 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
-import { documentsIn } from '../document/read.ts'
 import { EXIT, fail, isFailure } from '../../failure.ts'
+import { documentsIn } from '../document/read.ts'
+import { clientOf, reasonHeaders, type TargetOptions } from '../options.ts'
+import type { CommandServices } from '../services.ts'
+import { progressBar } from '../terminal/progress.ts'
+import { confirm, escapeControl, type Terminal } from '../terminal/terminal.ts'
 import { refuseAll } from './check.ts'
 import { planned } from './plan.ts'
 import { type Rest, type Step, stepsOf, summary } from './write.ts'
-import { clientOf, reasonHeaders, type TargetOptions } from '../options.ts'
-import type { Given } from '../services.ts'
-import { progressBar } from '../terminal/progress.ts'
-import { confirm, escapeControl, type Terminal } from '../terminal/terminal.ts'
 
 export type ImportOptions = TargetOptions & {
   readonly stdin?: boolean
@@ -49,7 +49,7 @@ const done = async (
   steps: readonly Step[],
   options: ImportOptions,
   again: string,
-  { clock, terminal, endWith }: Given,
+  { clock, terminal, endWith }: CommandServices,
 ): Promise<boolean> => {
   const stopped = new AbortController()
   const stop = () => stopped.abort()
@@ -91,7 +91,7 @@ const done = async (
   return false
 }
 
-const run = async (file: string | undefined, options: ImportOptions, given: Given): Promise<void> => {
+const run = async (file: string | undefined, options: ImportOptions, given: CommandServices): Promise<void> => {
   const { terminal } = given
   const { print, info } = terminal
   const { stdin = false, skipExisting = false, drop = false, dryRun = false, yes = false, quiet = false } = options
@@ -119,7 +119,11 @@ const run = async (file: string | undefined, options: ImportOptions, given: Give
 }
 
 /** Reads the documents, plans, and writes the plan; whatever it tells is harmless to a terminal. */
-export const runImport = async (file: string | undefined, options: ImportOptions, given: Given): Promise<void> => {
+export const runImport = async (
+  file: string | undefined,
+  options: ImportOptions,
+  given: CommandServices,
+): Promise<void> => {
   try {
     await run(file, options, given)
   } catch (error) {

@@ -1,9 +1,9 @@
-import type { Client } from '../client.ts'
 import type { distributionBody } from '../../contract/distribution.ts'
 import type { flagUpdate } from '../../contract/flag.ts'
 import type { namespaceUpdate } from '../../contract/namespace.ts'
-import type { FlagPart, GivenTo, SegmentPart } from '../document/parts.ts'
 import { isFailure } from '../../failure.ts'
+import type { Client } from '../client.ts'
+import type { FlagPart, GivenTo, SegmentPart } from '../document/parts.ts'
 import { rankOf } from './check.ts'
 import type { Plan } from './plan.ts'
 

@@ -27,7 +27,7 @@ export const progressBar = (
   const terminal = stderr.isTTY === true && wanted && !quiet
   let current: { name: string; from: number; done: number } | undefined
   let bar: SingleBar | undefined
-  let told = monotonic()
+  let lastDraw = monotonic()
   let silent = true
   const stop = () => {
     bar?.stop()
@@ -52,8 +52,8 @@ export const progressBar = (
       const facts = { rate: Math.round(rate), left: rest((total - done) / rate) }
       bar?.setTotal(total)
       bar?.update(done, facts)
-      if (terminal || quiet || (monotonic() - told < EVERY_MS && (done < total || silent))) return
-      told = monotonic()
+      if (terminal || quiet || (monotonic() - lastDraw < EVERY_MS && (done < total || silent))) return
+      lastDraw = monotonic()
       silent = false
       info(`${name}: ${done}/${total} ${unit}, ${facts.rate} ${unit}/s${done < total ? `, ${facts.left}` : ''}`)
     },

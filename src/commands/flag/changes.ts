@@ -5,25 +5,25 @@ import { type RolloutPart, segmentsOf } from './rollouts.ts'
 import { decideSingle, evolveFlag, type SingleCommands } from './singles.ts'
 import { type Decide, type Flag, lives, noFlag, type OfFlag, usesOf } from './state.ts'
 
-type Given<T> = { readonly [K in keyof T]?: T[K] | undefined }
-type PartGiven<P> = P extends { readonly type: infer T } ? { readonly type: T } & Given<Omit<P, 'type'>> : never
+type PartialFields<T> = { readonly [K in keyof T]?: T[K] | undefined }
+type PartGiven<P> = P extends { readonly type: infer T } ? { readonly type: T } & PartialFields<Omit<P, 'type'>> : never
 type Identified = { readonly id: string }
 type BySegments = { readonly segments: readonly string[]; readonly operator: SegmentOperator }
 type Shares = { readonly distributions: readonly Distribution[] }
 
 /** Changes of a flag by the command that each comes to. What an update does not give stays as it is; new parts are the last. */
 type Members = {
-  UpdateFlag: Given<Omit<SingleCommands['UpdateFlag'], keyof OfFlag>>
+  UpdateFlag: PartialFields<Omit<SingleCommands['UpdateFlag'], keyof OfFlag>>
   AddVariant: Variant
-  UpdateVariant: Identified & Given<Omit<Variant, 'id'>>
+  UpdateVariant: Identified & PartialFields<Omit<Variant, 'id'>>
   RemoveVariant: Identified
   AddRule: Identified & BySegments & Shares
   /** `distributions` stand in place of all that the rule has. */
-  UpdateRule: Identified & Given<BySegments & Shares>
+  UpdateRule: Identified & PartialFields<BySegments & Shares>
   RemoveRule: Identified
   OrderRules: { readonly ids: readonly string[] }
   AddRollout: Identified & { readonly description: string; readonly part: RolloutPart }
-  UpdateRollout: Identified & Given<{ readonly description: string; readonly part: PartGiven<RolloutPart> }>
+  UpdateRollout: Identified & PartialFields<{ readonly description: string; readonly part: PartGiven<RolloutPart> }>
   RemoveRollout: Identified
   OrderRollouts: { readonly ids: readonly string[] }
 }
@@ -33,7 +33,7 @@ export type ChangeCommands = {
   /** All of the changes, in order, or none. `reservations` are those made for the segments that parts do not use yet, one for each segment. */
   ChangeFlag: OfFlag & { readonly changes: readonly FlagChange[]; readonly reservations: readonly Use[] }
 }
-type Ask = ChangeCommands['ChangeFlag']
+type ChangeRequest = ChangeCommands['ChangeFlag']
 type FlagStep = Step<Flag, FlagEvent>
 
 const single =
@@ -174,7 +174,7 @@ export const segmentsNamed = (change: FlagChange): readonly string[] => {
 }
 
 /** Each change decided, with the flag as it leaves it. */
-export const decidedInOrder = (flag: Flag, { changes, reservations, ...of }: Ask) => {
+export const decidedInOrder = (flag: Flag, { changes, reservations, ...of }: ChangeRequest) => {
   const { variants, rules, rollouts } = flag
   const work = changes.reduce((sum, change) => sum + workOf(change), 0)
   insistOnWork(work, variants.length + rules.length + rollouts.length + sharesIn(rules) + usesOf(flag).length)
@@ -185,7 +185,7 @@ export const decidedInOrder = (flag: Flag, { changes, reservations, ...of }: Ask
 }
 
 /** Each change decided, refused where all come to too much. */
-export function* changeSteps(flag: Flag, ask: Ask): Generator<Decided<Flag, FlagEvent>> {
+export function* changeSteps(flag: Flag, ask: ChangeRequest): Generator<Decided<Flag, FlagEvent>> {
   if (!lives(flag, ask)) noFlag(ask)
   yield* insistOnSize(decidedInOrder(flag, ask))
 }

@@ -1,9 +1,9 @@
 import { refuse } from '../../errors.ts'
 import { changed, changes, moved, replaced, without } from '../../events/change.ts'
 import type { Rollout, SegmentOperator, Use } from '../../events/flag.ts'
-import { type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag, used } from './state.ts'
-import { operatorOf } from './rules.ts'
 import { freeRank, numbered, ordered } from './ranks.ts'
+import { operatorOf } from './rules.ts'
+import { type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag, used } from './state.ts'
 
 /** What a rollout gives to whom: to a share of the entities, or to those of segments. `percentage` is a float32 value. */
 export type RolloutPart =
@@ -16,7 +16,7 @@ export type RolloutPart =
     }
 
 /** `reservations` are those made for the segments that the rollout does not use yet. */
-type Ask = OfFlag & {
+type RolloutRequest = OfFlag & {
   readonly id: string
   readonly description: string
   readonly part: RolloutPart
@@ -25,8 +25,8 @@ type Ask = OfFlag & {
 
 export type RolloutCommands = {
   /** `rank` 0 = last. */
-  AddRollout: Ask & { readonly rank: number }
-  UpdateRollout: Ask
+  AddRollout: RolloutRequest & { readonly rank: number }
+  UpdateRollout: RolloutRequest
   RemoveRollout: OfFlag & { readonly id: string }
   /** `field` is what the request calls the ids. */
   OrderRollouts: OfFlag & { readonly ids: readonly string[]; readonly field?: string }

@@ -1,11 +1,11 @@
 import { invalid, refuse } from '../../errors.ts'
 import { changed, changes, moved, replaced, without } from '../../events/change.ts'
 import type { Distribution, Rule, SegmentOperator, Use } from '../../events/flag.ts'
-import { type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag, used } from './state.ts'
 import { freeRank, numbered, ordered } from './ranks.ts'
+import { type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag, used } from './state.ts'
 
 /** `reservations` are those made for the segments that the rule does not use yet. */
-type Ask = OfFlag & {
+type RuleRequest = OfFlag & {
   readonly id: string
   readonly segments: readonly string[]
   readonly operator: SegmentOperator
@@ -15,8 +15,8 @@ type OfRule = OfFlag & { readonly rule: string }
 
 export type RuleCommands = {
   /** `rank` 0 = last. */
-  AddRule: Ask & { readonly rank: number }
-  UpdateRule: Ask
+  AddRule: RuleRequest & { readonly rank: number }
+  UpdateRule: RuleRequest
   RemoveRule: OfFlag & { readonly id: string }
   /** `field` is what the request calls the ids. */
   OrderRules: OfFlag & { readonly ids: readonly string[]; readonly field?: string }

@@ -1,12 +1,12 @@
-import { pacer } from '../../event-loop.ts'
 import { inPlace, Refusal } from '../../errors.ts'
+import { timeSlicer } from '../../event-loop.ts'
 import type { Rollout, Rule } from '../../events/flag.ts'
 import { type ChangeCommands, decidedInOrder, type FlagChange, segmentsNamed } from './changes.ts'
 import { noRolloutParent } from './rollouts.ts'
 import { noRuleParent } from './rules.ts'
 import { type Flag, lives, type OfFlag, usesOf } from './state.ts'
 
-type Ask = Omit<ChangeCommands['ChangeFlag'], 'reservations'>
+type ChangeRequest = Omit<ChangeCommands['ChangeFlag'], 'reservations'>
 
 /** Commands by which a rule or rollout may come to use segments. */
 type User = 'AddRule' | 'UpdateRule' | 'AddRollout' | 'UpdateRollout'
@@ -27,14 +27,14 @@ export const newTo =
  * The segments that need a reservation for these changes of the flag, in the order in which parts come to use them, up to the change that
  * will be refused. Found by deciding with reservations that nobody made; others are served in between where that takes long.
  */
-export const segmentsNeeded = async (flag: Flag, ask: Ask): Promise<readonly string[]> => {
+export const segmentsNeeded = async (flag: Flag, ask: ChangeRequest): Promise<readonly string[]> => {
   const named = new Set(ask.changes.flatMap(segmentsNamed))
   if (named.size === 0 || !lives(flag, ask)) return []
   const trial = Array.from(named, (segment) => ({ segment, reservation: `trial ${segment}` }))
   const reservations = new Set(trial.map(({ reservation }) => reservation))
   const needed = new Set<string>()
   const steps = decidedInOrder(flag, { ...ask, reservations: trial })
-  const pause = pacer()
+  const pause = timeSlicer()
   let state = flag
   let decided = 0
   try {
@@ -56,7 +56,7 @@ export const segmentsNeeded = async (flag: Flag, ask: Ask): Promise<readonly str
 
 /** Refuses the first change that names a missing segment, as its own route does. */
 export const noSegmentOf =
-  ({ changes }: Ask) =>
+  ({ changes }: ChangeRequest) =>
   (of: OfFlag, segment: string): never => {
     const n = changes.findIndex((change) => segmentsNamed(change).includes(segment))
     const missing = changes[n]?.op.endsWith('Rule') ? noRuleParent : noRolloutParent

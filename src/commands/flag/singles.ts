@@ -1,5 +1,5 @@
-import type { Decider } from '../decider.ts'
 import type { FlagEvent } from '../../events/flag.ts'
+import type { Decider } from '../decider.ts'
 import { decideOwn, evolveOwn, type OwnCommands } from './own.ts'
 import { decideRollouts, evolveRollouts, type RolloutCommands } from './rollouts.ts'
 import { decideRules, evolveRules, type RuleCommands } from './rules.ts'

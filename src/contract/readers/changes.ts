@@ -1,14 +1,14 @@
 import { type TSchema, Type } from 'typebox'
 import { inPlace, invalid } from '../../errors.ts'
-import { absent, list, optional, text } from './fields.ts'
 import type { Field, Input } from './field.ts'
+import { absent, list, optional, text } from './fields.ts'
 import { type Fields, input, member, type ReadOf } from './input.ts'
 import { objectOf, type Raw, textOf } from './value.ts'
 
 /** What one kind of change may carry, and what it is read to; `place` names it in the request. */
-export type Kind<T> = { readonly schema: TSchema; readonly read: (raw: Raw, place: string) => T }
-type Kinds = Readonly<Record<string, Kind<unknown>>>
-type ReadAs<K> = K extends Kind<infer T> ? T : never
+export type ChangeKind<T> = { readonly schema: TSchema; readonly read: (raw: Raw, place: string) => T }
+type Kinds = Readonly<Record<string, ChangeKind<unknown>>>
+type ReadAs<K> = K extends ChangeKind<infer T> ? T : never
 /** One change of any of the kinds, told by its `op`. */
 export type ChangeOf<K extends Kinds> = { [O in keyof K & string]: { readonly op: O } & ReadAs<K[O]> }[keyof K & string]
 
@@ -29,7 +29,7 @@ export const partly = <F extends Fields>(fields: F) =>
 export const kind = <F extends Fields, T = ReadOf<F>>(
   fields: F,
   meant: (read: ReadOf<F>) => T = (read) => read as unknown as T,
-): Kind<T> => {
+): ChangeKind<T> => {
   const { schema, read } = input(fields)
   return {
     schema,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { invalid } from '../../errors.ts'
 import type { Field, Input } from './field.ts'
-import { instantOf, fits, fitsBytes, malformed, numberOf, objectOf, type Raw, settle, textOf } from './value.ts'
+import { fits, fitsBytes, instantOf, malformed, numberOf, objectOf, type Raw, settle, textOf } from './value.ts'
 
 /** Neither given nor null. */
 export const absent = (value: unknown): value is undefined | null => value === undefined || value === null

@@ -1,17 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Limiter } from '../../auth/rate-limit.ts'
-import { refusalFor } from '../../auth/told-refusal.ts'
+import { refusalFor } from '../../auth/refusal-details.ts'
 import { Refusal } from '../../errors.ts'
 import type { TokenInUse } from '../../projections/token-memory/token-slots.ts'
-import type { Authorize, AuthorizeRest } from '../hooks.ts'
 import type { Caller } from '../caller.ts'
+import type { Authorize, AuthorizeRest } from '../hooks.ts'
+import { emailRule } from '../login/email-rule.ts'
+import { reapplyRules } from '../login/reapply-rules.ts'
 import type { Service } from '../service.ts'
 import type { CredentialRule, Guarded } from '../statements.ts'
 import { times } from '../wire/framing.ts'
 import { allowedCells, callersByToken } from './callers.ts'
 import { addressKey, type Credential, credential, foreignPage, sameOrigin } from './credential.ts'
-import { emailRule } from '../login/email-rule.ts'
-import { laterRules } from '../login/reapply-rules.ts'
 import { FOREIGN_HOST, hostsLetIn } from './own-host.ts'
 import { byHead, byRest } from './reach.ts'
 import { refusalNotes } from './refusal-notes.ts'
@@ -105,7 +105,7 @@ const decisions = (service: Service) => {
 
 /** The everyday case, a bearer token seen before. What this does not know is left to the long way. */
 const knownBearer =
-  ({ verifier, fresh }: Service, { isOpen }: ReturnType<typeof laterRules>) =>
+  ({ verifier, fresh }: Service, { isOpen }: ReturnType<typeof reapplyRules>) =>
   ({ raw }: FastifyRequest): TokenInUse | undefined => {
     const { authorization, cookie } = raw.headers
     if (authorization === undefined || cookie !== undefined || !authorization.startsWith('Bearer ')) return undefined
@@ -127,7 +127,7 @@ export const authorizer = (
   const { noted, admit, letIn, unusable, authorizeRest } = decisions(service)
   const isOpen = openness(service.settings)
   const rule = emailRule(service)
-  const later = laterRules(service)
+  const later = reapplyRules(service)
   const usual = knownBearer(service, later)
 
   /** Any credential, or none. */

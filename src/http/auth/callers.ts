@@ -1,7 +1,7 @@
 import { publishable } from '../../access/reach.ts'
 import type { TokenEntry } from '../../projections/token-memory/token-slots.ts'
-import type { Cell } from '../operations/metrics.ts'
 import type { Caller } from '../caller.ts'
+import type { Cell } from '../operations/metrics.ts'
 import type { Service } from '../service.ts'
 
 type Known = {

@@ -1,6 +1,6 @@
 import '@fastify/cookie'
-import type { FastifyRequest } from 'fastify'
 import { isIPv4, isIPv6 } from 'node:net'
+import type { FastifyRequest } from 'fastify'
 import { hasTokenForm } from '../../auth/client-token.ts'
 import { refuse } from '../../errors.ts'
 import { unmapped } from '../wire/client-address.ts'

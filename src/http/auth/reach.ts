@@ -6,11 +6,11 @@ import type { Query } from '../../contract/readers/input.ts'
 import type { Raw } from '../../contract/readers/value.ts'
 import type { Refusal } from '../../errors.ts'
 import type { Service } from '../service.ts'
-import type { Place } from '../statements.ts'
+import type { RightPlace } from '../statements.ts'
 import { namespaceOf } from '../wire/family-headers.ts'
 import { parametersOf } from '../wire/path.ts'
 import { outOfReach, rightMissing } from './permission-errors.ts'
-import { isNamedLater, type Need, type Wants } from './required-rights.ts'
+import { isNamedLater, type RequiredRight, type RequiredRights } from './required-rights.ts'
 
 type Named = Pick<Service, 'names'>
 
@@ -21,7 +21,7 @@ export const namespaceHeader = ({ headers }: FastifyRequest, { names }: Named): 
 const paramsOf = ({ params }: FastifyRequest) => params as Readonly<Record<string, string>>
 
 /** The one place that the head of a request names, if it names one. */
-const placeInHead = (place: Place, request: FastifyRequest, service: Named): string | undefined => {
+const placeInHead = (place: RightPlace, request: FastifyRequest, service: Named): string | undefined => {
   if (place === 'default') return place
   if (place === 'none') return EVERYWHERE
   if (place === 'header') return namespaceHeader(request, service)
@@ -33,7 +33,12 @@ const together = ({ everywhere, places }: Reach, bits: RightSet): boolean =>
   (everywhere & bits) === bits || [...places.values()].some((set) => ((everywhere | set) & bits) === bits)
 
 /** What a query wants that is not held in the place, undefined for some place. */
-const missingMore = (reach: Reach, { need, more }: Wants, asked: Query, place?: string): Refusal | undefined => {
+const missingMore = (
+  reach: Reach,
+  { need, more }: RequiredRights,
+  asked: Query,
+  place?: string,
+): Refusal | undefined => {
   if (asked.length === 0) return undefined
   for (const { right, bit, isAsked } of more) {
     const held = place === undefined ? together(reach, bit | (need?.bit ?? 0)) : allowed(reach, bit, place)
@@ -43,13 +48,13 @@ const missingMore = (reach: Reach, { need, more }: Wants, asked: Query, place?: 
 }
 
 /** Whether a query names the record of another than who asks. */
-const asksOther = (request: FastifyRequest, { idIn }: NonNullable<Wants['other']>): boolean => {
+const asksOther = (request: FastifyRequest, { idIn }: NonNullable<RequiredRights['other']>): boolean => {
   const id = idIn(parametersOf(request))
   return id !== undefined && id !== request.caller.actor.id
 }
 
 /** What is known of the right to another's record before there is any: held everywhere, somewhere or nowhere. */
-const ofOther = (reach: Reach, { right, bit }: Need): Refusal | 'later' | undefined => {
+const ofOther = (reach: Reach, { right, bit }: RequiredRight): Refusal | 'later' | undefined => {
   if (allowed(reach, bit, EVERYWHERE)) return undefined
   return allowedSomewhere(reach, bit) ? 'later' : rightMissing(right)
 }
@@ -60,7 +65,7 @@ const ofOther = (reach: Reach, { right, bit }: Need): Refusal | 'later' | undefi
  */
 export const byHead = (
   reach: Reach,
-  wants: Wants,
+  wants: RequiredRights,
   request: FastifyRequest,
   service: Named,
 ): Refusal | 'later' | undefined => {
@@ -77,14 +82,14 @@ export const byHead = (
 }
 
 /** What body and query say of the one place that they name. */
-const inOne = (reach: Reach, wants: Wants, asked: Query, at: string): Refusal | undefined => {
+const inOne = (reach: Reach, wants: RequiredRights, asked: Query, at: string): Refusal | undefined => {
   const { need } = wants
   if (reach.namespace !== undefined && at !== reach.namespace) return outOfReach()
   return need && !allowed(reach, need.bit, at) ? rightMissing(need.right, at) : missingMore(reach, wants, asked, at)
 }
 
 /** The same of several; none stands for whichever there is. */
-const inEach = (reach: Reach, wants: Wants, asked: Query, places: readonly string[]): Refusal | undefined => {
+const inEach = (reach: Reach, wants: RequiredRights, asked: Query, places: readonly string[]): Refusal | undefined => {
   const { need } = wants
   const { namespace: bound } = reach
   if (bound !== undefined && (places.length === 0 || places.some((at) => at !== bound))) return outOfReach()
@@ -101,7 +106,7 @@ const inEach = (reach: Reach, wants: Wants, asked: Query, places: readonly strin
 /** Refuses what is done to a record other than those of tokens bound where the right is held: the same whether or not there is one. */
 const ofRecord = async (
   reach: Reach,
-  { right, bit }: Need,
+  { right, bit }: RequiredRight,
   namespace: Promise<string | undefined>,
 ): Promise<Refusal | undefined> => {
   const bound = await namespace
@@ -111,7 +116,7 @@ const ofRecord = async (
 /** What the rest of a request says that `byHead` left open. */
 export const byRest = (
   reach: Reach,
-  wants: Wants,
+  wants: RequiredRights,
   request: FastifyRequest,
   body: Raw,
   service: Named,

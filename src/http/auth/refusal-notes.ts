@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { toldOf } from '../../auth/told-refusal.ts'
+import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import { type Refusal, whyOf } from '../../errors.ts'
 import type { Service } from '../service.ts'
 import { addressKey } from './credential.ts'
@@ -27,7 +27,7 @@ export const refusalNotes =
       ...(right !== undefined && { right }),
       ...(namespace !== undefined && { namespace }),
     })
-    const { fault: cause, change } = toldOf(refusal)
+    const { fault: cause, change } = refusalDetailsOf(refusal)
     if (singly && cause) {
       const record = { requestId: request.id, route, tokenId, provider, reason, cause, why: whyOf(refusal), change }
       tell(record, 'a session was refused')

@@ -5,19 +5,19 @@ import { isRight } from '../../access/rights.ts'
 import type { Meanings } from '../../access/roles.ts'
 import { exceeding } from '../../access/within.ts'
 import { member } from '../../contract/readers/input.ts'
-import type { NewToken } from '../../contract/token.ts'
 import type { Raw } from '../../contract/readers/value.ts'
+import type { NewToken } from '../../contract/token.ts'
 import type { Refusal } from '../../errors.ts'
 import type { DataOf } from '../../events/define.ts'
 import type { TokenEvent } from '../../events/token.ts'
 import { beyondOwn } from './permission-errors.ts'
 
-type Asked = Pick<NewToken, 'role' | 'grants' | 'namespaceKey'>
+type RequestedAccess = Pick<NewToken, 'role' | 'grants' | 'namespaceKey'>
 
 type HeldAtFirst = Pick<DataOf<TokenEvent, 'TokenIssued'>, 'grants' | 'roles' | 'namespace'>
 
 /** What a static token that is asked for is to hold: its grants with what their roles mean now, and its namespace (api.md §5.4 A7). */
-export const holdingAsked = ({ role, grants, namespaceKey }: Asked, meanings: Meanings): HeldAtFirst => {
+export const holdingAsked = ({ role, grants, namespaceKey }: RequestedAccess, meanings: Meanings): HeldAtFirst => {
   const namespace = namespaceKey === '' ? {} : { namespace: namespaceKey }
   const ofRole =
     role === undefined ? undefined : [{ namespaceKey: namespace.namespace ?? EVERYWHERE, role, rights: undefined }]
@@ -40,7 +40,7 @@ const roleIn = (raw: Raw, meanings: Meanings): string | undefined => {
   const role = member(raw, 'role')
   return typeof role === 'string' && Object.hasOwn(meanings, role) ? role : undefined
 }
-const grantIn = (raw: Raw, meanings: Meanings): NonNullable<Asked['grants']>[number] => {
+const grantIn = (raw: Raw, meanings: Meanings): NonNullable<RequestedAccess['grants']>[number] => {
   const rights = member(raw, 'rights')
   return {
     namespaceKey: textIn(raw, 'namespaceKey'),
@@ -53,7 +53,7 @@ const grantIn = (raw: Raw, meanings: Meanings): NonNullable<Asked['grants']>[num
 export const placeAsked = (raw: Raw): string => textIn(raw, 'namespaceKey') || EVERYWHERE
 
 /** What of a body can be read of the access that it asks for; the rest is for the field rules to refuse, and holds nothing. */
-const readable = (raw: Raw, meanings: Meanings): Asked => {
+const readable = (raw: Raw, meanings: Meanings): RequestedAccess => {
   const [role, grants] = [member(raw, 'role'), member(raw, 'grants')]
   const namespaceKey = textIn(raw, 'namespaceKey')
   if (role === undefined && grants === undefined) return { role: undefined, grants: undefined, namespaceKey }

@@ -1,9 +1,9 @@
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
-import type { Where } from '../../projections/match.ts'
-import { conditionsOf, type TokensWanted } from '../../projections/history/token-past.ts'
-import type { TokenStatus } from '../../projections/token-status.ts'
 import { isLogin } from '../../events/login.ts'
-import { type Method, METHODS } from '../../events/token.ts'
+import { METHODS, type Method } from '../../events/token.ts'
+import { conditionsOf, type TokensWanted } from '../../projections/history/token-past.ts'
+import type { Where } from '../../projections/match.ts'
+import type { TokenStatus } from '../../projections/token-status.ts'
 import type { Access } from '../../projections/tokens.ts'
 
 /** The filters of a list of authentication records. `''` and undefined do not filter; without `status`, deleted records are left out. */

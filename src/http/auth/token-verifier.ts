@@ -42,7 +42,8 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     const held = index.entry(key) ?? cache.get(hash('sha256', secret, 'binary'))?.entry
     const known = held?.id ?? index.closed(key)
     if (known !== undefined) return known
-    if (!index.forgot(key) && (await caughtUp()) && !index.forgot(key)) return index.entry(key)?.id ?? index.closed(key)
+    if (!index.mayBeEvicted(key) && (await caughtUp()) && !index.mayBeEvicted(key))
+      return index.entry(key)?.id ?? index.closed(key)
     const { rows } = await views.list<TokenDoc>(tokens, {
       where: { digest: { equals: [digested] } },
       order: 'createdAt',
@@ -63,8 +64,8 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     index.remember(row!)
     const { method, namespace, policy } = doc
     const judged = method === 'token' ? ANY_POLICY : (policy ?? -1)
-    const told = index.reachOf(reachTextOf(doc))
-    const reach = common(told, index.entry(key)?.reach ?? told)
+    const recorded = index.reachOf(reachTextOf(doc))
+    const reach = common(recorded, index.entry(key)?.reach ?? recorded)
     return { entry: { id, method, namespace, reach, policy, judged }, expiresAt }
   }
 

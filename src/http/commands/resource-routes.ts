@@ -1,27 +1,27 @@
-import type { FastifyInstance } from 'fastify'
 import { randomUUID } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import type { TSchema } from 'typebox'
 import type { Right } from '../../access/rights.ts'
 import { type Moment, rowNow } from '../../as-of/as-of.ts'
-import { type Context, idFrom } from '../../commands/envelope.ts'
 import { revisionMoved } from '../../commands/decide.ts'
+import { type Context, idFrom } from '../../commands/envelope.ts'
+import type { Nothing, Shown } from '../../contract/answer.ts'
 import { refuse } from '../../errors.ts'
 import type { AnyEvent } from '../../events/define.ts'
 import type { Stored } from '../../events/log.ts'
+import { foldRow } from '../../projections/engine/fold-rows.ts'
 import type { Live } from '../../projections/flag-memory/flag-store.ts'
 import { flags } from '../../projections/flags.ts'
 import { namespaces } from '../../projections/namespaces.ts'
-import { foldRow } from '../../projections/engine/fold-rows.ts'
 import { lastKnown, type Projection, readable } from '../../projections/projection.ts'
 import { segments } from '../../projections/segments.ts'
-import { thenOf } from '../as-of-readings.ts'
-import { type Answer, ok } from '../wire/reply.ts'
-import { takeRoom } from '../wire/room.ts'
-import type { TSchema } from 'typebox'
-import type { Nothing, Shown } from '../../contract/answer.ts'
+import { snapshotAt } from '../as-of-readings.ts'
 import { type Call, type RouteOptions, route } from '../route.ts'
 import type { Service } from '../service.ts'
 import { ordinary } from '../statements.ts'
-import { contextOf, applyEvents } from './command-context.ts'
+import { type Answer, ok } from '../wire/reply.ts'
+import { takeRoom } from '../wire/room.ts'
+import { applyEvents, contextOf } from './command-context.ts'
 
 type AnyCall = Call<unknown, unknown>
 /** What a command on a flag or segment names: it, and the present life of its namespace (`''`: there is none). */
@@ -52,7 +52,7 @@ type Reading = Call<unknown, { readonly at: Moment | undefined }>
 
 /** Where a GET looks: at the present, or at the moment that `at` names. */
 export const viewOf = (service: Service, { query: { at }, request }: Reading) =>
-  at ? thenOf(service, at, request) : service.flagStore
+  at ? snapshotAt(service, at, request) : service.flagStore
 
 /** Takes room for an answer that shows a flag or a segment, which may say its texts twice, as it is or once the body is part of it. */
 export const takeDocument = (

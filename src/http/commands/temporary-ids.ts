@@ -1,5 +1,5 @@
 /** Ids of the parts that a request makes: by the refs that it gives them, and one for each place. */
-export const refsOf = (newId: (word: string) => string) => {
+export const temporaryIds = (newId: (word: string) => string) => {
   const known = new Map<string, string>()
   return {
     /** The id that a ref stands for; any other text is an id itself. */
@@ -13,4 +13,4 @@ export const refsOf = (newId: (word: string) => string) => {
     all: (): Readonly<Record<string, string>> => Object.fromEntries(known),
   }
 }
-export type Refs = ReturnType<typeof refsOf>
+export type TemporaryIds = ReturnType<typeof temporaryIds>

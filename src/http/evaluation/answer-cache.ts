@@ -1,8 +1,8 @@
 import { type BooleanEvaluation, reasonNames, type VariantEvaluation } from '../../contract/evaluation.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { BooleanAnswer, Reason, VariantAnswer } from '../../evaluation/evaluate.ts'
-import { membersOf } from '../wire/pieces.ts'
 import type { Cell, HistogramCell, Metrics } from '../operations/metrics.ts'
+import { membersOf } from '../wire/pieces.ts'
 
 /** One thing that a flag says: how often it was said, and the members of the JSON answer that are the same each time, with and without its segments. */
 export type CachedAnswer = { readonly count: Cell; readonly json: () => string; readonly unnamed: () => string }
@@ -68,12 +68,12 @@ const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics
     if (before) return before
     const [count, said] = made()
     if (known.size >= REMEMBERED) return { count, ...membersAnew(said) }
-    const told = { count, ...members(said) }
-    known.set(name, told)
-    return told
+    const cached = { count, ...members(said) }
+    known.set(name, cached)
+    return cached
   }
   /** The last thing said for each outcome: the keys of one segment are always the same list. */
-  const last: { keys: readonly string[]; told: CachedAnswer }[] = []
+  const last: { keys: readonly string[]; cached: CachedAnswer }[] = []
 
   return {
     asked: metrics.evaluations(namespace, key),
@@ -82,8 +82,8 @@ const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics
     boolean: ({ enabled, reason, segmentKeys }) => {
       const outcome = (enabled ? 1 : 0) + (reason === 'match' ? 2 : 0)
       const before = last[outcome]
-      if (before !== undefined && before.keys === segmentKeys) return before.told
-      const told = remembered<Said<BooleanEvaluation>>(
+      if (before !== undefined && before.keys === segmentKeys) return before.cached
+      const cached = remembered<Said<BooleanEvaluation>>(
         [outcome, ...segmentKeys].join('\0'),
         () => [
           counter(reason === 'match', reason, segmentKeys, String(enabled)),
@@ -91,8 +91,8 @@ const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics
         ],
         membersFor,
       )
-      last[outcome] = { keys: segmentKeys, told }
-      return told
+      last[outcome] = { keys: segmentKeys, cached: cached }
+      return cached
     },
     variant: ({ match, reason, segmentKeys, variantKey, variantAttachment }) =>
       remembered<Said<VariantEvaluation>>(

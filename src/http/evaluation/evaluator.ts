@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts'
+import { flagTypes } from '../../contract/enums.ts'
 import { isRefusal, refuse } from '../../errors.ts'
 import type { BooleanFlag, Compiled, VariantFlag } from '../../evaluation/compile.ts'
 import type { Context } from '../../evaluation/context.ts'
@@ -11,10 +12,9 @@ import {
 } from '../../evaluation/evaluate.ts'
 import type { Work } from '../../evaluation/segment.ts'
 import type { Trace } from '../../evaluation/trace.ts'
-import { since } from '../wire/clock.ts'
-import { flagTypes } from '../../contract/enums.ts'
 import type { Metrics } from '../operations/metrics.ts'
-import { type FlagCounters, type CachedAnswer, flagCounters } from './answer-cache.ts'
+import { since } from '../wire/clock.ts'
+import { type CachedAnswer, type FlagCounters, flagCounters } from './answer-cache.ts'
 
 /** Who is asked about: an empty entity is an entity. The steps tried are added to `trace`, if one is given; `work`: what one request may do in all. */
 export type Asking = {
@@ -28,7 +28,7 @@ export type Asking = {
 export type Flags = { readonly compiled: (namespace: string, key: string) => Compiled | undefined }
 
 /** What a flag said, the members of its JSON answer that do not change from request to request, and how long it took. */
-export type Said<A> = { readonly answer: A; readonly told: CachedAnswer; readonly millis: number }
+export type Said<A> = { readonly answer: A; readonly cached: CachedAnswer; readonly millis: number }
 
 /** The message of §7.8 for a flag that is not there. */
 export const noFlag = (namespace: string, key: string): never =>
@@ -44,11 +44,11 @@ export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
     refused.value++
   }
 
-  const counted = <A>(tally: FlagCounters, start: number, answer: A, told: CachedAnswer): Said<A> => {
-    told.count.value++
+  const counted = <A>(tally: FlagCounters, start: number, answer: A, cached: CachedAnswer): Said<A> => {
+    cached.count.value++
     const millis = since(monotonic, start)
     tally.latency.observe(millis)
-    return { answer, told, millis }
+    return { answer, cached: cached, millis }
   }
   const failed = (tally: FlagCounters, { error }: Failure): never => {
     tally.refused.value++

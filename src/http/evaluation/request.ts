@@ -1,15 +1,15 @@
-import type { FastifyRequest } from 'fastify'
 import { randomUUID } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
 import type { Moment } from '../../as-of/as-of.ts'
-import type { Compiled } from '../../evaluation/compile.ts'
-import type { Flags } from './evaluator.ts'
 import { member } from '../../contract/readers/input.ts'
+import type { Raw } from '../../contract/readers/value.ts'
 import { refuse } from '../../errors.ts'
-import { thenOf } from '../as-of-readings.ts'
+import type { Compiled } from '../../evaluation/compile.ts'
+import { snapshotAt } from '../as-of-readings.ts'
 import type { Caller } from '../caller.ts'
 import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
-import type { Raw } from '../../contract/readers/value.ts'
+import type { Flags } from './evaluator.ts'
 
 /** Bytes that an answer of many parts may have: fewer for a token that may be published. */
 export const mostBytesFor = ({ settings }: Pick<Service, 'settings'>, { published }: Caller): number =>
@@ -67,7 +67,7 @@ export const withFlags = <T>(
   answer: (flags: Flags) => T | Promise<T>,
 ): T | Promise<T> => {
   if (!moment) return answer(service.flagStore)
-  return thenOf(service, moment, request).then(async ({ compiled }) => {
+  return snapshotAt(service, moment, request).then(async ({ compiled }) => {
     const known = new Map<string, () => Compiled | undefined>()
     for (const [namespace, key] of wanted()) {
       const flag = await settled(compiled(namespace, key))

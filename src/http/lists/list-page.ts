@@ -1,19 +1,19 @@
 import type { Moment } from '../../as-of/as-of.ts'
-import { pacer } from '../../event-loop.ts'
 import { momentText } from '../../contract/readers/moment.ts'
+import { timeSlicer } from '../../event-loop.ts'
 import type { Live } from '../../projections/flag-memory/flag-store.ts'
 import type { FlagDoc } from '../../projections/flags.ts'
 import type { NamespaceDoc } from '../../projections/namespaces.ts'
 import type { SegmentDoc } from '../../projections/segments.ts'
-import { byOrder, leavingOut, type PageQuery, pageOf } from './paging.ts'
-import { byPlace, hasText, isWhole, type Placed, placed, type Search, sorted } from './search.ts'
 import { viewOf } from '../commands/resource-routes.ts'
 import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
 import { takePage } from '../wire/room.ts'
+import { byOrder, leavingOut, type PageQuery, pageOf } from './paging.ts'
+import { byPlace, hasText, isWhole, type Placed, placed, type Search, sorted } from './search.ts'
 
 type Docs = { readonly namespaces: NamespaceDoc; readonly flags: FlagDoc; readonly segments: SegmentDoc }
-type Kind = keyof Docs
+type DocKind = keyof Docs
 /** What stands in a list: the document itself, or its place where it must be read first. */
 type Item = { readonly doc: { readonly order: string } }
 /** Reads the first so many of the items, one at least where there are any. */
@@ -25,11 +25,11 @@ export type Looked = Awaited<ReturnType<typeof viewOf>>
 /** Documents that are read at once. */
 const READ = 64
 
-const itemsOf = async (view: Looked, kind: Kind, namespace: string): Promise<readonly Item[]> =>
+const itemsOf = async (view: Looked, kind: DocKind, namespace: string): Promise<readonly Item[]> =>
   kind === 'namespaces' ? view.namespaces() : view[kind](namespace)
 
 /** How documents are read: to be shown, or to be searched and sorted by. */
-const loadOf = <K extends Kind>(view: Looked, kind: K, how: 'load' | 'peek' = 'load'): Load<Docs[K]> => {
+const loadOf = <K extends DocKind>(view: Looked, kind: K, how: 'load' | 'peek' = 'load'): Load<Docs[K]> => {
   const present = async (items: readonly Item[]) => items as readonly Live<Docs[K]>[]
   if (!('load' in view)) return present
   const loads: unknown = view[how]
@@ -38,7 +38,7 @@ const loadOf = <K extends Kind>(view: Looked, kind: K, how: 'load' | 'peek' = 'l
 
 /** Each item with its document, but for those that cannot be read; some at once. */
 async function* documents<D>(items: readonly Item[], load: Load<D>): AsyncGenerator<readonly (readonly [Item, D])[]> {
-  const pause = pacer()
+  const pause = timeSlicer()
   for (let at = 0; at < items.length; ) {
     const part = items.slice(at, at + READ)
     const rows = await load(part)
@@ -49,7 +49,11 @@ async function* documents<D>(items: readonly Item[], load: Load<D>): AsyncGenera
 }
 
 /** The documents of a list where a GET looks, one after the other. */
-export async function* documentsOf<K extends Kind>(view: Looked, kind: K, namespace: string): AsyncGenerator<Docs[K]> {
+export async function* documentsOf<K extends DocKind>(
+  view: Looked,
+  kind: K,
+  namespace: string,
+): AsyncGenerator<Docs[K]> {
   const items = await itemsOf(view, kind, namespace)
   for await (const some of documents(items, loadOf(view, kind))) for (const [, doc] of some) yield doc
 }
@@ -62,12 +66,12 @@ export type Wanted<D, I> = {
   readonly show: (view: Looked) => Promise<(doc: D) => I | Promise<I>> | ((doc: D) => I | Promise<I>)
 }
 
-type Asked = PageQuery & Search & { readonly at: Moment | undefined }
+type ListRequest = PageQuery & Search & { readonly at: Moment | undefined }
 
 /** One page of a list, searched and sorted, where the GET looks (api.md §7.7), with how many documents it leaves out. */
-export const listPage = async <K extends Kind, I>(
+export const listPage = async <K extends DocKind, I>(
   service: Service,
-  call: Call<unknown, Asked>,
+  call: Call<unknown, ListRequest>,
   kind: K,
   namespace: string,
   { filters = [], keep, show }: Wanted<Docs[K], I>,

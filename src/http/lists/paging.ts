@@ -1,9 +1,9 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { pacer } from '../../event-loop.ts'
-import { Refusal } from '../../errors.ts'
 import type { Names } from '../../contract/identifiers.ts'
-import { type Answer, type Json, jsonOf } from '../wire/reply.ts'
+import { Refusal } from '../../errors.ts'
+import { timeSlicer } from '../../event-loop.ts'
 import { type Gathered, listed } from '../wire/pieces.ts'
+import { type Answer, type Json, jsonOf } from '../wire/reply.ts'
 import { hasRoomFor, type Of, takePage } from '../wire/room.ts'
 
 const b64 = (bytes: Buffer) => bytes.toString('base64url')
@@ -101,7 +101,7 @@ const shownOf = async <T, L, I>(
 ): Promise<{ readonly gathered: Gathered<I>; readonly taken: number }> => {
   const pieces: Json<I>[] = []
   let bytes = 0
-  const pause = pacer()
+  const pause = timeSlicer()
   for (let at = 0; at < items.length; ) {
     const loaded = await load(items.slice(at))
     let shown: readonly (I | undefined)[] = []

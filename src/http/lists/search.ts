@@ -1,4 +1,4 @@
-import { sortedInSlices } from '../../event-loop.ts'
+import { sortSliced } from '../../event-loop.ts'
 import type { Order } from './paging.ts'
 
 /** How a list is searched and sorted. `q` is text in key or name, in any case; `''` is in all. */
@@ -19,8 +19,8 @@ export type Searched = {
 /** An item in its place: by what it is sorted by, and among equals by its creation. */
 export type Placed<T> = { readonly item: T; readonly by: string; readonly order: string }
 
-type Place = Pick<Placed<unknown>, 'by' | 'order'>
-const isBefore = (one: Place, other: Place): boolean =>
+type ListPlace = Pick<Placed<unknown>, 'by' | 'order'>
+const isBefore = (one: ListPlace, other: ListPlace): boolean =>
   one.by < other.by || (one.by === other.by && one.order < other.order)
 
 /** Whether the list as it is held, in order of creation, is what is asked for. */
@@ -45,7 +45,7 @@ export const placed = <T extends { readonly doc: { readonly order: string } }>(
 
 /** The items in order. */
 export const sorted = <T>(items: readonly Placed<T>[], { order }: Search): Promise<readonly Placed<T>[]> =>
-  sortedInSlices(items, order === 'asc' ? isBefore : (one, other) => isBefore(other, one))
+  sortSliced(items, order === 'asc' ? isBefore : (one, other) => isBefore(other, one))
 
 /** How pages go on while items come, go and move: behind the place of the last one shown. */
 export const byPlace = ({ order }: Search): Order<Placed<unknown>> => ({

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import type { Moment } from '../../as-of/as-of.ts'
-import { type Method, METHODS } from '../../events/token.ts'
+import { METHODS, type Method } from '../../events/token.ts'
 import { comparePlaces, placeOf, type TokenPage, type TokenSort, tokensInOrder } from '../../projections/token-order.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
+import { snapshotAt } from '../as-of-readings.ts'
 import { searchedBy, type TokenFilter, wantedOf, whereOf } from '../auth/token-filter.ts'
-import { completeTokens } from './wait-for-token-view.ts'
-import { thenOf } from '../as-of-readings.ts'
 import type { Service } from '../service.ts'
+import { waitForTokenView } from './wait-for-token-view.ts'
 
 /** What a list of records is of: one method, static tokens or sessions, or everything. */
 export type Listed = {
@@ -26,7 +26,7 @@ export type TokenListing = {
 
 const listNow = async (service: Service, filter: TokenFilter, page: TokenPage): Promise<TokenListing> => {
   const { now, views, closed } = service
-  await completeTokens(service)
+  await waitForTokenView(service)
   const time = now()
   const { rows, total } = await tokensInOrder(views, whereOf(filter, time), page)
   return { docs: rows.flatMap(({ doc }) => doc ?? []), total, time, left: closed.count(tokens.category) }
@@ -39,7 +39,7 @@ const listThen = async (
   filter: TokenFilter,
   page: TokenPage,
 ): Promise<TokenListing> => {
-  const then = await thenOf(service, moment, request)
+  const then = await snapshotAt(service, moment, request)
   const time = new Date(await then.clock())
   return { ...(await then.tokens({ ...wantedOf(filter, time.toISOString()), ...page })), time }
 }

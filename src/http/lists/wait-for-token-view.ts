@@ -3,7 +3,7 @@ import { tokens } from '../../projections/tokens.ts'
 import type { Service } from '../service.ts'
 
 /** Waits until lists of tokens hold all that is in the log now; gives its position. 503 `view_behind` when that takes too long. */
-export const completeTokens = async (
+export const waitForTokenView = async (
   { log, viewsReached }: Pick<Service, 'log' | 'viewsReached'>,
   withinMs = WAIT_MS,
 ): Promise<bigint> => {

@@ -1,7 +1,7 @@
 import { rowNow } from '../../as-of/as-of.ts'
 import type { LoginCause } from '../../auth/login-causes.ts'
-import { tokens } from '../../projections/tokens.ts'
 import type { TokenEntry } from '../../projections/token-memory/token-slots.ts'
+import { tokens } from '../../projections/tokens.ts'
 import type { Service } from '../service.ts'
 
 /** Why a login of yesterday may not come in, and at which provider it was. */
@@ -22,8 +22,8 @@ export const emailRule = ({ log, sealer, logins }: Service) => {
     ask: async <E extends TokenEntry>(entry: E): Promise<E> => {
       const doc = (await rowNow(log, tokens, entry.id))?.doc
       const opened = doc?.profile === undefined ? undefined : await sealer.open(doc.profile)
-      const told = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : undefined
-      const cause = told ? logins.barOf(doc?.provider ?? '', told) : 'email_gone'
+      const profile = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : undefined
+      const cause = profile ? logins.barOf(doc?.provider ?? '', profile) : 'email_gone'
       verdicts.set(entry, cause === undefined ? 'admitted' : { cause, provider: doc?.provider })
       return entry
     },

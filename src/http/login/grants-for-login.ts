@@ -3,16 +3,16 @@ import {
   type AccessPolicy,
   grantsFor,
   isGoverned,
-  matchingRules,
   MAX_GRANTS,
-  referencedClaims,
+  matchingRules,
   type Rule,
+  referencedClaims,
   type Subject,
 } from '../../access/rules.ts'
-import { refusalFor } from '../../auth/told-refusal.ts'
+import { refusalFor } from '../../auth/refusal-details.ts'
 import { isRefusal, type Refusal } from '../../errors.ts'
-import type { Service } from '../service.ts'
 import type { TokenGrant } from '../auth/issue-token.ts'
+import type { Service } from '../service.ts'
 
 type Granted = Pick<TokenGrant, 'grants' | 'roles' | 'policy'>
 
@@ -59,7 +59,7 @@ const nothingFor = (policy: AccessPolicy, subject: Subject): Refusal => {
  * What the rules give a login or an exchange, as the event of its token says it (api.md §3.8). Who gets nothing is refused with `no_grant`.
  * Without any rule it is nothing, which is everything; such a token is as it always was until the configuration of access changes.
  */
-export const grantedTo = async (service: Service, subject: Subject): Promise<Granted> => {
+export const grantsForLogin = async (service: Service, subject: Subject): Promise<Granted> => {
   const { access } = service.settings
   if (!isGoverned(access)) {
     const policy = await numberWithoutRules(service)

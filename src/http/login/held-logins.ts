@@ -14,13 +14,13 @@ const AFTER_MS = 3_600_000
 type Holding = Pick<Service, 'cookies' | 'logins'>
 
 /** A login that a browser holds the cookie of: its id, which is the hash of its state, and what the cookie says. */
-export type Held = { readonly id: string; readonly cookie: string; readonly login: LoginState }
+export type HeldLogin = { readonly id: string; readonly cookie: string; readonly login: LoginState }
 
 const idOf = (state: string) => createHash('sha256').update(state).digest('hex')
 const equal = (one: string, other: string) => timingSafeEqual(Buffer.from(one), Buffer.from(other))
 
 /** The login that a callback names by its state; undefined unless the browser holds its cookie. */
-export const heldLogin = ({ cookies, logins }: Holding, request: FastifyRequest): Held | undefined => {
+export const heldLogin = ({ cookies, logins }: Holding, request: FastifyRequest): HeldLogin | undefined => {
   const state = given(new URLSearchParams(rawQuery(request)), 'state')
   if (state === undefined) return undefined
   const id = idOf(state)

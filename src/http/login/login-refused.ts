@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Identity } from '../../auth/identity.ts'
 import type { RefusedLogin } from '../../auth/login-state.ts'
-import { toldOf } from '../../auth/told-refusal.ts'
+import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import type { Reason, Refusal } from '../../errors.ts'
 import type { Service } from '../service.ts'
 import type { LoginMethod } from './login-method.ts'
@@ -23,7 +23,7 @@ export const rememberRefused = (
   refusal: Refusal,
 ): void => {
   if (!OF_PERSON.includes(refusal.reason)) return
-  const { fault } = toldOf(refusal)
+  const { fault } = refusalDetailsOf(refusal)
   const [name, email, login] = ['name', 'email', `${method}.preferred_username`].map((key) => short(attributes[key]))
   const refused: RefusedLogin = {
     requestId: request.id,

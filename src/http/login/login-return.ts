@@ -1,14 +1,14 @@
 import { given, givenOnce, providerErrorOf, refuseCallback } from '../../auth/callback.ts'
 import type { Identity } from '../../auth/identity.ts'
+import { refusalFor } from '../../auth/refusal-details.ts'
 import type { Context } from '../../commands/envelope.ts'
 import { login } from '../../commands/login.ts'
 import { foldAfter } from '../../commands/stream-folds.ts'
-import { refusalFor } from '../../auth/told-refusal.ts'
 import { isRefusal, Refusal } from '../../errors.ts'
 import { contextOf } from '../commands/command-context.ts'
 import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
-import { grantedTo } from './grants-for-login.ts'
+import { grantsForLogin } from './grants-for-login.ts'
 import { heldLogin } from './held-logins.ts'
 import type { LoginMethod } from './login-method.ts'
 import { subjectOf } from './recorded-subject.ts'
@@ -53,7 +53,7 @@ const judge = async (service: Service, way: LoginMethod, identity: Identity) => 
   if (reduced) service.warn(`reduced ${method} ${provider}`, { method, ...(provider && { provider }) }, REDUCED)
   const bar = way.barOf(attributes)
   if (bar !== undefined) throw refusalFor(bar)
-  return { identity, granted: await grantedTo(service, subjectOf({ ...way, attributes }, attributes)) }
+  return { identity, granted: await grantsForLogin(service, subjectOf({ ...way, attributes }, attributes)) }
 }
 
 /** Who came back, as soon as it is known told to `onKnown`, admitted, and what the rules grant; a login that ends otherwise is refused in its own stream too. */

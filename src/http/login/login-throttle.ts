@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import { providerErrorOf } from '../../auth/callback.ts'
-import { toldOf } from '../../auth/told-refusal.ts'
+import type { Limiter } from '../../auth/rate-limit.ts'
+import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import { Refusal, whyOf } from '../../errors.ts'
 import { isLogin } from '../../events/login.ts'
 import type { Method } from '../../events/token.ts'
 import { addressKey } from '../auth/credential.ts'
-import { heldLogin } from './held-logins.ts'
-import type { Limiter } from '../../auth/rate-limit.ts'
 import type { Service } from '../service.ts'
+import { heldLogin } from './held-logins.ts'
 
 /** What is known of a login or an exchange; nothing of it is personal. */
 export type Attempt = {
@@ -39,9 +39,9 @@ export const attemptRefused = (
 ): void => {
   const { method, provider, serviceAccount } = attempt
   const record = { requestId, method, provider, serviceAccount, reason: refusal.reason }
-  const { fault: cause, change, providerSays } = toldOf(refusal)
-  const told = { cause, providerError: providerErrorOf(refusal), providerSays, why: whyOf(refusal), change }
-  tell({ ...record, ...told }, `${what(attempt)} was refused`)
+  const { fault: cause, change, providerSays } = refusalDetailsOf(refusal)
+  const details = { cause, providerError: providerErrorOf(refusal), providerSays, why: whyOf(refusal), change }
+  tell({ ...record, ...details }, `${what(attempt)} was refused`)
 }
 
 const noted = (

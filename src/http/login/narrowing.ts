@@ -1,4 +1,4 @@
-import { narrowed, type Narrowed } from '../../access/narrowed.ts'
+import { type Narrowed, narrowed } from '../../access/narrowed.ts'
 import { type AccessPolicy, grantsFor } from '../../access/rules.ts'
 import { rowNow } from '../../as-of/as-of.ts'
 import type { Execute } from '../../commands/execute.ts'

@@ -1,7 +1,7 @@
 import type { EventLog } from '../../events/log.ts'
 import type { AnyProjection } from '../../projections/projection.ts'
-import { STATUSES } from '../../projections/token-status.ts'
 import type { TokenIndex } from '../../projections/token-memory/token-index.ts'
+import { STATUSES } from '../../projections/token-status.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Further events are not counted: a page of metrics must not read the whole log. */

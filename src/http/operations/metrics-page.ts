@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { constants, createGzip } from 'node:zlib'
 import type { Clock } from '../../clock.ts'
-import { pacer } from '../../event-loop.ts'
+import { timeSlicer } from '../../event-loop.ts'
 import { chunksOf } from '../wire/pieces.ts'
 
 /** So long the writing of a page may keep others waiting, about. */
@@ -11,7 +11,7 @@ const LIFE_MS = 1000
 
 /** The bytes of texts that come in pieces; while they are put together others run every few milliseconds. */
 export const bytesOf = async (texts: Iterable<Iterable<string>>): Promise<readonly Buffer[]> => {
-  const pause = pacer(SLICE_MS)
+  const pause = timeSlicer(SLICE_MS)
   const bytes: Buffer[] = []
   for (const pieces of texts) {
     for (const chunk of chunksOf(pieces)) {

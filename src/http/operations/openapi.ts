@@ -1,11 +1,11 @@
 import { Text } from '../../contract/answer.ts'
-import type { Names } from '../../contract/identifiers.ts'
 import { ErrorAnswer } from '../../contract/error.ts'
-import { type Reason, refusals } from '../../errors.ts'
-import type { Spec } from '../route.ts'
-import type { Access } from '../statements.ts'
+import type { Names } from '../../contract/identifiers.ts'
 import type { Input } from '../../contract/readers/field.ts'
 import type { Query } from '../../contract/readers/input.ts'
+import { type Reason, refusals } from '../../errors.ts'
+import type { Spec } from '../route.ts'
+import type { RouteAccess } from '../statements.ts'
 
 /** An OpenAPI 3.1 document, as far as this service makes use of it. */
 export type OpenApi = {
@@ -37,7 +37,7 @@ export type Operation = {
 }
 
 const json = (schema: object) => ({ 'application/json': { schema } })
-const ofCredential = ({ credential }: Access): readonly Reason[] => {
+const ofCredential = ({ credential }: RouteAccess): readonly Reason[] => {
   if (credential === 'public') return []
   if (credential === 'welcome') return ['rate_limited', 'auth_stale']
   return ['credential_missing', 'credential_invalid', 'token_scoped', 'right_missing', 'auth_stale']
@@ -90,7 +90,7 @@ const headerParameters = ({ method, writes, access }: Spec, namespaceHeader: str
 }
 
 /** What must be presented: a credential in one of both places, with the right that the route wants. `{}` stands for nothing. */
-const securityOf = (access: Access): Operation['security'] => {
+const securityOf = (access: RouteAccess): Operation['security'] => {
   if (access.credential === 'public') return []
   const rights = access.right === 'none' ? [] : [access.right]
   return [...(access.credential === 'welcome' ? [{}] : []), { bearer: rights }, { cookie: rights }]

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import { whyOf } from '../../errors.ts'
 import { unreadableOf } from '../../events/unreadable.ts'
-import type { Service } from '../service.ts'
-import type { HistogramCell } from './metrics.ts'
 import type { Answered } from '../hooks.ts'
 import type { Spec } from '../route.ts'
+import type { Service } from '../service.ts'
+import type { HistogramCell } from './metrics.ts'
 
 type Log = { readonly info: (record: object, message: string) => void }
 

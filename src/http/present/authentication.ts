@@ -1,9 +1,9 @@
 import { grantsInForce } from '../../access/holding.ts'
+import type { Names } from '../../contract/identifiers.ts'
+import type { Authentication } from '../../contract/token.ts'
 import type { Sealer } from '../../events/personal.ts'
 import { statusOf } from '../../projections/token-status.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
-import type { Names } from '../../contract/identifiers.ts'
-import type { Authentication } from '../../contract/token.ts'
 
 /** `expiresAt` and `deletedAt` carry a fraction only when it is not zero. */
 export const short = (time: string): string => time.replace('.000Z', 'Z')

@@ -1,5 +1,3 @@
-import type { SegmentOperator } from '../../events/flag.ts'
-import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../../projections/flags.ts'
 import type { Distribution } from '../../contract/distribution.ts'
 import { flagTypes, rolloutTypes, segmentOperators } from '../../contract/enums.ts'
 import type { Flag } from '../../contract/flag.ts'
@@ -7,6 +5,8 @@ import { shortFloat32 } from '../../contract/readers/float32.ts'
 import type { Rollout } from '../../contract/rollout.ts'
 import type { Rule } from '../../contract/rule.ts'
 import type { Variant } from '../../contract/variant.ts'
+import type { SegmentOperator } from '../../events/flag.ts'
+import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../../projections/flags.ts'
 
 type OfFlag = Pick<FlagDoc, 'namespace' | 'key'>
 const naming = ({ namespace, key }: OfFlag) => ({ namespaceKey: namespace, flagKey: key })

@@ -1,24 +1,24 @@
-import type { FlagStore } from '../../projections/flag-memory/flag-store.ts'
-import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../../projections/flags.ts'
-import type { SegmentDoc } from '../../projections/segments.ts'
 import { flagTypes, rolloutTypes, segmentOperators } from '../../contract/enums.ts'
 import { shortFloat32 } from '../../contract/readers/float32.ts'
 import {
   type Snapshot,
-  snapshotConstraintTypes,
   type SnapshotDistribution,
   type SnapshotFlag,
-  snapshotMatchTypes,
   type SnapshotRollout,
   type SnapshotRule,
   type SnapshotSegment,
+  snapshotConstraintTypes,
+  snapshotMatchTypes,
 } from '../../contract/snapshot.ts'
+import type { FlagStore } from '../../projections/flag-memory/flag-store.ts'
+import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../../projections/flags.ts'
+import type { SegmentDoc } from '../../projections/segments.ts'
 import { joined } from '../wire/pieces.ts'
 
 /** What the evaluating client can read (api.md §9): older ones know no constraints on the entity's id, or no default variant. */
 export type Form = { readonly tag: string; readonly entityId: boolean; readonly defaultVariant: boolean }
 
-type Held = Pick<FlagStore<unknown>, 'evaluable' | 'segments'>
+type SnapshotSource = Pick<FlagStore<unknown>, 'evaluable' | 'segments'>
 /** How many flags of a namespace cannot be evaluated: they are closed, or ask a segment that is. */
 export const unevaluable = (
   { flags, evaluable, closed }: Pick<FlagStore<unknown>, 'flags' | 'evaluable' | 'closed'>,
@@ -53,7 +53,7 @@ const segmentJson = (doc: SegmentDoc, form: Form): SnapshotSegment => {
 }
 
 /** Each segment's text is made once, when the first rule or rollout names it. */
-const segmentTexts = (segments: ReturnType<Held['segments']>, form: Form): SegmentTexts => {
+const segmentTexts = (segments: ReturnType<SnapshotSource['segments']>, form: Form): SegmentTexts => {
   const docs = new Map(segments.map(({ doc }) => [doc.key, doc]))
   const texts = new Map<string, string>()
   return function* (keys) {
@@ -148,7 +148,7 @@ function* flagOf(segmentsOf: SegmentTexts, form: Form, flag: FlagDoc): Generator
  * The JSON text of the snapshot of a namespace, for clients that evaluate by themselves: all flags in list order, each rule once. It comes
  * in pieces that are small however large a flag is, and shows the state of the moment at which the first one is asked for.
  */
-export function* snapshotText(held: Held, namespace: string, form: Form): Generator<string> {
+export function* snapshotText(held: SnapshotSource, namespace: string, form: Form): Generator<string> {
   const flags = held.evaluable(namespace)
   const segmentsOf = segmentTexts(held.segments(namespace), form)
   const shown: Omit<Snapshot, 'flags'> = { namespace: { key: namespace } }

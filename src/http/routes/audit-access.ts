@@ -1,13 +1,13 @@
 import { EVERYWHERE } from '../../access/grants.ts'
-import type { Moment } from '../../as-of/as-of.ts'
 import { isOpenFor, opennessAt } from '../../as-of/access-at.ts'
+import type { Moment } from '../../as-of/as-of.ts'
 import { AccessReview, reviewQuery } from '../../contract/access.ts'
 import { csvOf } from '../../contract/readers/csv.ts'
 import { momentText } from '../../contract/readers/moment.ts'
 import { placeOf, type TokenPlace } from '../../projections/token-order.ts'
 import { type Able, COUNTED, reviewed } from '../access-review.ts'
+import { asOfReading } from '../as-of-readings.ts'
 import { leavingOut } from '../lists/paging.ts'
-import { pastReading } from '../as-of-readings.ts'
 import { type Call, route } from '../route.ts'
 import type { Mount, Service } from '../service.ts'
 import { ordinary } from '../statements.ts'
@@ -17,7 +17,7 @@ import { takePage } from '../wire/room.ts'
 const PAGE = 100
 const PAGE_MAX = 1000
 
-type Asked = Call<unknown, ReturnType<(typeof reviewQuery)['read']>>
+type ReviewRequest = Call<unknown, ReturnType<(typeof reviewQuery)['read']>>
 /** How a review goes on: behind a token, at the moment of its first page, which has counted. */
 type Cursor = { readonly after: TokenPlace; readonly total: number; readonly position: string; readonly time: string }
 type Entry = AccessReview['entries'][number]
@@ -53,14 +53,18 @@ const asTable = ({ entries, nextPageToken }: AccessReview): Answer<AccessReview>
 }
 
 /** The moment that is asked about, as a position, and what the clock showed. */
-const momentOf = async ({ log, now, asOf }: Service, { query: { at }, request }: Asked, cursor: Cursor | undefined) => {
+const momentOf = async (
+  { log, now, asOf }: Service,
+  { query: { at }, request }: ReviewRequest,
+  cursor: Cursor | undefined,
+) => {
   const moment: Moment = cursor ? { position: BigInt(cursor.position) } : (at ?? { position: await log.head() })
   const past = await asOf(moment, request.stop)
   const time = cursor ? new Date(cursor.time) : at ? new Date(await past.clock()) : now()
   return { past, position: (await past.moment()).position, time }
 }
 
-const review = async (service: Service, call: Asked): Promise<Answer<AccessReview>> => {
+const review = async (service: Service, call: ReviewRequest): Promise<Answer<AccessReview>> => {
   await takePage(call)
   const { pageTokens, settings, log } = service
   const { query, request } = call
@@ -74,11 +78,11 @@ const review = async (service: Service, call: Asked): Promise<Answer<AccessRevie
   const { able, total, left } = await reviewed(past, asked)
   const last = able.length > limit ? able[limit - 1] : undefined
   const goesOn = { total, position: String(position), time: time.toISOString() }
-  const told = at && (await opennessAt(log, position))
+  const openness = at && (await opennessAt(log, position))
   const page: AccessReview = {
     at: time.toISOString(),
     position: String(position),
-    anonymous: isOpenFor(right, told ?? settings),
+    anonymous: isOpenFor(right, openness ?? settings),
     entries: able.slice(0, limit).map(entryOf(service)),
     nextPageToken: last ? pageTokens.write(scope, { after: placeOf(last.doc, 'createdAt'), ...goesOn }) : '',
     ...(total > COUNTED ? { totalCount: COUNTED, totalCountExact: false } : { totalCount: total }),
@@ -103,6 +107,6 @@ export const auditAccessRoutes: Mount = (app, service) =>
     run: (call) => {
       const answer = () => review(service, call)
       // With `at` it is within the bounds of such readings already.
-      return call.query.at ? answer() : (pastReading(service, call, answer) as Promise<Answer<AccessReview>>)
+      return call.query.at ? answer() : (asOfReading(service, call, answer) as Promise<Answer<AccessReview>>)
     },
   })

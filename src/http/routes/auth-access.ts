@@ -4,15 +4,15 @@ import { FULL, publishable, type Reach } from '../../access/reach.ts'
 import { levelOf, RIGHTS } from '../../access/rights.ts'
 import { isBuiltIn, type Role } from '../../access/roles.ts'
 import { grantable } from '../../access/within.ts'
-import { rowNow } from '../../as-of/as-of.ts'
 import { isOpenFor, opennessAt } from '../../as-of/access-at.ts'
+import { rowNow } from '../../as-of/as-of.ts'
 import { Access, AccessChecked, accessQuery, Roles } from '../../contract/access.ts'
 import { refuse } from '../../errors.ts'
 import { readable } from '../../projections/projection.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
-import { namespaceOfRecord } from '../auth/token-records.ts'
+import { type AccessDecision, accessDecisionOf, reachOfToken } from '../auth/access-decision.ts'
 import { idInQuery } from '../auth/required-rights.ts'
-import { reachOfToken, type Verdict, verdictOf } from '../auth/access-decision.ts'
+import { namespaceOfRecord } from '../auth/token-records.ts'
 import { grantsShown, short } from '../present/authentication.ts'
 import { type Call, route } from '../route.ts'
 import type { Mount, Service } from '../service.ts'
@@ -66,7 +66,7 @@ const recordAt = async ({ log, now, asOf }: Service, id: string, { query: { at }
 const withoutCredential = async (
   { log, asOf, settings }: Service,
   { query: { at, right }, request }: Checking,
-): Promise<Verdict> => {
+): Promise<AccessDecision> => {
   const then = at && (await opennessAt(log, (await (await asOf(at, request.stop)).moment()).position))
   return isOpenFor(right, then ?? settings)
     ? { allowed: true, reason: 'open' }
@@ -93,10 +93,10 @@ const checkAccess: Mount = (app, service) =>
       const { right, namespaceKey: given, id: other } = query
       const namespaceKey = given === '' ? EVERYWHERE : given
       const id = other === '' ? caller.actor.id : other
-      const answer = (verdict: Verdict) => ({ body: { ...verdict, right, namespaceKey } })
+      const answer = (verdict: AccessDecision) => ({ body: { ...verdict, right, namespaceKey } })
       if (id === undefined) return answer(await withoutCredential(service, call))
       const { doc, time } = await recordAt(service, id, call)
-      return answer(verdictOf(doc, right, namespaceKey, time))
+      return answer(accessDecisionOf(doc, right, namespaceKey, time))
     },
   })
 

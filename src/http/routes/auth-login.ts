@@ -1,15 +1,15 @@
 import type { FastifyInstance } from 'fastify'
-import type { LoginKind } from '../../events/login.ts'
 import { LoggedIn, LoginBegun, loginQuery } from '../../contract/login.ts'
-import { attemptLimit, returnLimit } from '../login/login-throttle.ts'
+import { refuse } from '../../errors.ts'
+import type { LoginKind } from '../../events/login.ts'
 import { beginLogin } from '../login/login-begin.ts'
 import { finishLogin } from '../login/login-finish.ts'
-import { loginPage } from '../login/login-page.ts'
 import type { LoginMethod } from '../login/login-method.ts'
-import { refuse } from '../../errors.ts'
+import { loginPage } from '../login/login-page.ts'
+import { attemptLimit, returnLimit } from '../login/login-throttle.ts'
 import { route } from '../route.ts'
-import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
+import { authentication } from '../statements.ts'
 
 /** The method, and the path in front of `/authorize` and `/callback`. */
 type Door = { readonly method: LoginKind; readonly path: string }

@@ -4,8 +4,8 @@ import { Methods } from '../../contract/login.ts'
 import { isLogin } from '../../events/login.ts'
 import type { Method } from '../../events/token.ts'
 import { route } from '../route.ts'
-import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
+import { authentication } from '../statements.ts'
 
 type Way = Shown<typeof Methods>['methods'][number]
 

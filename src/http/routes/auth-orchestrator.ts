@@ -1,22 +1,22 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Limiter } from '../../auth/rate-limit.ts'
+import type { ServiceAccount } from '../../auth/service-account.ts'
 import { serviceAccount } from '../../contract/login.ts'
 import { IssuedToken } from '../../contract/token.ts'
-import type { ServiceAccount } from '../../auth/service-account.ts'
 import { Refusal, refuse } from '../../errors.ts'
-import type { Answer } from '../wire/reply.ts'
-import { attemptFailed, attemptSucceeded, turnedAway } from '../login/login-throttle.ts'
-import { fingerprintOf } from '../preconditions.ts'
-import { answerIssued, issueToken } from '../auth/issue-token.ts'
 import { addressKey } from '../auth/credential.ts'
-import { grantedTo } from '../login/grants-for-login.ts'
-import { subjectOf } from '../login/recorded-subject.ts'
-import { idempotencyKey } from '../wire/headers.ts'
-import type { Limiter } from '../../auth/rate-limit.ts'
-import type { Exchange } from '../login/login-method.ts'
-import { route } from '../route.ts'
-import { authentication } from '../statements.ts'
-import type { Service } from '../service.ts'
+import { answerIssued, issueToken } from '../auth/issue-token.ts'
 import { contextOf } from '../commands/command-context.ts'
+import { grantsForLogin } from '../login/grants-for-login.ts'
+import type { Exchange } from '../login/login-method.ts'
+import { attemptFailed, attemptSucceeded, turnedAway } from '../login/login-throttle.ts'
+import { subjectOf } from '../login/recorded-subject.ts'
+import { fingerprintOf } from '../preconditions.ts'
+import { route } from '../route.ts'
+import type { Service } from '../service.ts'
+import { authentication } from '../statements.ts'
+import { idempotencyKey } from '../wire/headers.ts'
+import type { Answer } from '../wire/reply.ts'
 
 /** The token of a service account, which ends when the presented one does. */
 const tokenOf = ({ namespace, name, uid, podName, podUid, credentialId, expiresAt }: ServiceAccount) => ({
@@ -46,7 +46,7 @@ export const authOrchestratorRoutes = (
     try {
       account = await orchestrator.verify(presented, addressKey(request.address))
       const grant = tokenOf(account)
-      return { ...grant, ...(await grantedTo(service, subjectOf(grant))) }
+      return { ...grant, ...(await grantsForLogin(service, subjectOf(grant))) }
     } catch (error) {
       const silent = error instanceof Refusal && error.status === 503
       metrics.exchanges(silent ? 'unavailable' : 'refused').value++

@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import { meaningsOf } from '../../access/meanings.ts'
 import { IssuedToken, newToken } from '../../contract/token.ts'
 import { refuse } from '../../errors.ts'
+import { answerIssued, inFuture, issueToken, namespacesAsked, staticToken } from '../auth/issue-token.ts'
+import { exceedsOwn, placeAsked } from '../auth/requested-access.ts'
+import { contextOf } from '../commands/command-context.ts'
 import { createsOnly } from '../commands/resource-routes.ts'
 import { route } from '../route.ts'
-import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
-import { exceedsOwn, placeAsked } from '../auth/requested-access.ts'
-import { answerIssued, inFuture, issueToken, namespacesAsked, staticToken } from '../auth/issue-token.ts'
-import { contextOf } from '../commands/command-context.ts'
+import { authentication } from '../statements.ts'
 
 /** POST /auth/v1/method/token: a static token (api.md §5.4 A7). */
 export const authTokenRoutes = (app: FastifyInstance, service: Service): void => {

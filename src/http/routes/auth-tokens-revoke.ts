@@ -1,20 +1,20 @@
 import type { FastifyInstance } from 'fastify'
-import { revocation, Revoked } from '../../contract/token.ts'
 import type { Context } from '../../commands/envelope.ts'
+import { Revoked, revocation } from '../../contract/token.ts'
 import { invalid } from '../../errors.ts'
 import type { Stored } from '../../events/log.ts'
 import { meets } from '../../projections/match.ts'
 import type { TokenStatus } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Query } from '../../projections/views.ts'
-import { completeTokens } from '../lists/wait-for-token-view.ts'
-import { route } from '../route.ts'
-import { authentication } from '../statements.ts'
-import type { Service } from '../service.ts'
 import { revokeToken } from '../auth/revoke-token.ts'
 import { identitiesOf, type TokenFilter, whereOf } from '../auth/token-filter.ts'
-import { leavingOut } from '../lists/paging.ts'
 import { contextOf, positionOf } from '../commands/command-context.ts'
+import { leavingOut } from '../lists/paging.ts'
+import { waitForTokenView } from '../lists/wait-for-token-view.ts'
+import { route } from '../route.ts'
+import type { Service } from '../service.ts'
+import { authentication } from '../statements.ts'
 
 const BATCH = 100
 
@@ -95,11 +95,11 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
       const { ifMatch: _ifMatch, ...context } = contextOf(call, service)
       const { endAll, events } = ending(service, context, includeIssued)
       const identities = identitiesOf(logins.pseudonyms, identity, method)
-      const completeTo = await completeTokens(service)
+      const completeTo = await waitForTokenView(service)
       const holders = await endAll({ ...everybody, method, identities, provider })
       for (let makers = includeIssued ? holders : []; makers.length > 0; ) {
         // What they made until they ended may be newer than what was listed.
-        await completeTokens(service)
+        await waitForTokenView(service)
         const made: string[] = []
         for (let n = 0; n < makers.length; n += BATCH)
           made.push(...(await endAll({ ...everybody, issuedBy: makers.slice(n, n + BATCH) })))

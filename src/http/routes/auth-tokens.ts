@@ -1,26 +1,26 @@
+import { rowNow } from '../../as-of/as-of.ts'
 import { Nothing } from '../../contract/answer.ts'
 import { momentText } from '../../contract/readers/moment.ts'
 import { Authentication, AuthenticationList, oneToken, tokenQuery } from '../../contract/token.ts'
-import { jsonOf } from '../wire/reply.ts'
-import { rowNow } from '../../as-of/as-of.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import { readable } from '../../projections/projection.ts'
-import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import { placeOf, type TokenPlace } from '../../projections/token-order.ts'
-import { leavingOut } from '../lists/paging.ts'
-import { thenOf } from '../as-of-readings.ts'
-import { presentAuthentication } from '../present/authentication.ts'
-import { listTokens } from '../lists/token-list.ts'
-import { gather, listed } from '../wire/pieces.ts'
-import { takePage } from '../wire/room.ts'
-import { route } from '../route.ts'
-import { authentication } from '../statements.ts'
-import type { Mount, Service } from '../service.ts'
-import { namespaceOfRecord } from '../auth/token-records.ts'
+import { type TokenDoc, tokens } from '../../projections/tokens.ts'
+import { snapshotAt } from '../as-of-readings.ts'
+import { placeInQuery } from '../auth/required-rights.ts'
 import { revokeToken } from '../auth/revoke-token.ts'
 import { identitiesOf } from '../auth/token-filter.ts'
-import { placeInQuery } from '../auth/required-rights.ts'
+import { namespaceOfRecord } from '../auth/token-records.ts'
 import { contextOf, positionOf } from '../commands/command-context.ts'
+import { leavingOut } from '../lists/paging.ts'
+import { listTokens } from '../lists/token-list.ts'
+import { presentAuthentication } from '../present/authentication.ts'
+import { route } from '../route.ts'
+import type { Mount, Service } from '../service.ts'
+import { authentication } from '../statements.ts'
+import { gather, listed } from '../wire/pieces.ts'
+import { jsonOf } from '../wire/reply.ts'
+import { takePage } from '../wire/room.ts'
 
 const PAGE = 25
 const PAGE_MAX = 100
@@ -111,7 +111,7 @@ const getToken: Mount = (app, service) => {
     answer: Authentication,
     run: async ({ params, query: { deleted, at }, request }) => {
       const id = params['id']!
-      const then = at && (await thenOf(service, at, request))
+      const then = at && (await snapshotAt(service, at, request))
       const row = readable(await (then ? then.token(id) : rowNow(log, tokens, id)))
       const time = then ? new Date(await then.clock()) : now()
       const missing = `authentication "${id}": resource not found`

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { AnyObject, Text } from '../../contract/answer.ts'
+import { named } from '../../contract/readers/input.ts'
 import { docsPage, pageHeaders } from '../operations/docs-page.ts'
 import { type Documented, openApi } from '../operations/openapi.ts'
 import { route, type Spec } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import { kept } from '../wire/gzip.ts'
-import { named } from '../../contract/readers/input.ts'
 import { parametersOf } from '../wire/path.ts'
 
 /** What is made when it is first asked for. */

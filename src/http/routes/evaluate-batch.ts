@@ -9,8 +9,10 @@ import {
   responseTypes,
 } from '../../contract/evaluation.ts'
 import type { ReadBy } from '../../contract/readers/input.ts'
+import type { Raw } from '../../contract/readers/value.ts'
 import { type Work, workTogether } from '../../evaluation/segment.ts'
-import { type Json, jsonOf } from '../wire/reply.ts'
+import type { Caller } from '../caller.ts'
+import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
 import {
   insistOnClient,
   mostBytesFor,
@@ -20,15 +22,13 @@ import {
   requestsIn,
   withFlags,
 } from '../evaluation/request.ts'
-import { since, textClock } from '../wire/clock.ts'
-import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
 import { showsSegments } from '../evaluation/segments-shown.ts'
-import type { Raw } from '../../contract/readers/value.ts'
-import { allOf, type Made } from '../wire/pieces.ts'
-import type { Caller } from '../caller.ts'
 import { type Call, route } from '../route.ts'
-import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
+import { ordinary } from '../statements.ts'
+import { since, textClock } from '../wire/clock.ts'
+import { allOf, type Made } from '../wire/pieces.ts'
+import { type Json, jsonOf } from '../wire/reply.ts'
 
 type Batch = Call<BatchBody, ReadBy<typeof atQuery>>
 type One = Batch['body']['requests'][number]
@@ -51,12 +51,12 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
     const flag = evaluator.lookOrClosed(flags, namespace, flagKey)
     if (flag === 'closed') return failed('UNKNOWN_ERROR_EVALUATION_REASON')
     if (!flag) return failed('NOT_FOUND_ERROR_EVALUATION_REASON')
-    const { told, millis } = evaluator[flag.type](flag, namespace, { entityId, context, work })
+    const { cached, millis } = evaluator[flag.type](flag, namespace, { entityId, context, work })
     const time = timestamp()
     const { type } = flag
     const isNamed = showsSegments(caller, namespace)
     return () => {
-      const members = isNamed ? told.json() : told.unnamed()
+      const members = isNamed ? cached.json() : cached.unnamed()
       const said = `{${members},"requestId":${JSON.stringify(requestId)},"requestDurationMillis":${millis},"timestamp":"${time}"}`
       return `{"type":"${responseTypes[type]}","${type}Response":${said}}` as Json<BatchResponse>
     }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import {
   atQuery,
@@ -9,10 +10,12 @@ import {
   MOST_REQUESTS,
   reasonNames,
 } from '../../contract/evaluation.ts'
-import { randomUUID } from 'node:crypto'
+import type { Raw } from '../../contract/readers/value.ts'
 import { invalid } from '../../errors.ts'
 import { type Work, workTogether } from '../../evaluation/segment.ts'
-import { jsonOf, ok } from '../wire/reply.ts'
+import type { Caller } from '../caller.ts'
+import { inPath, NAMESPACE } from '../commands/resource-routes.ts'
+import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
 import {
   insistOnClient,
   mostBytesFor,
@@ -21,16 +24,13 @@ import {
   requestsIn,
   withFlags,
 } from '../evaluation/request.ts'
-import { since, textClock } from '../wire/clock.ts'
-import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
 import { showsSegments } from '../evaluation/segments-shown.ts'
-import { inPath, NAMESPACE } from '../commands/resource-routes.ts'
-import { allOf } from '../wire/pieces.ts'
-import type { Caller } from '../caller.ts'
 import { route } from '../route.ts'
-import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
-import type { Raw } from '../../contract/readers/value.ts'
+import { ordinary } from '../statements.ts'
+import { since, textClock } from '../wire/clock.ts'
+import { allOf } from '../wire/pieces.ts'
+import { jsonOf, ok } from '../wire/reply.ts'
 
 type One = EvaluationBody
 
@@ -90,12 +90,12 @@ const places = [
   },
   { root: NAMESPACE, access: inPath('flag.evaluate') },
 ] as const
-type Place = (typeof places)[number]
+type ValuePlace = (typeof places)[number]
 
 const namespaceOf = (params: Readonly<Record<string, string>>, given: string) =>
   params['namespaceKey'] ?? namespaceOrDefault(given)
 
-const evaluateOne = (app: FastifyInstance, service: Service, say: Say, { root, access }: Place): void =>
+const evaluateOne = (app: FastifyInstance, service: Service, say: Say, { root, access }: ValuePlace): void =>
   route(app, {
     ...shared,
     access,
@@ -118,7 +118,7 @@ const evaluateMany = (
   service: Service,
   evaluator: Evaluator,
   say: Say,
-  { root, access }: Place,
+  { root, access }: ValuePlace,
 ): void =>
   route(app, {
     ...shared,

@@ -9,33 +9,37 @@ import {
 } from '../../contract/evaluation.ts'
 import type { ReadBy } from '../../contract/readers/input.ts'
 import type { Trace } from '../../evaluation/trace.ts'
-import { type Answer, type Json, written } from '../wire/reply.ts'
-import { namespaceOrDefault, namespaceAsked, requestIdJson, withFlags } from '../evaluation/request.ts'
-import { textClock } from '../wire/clock.ts'
 import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
+import { namespaceAsked, namespaceOrDefault, requestIdJson, withFlags } from '../evaluation/request.ts'
 import { showsSegments } from '../evaluation/segments-shown.ts'
 import { traceJson } from '../evaluation/trace.ts'
 import { type Call, route } from '../route.ts'
-import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
+import { ordinary } from '../statements.ts'
+import { textClock } from '../wire/clock.ts'
+import { type Answer, type Json, written } from '../wire/reply.ts'
 
-type Kind = keyof typeof evaluations
-type Asked = Call<EvaluationBody, ReadBy<typeof explainQuery>>
+type EvaluationKind = keyof typeof evaluations
+type EvaluationRequest = Call<EvaluationBody, ReadBy<typeof explainQuery>>
 type Said = BooleanEvaluation | VariantEvaluation
 
 /** POST /evaluate/v1/boolean and /evaluate/v1/variant (api.md §8.1 to §8.6). */
 export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
   const timestamp = textClock(service.now)
 
-  const answer = (kind: Kind, { body, query, request, caller }: Asked, flags: Flags): Answer<Said> => {
+  const answer = (
+    kind: EvaluationKind,
+    { body, query, request, caller }: EvaluationRequest,
+    flags: Flags,
+  ): Answer<Said> => {
     const { entityId, context } = body
     const namespace = namespaceOrDefault(body.namespaceKey)
     const trace: Trace | undefined = query.explain ? [] : undefined
     const flag = evaluator.find(flags, namespace, body.flagKey)
-    const { told, millis } = evaluator[kind](flag, namespace, { entityId, context, trace })
+    const { cached, millis } = evaluator[kind](flag, namespace, { entityId, context, trace })
     const id = requestIdJson(body.requestId, request)
     const steps = trace ? `,${traceJson(trace, flag)}` : ''
-    const members = showsSegments(caller, namespace) ? told.json() : told.unnamed()
+    const members = showsSegments(caller, namespace) ? cached.json() : cached.unnamed()
     const said = `{${members},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"${steps}}`
     return written(said as Json<Said>)
   }

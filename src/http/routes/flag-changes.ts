@@ -1,16 +1,16 @@
 import type { FlagChange } from '../../commands/flag/changes.ts'
 import { ChangedFlag, type FlagChangeAsked, flagChanges } from '../../contract/flag-changes.ts'
 import type { FlagDoc } from '../../projections/flags.ts'
-import { flagJson, rolloutJson, ruleJson } from '../present/flag.ts'
-import { type Refs, refsOf } from '../commands/temporary-ids.ts'
 import { flagWriter, namespacedRoute, newId } from '../commands/resource-routes.ts'
+import { type TemporaryIds, temporaryIds } from '../commands/temporary-ids.ts'
+import { flagJson, rolloutJson, ruleJson } from '../present/flag.ts'
 import type { Mount } from '../service.ts'
 
-type Asked<O extends FlagChangeAsked['op']> = Extract<FlagChangeAsked, { readonly op: O }>
-type Shares = Asked<'rule.create'>['distributions']
+type ChangeOf<O extends FlagChangeAsked['op']> = Extract<FlagChangeAsked, { readonly op: O }>
+type Shares = ChangeOf<'rule.create'>['distributions']
 
 /** The ids of distributions, and those of the variants that they give. */
-const sharesOf = ({ idOf, made }: Refs, place: string, shares: Shares) =>
+const sharesOf = ({ idOf, made }: TemporaryIds, place: string, shares: Shares) =>
   shares.map(({ variantId, rollout }, n) => ({
     id: made(`${place}.distributions[${n}]`),
     variantId: idOf(variantId),
@@ -18,7 +18,7 @@ const sharesOf = ({ idOf, made }: Refs, place: string, shares: Shares) =>
   }))
 
 const meant: {
-  readonly [O in FlagChangeAsked['op']]: (change: Asked<O>, refs: Refs, place: string) => FlagChange
+  readonly [O in FlagChangeAsked['op']]: (change: ChangeOf<O>, refs: TemporaryIds, place: string) => FlagChange
 } = {
   'flag.update': ({ op: _op, defaultVariantId, ...change }, { idOf }) => ({
     op: 'UpdateFlag',
@@ -56,7 +56,7 @@ const meant: {
   'rule.order': ({ ids }, { idOf }) => ({ op: 'OrderRules', ids: ids.map(idOf) }),
 }
 
-const shown = (doc: FlagDoc, refs: Refs): ChangedFlag => ({
+const shown = (doc: FlagDoc, refs: TemporaryIds): ChangedFlag => ({
   flag: flagJson(doc),
   rules: doc.rules.map((rule) => ruleJson(doc, rule)),
   rollouts: doc.rollouts.map((rollout) => rolloutJson(doc, rollout)),
@@ -78,7 +78,7 @@ export const flagChangesRoutes: Mount = (app, service) => {
     body: flagChanges,
     answer: ChangedFlag,
     run: (call) => {
-      const refs = refsOf((word) => newId(call, word))
+      const refs = temporaryIds((word) => newId(call, word))
       const changes = call.body.changes.map((change, n) => meant[change.op](change as never, refs, `changes[${n}]`))
       return respondWith(
         call,

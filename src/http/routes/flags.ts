@@ -1,13 +1,10 @@
+import { flag } from '../../commands/flag/flag.ts'
+import { noFlag } from '../../commands/flag/state.ts'
 import { Nothing } from '../../contract/answer.ts'
 import { Flag, FlagList, flagQuery, flagUpdate, type ListedFlag, newFlag } from '../../contract/flag.ts'
 import { single } from '../../contract/resource.ts'
-import { flag } from '../../commands/flag/flag.ts'
-import { noFlag } from '../../commands/flag/state.ts'
-import { type FlagDoc, usesOf } from '../../projections/flags.ts'
 import { refuse } from '../../errors.ts'
-import { ok } from '../wire/reply.ts'
-import { flagJson, rolloutJson } from '../present/flag.ts'
-import { lastChanges } from '../present/last-change.ts'
+import { type FlagDoc, usesOf } from '../../projections/flags.ts'
 import {
   createsOnly,
   flagWriter,
@@ -17,7 +14,10 @@ import {
   viewOf,
 } from '../commands/resource-routes.ts'
 import { listPage } from '../lists/list-page.ts'
+import { flagJson, rolloutJson } from '../present/flag.ts'
+import { lastChanges } from '../present/last-change.ts'
 import type { Mount, Service } from '../service.ts'
+import { ok } from '../wire/reply.ts'
 
 const tag = 'Flags'
 

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { Health, healthQuery, Liveness, Readiness } from '../../contract/operations.ts'
-import { refuse } from '../../errors.ts'
 import { named } from '../../contract/readers/input.ts'
-import { parametersOf } from '../wire/path.ts'
+import { refuse } from '../../errors.ts'
 import { route } from '../route.ts'
-import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
+import { ordinary } from '../statements.ts'
+import { parametersOf } from '../wire/path.ts'
 
 /** Refuses a question after the health of a service by name: none here goes by one (api.md §11). */
 export const unnamed = ({ service }: { readonly service: string }): void => {

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { Text } from '../../contract/answer.ts'
-import { takesGzip } from '../wire/gzip.ts'
 import { sharedPage } from '../operations/metrics-page.ts'
 import { route } from '../route.ts'
-import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
+import { ordinary } from '../statements.ts'
+import { takesGzip } from '../wire/gzip.ts'
 
 /** Whoever scrapes has given up by then; a reader that takes nothing holds no page for longer. */
 const PATIENCE_MS = 10_000

@@ -1,21 +1,20 @@
 import { EVERYWHERE } from '../../access/grants.ts'
 import { rightsAt } from '../../access/reach.ts'
 import { bitOf } from '../../access/rights.ts'
+import { namespace } from '../../commands/namespace.ts'
 import { Nothing } from '../../contract/answer.ts'
 import {
   Namespace,
-  namespaceDeletion,
   NamespaceList,
+  namespaceDeletion,
   namespaceQuery,
   namespaceUpdate,
   newNamespace,
 } from '../../contract/namespace.ts'
 import { single } from '../../contract/resource.ts'
-import { lastChanges } from '../present/last-change.ts'
-import { namespaceJson } from '../present/namespace.ts'
-import { namespace } from '../../commands/namespace.ts'
-import type { NamespaceDoc } from '../../projections/namespaces.ts'
 import { refuse } from '../../errors.ts'
+import type { NamespaceDoc } from '../../projections/namespaces.ts'
+import type { Caller } from '../caller.ts'
 import {
   createsOnly,
   inPath,
@@ -25,12 +24,13 @@ import {
   newId,
   viewOf,
 } from '../commands/resource-routes.ts'
-import { ok } from '../wire/reply.ts'
-import { listPage, type Looked } from '../lists/list-page.ts'
-import type { Caller } from '../caller.ts'
+import { type Looked, listPage } from '../lists/list-page.ts'
+import { lastChanges } from '../present/last-change.ts'
+import { namespaceJson } from '../present/namespace.ts'
 import { route } from '../route.ts'
-import { ordinary } from '../statements.ts'
 import type { Mount, Service } from '../service.ts'
+import { ordinary } from '../statements.ts'
+import { ok } from '../wire/reply.ts'
 
 const tag = 'Namespaces'
 

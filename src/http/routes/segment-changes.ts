@@ -1,12 +1,12 @@
-import { segment, type SegmentChange } from '../../commands/segment.ts'
+import { type SegmentChange, segment } from '../../commands/segment.ts'
 import { ChangedSegment, type SegmentChangeAsked, segmentChanges } from '../../contract/segment-changes.ts'
 import { checkedConstraint } from '../commands/constraint-check.ts'
-import { segmentJson } from '../present/segment.ts'
-import { type Refs, refsOf } from '../commands/temporary-ids.ts'
 import { namespacedRoute, newId, segmentWriter } from '../commands/resource-routes.ts'
+import { type TemporaryIds, temporaryIds } from '../commands/temporary-ids.ts'
+import { segmentJson } from '../present/segment.ts'
 import type { Mount } from '../service.ts'
 
-const meant = (change: SegmentChangeAsked<ReturnType<typeof checkedConstraint>>, refs: Refs, place: string) => {
+const meant = (change: SegmentChangeAsked<ReturnType<typeof checkedConstraint>>, refs: TemporaryIds, place: string) => {
   switch (change.op) {
     case 'segment.update': {
       const { name, description, matchType } = change
@@ -53,7 +53,7 @@ export const segmentChangesRoutes: Mount = (app, service) => {
     body: segmentChanges(checkedConstraint),
     answer: ChangedSegment,
     run: (call) => {
-      const refs = refsOf((word) => newId(call, word))
+      const refs = temporaryIds((word) => newId(call, word))
       const changes = call.body.changes.map((change, n) => meant(change, refs, `changes[${n}]`))
       return respondWith(
         call,

@@ -1,11 +1,10 @@
+import { segment } from '../../commands/segment.ts'
 import { Nothing } from '../../contract/answer.ts'
 import { single } from '../../contract/resource.ts'
 import { newSegment, Segment, SegmentList, segmentQuery, segmentUpdate } from '../../contract/segment.ts'
-import { segment } from '../../commands/segment.ts'
+import { refuse } from '../../errors.ts'
 import { segmentsAsked } from '../../projections/flags.ts'
 import type { SegmentDoc } from '../../projections/segments.ts'
-import { refuse } from '../../errors.ts'
-import { ok } from '../wire/reply.ts'
 import {
   createsOnly,
   namespacedRoute,
@@ -14,10 +13,11 @@ import {
   takeDocument,
   viewOf,
 } from '../commands/resource-routes.ts'
-import { documentsOf, listPage, type Looked } from '../lists/list-page.ts'
+import { documentsOf, type Looked, listPage } from '../lists/list-page.ts'
 import { lastChanges } from '../present/last-change.ts'
 import { segmentJson } from '../present/segment.ts'
 import type { Mount, Service } from '../service.ts'
+import { ok } from '../wire/reply.ts'
 
 const tag = 'Segments'
 

@@ -1,8 +1,8 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { closingQuote, objectOf, QUOTE, type Raw } from '../../contract/readers/value.ts'
 import { invalid, Refusal, refuse } from '../../errors.ts'
 import { bodyRoom, type Of, SMALL } from './room.ts'
-import { closingQuote, QUOTE, objectOf, type Raw } from '../../contract/readers/value.ts'
 
 const DEEPEST = 64
 const MOST_MEMBERS = 50_000

@@ -1,6 +1,6 @@
 import '@fastify/cookie'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BlockList, isIP, isIPv6 } from 'node:net'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../clock.ts'
 import { pairs } from '../auth/credential.ts'
 

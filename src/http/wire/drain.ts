@@ -12,12 +12,12 @@ const LOOK_MS = 25
 const QUIET_LOOKS = 40
 
 /** The answer is the last of its connection, and says so. */
-const beLast = (answer: ServerResponse): void => {
+const closeAfterResponse = (answer: ServerResponse): void => {
   if (!answer.headersSent) answer.shouldKeepAlive = false
 }
 
 /** Waits until each of the connections is closed, or brings nothing and waits for nothing; no longer than until that moment. */
-const calmer = ({ monotonic, sleep }: Clock, until: number) => {
+const waitUntilIdle = ({ monotonic, sleep }: Clock, until: number) => {
   const seen = new WeakMap<Socket, { readonly read: number; readonly looks: number }>()
   const isDone = (socket: Socket): boolean => {
     if (socket.destroyed) return true
@@ -42,12 +42,12 @@ const calmer = ({ monotonic, sleep }: Clock, until: number) => {
  * see it, until those that were connected have had theirs; then no more connections are taken. Gives the number of requests that had no
  * answer after `patience` milliseconds, and were cut.
  */
-export const leave = async ({ server, sockets }: Port, clock: Clock, patience: number): Promise<number> => {
-  const calm = calmer(clock, clock.monotonic() + patience)
-  server.prependListener('request', (_, answer: ServerResponse) => beLast(answer))
+export const drain = async ({ server, sockets }: Port, clock: Clock, patience: number): Promise<number> => {
+  const calm = waitUntilIdle(clock, clock.monotonic() + patience)
+  server.prependListener('request', (_, answer: ServerResponse) => closeAfterResponse(answer))
   for (const socket of sockets) {
     const answer = answering(socket)
-    if (answer !== undefined) beLast(answer as ServerResponse)
+    if (answer !== undefined) closeAfterResponse(answer as ServerResponse)
   }
   await calm(sockets)
   // The server's own way to close cuts connections that have asked and are not read yet.

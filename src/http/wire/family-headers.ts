@@ -3,15 +3,18 @@ import { refuse } from '../../errors.ts'
 
 /** What clients of the family say in a header of their own word, `x-<word>-namespace` and its like, whatever the service is called. */
 const KINDS = ['namespace', 'accept-server-version', 'environment'] as const
-type Kind = (typeof KINDS)[number]
+type HeaderFamily = (typeof KINDS)[number]
 
 const NAME = new RegExp(`^x-[a-z][a-z0-9_]*-(${KINDS.join('|')})$`)
 
 /** The kind of a header by its name in lower case; undefined where it is none of the family. */
-const kindOf = (name: string): Kind | undefined => NAME.exec(name)?.[1] as Kind | undefined
+const kindOf = (name: string): HeaderFamily | undefined => NAME.exec(name)?.[1] as HeaderFamily | undefined
 
 /** The headers of a kind that a request has under any word, those without a value left out. */
-export const underAnyWord = (headers: IncomingHttpHeaders, kind: Kind): readonly (readonly [string, string])[] => {
+export const underAnyWord = (
+  headers: IncomingHttpHeaders,
+  kind: HeaderFamily,
+): readonly (readonly [string, string])[] => {
   const found: [string, string][] = []
   for (const name in headers) {
     const value = headers[name]

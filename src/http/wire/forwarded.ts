@@ -1,5 +1,5 @@
-import type { FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
+import type { FastifyRequest } from 'fastify'
 import { type CookieSettings, truster } from './cookies.ts'
 
 /**
@@ -12,13 +12,13 @@ export const forwardedUntrusted = (
 ): ((request: FastifyRequest) => void) => {
   const trusts = truster(trustProxy)
   const known = new WeakSet<Socket>()
-  let told = false
+  let warned = false
   return ({ raw: { headers, socket } }) => {
-    if (told || (headers['x-forwarded-for'] ?? headers.forwarded) === undefined || known.has(socket)) return
+    if (warned || (headers['x-forwarded-for'] ?? headers.forwarded) === undefined || known.has(socket)) return
     known.add(socket)
     const { remoteAddress: peer } = socket
     if (peer === undefined || trusts(peer)) return
-    told = true
+    warned = true
     tell()
   }
 }

@@ -1,10 +1,10 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../clock.ts'
 import { Refusal } from '../../errors.ts'
-import { everyAnswer } from './reply.ts'
 import { emptied, wrongTarget } from './path.ts'
+import { everyAnswer } from './reply.ts'
 
 /** The request's id: the client's where it is one (api.md §1.2), else a new UUID. */
 export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string => {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { refuse } from '../../errors.ts'
 import { positionOf } from '../../contract/readers/moment.ts'
 import { lengthOf } from '../../contract/readers/value.ts'
+import { refuse } from '../../errors.ts'
 
 /** A header that may be given once: its text, undefined when absent. Node joins the values of a repeated one by commas. */
 const one = (headers: IncomingHttpHeaders, name: string): string | undefined => {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { pacer } from '../../event-loop.ts'
+import { timeSlicer } from '../../event-loop.ts'
 
 type Chunks = readonly Buffer[]
 type Kept = { readonly name: string; readonly chunks: Promise<Chunks | undefined> }
@@ -8,8 +8,8 @@ type Kept = { readonly name: string; readonly chunks: Promise<Chunks | undefined
 export const keptChunks = (most: number) => {
   const kept = new LRUCache<string, Kept>({ maxSize: most })
 
-  const gathered = async (chunks: Iterable<Buffer>, told: (bytes: number) => void): Promise<Chunks | undefined> => {
-    const pause = pacer()
+  const gathered = async (chunks: Iterable<Buffer>, onBytes: (bytes: number) => void): Promise<Chunks | undefined> => {
+    const pause = timeSlicer()
     const held: Buffer[] = []
     let bytes = 0
     for (const chunk of chunks) {
@@ -18,7 +18,7 @@ export const keptChunks = (most: number) => {
       held.push(chunk)
       await pause()
     }
-    told(bytes)
+    onBytes(bytes)
     return held
   }
 

@@ -1,5 +1,5 @@
-import type { FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
+import type { FastifyRequest } from 'fastify'
 import { type Query, queryIn } from '../../contract/readers/input.ts'
 import { Refusal } from '../../errors.ts'
 

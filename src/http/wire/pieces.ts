@@ -1,5 +1,5 @@
 import { Refusal } from '../../errors.ts'
-import { inSlices } from '../../event-loop.ts'
+import { forEachSliced } from '../../event-loop.ts'
 import { type Answer, type Json, written } from './reply.ts'
 import { hasRoomFor, type Of, takeRoom } from './room.ts'
 
@@ -51,7 +51,7 @@ export const gather = <T, I>(
 ): Gathered<I> | Promise<Gathered<I>> => {
   const pieces: Json<I>[] = []
   let bytes = 0
-  const paused = inSlices(items, (item) => {
+  const paused = forEachSliced(items, (item) => {
     const piece = text(item)
     const size = Buffer.byteLength(piece) + 1
     if (pieces.length > 0 && (bytes + size > most || !hasRoomFor(request, bytes + size))) return false
@@ -123,7 +123,7 @@ const weigh = <T, I>(
   const made: Made<I>[] = []
   const texts: Json<I>[] = []
   let [bytes, largest] = [0, 0]
-  const paused = inSlices(items, (item) => {
+  const paused = forEachSliced(items, (item) => {
     const one = make(item)
     const text = one()
     const size = Buffer.byteLength(text) + 1

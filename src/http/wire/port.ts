@@ -46,13 +46,13 @@ export const openPort = (
 }
 
 /** Where to listen, and how a user chooses another port or address. */
-export type Place = {
+export type ListenAddress = {
   readonly host: string
   readonly port: number
   readonly choose: { readonly port: string; readonly host: string }
 }
 
-const cannot = ({ code }: NodeJS.ErrnoException, { host, port, choose }: Place): string | undefined => {
+const cannot = ({ code }: NodeJS.ErrnoException, { host, port, choose }: ListenAddress): string | undefined => {
   if (code === 'EADDRINUSE') return `port ${port} is taken: choose another with ${choose.port}`
   if (code === 'EACCES') return `port ${port} is not allowed to this user: choose another with ${choose.port}`
   const nowhere = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL'].includes(code ?? '')
@@ -60,7 +60,7 @@ const cannot = ({ code }: NodeJS.ErrnoException, { host, port, choose }: Place):
 }
 
 /** Listens at the place, or says what is in the way. */
-export const bind = ({ server }: Port, place: Place): Promise<void> =>
+export const bind = ({ server }: Port, place: ListenAddress): Promise<void> =>
   new Promise((listening, failed) => {
     const onError = (error: Error) => failed(new Error(cannot(error, place) ?? error.message, { cause: error }))
     server.once('error', onError)

@@ -1,12 +1,12 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Writable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../clock.ts'
 import { named } from '../../contract/readers/input.ts'
 import { gzipInto, nameGzip, sendGzip, sendPacked, takesGzip, zippedFast } from './gzip.ts'
 import { parametersOf, rawQuery } from './path.ts'
 import { type Answer, asIs, everyAnswer, held, jsonText } from './reply.ts'
 import { fitRoom, SMALL } from './room.ts'
-import { type Chunks, sendStream, type StreamTold } from './stream.ts'
+import { type Chunks, type StreamTold, sendStream } from './stream.ts'
 
 /** What is smaller is sent as it is, and from a hot route past the framework. */
 const TINY = 1024
@@ -30,7 +30,7 @@ const sendNow = (request: FastifyRequest, reply: FastifyReply, json: string): vo
 }
 
 /** And what cuts a stream that is not taken in time. */
-type Told = StreamTold & Pick<Clock, 'after'>
+type SendListeners = StreamTold & Pick<Clock, 'after'>
 
 /** Sets the headers that an answer brings. */
 const setHeaders = (request: FastifyRequest, reply: FastifyReply, { headers, etag }: Answer): void => {
@@ -45,7 +45,7 @@ const sendChunks = (
   reply: FastifyReply,
   chunks: Chunks,
   answer: Answer,
-  told: Told,
+  listeners: SendListeners,
 ): boolean => {
   const { status = 200, length, within } = answer
   const { raw } = reply
@@ -65,10 +65,10 @@ const sendChunks = (
     return false
   }
   if (within !== undefined) {
-    const cut = told.after(within, () => raw.destroy())
+    const cut = listeners.after(within, () => raw.destroy())
     raw.once('close', cut.cancel)
   }
-  sendStream(request, reply, chunks, begin, told)
+  sendStream(request, reply, chunks, begin, listeners)
   return true
 }
 
@@ -81,12 +81,12 @@ const sendLater = (
   request: FastifyRequest,
   reply: FastifyReply,
   answer: Answer,
-  told: Told,
+  listeners: SendListeners,
   room: Promise<void>,
 ): true => {
   room
     .then(() => {
-      if (!send(request, reply, answer, told)) told.ended(request, reply)
+      if (!send(request, reply, answer, listeners)) listeners.ended(request, reply)
     })
     .catch((error: unknown) => reply.send(error))
   return true
@@ -104,7 +104,12 @@ const textOf = (request: FastifyRequest, { body: shown, json, kept, secret }: An
  * Sends an answer: 304 for what the client has, else JSON text, with gzip where it is large and the client takes it.
  * True for one whose end is reported later: a stream, and what waits for room.
  */
-export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer, told: Told): boolean => {
+export const send = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: Answer,
+  listeners: SendListeners,
+): boolean => {
   const { status = 200, json, chunks, holds = 0, kept, packed, etag } = answer
   const { spec } = request
   if (spec?.hot && json !== undefined && json.length < TINY && rawQuery(request) === '') {
@@ -114,12 +119,14 @@ export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answe
   const has = etag !== undefined && !spec?.writes && held(request, etag)
   if (chunks && !has) {
     const room = holds === 'shared' ? undefined : fitRoom({ request, reply }, heldBy(request, holds))
-    return room ? sendLater(request, reply, answer, told, room) : sendChunks(request, reply, chunks, answer, told)
+    return room
+      ? sendLater(request, reply, answer, listeners, room)
+      : sendChunks(request, reply, chunks, answer, listeners)
   }
   const text = has || packed ? undefined : textOf(request, answer)
   if (text !== undefined && !kept && (text.length > SMALL || request.room)) {
     const room = fitRoom({ request, reply }, Buffer.byteLength(text))
-    if (room) return sendLater(request, reply, answer, told, room)
+    if (room) return sendLater(request, reply, answer, listeners, room)
   }
   setHeaders(request, reply, answer)
   reply.code(has ? 304 : status)

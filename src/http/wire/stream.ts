@@ -1,6 +1,6 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Writable } from 'node:stream'
-import { pacer } from '../../event-loop.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { timeSlicer } from '../../event-loop.ts'
 
 /** Bytes of an answer that are made as the client takes them. */
 export type Chunks = Iterable<Buffer> | AsyncIterable<Buffer>
@@ -46,7 +46,7 @@ export const sendStream = (
   }
 
   const pump = async (): Promise<void> => {
-    const pause = pacer()
+    const pause = timeSlicer()
     for (;;) {
       const { done, value } = await source.next()
       if (over) return

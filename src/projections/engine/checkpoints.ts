@@ -1,5 +1,5 @@
 import type { EventLog, Stored } from '../../events/log.ts'
-import { isChronicle, type ReadModel } from '../history/log-projection.ts'
+import { isLogProjection, type ReadModel } from '../history/log-projection.ts'
 import { areQuiet } from '../projection.ts'
 import { type Checkpoint, fallShort, type Views } from '../views.ts'
 import type { Anchor } from './log-guard.ts'
@@ -14,7 +14,9 @@ export const advanced = (projection: ReadModel, from: Checkpoint, page: readonly
   if (!last) return from
   const changing = beyond.filter(
     (event) =>
-      !isChronicle(projection) && event.stream.startsWith(`${projection.category}-`) && !areQuiet(projection, [event]),
+      !isLogProjection(projection) &&
+      event.stream.startsWith(`${projection.category}-`) &&
+      !areQuiet(projection, [event]),
   )
   return {
     position: last.position,

@@ -1,11 +1,11 @@
 import type { Clock } from '../../clock.ts'
-import { pacer } from '../../event-loop.ts'
 import { refuse } from '../../errors.ts'
+import { timeSlicer } from '../../event-loop.ts'
 import type { AnyEvent } from '../../events/define.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { goesOn } from '../../events/meta.ts'
 import { unreadableOf } from '../../events/unreadable.ts'
-import { type AnyProjection, project, type Projection } from '../projection.ts'
+import { type AnyProjection, type Projection, project } from '../projection.ts'
 import type { Row } from '../views.ts'
 
 /** The key of a stream's document. */
@@ -70,7 +70,7 @@ export const foldRow = async <D extends object, E extends AnyEvent>(
       row = project(projection, row, event)
     }
   }
-  const pause = pacer()
+  const pause = timeSlicer()
   for (const event of events) {
     await missing(event)
     if (event.revision === next()) row = project(projection, row, event)

@@ -1,4 +1,4 @@
-import { type Clock, type Timer, within } from '../../clock.ts'
+import { type Clock, type Timer, withTimeout } from '../../clock.ts'
 import { sharedCalls } from '../../concurrency.ts'
 import { whyOf } from '../../errors.ts'
 import type { EventLog } from '../../events/log.ts'
@@ -95,7 +95,7 @@ export const freshness = ({ clock, head: ask, seen, onStale, onFresh }: Freshnes
         (position) => seen(position, withinMs),
         () => false,
       )
-      return within(clock, withinMs, known, () => false)
+      return withTimeout(clock, withinMs, known, () => false)
     },
     fresh,
     /** Milliseconds since the newest proof was requested. */

@@ -6,7 +6,7 @@ import type { Found, ViewFound } from './continuity.ts'
 type Log = Pick<EventLog, 'first' | 'at' | 'head'>
 
 /** Of a view: the checkpoint first, for rows only ever become more. */
-const viewFound = async (
+const inspectView = async (
   log: Log,
   views: Pick<Views, 'checkpoint' | 'totals' | 'newest'>,
   view: View,
@@ -29,7 +29,7 @@ const viewFound = async (
 }
 
 /** Looks at the log, at what it was known by, and at the views. Writes nothing. */
-export const lookAt = async (
+export const inspectViews = async (
   log: Log,
   views: Pick<Views, 'checkpoint' | 'totals' | 'newest'>,
   binding: Pick<Binding, 'read'>,
@@ -37,7 +37,7 @@ export const lookAt = async (
 ): Promise<Found> => {
   const bound = await binding.read()
   const found: ViewFound[] = []
-  for (const view of all) found.push(await viewFound(log, views, view))
+  for (const view of all) found.push(await inspectView(log, views, view))
   const first = await log.first()
   return { bound, views: found, first: first && { event: first.id, position: first.position }, head: await log.head() }
 }

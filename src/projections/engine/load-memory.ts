@@ -1,6 +1,6 @@
 import type { EventLog } from '../../events/log.ts'
 import { type AnyProjection, project } from '../projection.ts'
-import type { Part, Row, Views } from '../views.ts'
+import type { Row, ViewPart, Views } from '../views.ts'
 import { keyOf } from './fold-rows.ts'
 import type { Progress } from './rebuild.ts'
 
@@ -8,7 +8,7 @@ import type { Progress } from './rebuild.ts'
  * What memory needs of a read model that it does not hold whole: the rows that lack a field. Of the others it is given
  * only their number, by another field.
  */
-export type Needs = Part & { readonly by: string; readonly others: (counts: ReadonlyMap<string, number>) => void }
+export type Needs = ViewPart & { readonly by: string; readonly others: (counts: ReadonlyMap<string, number>) => void }
 
 /** Memory, as it is filled from the views. */
 export type Filled = {
@@ -47,7 +47,7 @@ const fold = async ({ log, projections, upTo, onProgress }: Sources, { remember 
 }
 
 /** Fills memory with what it needs of the read models; `healed` gives a closed row as this version reads it. */
-export const fill = async (
+export const loadMemory = async (
   sources: Sources,
   filled: Filled,
   healed: (projection: AnyProjection, row: Row) => Promise<Row> = async (_, row) => row,

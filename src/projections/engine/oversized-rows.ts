@@ -9,22 +9,22 @@ const nameOf = ({ name }: ReadModel, key: string) => `${name} ${key}`
  * Puts rows, some of which the views may refuse as too large. Those are remembered, with the checkpoint that their view
  * had reached by then.
  */
-export const fittingRows = (
+export const oversizedRows = (
   views: Pick<Views, 'put'>,
   reached: () => Checkpoints,
   onError: (error: unknown) => void,
   name: (projection: ReadModel) => Promise<void> = async () => undefined,
 ) => {
   const refused = new Map<string, { readonly projection: ReadModel; readonly checkpoint: Checkpoint | undefined }>()
-  const told = new Set<string>()
+  const reported = new Set<string>()
 
   const holds = (projection: ReadModel, key: string): void => void refused.delete(nameOf(projection, key))
 
   const refuse = (projection: ReadModel, key: string, cause: unknown) => {
     const name = nameOf(projection, key)
     if (!refused.has(name)) refused.set(name, { projection, checkpoint: reached().get(projection) })
-    if (!told.has(name)) onError(new Error(`${name} is larger than the views take and stays behind`, { cause }))
-    told.add(name)
+    if (!reported.has(name)) onError(new Error(`${name} is larger than the views take and stays behind`, { cause }))
+    reported.add(name)
   }
 
   /** Puts the rows that fit, and returns them; one that does not is skipped and reported once, and holds up no other. */

@@ -1,12 +1,12 @@
 import type { Clock } from '../../clock.ts'
 
 /** The position up to which something holds every event, and the callers that wait for a later one. */
-export const arrivals = (clock: Clock) => {
+export const positionWaiters = (clock: Clock) => {
   const waiting = new Set<{ readonly position: bigint; readonly wake: () => void }>()
   let reached = 0n
   return {
     reached: (): bigint => reached,
-    reach: (position: bigint): void => {
+    advance: (position: bigint): void => {
       reached = position
       for (const one of waiting) {
         if (one.position > position) continue
@@ -15,7 +15,7 @@ export const arrivals = (clock: Clock) => {
       }
     },
     /** Resolves to true once the position is reached, or to false when that takes longer than the milliseconds given. */
-    seen: async (position: bigint, withinMs: number): Promise<boolean> => {
+    waitFor: async (position: bigint, withinMs: number): Promise<boolean> => {
       if (position <= reached) return true
       return new Promise((answer) => {
         const one = {

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../clock.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import { type Chronicle, isChronicle, type ReadModel } from '../history/log-projection.ts'
+import { isLogProjection, type LogProjection, type ReadModel } from '../history/log-projection.ts'
 import type { AnyProjection } from '../projection.ts'
 import type { Building, Checkpoint, Row, Views } from '../views.ts'
 import { advanced, START } from './checkpoints.ts'
-import { byStream, foldRow, type FoldSources, keyOf } from './fold-rows.ts'
+import { byStream, type FoldSources, foldRow, keyOf } from './fold-rows.ts'
 
 /** Events read so far, the position reached, and the position at which this pass ends. */
 export type Progress = { readonly done: number; readonly position: bigint; readonly head: bigint }
@@ -66,7 +66,7 @@ const construction = (sources: FoldSources, projection: AnyProjection, building:
 }
 
 /** The same of a chronicle, which looks up what it needs of what it has written. */
-const chronicling = (log: EventLog, chronicle: Chronicle, building: Building) => {
+const chronicling = (log: EventLog, chronicle: LogProjection, building: Building) => {
   let checkpoint = building.checkpoint ?? START
   const sources = { log, find: building.getMany }
   return {
@@ -83,7 +83,7 @@ const chronicling = (log: EventLog, chronicle: Chronicle, building: Building) =>
 }
 
 const constructed = (sources: RebuildSources, model: ReadModel, building: Building) =>
-  isChronicle(model) ? chronicling(sources.log, model, building) : construction(sources, model, building)
+  isLogProjection(model) ? chronicling(sources.log, model, building) : construction(sources, model, building)
 
 /** The build of a view that was left, where the log still has the event that it had come to; else a new one. */
 const begun = async (log: EventLog, views: Views, projection: ReadModel): Promise<Building> => {

@@ -16,7 +16,7 @@ const refolded = async (log: Pick<EventLog, 'read'>, projection: AnyProjection, 
 }
 
 /** Gives rows as they are, closed ones folded anew; what can be read again is open again in the views too. */
-export const healer =
+export const reopenRows =
   (log: Pick<EventLog, 'read'>, views: Pick<Views, 'put'>, onError: (error: unknown) => void) =>
   async (projection: AnyProjection, row: Row): Promise<Row> => {
     if (!row.unreadable) return row

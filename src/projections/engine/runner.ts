@@ -1,24 +1,24 @@
 import type { Stored } from '../../events/log.ts'
-import type { Chronicle, ReadModel } from '../history/log-projection.ts'
+import type { LogProjection, ReadModel } from '../history/log-projection.ts'
 import { type AnyProjection, type RowOf, rowOf } from '../projection.ts'
 import type { Checkpoint, Row, Views } from '../views.ts'
-import { arrivals } from './position-waiters.ts'
 import { catchUp } from './caught-up.ts'
 import { START } from './checkpoints.ts'
-import { type Filled, fill } from './load-memory.ts'
 import { byStream, type Met } from './fold-rows.ts'
-import { healer } from './reopen-rows.ts'
+import { type Filled, loadMemory } from './load-memory.ts'
 import type { Anchor } from './log-guard.ts'
-import { memory, type MemoryOptions } from './memory.ts'
+import { type MemoryOptions, memory } from './memory.ts'
+import { positionWaiters } from './position-waiters.ts'
 import { type Progress, rebuild } from './rebuild.ts'
 import { recentEvents } from './recent-events.ts'
+import { reopenRows } from './reopen-rows.ts'
 import { RETRY_MS, viewWriter } from './view-writer.ts'
 
 export type RunnerOptions = MemoryOptions &
   Filled & {
     readonly views: Views
     /** Read models of the log itself, which are kept with the others. */
-    readonly chronicles?: readonly Chronicle[]
+    readonly chronicles?: readonly LogProjection[]
     readonly writes?: () => boolean
     readonly onError: (error: unknown) => void
     readonly onLost?: (error: unknown) => void
@@ -90,8 +90,8 @@ export const runner = (given: RunnerOptions) => {
   const recent = recentEvents(clock, writes)
   const writer = viewWriter({ ...options, recent })
   const caughtUp = catchUp(searchedOf(projections), writer.reached)
-  const known = arrivals(clock)
-  const healed = healer(log, views, options.onError)
+  const known = positionWaiters(clock)
+  const healed = reopenRows(log, views, options.onError)
   const stop = new AbortController()
   let running: Promise<void> = Promise.resolve()
   /** Events of the log up to the position that memory has reached. */
@@ -103,7 +103,7 @@ export const runner = (given: RunnerOptions) => {
   const reached = (position: bigint, page: readonly Stored[] = []) => {
     reach(position, page)
     writer.followed(position)
-    known.reach(position)
+    known.advance(position)
   }
   const take = async (page: readonly Stored[]) => {
     for (const [stream, events] of byStream(page)) await applyFollowed(stream, events)
@@ -126,7 +126,7 @@ export const runner = (given: RunnerOptions) => {
     const head = await log.head()
     const upTo = checkpoint.position < head ? checkpoint.position : head
     followed = checkpoint.events
-    await fill({ log, views, projections, upTo, onProgress }, options, healed)
+    await loadMemory({ log, views, projections, upTo, onProgress }, options, healed)
     return { from: upTo, before: false }
   }
 
@@ -141,7 +141,7 @@ export const runner = (given: RunnerOptions) => {
       reached(from)
       running = follow(known.reached, take, options, stop.signal)
       writer.start()
-      while (!(await known.seen(head, 1_000))) if (stop.signal.aborted) break
+      while (!(await known.waitFor(head, 1_000))) if (stop.signal.aborted) break
       return before ? from : undefined
     },
 
@@ -159,7 +159,7 @@ export const runner = (given: RunnerOptions) => {
       return rowOf(all)
     },
 
-    seen: known.seen,
+    seen: known.waitFor,
     /** What memory holds just now. */
     remembered: (): Remembered => ({ position: known.reached(), events: followed, ahead: ahead() }),
     followed: (): Anchor => last,

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { pacer } from '../../event-loop.ts'
+import { timeSlicer } from '../../event-loop.ts'
 import { METHODS } from '../../events/token.ts'
 import { projections } from '../all.ts'
 import type { TokenSnapshot } from '../token-memory/token-snapshot.ts'
@@ -100,7 +100,7 @@ const lengthOf = (section: Uint8Array): Uint8Array => {
 /** The snapshot in pieces, with a MAC over all of them at the end: who does not have the key can neither make nor change one. */
 export async function* written(snapshot: MemorySnapshot, key: Uint8Array): AsyncGenerator<Uint8Array> {
   const mac = createHmac('sha256', key)
-  const pause = pacer()
+  const pause = timeSlicer()
   for (const section of sectionsOf(snapshot)) {
     mac.update(lengthOf(section))
     yield lengthOf(section)
@@ -120,7 +120,7 @@ export type Unfit = { readonly unfit: string }
 const authentic = async (bytes: Uint8Array, key: Uint8Array): Promise<boolean> => {
   if (bytes.length < MAC_BYTES) return false
   const mac = createHmac('sha256', key)
-  const pause = pacer()
+  const pause = timeSlicer()
   const end = bytes.length - MAC_BYTES
   for (let at = 0; at < end; at += PIECE) {
     mac.update(bytes.subarray(at, Math.min(end, at + PIECE)))
@@ -142,7 +142,7 @@ export const readSnapshot = async (bytes: Uint8Array, key: Uint8Array): Promise<
   if (shape !== SHAPE) return { unfit: 'it was written by another version' }
   const reaches: string[] = []
   const rows: MemorySnapshot['rows'][number][] = []
-  const pause = pacer()
+  const pause = timeSlicer()
   for (const section of rest.slice(columns)) {
     const lines = String(section).split('\n')
     if (reaches.length < header.reaches) for (const line of lines) reaches.push(JSON.parse(line) as string)

@@ -7,7 +7,7 @@ const STUCK_MS = 2_500
  * Whether the instance that sees to the views gets on with it. A step that was done before, and is done again after a
  * fault, is no step.
  */
-export const turn = ({ monotonic }: Clock) => {
+export const stallDetector = ({ monotonic }: Clock) => {
   let busy = false
   let [steps, most] = [0, 0]
   let since = monotonic()

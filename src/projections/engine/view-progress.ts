@@ -1,13 +1,13 @@
 import type { Clock } from '../../clock.ts'
 import type { View, Views } from '../views.ts'
-import { arrivals } from './position-waiters.ts'
+import { positionWaiters } from './position-waiters.ts'
 
 /** How often the checkpoint that another instance moves is looked at by who waits for it. */
 const LOOK_MS = 50
 
 /** How far the views are, here or by another instance that sees to them, and those who wait for them to be further. */
-export const tended = (clock: Clock, views: Pick<Views, 'checkpoint'>, writes: () => boolean) => {
-  const here = arrivals(clock)
+export const viewProgress = (clock: Clock, views: Pick<Views, 'checkpoint'>, writes: () => boolean) => {
+  const here = positionWaiters(clock)
   let waiting = 0
   let resting = new AbortController()
   const wake = () => resting.abort()
@@ -15,7 +15,7 @@ export const tended = (clock: Clock, views: Pick<Views, 'checkpoint'>, writes: (
   return {
     /** Rows were seen to here up to the position; a start anew from the checkpoint takes nothing of it back. */
     stand: (position: bigint): void => {
-      if (position > here.reached()) here.reach(position)
+      if (position > here.reached()) here.advance(position)
     },
     /** Waits so many milliseconds, as long as nobody waits for the views, and not once the signal aborts. */
     rest: async (ms: number, signal: AbortSignal): Promise<void> => {
@@ -34,7 +34,7 @@ export const tended = (clock: Clock, views: Pick<Views, 'checkpoint'>, writes: (
         for (;;) {
           // Who was stopped while it waited looks once more: what came meanwhile has not been heard yet.
           const isLate = clock.monotonic() >= end
-          if (await here.seen(position, LOOK_MS)) return true
+          if (await here.waitFor(position, LOOK_MS)) return true
           if (!writes() && ((await views.checkpoint(view))?.position ?? -1n) >= position) return true
           if (isLate) return false
         }

@@ -1,14 +1,14 @@
 import type { Clock } from '../../clock.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import type { Chronicle } from '../history/log-projection.ts'
+import type { LogProjection } from '../history/log-projection.ts'
 import { type AnyProjection, areQuiet } from '../projection.ts'
 import type { Row, Views } from '../views.ts'
 import { areLost, checkpointsOf, leastPosition, namer } from './checkpoints.ts'
-import { fittingRows } from './oversized-rows.ts'
 import type { Anchor } from './log-guard.ts'
+import { oversizedRows } from './oversized-rows.ts'
 import type { RecentEvents } from './recent-events.ts'
-import { tended } from './view-progress.ts'
-import { turn } from './stall-detector.ts'
+import { stallDetector } from './stall-detector.ts'
+import { viewProgress } from './view-progress.ts'
 import { missingWriter, ownRows, pagesBehind } from './written-rows.ts'
 
 /** The checkpoint follows after so many events, or so many milliseconds: what waits for it, such as a list, waits as long. */
@@ -28,7 +28,7 @@ export type ViewWriterOptions = {
   readonly log: EventLog
   readonly views: Views
   readonly projections: readonly AnyProjection[]
-  readonly chronicles?: readonly Chronicle[]
+  readonly chronicles?: readonly LogProjection[]
   /** What memory was given of the log lately: read from there, an event is not read twice. */
   readonly recent: RecentEvents
   /** True while this instance is the one that sees to the views; two at once do no harm. */
@@ -70,10 +70,10 @@ export const viewWriter = (options: ViewWriterOptions) => {
   let position = 0n
   let running: Promise<void> = Promise.resolve()
   const checkpoints = checkpointsOf(views, [...projections, ...(options.chronicles ?? [])], { has })
-  const fitting = fittingRows(views, checkpoints.reached, onError, namer(log, views))
+  const fitting = oversizedRows(views, checkpoints.reached, onError, namer(log, views))
   const own = ownRows(fitting, projections, onError)
-  const progress = tended(clock, views, writes)
-  const { begin, step, done, advancing } = turn(clock)
+  const progress = viewProgress(clock, views, writes)
+  const { begin, step, done, advancing } = stallDetector(clock)
   const writeMissing = missingWriter(options, fitting, own.has, checkpoints.reached, step)
 
   const marks = pacedMarks(clock, () => checkpoints.mark(fitting.behind(checkpoints.reached())))

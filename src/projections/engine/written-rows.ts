@@ -1,12 +1,12 @@
 import type { Clock } from '../../clock.ts'
-import { gathered } from '../../concurrency.ts'
+import { batched } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
+import type { LogProjection } from '../history/log-projection.ts'
 import { type AnyProjection, areQuiet } from '../projection.ts'
-import type { Chronicle } from '../history/log-projection.ts'
 import type { Row, Views } from '../views.ts'
 import type { Checkpoints } from './checkpoints.ts'
-import type { fittingRows } from './oversized-rows.ts'
 import { byStream, foldRow, keyOf, revisionTracker } from './fold-rows.ts'
+import type { oversizedRows } from './oversized-rows.ts'
 import type { RecentEvents } from './recent-events.ts'
 
 /** Rows written in one go: a step that a slow store takes well within the time that one may take. */
@@ -14,7 +14,7 @@ const STEP_ROWS = 250
 
 /** Writes rows that this instance made itself, those that wait for others in one go; what fails comes back from the log. */
 export const ownRows = (
-  fitting: ReturnType<typeof fittingRows>,
+  fitting: ReturnType<typeof oversizedRows>,
   projections: readonly AnyProjection[],
   onError: (error: unknown) => void,
 ) => {
@@ -29,7 +29,7 @@ export const ownRows = (
         onError(error)
       }
     }
-    return { written, put: gathered<Row>(write) }
+    return { written, put: batched<Row>(write) }
   }
   const all = new Map(projections.map((projection) => [projection, ownOf(projection)]))
   return {
@@ -46,8 +46,8 @@ export const ownRows = (
 const chronicler =
   (
     { log, views }: { readonly log: EventLog; readonly views: Views },
-    chronicles: readonly Chronicle[],
-    fitting: ReturnType<typeof fittingRows>,
+    chronicles: readonly LogProjection[],
+    fitting: ReturnType<typeof oversizedRows>,
     reached: () => Checkpoints,
     onStep: () => void,
   ) =>
@@ -70,9 +70,9 @@ export const missingWriter = (
     readonly log: EventLog
     readonly views: Views
     readonly projections: readonly AnyProjection[]
-    readonly chronicles?: readonly Chronicle[]
+    readonly chronicles?: readonly LogProjection[]
   },
-  fitting: ReturnType<typeof fittingRows>,
+  fitting: ReturnType<typeof oversizedRows>,
   isOwn: (projection: AnyProjection, events: readonly Stored[]) => boolean,
   reached: () => Checkpoints,
   onStep: () => void,

@@ -1,5 +1,8 @@
-import { flags, type FlagDoc } from '../flags.ts'
+import { type FlagDoc, flags } from '../flags.ts'
 import { type NamespaceDoc, namespaces } from '../namespaces.ts'
+import { compareOrder, lastKnown, readable } from '../projection.ts'
+import { type SegmentDoc, segments } from '../segments.ts'
+import type { Row } from '../views.ts'
 import {
   alike,
   type Compile,
@@ -8,18 +11,15 @@ import {
   evaluableIn,
   foundIn,
   type InNamespace,
+  type Live,
   lifeOf,
   listOf,
-  type Live,
   type NamespaceState,
   partsOf,
   versionOf,
   weightOf,
 } from './namespace-state.ts'
-import { compareOrder, lastKnown, readable } from '../projection.ts'
-import { type SegmentDoc, segments } from '../segments.ts'
-import { tallies, type Tally } from './namespace-tally.ts'
-import type { Row } from '../views.ts'
+import { type Tally, tallies } from './namespace-tally.ts'
 
 export type { Compile, Live } from './namespace-state.ts'
 

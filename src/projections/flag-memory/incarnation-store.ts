@@ -1,10 +1,10 @@
-import { type Life, lives, type LivesDoc } from '../history/incarnations.ts'
+import { type Incarnation, type IncarnationsDoc, lives } from '../history/incarnations.ts'
 import { lastKnown } from '../projection.ts'
 import type { Row } from '../views.ts'
 
-type Lives = Row<LivesDoc>
+type Lives = Row<IncarnationsDoc>
 /** A key, and its life at a position: undefined where there was none, `unknown` where that is not kept. */
-export type Lived = { readonly key: string; readonly life: Life | undefined | 'unknown' }
+export type Lived = { readonly key: string; readonly life: Incarnation | undefined | 'unknown' }
 
 const lifeAt = (row: Lives, position: number): Lived['life'] => {
   const { lives: all = [], since = 0 } = lastKnown(row) ?? {}
@@ -14,7 +14,7 @@ const lifeAt = (row: Lives, position: number): Lived['life'] => {
 }
 
 /** When the keys that an instance knows had documents, fed with rows in any order and any number of times. */
-export const livesStore = () => {
+export const incarnationStore = () => {
   const views = new Map(lives.map(({ name }) => [name, new Map<string, Map<string, Lives>>()]))
   const namespaceOf = (key: string) => key.split('+', 1)[0]!
 
@@ -45,4 +45,4 @@ export const livesStore = () => {
   }
 }
 
-export type LivesStore = ReturnType<typeof livesStore>
+export type LivesStore = ReturnType<typeof incarnationStore>

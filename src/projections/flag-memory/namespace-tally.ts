@@ -1,7 +1,7 @@
 /** What one life of a namespace holds: its flags, its segments, and the bytes of both as JSON in UTF-8. */
 export type Tally = { readonly flags: number; readonly segments: number; readonly bytes: number }
 
-type Kind = 'flags' | 'segments'
+type CountedKind = 'flags' | 'segments'
 type Doc = { readonly incarnation: string }
 
 const nothing: Tally = { flags: 0, segments: 0, bytes: 0 }
@@ -11,7 +11,7 @@ export const tallies = () => {
   const lives = new Map<string, Tally>()
   const sizes = new Map<string, number>()
 
-  const add = (kind: Kind, incarnation: string, count: 1 | -1, bytes: number) => {
+  const add = (kind: CountedKind, incarnation: string, count: 1 | -1, bytes: number) => {
     const before = lives.get(incarnation) ?? nothing
     const after = { ...before, [kind]: before[kind] + count, bytes: before.bytes + bytes }
     if (after.flags + after.segments > 0) lives.set(incarnation, after)
@@ -21,9 +21,9 @@ export const tallies = () => {
   return {
     of: (incarnation: string | undefined): Tally => lives.get(incarnation ?? '') ?? nothing,
     /** The bytes of one document, by its key among those of its kind; 0 where there is none. */
-    bytes: (kind: Kind, key: string): number => sizes.get(`${kind} ${key}`) ?? 0,
+    bytes: (kind: CountedKind, key: string): number => sizes.get(`${kind} ${key}`) ?? 0,
     /** Takes the step of one document, by its key among those of its kind, from what it was to what it is. */
-    step: (kind: Kind, key: string, from: Doc | undefined, to: Doc | undefined): void => {
+    step: (kind: CountedKind, key: string, from: Doc | undefined, to: Doc | undefined): void => {
       if (from === to) return
       const name = `${kind} ${key}`
       if (from) add(kind, from.incarnation, -1, -sizes.get(name)!)

@@ -3,13 +3,13 @@ import type { AnyProjection } from '../projection.ts'
 import type { Closed, Row } from '../views.ts'
 
 /** The documents that are closed here by an event that cannot be read. `tell` hears once of each stream which event it is, and nothing of the document. */
-export const closedDocuments = (projections: readonly AnyProjection[], tell: (event: Unreadable) => void) => {
+export const quarantinedDocuments = (projections: readonly AnyProjection[], tell: (event: Unreadable) => void) => {
   const closed = new Map(projections.map(({ category }) => [category, new Map<string, Closed>()]))
-  const told = new Set<string>()
+  const reported = new Set<string>()
 
   const note = ({ stream, revision, type, position, why }: Unreadable): void => {
-    if (told.has(stream)) return
-    told.add(stream)
+    if (reported.has(stream)) return
+    reported.add(stream)
     tell({ stream, revision, type, position, why })
   }
 
@@ -34,4 +34,4 @@ export const closedDocuments = (projections: readonly AnyProjection[], tell: (ev
   }
 }
 
-export type ClosedDocuments = ReturnType<typeof closedDocuments>
+export type QuarantinedDocuments = ReturnType<typeof quarantinedDocuments>

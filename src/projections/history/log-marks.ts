@@ -1,6 +1,6 @@
 import type { Stored } from '../../events/log.ts'
-import { type Chronicle, type Sealed, seals, type Sources } from './log-projection.ts'
 import type { Checkpoint, Row, View } from '../views.ts'
+import { type LogProjection, type Sealed, type Sources, seals } from './log-projection.ts'
 
 /** The first record of every so many is marked. */
 export const MARK_EVERY = 256
@@ -42,7 +42,7 @@ export const markBefore = async (
 }
 
 /** Makes the marks. */
-export const logMarks = (key: Uint8Array): Chronicle => {
+export const logMarks = (key: Uint8Array): LogProjection => {
   const { seal, holds } = markSeals(key)
   let known = { position: 0n, time: '' }
 

@@ -13,14 +13,14 @@ export type Sources = {
  * A read model of the log itself, that finds places in it: which rows come of events that lie right behind a checkpoint. Who makes them
  * and how often says nothing about them, and one that is missing costs time alone.
  */
-export type Chronicle = View & {
+export type LogProjection = View & {
   readonly rowsOf: (sources: Sources, from: Checkpoint, page: readonly Stored[]) => Promise<readonly Row[]>
 }
 
 /** Whatever is kept in the views. */
-export type ReadModel = AnyProjection | Chronicle
+export type ReadModel = AnyProjection | LogProjection
 
-export const isChronicle = (model: ReadModel): model is Chronicle => 'rowsOf' in model
+export const isLogProjection = (model: ReadModel): model is LogProjection => 'rowsOf' in model
 
 /** A document whose facts nobody can have changed who does not have the key. */
 export type Sealed<D> = D & { readonly mac: string }

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
-import { pacer } from '../../event-loop.ts'
+import { timeSlicer } from '../../event-loop.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { unreadableOf } from '../../events/unreadable.ts'
-import { resources } from '../resources.ts'
-import { type Chronicle, type Sealed, seals, type Sources } from './log-projection.ts'
 import { type AnyProjection, project } from '../projection.ts'
+import { resources } from '../resources.ts'
 import type { Row, View } from '../views.ts'
+import { type LogProjection, type Sealed, type Sources, seals } from './log-projection.ts'
 
 /** A state is kept at every so many revisions of a stream, and of a large document at every so many. */
 export const STATE_EVERY = 32
@@ -90,7 +90,7 @@ export const foldFrom = async (
 ): Promise<Row | undefined | 'stale'> => {
   let row = state && rowOf(model, state)
   let [next, most, isFirst] = [row?.revision ?? 0n, STATE_EVERY + 1, true]
-  const pause = pacer()
+  const pause = timeSlicer()
   for (let more = true; more; most = MOST_FOLDED) {
     let count = 0
     for await (const page of log.read(stream, next, most, upTo)) {
@@ -114,7 +114,7 @@ export const foldFrom = async (
 }
 
 /** Makes the states. One that cannot be read is not kept: a later version may be able to. */
-export const streamStates = (key: Uint8Array): Chronicle => {
+export const streamStates = (key: Uint8Array): LogProjection => {
   const { seal, holds } = stateSeals(key)
   /** Streams whose documents were large when a state was made: no state is made only to be dropped. */
   const large = new LRUCache<string, boolean>({ max: KNOWN })
@@ -148,7 +148,7 @@ export const streamStates = (key: Uint8Array): Chronicle => {
     rowsOf: async (sources, _, page) => {
       const last = new Map<string, State>()
       const rows: Row[] = []
-      const pause = pacer()
+      const pause = timeSlicer()
       for (const event of page) {
         const { stream, revision, position } = event
         const model = isDue(event, large.get(stream)) ? modelOf(stream) : undefined

@@ -2,8 +2,8 @@ import { reachOf } from '../../access/reach.ts'
 import { reachText } from '../../access/reach-text.ts'
 import type { Stored } from '../../events/log.ts'
 import { METHODS, type TokenEvent } from '../../events/token.ts'
-import { MOST_REVISION, type tokenSlots } from './token-slots.ts'
 import { tokens } from '../tokens.ts'
+import { MOST_REVISION, type tokenSlots } from './token-slots.ts'
 
 /** The event; undefined where it cannot be read, which is for its row to say. */
 const readable = (type: string, data: string): TokenEvent | undefined => {
@@ -15,7 +15,7 @@ const readable = (type: string, data: string): TokenEvent | undefined => {
 }
 
 /** Makes less of a token that is held: it ends earlier, or may do less. False where the event says no such thing. */
-const lessen = (
+const restrict = (
   { columns, reach, setReach }: ReturnType<typeof tokenSlots>,
   slot: number,
   { type, data }: TokenEvent,
@@ -38,7 +38,7 @@ const lessen = (
  * where that cannot be done: the token is not held, events before this one are missing, it is not an event that takes anything, or it should
  * have ended the token before.
  */
-export const taking =
+export const applyEvent =
   (slots: ReturnType<typeof tokenSlots>, end: (slot: number) => void) =>
   ({ stream, type, revision, data }: Stored): boolean => {
     const { keys, revision: revisionOf, setRevision } = slots
@@ -53,7 +53,7 @@ export const taking =
       return true
     }
     const event = readable(type, data)
-    if (!event || !lessen(slots, slot, event)) return false
+    if (!event || !restrict(slots, slot, event)) return false
     setRevision(slot, revision)
     return true
   }

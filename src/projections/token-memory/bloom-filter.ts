@@ -10,7 +10,7 @@ const LAYERS = 32
  * The digests of tokens that were forgotten for want of room: says of a digest that it is none of them, or that it may be one. A digest is
  * even over all values and nobody but this service can make one, so its own words say which bits it sets.
  */
-export const forgottenDigests = (perLayer = LAYER, most = LAYERS) => {
+export const bloomFilter = (perLayer = LAYER, most = LAYERS) => {
   const layers: Uint8Array[] = []
   let inLast = perLayer
   let overfull = false

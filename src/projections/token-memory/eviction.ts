@@ -2,8 +2,8 @@ import { METHODS } from '../../events/token.ts'
 import type { HeldTokens } from './token-snapshot.ts'
 
 /** Makes room in the index of tokens: one that is given up is forgotten, and may be found by its digest again. */
-export const tokenRoom = (
-  { columns: { columns, next, giveBack }, keys, makers, reaches, forgotten }: HeldTokens,
+export const tokenEviction = (
+  { columns: { columns, victim, giveBack }, keys, makers, reaches, evicted }: HeldTokens,
   reachBytes: number,
 ) => {
   const isStatic = (slot: number): boolean => METHODS[columns.kinds[slot]!] === 'token'
@@ -15,10 +15,10 @@ export const tokenRoom = (
     giveBack(slot)
   }
   /** Forgets a token that was not used for long, one of those that may be; false where there is none. */
-  const forget = (may?: (slot: number) => boolean): boolean => {
-    const slot = next(may)
+  const evict = (may?: (slot: number) => boolean): boolean => {
+    const slot = victim(may)
     if (slot === undefined) return false
-    forgotten.add(keys.key(slot))
+    evicted.add(keys.key(slot))
     remove(slot)
     return true
   }
@@ -27,8 +27,8 @@ export const tokenRoom = (
     while (reaches.bytes() > reachBytes) {
       // Those that take less have less than half of all bytes together.
       const much = reaches.bytes() / (2 * keys.size())
-      if (!forget((slot) => slot !== but && reaches.share(columns.reaches[slot]!) >= much)) return
+      if (!evict((slot) => slot !== but && reaches.share(columns.reaches[slot]!) >= much)) return
     }
   }
-  return { isStatic, remove, forget, fitReaches }
+  return { isStatic, remove, forget: evict, fitReaches }
 }

@@ -14,7 +14,7 @@ const hashOf = (words: Uint32Array): number => {
  * Finds the slot of a key of so many 32-bit words. Keys stand in one typed array by slot, with a hash table of slot
  * numbers beside it: five to eleven bytes a key more, and nothing for the collector to walk.
  */
-export const slotTable = (width: number) => {
+export const hashTable = (width: number) => {
   let keys = new Uint32Array(1024 * width)
   /** A slot and one, or 0 for nothing; collisions go to the next place. */
   let places = new Uint32Array(2048)

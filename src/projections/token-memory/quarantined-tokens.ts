@@ -1,5 +1,5 @@
 /** The tokens whose streams cannot be read, by the key of their digest: their holders are known by it. */
-export const closedTokens = () => {
+export const quarantinedTokens = () => {
   const ids = new Map<string, string>()
   return {
     close: (key: string, id: string): void => void ids.set(key, id),

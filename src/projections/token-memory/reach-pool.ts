@@ -1,7 +1,7 @@
 import { type Reach, reachOf } from '../../access/reach.ts'
 import { reachFrom, reachText } from '../../access/reach-text.ts'
-import { countedTexts } from './string-pool.ts'
 import type { TokenDoc } from '../tokens.ts'
+import { stringPool } from './string-pool.ts'
 
 /** Bytes of a place of a reach beside its text. */
 const PLACE_BYTES = 160
@@ -11,8 +11,8 @@ export const reachTextOf = ({ namespace, reach }: Pick<TokenDoc, 'namespace' | '
   reach ?? reachText(reachOf({ namespace }))
 
 /** The reaches of tokens by small numbers, each resolved once: equal ones are one object. */
-export const sharedReaches = () => {
-  const texts = countedTexts()
+export const reachPool = () => {
+  const texts = stringPool()
   const reaches: (Reach | undefined)[] = []
   let bytes = 0
 

@@ -1,5 +1,5 @@
 /** Texts by small numbers, and how many have each; a number that nothing has any more is given to another text. */
-export const countedTexts = () => {
+export const stringPool = () => {
   const numbers = new Map<string, number>()
   const texts: string[] = []
   const counts: number[] = []

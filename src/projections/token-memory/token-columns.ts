@@ -8,7 +8,7 @@ type ColumnCopies = {
 }
 
 /** Slots in a row that are spared because they were used. */
-const CHANCES = 64
+const MAX_SECOND_CHANCES = 64
 
 /** Facts of tokens in columns of typed arrays, a slot each, that grow as they fill; a slot given back is used again. `expires` is NaN where a slot holds nothing. */
 export const tokenColumns = () => {
@@ -18,7 +18,7 @@ export const tokenColumns = () => {
     expires: new Float64Array(room),
     kinds: new Uint8Array(room),
     /** Whether the token was asked for since the hand last came by. */
-    used: new Uint8Array(room),
+    referenced: new Uint8Array(room),
     /** Revision of the last event that is known, as far as it fits. */
     revisions: new Uint16Array(room),
     /** The number of what it may do. */
@@ -32,13 +32,13 @@ export const tokenColumns = () => {
 
   const grow = () => {
     room *= 2
-    const { expires, kinds, used, revisions, reaches, policies, madeBy } = columns
+    const { expires, kinds, referenced: used, revisions, reaches, policies, madeBy } = columns
     columns.expires = new Float64Array(room)
     columns.expires.set(expires)
     columns.kinds = new Uint8Array(room)
     columns.kinds.set(kinds)
-    columns.used = new Uint8Array(room)
-    columns.used.set(used)
+    columns.referenced = new Uint8Array(room)
+    columns.referenced.set(used)
     columns.revisions = new Uint16Array(room)
     columns.revisions.set(revisions)
     columns.reaches = new Uint32Array(room)
@@ -64,12 +64,12 @@ export const tokenColumns = () => {
       free.push(slot)
     },
     /** A slot to be given up for another, round after round, one that was used since the last round only where many in a row were; undefined where none may be. */
-    next: (may: (slot: number) => boolean = () => true): number | undefined => {
-      for (let [chances, steps] = [CHANCES, 2 * size]; steps > 0; hand++, steps--) {
+    victim: (may: (slot: number) => boolean = () => true): number | undefined => {
+      for (let [chances, steps] = [MAX_SECOND_CHANCES, 2 * size]; steps > 0; hand++, steps--) {
         if (hand >= size) hand = 0
         if (isFree(hand) || !may(hand)) continue
-        if (columns.used[hand] === 0 || chances-- === 0) return hand++
-        columns.used[hand] = 0
+        if (columns.referenced[hand] === 0 || chances-- === 0) return hand++
+        columns.referenced[hand] = 0
       }
       return undefined
     },

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import { METHODS } from '../../events/token.ts'
-import { closedTokens } from './quarantined-tokens.ts'
+import { usableUntil } from '../token-status.ts'
+import type { Row } from '../views.ts'
+import { applyEvent } from './apply-event.ts'
+import { quarantinedTokens } from './quarantined-tokens.ts'
 import { reachTextOf } from './reach-pool.ts'
 import type { tokenColumns } from './token-columns.ts'
 import { hasKey, keyOf } from './token-keys.ts'
 import { type HeldOfToken, MOST_REVISION, type TokenEntry, tokenSlots } from './token-slots.ts'
-import { tokensIn, type TokenSnapshot } from './token-snapshot.ts'
-import { taking } from './apply-event.ts'
-import { usableUntil } from '../token-status.ts'
-import type { Row } from '../views.ts'
+import { type TokenSnapshot, tokensIn } from './token-snapshot.ts'
 
 /** Tokens that ended last, of which a read may not show it yet. */
 const ENDED = 10_000
@@ -28,15 +28,15 @@ const censusOf = ({ expires, kinds }: Columns, slots: number, deleted: readonly 
   return counts
 }
 
-type Held = {
+type TokenMemory = {
   readonly slots: ReturnType<typeof tokenSlots>
   readonly ended: LRUCache<string, true>
-  readonly closed: ReturnType<typeof closedTokens>
+  readonly closed: ReturnType<typeof quarantinedTokens>
   readonly deleted: number[]
   readonly end: (slot: number) => void
 }
 
-const remembering = ({ slots, ended, closed, deleted, end }: Held) => {
+const remembering = ({ slots, ended, closed, deleted, end }: TokenMemory) => {
   const { columns, keys } = slots
 
   /** Takes a token out whose stream cannot be read, and remembers by its key which it is, so that its holder is told so. */
@@ -59,9 +59,9 @@ const remembering = ({ slots, ended, closed, deleted, end }: Held) => {
     if (until === Number.NEGATIVE_INFINITY) {
       // The same end seen again, while catching up with the log, finds nothing to remove.
       if (held !== undefined) end(held)
-      else if (slots.forgot(key) && !ended.has(key)) deleted[METHODS.indexOf(doc.method)]!++
+      else if (slots.mayBeEvicted(key) && !ended.has(key)) deleted[METHODS.indexOf(doc.method)]!++
       ended.set(key, true)
-    } else if (!hasKey(id)) slots.leaveOut(key)
+    } else if (!hasKey(id)) slots.addEvicted(key)
     else if (held === undefined || revision >= slots.revision(held)) {
       const slot = held ?? slots.add(key, id, doc)
       columns.expires[slot] = until
@@ -80,7 +80,7 @@ export const tokenIndex = (capacity: number, reachBytes?: number) => {
   const slots = tokenSlots(capacity, reachBytes)
   const { columns, keys } = slots
   const ended = new LRUCache<string, true>({ max: ENDED })
-  const closed = closedTokens()
+  const closed = quarantinedTokens()
   const deleted = METHODS.map(() => 0)
 
   const end = (slot: number): void => {
@@ -92,7 +92,7 @@ export const tokenIndex = (capacity: number, reachBytes?: number) => {
   return {
     /** Takes the newest row of a token: live tokens are kept, all others forgotten but for their number. */
     remember: remembering({ slots, ended, closed, deleted, end }),
-    take: taking(slots, end),
+    take: applyEvent(slots, end),
     /** How far the stream of a token that is held was followed here, and when the token ends; undefined where that is not known. */
     standing: (id: string): TokenStanding | undefined => {
       const slot = keys.byId(id)
@@ -107,14 +107,14 @@ export const tokenIndex = (capacity: number, reachBytes?: number) => {
     expiry: (key: string): number | undefined => {
       const slot = keys.byKey(key)
       if (slot === undefined) return undefined
-      columns.used[slot] = 1
+      columns.referenced[slot] = 1
       return columns.expires[slot]
     },
     /** Whether a token is held now as it was found before: it has not ended, and may do the same. */
     isStill: (key: string, entry: TokenEntry, time: number): boolean => {
       const slot = keys.byKey(key)
       if (slot === undefined) return false
-      columns.used[slot] = 1
+      columns.referenced[slot] = 1
       return time < columns.expires[slot]! && slots.hasReach(slot, entry)
     },
     /** The reach of a text, the object that tokens which are held share where some of them have it. */
@@ -134,7 +134,7 @@ export const tokenIndex = (capacity: number, reachBytes?: number) => {
     /** The static tokens that are not deleted which this credential has made, as far as this instance holds them. */
     made: slots.made,
     /** True for a live token that is not held for want of room, and for very few others: any else that is not found here does not exist. */
-    forgot: slots.forgot,
+    mayBeEvicted: slots.mayBeEvicted,
     size: keys.size,
     /** About how many bytes of memory all takes that they may do. */
     reachBytes: slots.reachBytes,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { slotTable } from './hash-table.ts'
+import { hashTable } from './hash-table.ts'
 
 const DIGEST_BYTES = 32
 const ID_WORDS = 4
@@ -40,8 +40,8 @@ type KeyCopies = { readonly digests: Uint32Array; readonly ids: Uint32Array }
 
 /** Finds the slots of tokens, by the key of their digest and by their id. */
 export const tokenKeys = () => {
-  const digests = slotTable(DIGEST_BYTES / 4)
-  const ids = slotTable(ID_WORDS)
+  const digests = hashTable(DIGEST_BYTES / 4)
+  const ids = hashTable(ID_WORDS)
   const [askedDigest, askedId] = [new Uint32Array(DIGEST_BYTES / 4), new Uint32Array(ID_WORDS)]
 
   return {

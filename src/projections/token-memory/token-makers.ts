@@ -1,11 +1,11 @@
-import { countedTexts } from './string-pool.ts'
+import { stringPool } from './string-pool.ts'
 
 /** What a credential has made: live static tokens, and the characters of what they may do together. */
 export type Made = { readonly tokens: number; readonly characters: number }
 
 /** Who made the static tokens, by small numbers. */
 export const tokenMakers = () => {
-  const makers = countedTexts()
+  const makers = stringPool()
   const characters: number[] = []
   return {
     /** A token more of this maker; gives the number of the maker. */

@@ -1,13 +1,13 @@
 import type { Reach } from '../../access/reach.ts'
-import { type Method, METHODS } from '../../events/token.ts'
-import { forgottenDigests } from './bloom-filter.ts'
-import { reachTextOf, sharedReaches } from './reach-pool.ts'
+import { METHODS, type Method } from '../../events/token.ts'
+import type { TokenDoc } from '../tokens.ts'
+import { bloomFilter } from './bloom-filter.ts'
+import { tokenEviction } from './eviction.ts'
+import { reachPool, reachTextOf } from './reach-pool.ts'
 import { tokenColumns } from './token-columns.ts'
 import { tokenKeys } from './token-keys.ts'
 import { tokenMakers } from './token-makers.ts'
-import { tokenRoom } from './eviction.ts'
 import { restoreTokens, type TokenSnapshot, tokenSnapshot } from './token-snapshot.ts'
-import type { TokenDoc } from '../tokens.ts'
 
 /** What every request needs of a token: numbers and shared texts only. `expiresAt` is epoch milliseconds, Infinity = never. */
 export type TokenEntry = {
@@ -41,10 +41,10 @@ export const tokenSlots = (capacity: number, reachBytes = REACH_BYTES) => {
   const { columns, take, size } = all
   const keys = tokenKeys()
   const makers = tokenMakers()
-  const reaches = sharedReaches()
-  const forgotten = forgottenDigests()
-  const held = { columns: all, keys, makers, reaches, forgotten }
-  const { isStatic, remove, forget, fitReaches } = tokenRoom(held, reachBytes)
+  const reaches = reachPool()
+  const evicted = bloomFilter()
+  const held = { columns: all, keys, makers, reaches, evicted }
+  const { isStatic, remove, forget, fitReaches } = tokenEviction(held, reachBytes)
 
   /** The configuration that a token's grants are of, as its column has it. */
   const numberOf = (policy: number | undefined): number => (policy === undefined ? 0 : policy + 1)
@@ -75,7 +75,7 @@ export const tokenSlots = (capacity: number, reachBytes = REACH_BYTES) => {
     add: (key: string, id: string, doc: HeldOfToken): number => {
       if (keys.size() >= capacity) forget()
       const slot = take()
-      columns.used[slot] = 0
+      columns.referenced[slot] = 0
       keys.set(slot, key, id)
       columns.kinds[slot] = METHODS.indexOf(doc.method)
       const reach = reaches.add(reachTextOf(doc))
@@ -87,8 +87,8 @@ export const tokenSlots = (capacity: number, reachBytes = REACH_BYTES) => {
     },
     remove,
     /** One live token more that is not held. */
-    leaveOut: forgotten.add,
-    forgot: forgotten.has,
+    addEvicted: evicted.add,
+    mayBeEvicted: evicted.has,
     entry: (slot: number): TokenEntry => {
       const reach = reaches.reach(columns.reaches[slot]!)
       const policy = columns.policies[slot]! || undefined

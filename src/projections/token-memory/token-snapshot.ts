@@ -1,6 +1,6 @@
 import { METHODS } from '../../events/token.ts'
-import type { forgottenDigests } from './bloom-filter.ts'
-import type { sharedReaches } from './reach-pool.ts'
+import type { bloomFilter } from './bloom-filter.ts'
+import type { reachPool } from './reach-pool.ts'
 import type { tokenColumns } from './token-columns.ts'
 import type { tokenKeys } from './token-keys.ts'
 import type { tokenMakers } from './token-makers.ts'
@@ -24,8 +24,8 @@ export type HeldTokens = {
   readonly columns: ReturnType<typeof tokenColumns>
   readonly keys: ReturnType<typeof tokenKeys>
   readonly makers: ReturnType<typeof tokenMakers>
-  readonly reaches: ReturnType<typeof sharedReaches>
-  readonly forgotten: ReturnType<typeof forgottenDigests>
+  readonly reaches: ReturnType<typeof reachPool>
+  readonly evicted: ReturnType<typeof bloomFilter>
 }
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
@@ -36,7 +36,7 @@ const aligned = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer
 
 /** A copy of what is held, made at once; undefined where it cannot be told. */
 export const tokenSnapshot = (held: HeldTokens, deleted: readonly number[]): TokenSnapshot | undefined => {
-  const forgotten = held.forgotten.copy()
+  const forgotten = held.evicted.copy()
   if (!forgotten) return undefined
   const { expires, kinds, revisions, reaches, policies, madeBy } = held.columns.copy()
   const { digests, ids } = held.keys.copy(expires.length)
@@ -76,7 +76,7 @@ export const restoreTokens = (held: HeldTokens, { facts, columns: parts }: Token
     policies: new Uint32Array(policies),
     madeBy: new Uint32Array(madeBy),
   })
-  held.forgotten.restore({
+  held.evicted.restore({
     layers: buffers.slice(COLUMNS).map((layer) => new Uint8Array(layer)),
     inLast: facts.inLast,
   })

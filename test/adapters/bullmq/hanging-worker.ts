@@ -1,5 +1,5 @@
-import { systemClock } from '../../../src/clock.ts'
 import { openBullmq } from '../../../src/adapters/redis/queue.ts'
+import { systemClock } from '../../../src/clock.ts'
 
 /** An instance whose run never ends: it says that it began and waits to be killed. */
 const [url = '', prefix = ''] = process.argv.slice(2)

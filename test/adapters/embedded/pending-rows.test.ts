@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Channel } from '../../../src/adapters/embedded/writer/channel.ts'
 import { rowsUnderWay } from '../../../src/adapters/embedded/views/pending-rows.ts'
+import type { Channel } from '../../../src/adapters/embedded/writer/channel.ts'
 import { isRefusal } from '../../../src/errors.ts'
 import type { Row, View } from '../../../src/projections/views.ts'
 import { virtualClock } from '../../virtual-clock.ts'

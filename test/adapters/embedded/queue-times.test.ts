@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Channel } from '../../../src/adapters/embedded/writer/channel.ts'
 import { embeddedQueue } from '../../../src/adapters/embedded/queue.ts'
 import type { Database } from '../../../src/adapters/embedded/sqlite.ts'
+import type { Channel } from '../../../src/adapters/embedded/writer/channel.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 
 const DAY_MS = 86_400_000

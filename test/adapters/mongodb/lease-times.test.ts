@@ -1,5 +1,5 @@
-import { MongoServerError } from 'mongodb'
 import type { Db } from 'mongodb'
+import { MongoServerError } from 'mongodb'
 import t from 'tap'
 import { mongoCalls } from '../../../src/adapters/mongodb/calls.ts'
 import { mongoLease } from '../../../src/adapters/mongodb/lease.ts'

@@ -1,8 +1,8 @@
-import { createServer, connect, type AddressInfo } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { BSON } from 'mongodb'
 import t from 'tap'
-import { startService } from '../../start.ts'
 import { startStack } from '../../cluster/stack.ts'
+import { startService } from '../../start.ts'
 
 /** Commands that `readWrite` on a database covers, by their actions: find, insert, update, remove, createCollection, createIndex, dropCollection, dropIndex, listCollections, listIndexes, collStats. */
 const COVERED = new Set(

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createLocalJWKSet, type CryptoKey, exportJWK, generateKeyPair, type JWK, jwtVerify, SignJWT } from 'jose'
+import { type CryptoKey, createLocalJWKSet, exportJWK, generateKeyPair, type JWK, jwtVerify, SignJWT } from 'jose'
 import { generate } from 'selfsigned'
-import { accepts, type Answer, bodyOf, json, listen, type Scope } from './listen.ts'
+import { type Answer, accepts, bodyOf, json, listen, type Scope } from './listen.ts'
 
 const AUDIENCE = 'https://kubernetes.default.svc.cluster.local'
 

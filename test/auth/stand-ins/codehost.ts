@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createHash, randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Answer, bodyOf, json, listen, type Scope, type Tls } from './listen.ts'
 
 type Team = { readonly slug: string; readonly organization: { readonly login: string } }

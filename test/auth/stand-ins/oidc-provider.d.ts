@@ -1,6 +1,7 @@
 /** The few parts of oidc-provider that the stand-in uses; the package has no types of its own. */
 declare module 'oidc-provider' {
   import type { RequestListener } from 'node:http'
+
   type Grant = { readonly addOIDCScope: (scope: string) => void; readonly save: () => Promise<string> }
   export class Provider {
     constructor(issuer: string, configuration: object)

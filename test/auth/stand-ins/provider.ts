@@ -1,7 +1,7 @@
-import { Provider } from 'oidc-provider'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Provider } from 'oidc-provider'
 import type { Scope } from './listen.ts'
 
 type Options = {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService, type Started } from '../../start.ts'
+import { type Started, startService } from '../../start.ts'
 import { creator } from './refusals.ts'
 
 const tokenFor = async ({ request }: Started, namespaceKey: string) => {

@@ -1,5 +1,5 @@
-import features from '@eventstore/db-client/generated/serverfeatures_pb.js'
 import gossip from '@eventstore/db-client/generated/gossip_pb.js'
+import features from '@eventstore/db-client/generated/serverfeatures_pb.js'
 import type grpc from '@grpc/grpc-js'
 import type { Clock } from '../../../src/clock.ts'
 import { beginning, type Law } from './law.ts'

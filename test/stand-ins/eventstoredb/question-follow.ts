@@ -3,8 +3,8 @@ import {
   type Filter,
   jsonEvent,
   type Position,
-  streamNameFilter,
   type SubscribeToAllOptions,
+  streamNameFilter,
 } from '@eventstore/db-client'
 import { client, collect, events, named, RUN, shape, type Tell, unary, until, watch } from './question.ts'
 

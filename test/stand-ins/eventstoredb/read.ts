@@ -1,5 +1,5 @@
-import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type * as Streams from '@eventstore/db-client/generated/streams_pb.js'
+import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type grpc from '@grpc/grpc-js'
 import type { Law, Recorded } from './law.ts'
 import {

@@ -1,5 +1,5 @@
-import type { Methods } from '../../../src/contract/login.ts'
 import type { Shown } from '../../../src/contract/answer.ts'
+import type { Methods } from '../../../src/contract/login.ts'
 import type { Way } from '../identity.ts'
 import { request } from './request.ts'
 

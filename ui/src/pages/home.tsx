@@ -1,7 +1,7 @@
 import { Navigate } from '@tanstack/react-router'
 import { EVERY, placesOf, useAccess } from '../api/access.ts'
-import { PageHead } from '../parts/page.tsx'
 import { Loading } from '../parts/lists/states.tsx'
+import { PageHead } from '../parts/page.tsx'
 import { knownNamespace, lastNamespace } from '../preferences.ts'
 import { flags as words } from '../words/flags.ts'
 

@@ -1,5 +1,5 @@
-import type { Preferences } from '../preferences.ts'
 import { serviceNow } from '../api/clock.ts'
+import type { Preferences } from '../preferences.ts'
 import { once } from '../words/common.ts'
 
 type Zone = Preferences['zone']

@@ -3,8 +3,8 @@ import { useKnownMoment } from '../api/moments.ts'
 import { instantOf, useAt } from '../at.ts'
 import { usePreferences } from '../preferences.ts'
 import { common } from '../words/common.ts'
-import { distanceWords, fullWords, instantWords, isSameDay } from './moment.ts'
 import { tip } from './feedback/tip.ts'
+import { distanceWords, fullWords, instantWords, isSameDay } from './moment.ts'
 
 /**
  * An instant: its distance from the moment that the page shows where it is near, else day and time; the whole of it, with its zone, on focus

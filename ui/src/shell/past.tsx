@@ -1,8 +1,8 @@
 import { useKnownMoment } from '../api/moments.ts'
 import { isPosition, useAt, useGoTo } from '../at.ts'
 import { Button } from '../parts/button.tsx'
-import { instantWords, zoneName } from '../parts/moment.ts'
 import { Safe } from '../parts/feedback/safe.tsx'
+import { instantWords, zoneName } from '../parts/moment.ts'
 import { type Preferences, usePreferences } from '../preferences.ts'
 import { past } from '../words/past.ts'
 

@@ -1,7 +1,7 @@
 import type { EventLog } from '../../../events/log.ts'
 import { embeddedLog } from '../log.ts'
-import { checkLog, type Finding } from './look.ts'
 import { openDatabase } from '../sqlite.ts'
+import { checkLog, type Finding } from './look.ts'
 import { closed } from './standing.ts'
 
 /** Checks a file of events that others may be writing to, and lends its log to be read where SQLite finds the file whole. */

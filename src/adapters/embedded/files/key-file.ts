@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { link, open, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { makeDirectory } from './directory.ts'
 import { bytesOf, insistOnFiles } from '../../../regular-file.ts'
+import { makeDirectory } from './directory.ts'
 
 const BYTES = 32
 

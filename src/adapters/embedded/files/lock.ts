@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { atPlace } from './directory.ts'
-import { privateFile } from './private-file.ts'
 import { insistOnFiles } from '../../../regular-file.ts'
 import { type Database, isBusy, openDatabase } from '../sqlite.ts'
+import { atPlace } from './directory.ts'
+import { privateFile } from './private-file.ts'
 
 /**
  * Takes the data directory for this process alone; throws, naming the directory and the process that has it. The lock is the operating

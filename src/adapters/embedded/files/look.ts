@@ -78,14 +78,14 @@ const revisions = (database: Database, head: number): readonly [missing: number,
     `select stream, max(revision) + 1 - count(*) as missing from events indexed by events_stream where position <= ?
      group by stream having missing <> 0`,
   ).all(head) as [string, number][]
-  const told = holes.slice(0, TOLD).map(
+  const findings = holes.slice(0, TOLD).map(
     ([stream, missing]): Finding => ({
       check: 'revisions',
       where: `stream ${stream}`,
       found: `${events(missing)} missing`,
     }),
   )
-  return [holes.reduce((sum, [, missing]) => sum + missing, 0), told]
+  return [holes.reduce((sum, [, missing]) => sum + missing, 0), findings]
 }
 
 /** Ids that more than one event has. */

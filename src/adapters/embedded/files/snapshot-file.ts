@@ -1,8 +1,8 @@
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Snapshots } from '../../../projections/snapshots.ts'
-import { closeToOthers } from './private-file.ts'
 import { bytesOf, noFileAt } from '../../../regular-file.ts'
+import { closeToOthers } from './private-file.ts'
 import { setAside } from './set-aside.ts'
 
 const OWN = 0o600

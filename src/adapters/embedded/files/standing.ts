@@ -2,12 +2,12 @@ import { statSync } from 'node:fs'
 import { refuse } from '../../../errors.ts'
 import type { EventLog } from '../../../events/log.ts'
 import { opens } from '../../key-wrap.ts'
-import type { Channel } from '../writer/channel.ts'
 import { WITNESS } from '../keys.ts'
-import { type Look, lookAtLog, NOTHING } from './look.ts'
 import { embeddedLog } from '../log.ts'
-import type { Paths } from '../writer/protocol.ts'
 import { ofFile, openDatabase, rowsOf } from '../sqlite.ts'
+import type { Channel } from '../writer/channel.ts'
+import type { Paths } from '../writer/protocol.ts'
+import { type Look, lookAtLog, NOTHING } from './look.ts'
 
 /** What stands in a directory before anything of it is made. */
 export type Standing = {
@@ -35,10 +35,10 @@ export const withStanding = async <T>(
   look: (standing: Standing) => Promise<T>,
 ): Promise<T> => {
   const history = isThere(events) ? await ofFile(events, () => openDatabase(events, 'read')) : undefined
-  const told = { file: events, onDamage: () => undefined }
+  const listeners = { file: events, onDamage: () => undefined }
   try {
     const hasEvents = await ofFile(events, () => history && rowsOf(history, HAS_TABLE).get('events'))
-    const log = history && hasEvents ? embeddedLog(closed, history, told) : undefined
+    const log = history && hasEvents ? embeddedLog(closed, history, listeners) : undefined
     const witness = await ofFile(subjects, () => witnessIn(subjects))
     return await look({
       log,

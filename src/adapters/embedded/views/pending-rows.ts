@@ -1,4 +1,4 @@
-import { type Clock, within } from '../../../clock.ts'
+import { type Clock, withTimeout } from '../../../clock.ts'
 import { semaphore } from '../../../concurrency.ts'
 import { refuse } from '../../../errors.ts'
 import { type Row, supersedes, type View } from '../../../projections/views.ts'
@@ -32,7 +32,7 @@ const pendingRows = () => {
 
 /** Waits until this has happened, and refuses when it takes too long. */
 const soon = (clock: Clock, work: Promise<unknown>) =>
-  within(clock, PATIENCE_MS, work, () =>
+  withTimeout(clock, PATIENCE_MS, work, () =>
     refuse('backend_unavailable', undefined, {
       cause: new Error(`read models waited ${PATIENCE_MS} ms to be written`),
     }),

@@ -1,7 +1,7 @@
 import { Refusal } from '../../../errors.ts'
 import type { Views } from '../../../projections/views.ts'
-import type { Channel } from '../writer/channel.ts'
 import { DAMAGED } from '../sqlite.ts'
+import type { Channel } from '../writer/channel.ts'
 import type { EmbeddedViews } from './views.ts'
 
 /** How read models that were found damaged are made anew under a service that runs. */

@@ -1,10 +1,10 @@
 import type { Clock } from '../../../clock.ts'
 import type { Checkpoint, Index, Row, Scalar, View, Views } from '../../../projections/views.ts'
+import { type Database, isPage, rowsOf, type Value } from '../sqlite.ts'
 import type { Channel } from '../writer/channel.ts'
 import type { FlatCheckpoint, FlatRows, Shape } from '../writer/protocol.ts'
-import { indexName } from './view-schema.ts'
-import { type Database, isPage, rowsOf, type Value } from '../sqlite.ts'
 import { rowOf } from './view-scan.ts'
+import { indexName } from './view-schema.ts'
 
 /** Pages of a view under construction that may be on their way to the writer. */
 const PAGES_AHEAD = 4

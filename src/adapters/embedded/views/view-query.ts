@@ -1,6 +1,6 @@
 import { type Index, KEY, type Match, type Query, type Scalar } from '../../../projections/views.ts'
-import type { Shape } from '../writer/protocol.ts'
 import type { Value } from '../sqlite.ts'
+import type { Shape } from '../writer/protocol.ts'
 
 type Condition = { readonly sql: string; readonly values: readonly Value[] }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../clock.ts'
 import type { RecordOf, Views } from '../../../projections/views.ts'
-import type { Channel } from '../writer/channel.ts'
 import { type Database, rowsOf, type whileOpen } from '../sqlite.ts'
+import type { Channel } from '../writer/channel.ts'
 
 /** Small records changed by compare-and-set, in the file of the log. */
 export const embeddedRecords = (

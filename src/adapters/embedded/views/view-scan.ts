@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Closed, Part, Query, Row, Scalar } from '../../../projections/views.ts'
-import type { Raw, Shape } from '../writer/protocol.ts'
+import type { Closed, Query, Row, Scalar, ViewPart } from '../../../projections/views.ts'
 import { type Database, pageOf, rowsOf, type Statement, type Value } from '../sqlite.ts'
+import type { Raw, Shape } from '../writer/protocol.ts'
 import { queryOf, ROW, valuesOf } from './view-query.ts'
 
 /** The row of what a table gives. */
@@ -15,7 +15,7 @@ export const rowOf = <D extends object>([key, revision, position, changes, doc, 
 })
 
 /** What a scan asks for, and how a row is made of the answer. */
-const partOf = <D extends object>(part: Part | undefined) => {
+const partOf = <D extends object>(part: ViewPart | undefined) => {
   if (!part) return { columns: ROW, where: 'true', row: rowOf<D> }
   const { lacking, fields } = part
   const columns = [ROW.replace('_doc', 'iif(_doc is null, null, 0)'), ...fields.map((name) => `"${name}"`)].join(', ')
@@ -49,7 +49,7 @@ const ended = (snapshot: Database): void => {
 export async function* scanned<D extends object>(
   snapshot: Database,
   table: string,
-  part?: Part,
+  part?: ViewPart,
 ): AsyncGenerator<readonly Row<D>[]> {
   snapshot.exec('begin')
   try {

@@ -1,9 +1,6 @@
 import type { Clock } from '../../../clock.ts'
 import { refuse } from '../../../errors.ts'
-import { type Part, type Row, supersedes, type View, type Views } from '../../../projections/views.ts'
-import type { Channel } from '../writer/channel.ts'
-import type { FlatCheckpoint, Raw } from '../writer/protocol.ts'
-import { rowsUnderWay } from './pending-rows.ts'
+import { type Row, supersedes, type View, type ViewPart, type Views } from '../../../projections/views.ts'
 import {
   type Database,
   isBroken,
@@ -15,9 +12,12 @@ import {
   type Watched,
   whileOpen,
 } from '../sqlite.ts'
+import type { Channel } from '../writer/channel.ts'
+import type { FlatCheckpoint, Raw } from '../writer/protocol.ts'
+import { rowsUnderWay } from './pending-rows.ts'
 import { checkpointOf, flatCheckpoint, shapeOf, viewBuilder } from './view-build.ts'
-import { embeddedRecords } from './view-records.ts'
 import { ROW } from './view-query.ts'
+import { embeddedRecords } from './view-records.ts'
 import { listed, rowOf, scanned, tallied, valued } from './view-scan.ts'
 
 /** What the views read from: their file and the file of the log, which holds the records; and a new connection for a scan. Records end by the clock. */
@@ -137,7 +137,7 @@ export const embeddedViews = (
       const shape = shapeOf(view)
       return reading(() => (isThere(shape.table) ? valued(prepare, shape, where, field, most) : []))
     },
-    scan: async function* <D extends object>(view: View, part?: Part) {
+    scan: async function* <D extends object>(view: View, part?: ViewPart) {
       await underWay.flushed()
       const { table } = shapeOf(view)
       if (!reading(() => hasTable.get(table))) return

@@ -33,10 +33,10 @@ export type ChannelOptions = {
 }
 
 /** Sides that are written no more, and why. A loss is told once; that of the views too, where nothing else is lost. */
-const losses = (tell: (cause: Error, told: (cause: Error) => void) => void) => {
+const losses = (tell: (cause: Error, report: (cause: Error) => void) => void) => {
   const lost = new Map<Side, Error>()
-  const lose = (side: Side, cause: Error, told: (cause: Error) => void) => {
-    if (side === 'views' ? lost.size === 0 : !lost.has('log') && !lost.has('keys')) tell(cause, told)
+  const lose = (side: Side, cause: Error, report: (cause: Error) => void) => {
+    if (side === 'views' ? lost.size === 0 : !lost.has('log') && !lost.has('keys')) tell(cause, report)
     if (!lost.has(side)) lost.set(side, cause)
   }
   return { lost, lose }
@@ -63,7 +63,7 @@ export const openChannel = async (
   let closing: Promise<void> | undefined
 
   const files: Readonly<Record<Side, string>> = { log: paths.events, views: paths.views, keys: paths.subjects }
-  const { lost, lose } = losses((cause, told) => void (closing ?? told(cause)))
+  const { lost, lose } = losses((cause, report) => void (closing ?? report(cause)))
 
   const settle = (id: number, how: (one: Pending) => void) => {
     const one = pending.get(id)
@@ -80,8 +80,8 @@ export const openChannel = async (
       const { kind, side, message } = outcome
       const error = new Error(`${files[side]}: ${message}`)
       const cause = kind === 'full' ? noRoom() : kind === 'damaged' ? Object.assign(error, { code: DAMAGED }) : error
-      const told = kind === 'damaged' && side === 'views' ? onDamagedViews : onLost
-      if (kind === 'lost' || kind === 'damaged') lose(side, cause, told)
+      const report = kind === 'damaged' && side === 'views' ? onDamagedViews : onLost
+      if (kind === 'lost' || kind === 'damaged') lose(side, cause, report)
       for (const id of ids) settle(id, ({ fail }) => fail(cause))
     }
   }

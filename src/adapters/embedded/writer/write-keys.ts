@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, writeSync } from 'node:fs'
-import type { Calls } from './protocol.ts'
 import { subjectsSchema } from '../schema.ts'
 import { type Database, rowsOf } from '../sqlite.ts'
+import type { Calls } from './protocol.ts'
 
 /** The writer's half of the keys of subjects. Each call is a transaction of its own. `journal` is the file of the database's rollback journal. */
 export const keysWriter = (database: Database, journal: string) => {

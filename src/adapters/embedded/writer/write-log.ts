@@ -1,7 +1,7 @@
-import type { AppendReply, Calls } from './protocol.ts'
 import { dropChanged } from '../files/look.ts'
 import { eventsSchema } from '../schema.ts'
 import { type Database, rowsOf } from '../sqlite.ts'
+import type { AppendReply, Calls } from './protocol.ts'
 
 const FIELDS = 5
 const TIME = 2

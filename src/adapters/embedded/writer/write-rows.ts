@@ -1,8 +1,8 @@
 import { keyPlaces } from '../files/key-places.ts'
-import type { FlatRows, Raw, Shape } from './protocol.ts'
 import { type Database, rowsOf, type Statement } from '../sqlite.ts'
-import { columnsOf, createIndex, createKey, createTable, insertInto, quoted } from '../views/view-schema.ts'
 import { ROW } from '../views/view-query.ts'
+import { columnsOf, createIndex, createKey, createTable, insertInto, quoted } from '../views/view-schema.ts'
+import type { FlatRows, Raw, Shape } from './protocol.ts'
 
 /** Rows that one statement writes where there are as many. */
 const AT_ONCE = 10

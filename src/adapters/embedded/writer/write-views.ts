@@ -1,7 +1,7 @@
-import type { Calls, FlatCheckpoint, FlatRows, Op, Shape } from './protocol.ts'
 import { viewsSchema } from '../schema.ts'
 import { type Database, rowsOf } from '../sqlite.ts'
 import { columnsOf, createIndex, POSITION, quoted } from '../views/view-schema.ts'
+import type { Calls, FlatCheckpoint, FlatRows, Op, Shape } from './protocol.ts'
 import { rowWriter } from './write-rows.ts'
 
 /** The latest position of these rows. */

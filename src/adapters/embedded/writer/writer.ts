@@ -1,6 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../../clock.ts'
-import { type Calls, type Failure, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
 import {
   type Database,
   isBroken,
@@ -13,6 +12,7 @@ import {
   openDatabase,
 } from '../sqlite.ts'
 import { stuckRows } from '../views/stuck-rows.ts'
+import { type Calls, type Failure, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
 import { keysWriter } from './write-keys.ts'
 import { logWriter } from './write-log.ts'
 import { viewsWriter } from './write-views.ts'

@@ -1,6 +1,6 @@
 import { type Answer, requestOf } from '../../api/evaluation.ts'
 import { curlOf, rollcallOf } from '../../parts/command-line.ts'
-import { type Row, contextOf } from './form.ts'
+import { contextOf, type Row } from './form.ts'
 
 /** The request as a line for a shell. */
 export const requestLine = ({ question, kind }: Answer, shown: readonly Row[]): string => {

@@ -3,7 +3,7 @@ import type { Answer } from '../../api/evaluation.ts'
 import { Button } from '../../parts/button.tsx'
 import { useCopy } from '../../parts/copy.tsx'
 import { evaluate as words } from '../../words/evaluate.ts'
-import { commandOf, requestLine, onCommandLine } from './commands.ts'
+import { commandOf, onCommandLine, requestLine } from './commands.ts'
 import { type Form, publicOf, searchOf } from './form.ts'
 
 /** Copies what was asked, without what is private in it. */

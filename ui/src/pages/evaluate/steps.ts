@@ -3,8 +3,8 @@ import { fullWords } from '../../parts/moment.ts'
 import type { Preferences } from '../../preferences.ts'
 import { evaluate as words } from '../../words/evaluate.ts'
 import { flag } from '../../words/flag.ts'
-import { rule } from '../../words/variant.ts'
 import { operatorWords } from '../../words/operators.ts'
+import { rule } from '../../words/variant.ts'
 
 type Failed = NonNullable<TraceStep['failedConstraints']>[number]
 type Zone = Preferences['zone']

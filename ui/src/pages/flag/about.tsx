@@ -1,13 +1,13 @@
 import type { Loaded } from '../../api/flags.ts'
-import { AboutFields, AboutTimes } from '../../parts/fields/about-fields.tsx'
 import { Button } from '../../parts/button.tsx'
+import type { Flaws } from '../../parts/editing/editing.ts'
+import type { ChangeDraft } from '../../parts/editing/use-draft.ts'
 import { Safe } from '../../parts/feedback/safe.tsx'
+import { AboutFields, AboutTimes } from '../../parts/fields/about-fields.tsx'
 import { flag } from '../../words/flag.ts'
 import type { Draft } from './draft.ts'
-import type { Flaws } from '../../parts/editing/editing.ts'
 import { isImprecise } from './metadata.ts'
 import { MetadataRows } from './metadata-rows.tsx'
-import type { ChangeDraft } from '../../parts/editing/use-draft.ts'
 
 const words = flag.about
 

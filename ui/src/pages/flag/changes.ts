@@ -1,7 +1,7 @@
 import type { Change } from '../../parts/editing/change-lines.tsx'
-import { flag } from '../../words/flag.ts'
 import { same } from '../../parts/editing/editing.ts'
 import { byId, isMoved } from '../../parts/editing/merge.ts'
+import { flag } from '../../words/flag.ts'
 import type { Draft } from './draft.ts'
 import { metadataOf } from './metadata.ts'
 import { keyOf, rolloutSentence, ruleSentence, variantSentence } from './sentences.ts'

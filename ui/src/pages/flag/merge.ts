@@ -1,6 +1,6 @@
 import type { Merged } from '../../parts/editing/editing.ts'
 import { byId, changedInVain, mergedParts, ofEach, type Three } from '../../parts/editing/merge.ts'
-import { variant as variantWords, rule as ruleWords } from '../../words/variant.ts'
+import { rule as ruleWords, variant as variantWords } from '../../words/variant.ts'
 import type { Draft, RuleDraft } from './draft.ts'
 import { keyOf, rolloutSentence, ruleSentence } from './sentences.ts'
 

@@ -1,9 +1,9 @@
 import { PlusIcon, TrashIcon } from '@primer/octicons-react'
 import { Button, IconButton } from '../../parts/button.tsx'
+import type { Flaws } from '../../parts/editing/editing.ts'
 import { Select, TextField } from '../../parts/fields/field.tsx'
 import { choicesOf } from '../../parts/fields/options.ts'
 import { flag } from '../../words/flag.ts'
-import type { Flaws } from '../../parts/editing/editing.ts'
 import type { MetadataRow } from './metadata.ts'
 
 const words = flag.about

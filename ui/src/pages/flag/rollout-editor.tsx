@@ -1,9 +1,9 @@
 import { useId } from 'react'
+import type { Flaws } from '../../parts/editing/editing.ts'
 import { Choices, TextField } from '../../parts/fields/field.tsx'
 import { choicesOf } from '../../parts/fields/options.ts'
 import { flag as words } from '../../words/flag.ts'
 import type { RolloutDraft } from './draft.ts'
-import type { Flaws } from '../../parts/editing/editing.ts'
 import { SegmentsOf } from './segments-of.tsx'
 
 type Given = {

@@ -1,12 +1,12 @@
 import { booleanAnswers } from '../../../../src/contract/answers.ts'
+import type { Flaws } from '../../parts/editing/editing.ts'
 import { OrderedList } from '../../parts/editing/ordered-list.tsx'
+import type { ChangeDraft } from '../../parts/editing/use-draft.ts'
 import { flag as words } from '../../words/flag.ts'
 import { type Draft, freshId, freshRollout } from './draft.ts'
-import type { Flaws } from '../../parts/editing/editing.ts'
 import { RolloutEditor } from './rollout-editor.tsx'
 import { rolloutSentence } from './sentences.ts'
 import { givesOf } from './shares.ts'
-import type { ChangeDraft } from '../../parts/editing/use-draft.ts'
 
 /** The rollouts of a flag in their order, each edited in its place (ui.md §11.4). */
 export const Rollouts = ({

@@ -1,10 +1,10 @@
+import type { Flaws } from '../../parts/editing/editing.ts'
 import { OrderedList } from '../../parts/editing/ordered-list.tsx'
+import type { ChangeDraft } from '../../parts/editing/use-draft.ts'
 import { rule as words } from '../../words/variant.ts'
 import { type Draft, freshId, freshRule } from './draft.ts'
-import type { Flaws } from '../../parts/editing/editing.ts'
 import { RuleEditor } from './rule-editor.tsx'
 import { ruleSentence } from './sentences.ts'
-import type { ChangeDraft } from '../../parts/editing/use-draft.ts'
 
 /** The rules of a variant flag in their order, each edited in its place. */
 export const Rules = ({

@@ -1,10 +1,10 @@
 import type { FormEvent } from 'react'
 import { type Namespace, namespaceCreation } from '../../api/namespaces.ts'
-import { FailureAlert } from '../../parts/feedback/alert.tsx'
 import { Button } from '../../parts/button.tsx'
+import { FailureAlert } from '../../parts/feedback/alert.tsx'
 import { Actions, Dialog } from '../../parts/feedback/dialog.tsx'
-import { NamedFields, ReasonField, useNamedForm } from '../../parts/fields/named-form.tsx'
 import { useSay } from '../../parts/feedback/status.tsx'
+import { NamedFields, ReasonField, useNamedForm } from '../../parts/fields/named-form.tsx'
 import { common } from '../../words/common.ts'
 import { namespaces as words } from '../../words/namespaces.ts'
 

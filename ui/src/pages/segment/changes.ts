@@ -1,4 +1,4 @@
-import { segmentChanges, type LoadedSegment, type SegmentOp } from '../../api/segments.ts'
+import { type LoadedSegment, type SegmentOp, segmentChanges } from '../../api/segments.ts'
 import type { Change } from '../../parts/editing/change-lines.tsx'
 import { same } from '../../parts/editing/editing.ts'
 import { byId } from '../../parts/editing/merge.ts'

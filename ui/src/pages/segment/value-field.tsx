@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Checkbox, TextField } from '../../parts/fields/field.tsx'
-import { instantOfInput, localInput, meaningOf } from '../../parts/moment.ts'
 import { ValuesField } from '../../parts/fields/values-field.tsx'
+import { instantOfInput, localInput, meaningOf } from '../../parts/moment.ts'
 import { usePreferences } from '../../preferences.ts'
 import { segment as words } from '../../words/segments.ts'
 import { type ConstraintDraft, kindOf } from './draft.ts'

@@ -1,13 +1,13 @@
 import { useRef } from 'react'
 import { usePreferences } from '../../preferences.ts'
-import { pending } from '../../words/pending.ts'
 import { common } from '../../words/common.ts'
+import { pending } from '../../words/pending.ts'
 import { Button } from '../button.tsx'
-import { type Change, ChangeLines } from './change-lines.tsx'
 import { CopyButton } from '../copy.tsx'
 import { Actions, Ask } from '../feedback/dialog.tsx'
-import { distanceWords, instantWords } from '../moment.ts'
 import { Safe } from '../feedback/safe.tsx'
+import { distanceWords, instantWords } from '../moment.ts'
+import { type Change, ChangeLines } from './change-lines.tsx'
 
 const { conflict, gone } = pending
 

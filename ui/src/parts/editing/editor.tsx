@@ -2,12 +2,12 @@ import { Tabs } from '@base-ui/react/tabs'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { pending } from '../../words/pending.ts'
+import { Safe } from '../feedback/safe.tsx'
+import { useFocusFirstWrong } from '../feedback/wrong.ts'
 import type { Editing, Flaws, Revised } from './editing.ts'
 import { LeaveGuard } from './leave-guard.tsx'
-import { Safe } from '../feedback/safe.tsx'
 import { Saving } from './saving.tsx'
 import { type DraftState, useDraft } from './use-draft.ts'
-import { useFocusFirstWrong } from '../feedback/wrong.ts'
 
 /** A thing under edit, for the parts that show it. */
 export type Edited<L extends Revised, D extends object> = {

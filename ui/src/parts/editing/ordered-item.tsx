@@ -1,6 +1,6 @@
 import { ArrowDownIcon, ArrowSwitchIcon, ArrowUpIcon, TrashIcon } from '@primer/octicons-react'
 import type { ReactNode } from 'react'
-import { order, type OrderedWords } from '../../words/ordered.ts'
+import { type OrderedWords, order } from '../../words/ordered.ts'
 import { Button, IconButton } from '../button.tsx'
 import { Safe } from '../feedback/safe.tsx'
 

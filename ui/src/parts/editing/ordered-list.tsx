@@ -2,10 +2,10 @@ import { PlusIcon } from '@primer/octicons-react'
 import { type ReactNode, type RefObject, useEffect, useState } from 'react'
 import type { OrderedWords } from '../../words/ordered.ts'
 import { Button } from '../button.tsx'
+import { useSay } from '../feedback/status.tsx'
 import { useFocusLater } from '../focus-later.ts'
 import { MoveTo } from './move-to.tsx'
 import { OrderedItem } from './ordered-item.tsx'
-import { useSay } from '../feedback/status.tsx'
 
 type Act = 'edit' | 'up' | 'down' | 'to'
 

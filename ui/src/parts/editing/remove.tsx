@@ -3,13 +3,13 @@ import type { Failure } from '../../api/failure.ts'
 import { useWrite, type Write } from '../../api/write.ts'
 import { common } from '../../words/common.ts'
 import { removal } from '../../words/pending.ts'
-import { FailureAlert } from '../feedback/alert.tsx'
 import { Button } from '../button.tsx'
+import { FailureAlert } from '../feedback/alert.tsx'
 import { Actions, Ask, type WayBack } from '../feedback/dialog.tsx'
-import { TextField } from '../fields/field.tsx'
-import { tooLong } from './rules.ts'
 import { Safe } from '../feedback/safe.tsx'
 import { useFocusFirstWrong } from '../feedback/wrong.ts'
+import { TextField } from '../fields/field.tsx'
+import { tooLong } from './rules.ts'
 
 /** Asks whether a thing goes, and deletes it at the revision that was shown. */
 export const Remove = ({

@@ -2,11 +2,11 @@ import { type ReactNode, useState } from 'react'
 import type { Failure } from '../../api/failure.ts'
 import { common, states } from '../../words/common.ts'
 import { pending } from '../../words/pending.ts'
-import { FailureAlert } from '../feedback/alert.tsx'
 import { Button } from '../button.tsx'
-import { type Change, ChangeLines } from './change-lines.tsx'
+import { FailureAlert } from '../feedback/alert.tsx'
 import { Actions, Dialog } from '../feedback/dialog.tsx'
 import { TextField } from '../fields/field.tsx'
+import { type Change, ChangeLines } from './change-lines.tsx'
 import { tooLong } from './rules.ts'
 
 /** Every change once more before it is saved, with the reason that the history keeps. */

@@ -5,11 +5,11 @@ import { useWrite } from '../../api/write.ts'
 import { states } from '../../words/common.ts'
 import { pending } from '../../words/pending.ts'
 import { actorName } from '../actor.ts'
+import { useSay } from '../feedback/status.tsx'
 import { Conflict, Gone } from './conflict.tsx'
 import type { Editing, Flaws, Revised, Theirs } from './editing.ts'
 import { PendingChanges } from './pending-changes.tsx'
 import { Review } from './review.tsx'
-import { useSay } from '../feedback/status.tsx'
 import type { DraftState } from './use-draft.ts'
 
 type Phase<L> =

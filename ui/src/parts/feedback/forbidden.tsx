@@ -4,11 +4,11 @@ import { identityOf } from '../../identity.ts'
 import { usePreferences } from '../../preferences.ts'
 import { useSession } from '../../session.tsx'
 import { states } from '../../words/common.ts'
-import { FailureAlert, messageOf, RequestId } from './alert.tsx'
 import { Button } from '../button.tsx'
 import { useCopy } from '../copy.tsx'
 import { fullWords } from '../moment.ts'
 import { PageHead } from '../page.tsx'
+import { FailureAlert, messageOf, RequestId } from './alert.tsx'
 import { Safe } from './safe.tsx'
 
 /** A message to who can give the right that is missing. */

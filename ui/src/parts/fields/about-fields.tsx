@@ -1,7 +1,7 @@
 import { fields } from '../../words/common.ts'
-import { TextArea, TextField } from './field.tsx'
 import { Safe } from '../feedback/safe.tsx'
 import { Time } from '../time.tsx'
+import { TextArea, TextField } from './field.tsx'
 
 type Told = { readonly name: string; readonly description: string }
 

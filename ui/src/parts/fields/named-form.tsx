@@ -2,10 +2,10 @@ import { type FormEvent, useState } from 'react'
 import type { Failure } from '../../api/failure.ts'
 import { useWrite, type Write } from '../../api/write.ts'
 import { common, fields } from '../../words/common.ts'
-import { TextArea, TextField } from './field.tsx'
-import { isKey, keyOf } from './key.ts'
 import { tooLong } from '../editing/rules.ts'
 import { useFocusFirstWrong } from '../feedback/wrong.ts'
+import { TextArea, TextField } from './field.tsx'
+import { isKey, keyOf } from './key.ts'
 
 type Draft = {
   readonly name: string

@@ -6,8 +6,8 @@ import { isMistyped, looksCutOff } from '../../client-token.ts'
 import { rememberSessionEnd } from '../../preferences.ts'
 import { fields } from '../../words/common.ts'
 import { login } from '../../words/login.ts'
-import { messageOf, RequestId } from '../feedback/alert.tsx'
 import { Button } from '../button.tsx'
+import { messageOf, RequestId } from '../feedback/alert.tsx'
 
 type Refused = { readonly words: string; readonly hint?: string | undefined; readonly requestId?: string | undefined }
 

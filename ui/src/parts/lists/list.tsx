@@ -1,10 +1,10 @@
 import { type ReactNode, useCallback } from 'react'
 import { common, number, states } from '../../words/common.ts'
 import { Button } from '../button.tsx'
+import { SearchField } from '../fields/search-field.tsx'
 import { PageHead } from '../page.tsx'
 import { Pager } from './pager.tsx'
 import type { useListAddress } from './paging.ts'
-import { SearchField } from '../fields/search-field.tsx'
 import { Empty, LoadFailed, Loading, StillLoading } from './states.tsx'
 import { Table, type TableProps } from './table.tsx'
 

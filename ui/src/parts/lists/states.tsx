@@ -2,8 +2,8 @@ import { type Query, useIsFetching, useQueryClient } from '@tanstack/react-query
 import { type ReactNode, useEffect, useState } from 'react'
 import { isFailure } from '../../api/failure.ts'
 import { common, states } from '../../words/common.ts'
-import { FailureAlert } from '../feedback/alert.tsx'
 import { Button } from '../button.tsx'
+import { FailureAlert } from '../feedback/alert.tsx'
 import { Forbidden } from '../feedback/forbidden.tsx'
 
 /** Whether so many milliseconds have gone by since it was first asked. */

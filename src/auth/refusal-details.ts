@@ -12,7 +12,7 @@ type Extras = {
   readonly providerSays?: string | undefined
 }
 /** What the operator is told of a refusal beside its reason; none of it reaches a client. */
-export type Told = {
+export type RefusalDetails = {
   readonly fault: LoginCause
   readonly change: string
   readonly providerError?: string
@@ -40,7 +40,7 @@ export const reasonOf = (fault: LoginCause): Reason => rows.get(fault)!.reason
 export const refusalFor = (fault: LoginCause, gaps: Gaps = {}, extras: Extras = {}): Refusal => {
   const { reason, why, change } = rows.get(fault)!
   const [error, says] = [providerCode(extras.providerError), extras.providerSays]
-  const told: Told = {
+  const details: RefusalDetails = {
     fault,
     change,
     ...(error !== undefined && { providerError: error }),
@@ -51,21 +51,21 @@ export const refusalFor = (fault: LoginCause, gaps: Gaps = {}, extras: Extras = 
   return new Refusal(reason, message, {
     ...(reason === 'provider_unavailable' && { headers: { 'retry-after': '5' } }),
     ...(metadata && { metadata }),
-    cause: Object.assign(new Error(sentence), told),
+    cause: Object.assign(new Error(sentence), details),
   })
 }
 
 /** What the operator is told of an error; nothing, where it is none of the table. */
-export const toldOf = (error: unknown): Partial<Told> => {
+export const refusalDetailsOf = (error: unknown): Partial<RefusalDetails> => {
   const cause = error instanceof Refusal ? error.cause : undefined
   if (!(cause instanceof Error && 'fault' in cause)) return {}
-  const { fault, change, providerError, providerSays } = cause as Error & Told
+  const { fault, change, providerError, providerSays } = cause as Error & RefusalDetails
   return { fault, change, ...(providerError && { providerError }), ...(providerSays && { providerSays }) }
 }
 
 /** The same refusal, of which the operator is told more. */
 export const withMore = (refusal: Refusal, more: string): Refusal => {
   const { reason, message, headers, metadata } = refusal
-  const cause = Object.assign(new Error([whyOf(refusal), more].filter(Boolean).join('; ')), toldOf(refusal))
+  const cause = Object.assign(new Error([whyOf(refusal), more].filter(Boolean).join('; ')), refusalDetailsOf(refusal))
   return new Refusal(reason, message, { headers, metadata, cause })
 }

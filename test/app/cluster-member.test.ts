@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
+import { clusterMember, followedMembership } from '../../src/app/cluster-member.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
-import { followedRoll, membership } from '../../src/app/membership.ts'
 import type { EventLog } from '../../src/events/log.ts'
 import { memoryLog } from '../memory-log.ts'
 import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
@@ -9,7 +9,7 @@ import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
 const open = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
 const MINUTE = 60_000
 
-/** An instance on the roll: its log, and what it says. It answers a call after half a second. */
+/** A member of the cluster: its log, and its log lines. It responds to a probe after half a second. */
 const instance = async (
   t: Test,
   { log, clock }: { readonly log: EventLog; readonly clock: VirtualClock },
@@ -19,7 +19,7 @@ const instance = async (
 ) => {
   const lines: (readonly [object, string])[] = []
   const tell = (record: object, message: string) => void lines.push([record, message])
-  const roll = followedRoll({ info: tell } as never, reads)
+  const roll = followedMembership({ info: tell } as never, reads)
   let [away, hanging] = [false, false]
   const reached: EventLog = {
     ...log,
@@ -31,8 +31,8 @@ const instance = async (
   const { execute } = executor(reached, enveloper(open, name, clock.now), { clock, format: roll.format })
   const stop = new AbortController()
   const errors: unknown[] = []
-  const member = membership({
-    roll,
+  const member = clusterMember({
+    membership: roll,
     execute,
     instance: name,
     version: `${reads}.0.0`,
@@ -79,15 +79,15 @@ void t.test('a release: the later format is written when the last older instance
   t.equal(old.format(), 1)
   const fresh = await instance(t, world, 'new', 2)
   t.equal(fresh.format(), 1)
-  t.match(fresh.lines, [[{ from: 2, to: 1, instances: 2 }, /an earlier format of the history is written/]])
+  t.match(fresh.lines, [[{ from: 2, to: 1, instances: 2 }, /an earlier history format is written/]])
   await clock.advance(499)
-  t.notOk(typesOf(log).includes('InstanceAnswered'))
+  t.notOk(typesOf(log).includes('MemberResponded'))
   await clock.advance(1)
-  t.ok(typesOf(log).includes('InstanceAnswered'), 'the older one answers')
+  t.ok(typesOf(log).includes('MemberResponded'), 'the older one answers')
   await old.leave()
   await clock.settle()
   t.equal(fresh.format(), 2, 'the later format is written')
-  t.match(fresh.lines.at(-1), [{ from: 1, to: 2, instances: 1 }, /is written from here on/])
+  t.match(fresh.lines.at(-1), [{ from: 1, to: 2, instances: 1 }, /is written from now on/])
 
   const back = await instance(t, world, 'back', 1)
   await clock.settle()
@@ -142,7 +142,7 @@ void t.test('who was struck out though it lives joins again, and holds the forma
   paused.away(false)
   const third = await instance(t, world, 'third', 2)
   await clock.advance(2 * MINUTE)
-  t.same([fresh.format(), third.format()], [1, 1], 'back on the roll')
+  t.same([fresh.format(), third.format()], [1, 1], 'a member again')
 })
 
 void t.test(
@@ -162,7 +162,7 @@ void t.test('a farewell that the log does not take is told, and nothing waits fo
   const one = await instance(t, history(), 'one', 1)
   one.away(true)
   await one.leave()
-  t.match(one.lines.at(-1), [{ err: /away/ }, /could not be taken from the roll/])
+  t.match(one.lines.at(-1), [{ err: /away/ }, /could not leave the cluster/])
 })
 
 void t.test('a farewell that the log does not answer is given up after a second', async (t) => {
@@ -175,5 +175,5 @@ void t.test('a farewell that the log does not answer is given up after a second'
   t.notOk(left)
   await world.clock.advance(1)
   await leaving
-  t.match(one.lines.at(-1), [{ err: /did not answer in time/ }, /could not be taken from the roll/])
+  t.match(one.lines.at(-1), [{ err: /did not answer in time/ }, /could not leave the cluster/])
 })

@@ -1,0 +1,36 @@
+import { Type } from 'typebox'
+import { type EventOf, FIRST_FORMAT, renamed, v1 } from './define.ts'
+import { count, object, oneOf, truth, word } from './fields.ts'
+
+const instance = { instance: word('The instance.', 'name of an instance') }
+
+/** Cluster membership: the running instances that share servers. All in one stream, `instance-main`. Always of the first format, because older versions skip these events. */
+export const membershipEvents = {
+  InstanceJoined: v1(
+    object('An instance joined the cluster: it started, or it was evicted although it was running.', {
+      ...instance,
+      reads: count('The latest format of the history that it reads.'),
+      version: word('Its version.', 'Semantic Versioning'),
+      complete: Type.Optional(
+        truth(
+          'True if every running instance is a member: the history began with this event, or `eventstore.all_on_roll` is set.',
+        ),
+      ),
+    }),
+    FIRST_FORMAT,
+  ),
+  MembersProbed: renamed(
+    'InstancesCalled',
+    v1(object('An instance asked all other instances to respond.', instance), FIRST_FORMAT),
+  ),
+  MemberResponded: renamed('InstanceAnswered', v1(object('An instance responded to a probe.', instance), FIRST_FORMAT)),
+  InstanceLeft: v1(
+    object('An instance left the cluster. None of its requests is in progress.', {
+      ...instance,
+      cause: oneOf('`ended`: it stopped in order. `silent`: it did not respond to a probe.', ['ended', 'silent']),
+    }),
+    FIRST_FORMAT,
+  ),
+}
+
+export type MembershipEvent = EventOf<typeof membershipEvents>
