@@ -1,9 +1,9 @@
-import { loginFailures, type Told } from '../../../src/contract/login-failures.ts'
+import { type LoginFailureText, loginFailures } from '../../../src/contract/login-failures.ts'
 
 const tryAgain = 'Try again. If it stays, give the request id to an administrator.'
 
 /** What is told of a sign-in that failed: these words and no other text of the address. */
-export const loginFailure = (error: string): Told => {
+export const loginFailure = (error: string): LoginFailureText => {
   const told = Object.hasOwn(loginFailures, error) ? loginFailures[error] : undefined
   if (told) return told
   return {
@@ -13,7 +13,7 @@ export const loginFailure = (error: string): Told => {
 }
 
 /** The same of one whose cause the service told: by that, where there are words for it. */
-export const loginFailureOf = (error: string, cause: string | undefined): Told =>
+export const loginFailureOf = (error: string, cause: string | undefined): LoginFailureText =>
   loginFailure(cause !== undefined && Object.hasOwn(loginFailures, cause) ? cause : error)
 
 /** The request id of an address, where it is one. */
