@@ -52,6 +52,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'app/renewal',
     'app/cluster-member',
     'app/verify-log-and-views',
+    'style',
     'time',
     'app/views-awaited',
     'virtual-clock',
