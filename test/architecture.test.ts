@@ -272,6 +272,7 @@ await t.test('no file of the tree names a machine or a download address', async 
     'deploy',
     'README.md',
     'CHANGELOG.md',
+    'changelog',
     'package.json',
     '.ci/run',
   ]

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import t from 'tap'
+import { fragmentOf, fragments, section } from '../docs/changelog.ts'
 import { made } from '../docs/make.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -12,7 +13,7 @@ for (const [path, text] of Object.entries(made)) {
 }
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
-const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md']
+const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'changelog/README.md']
 for (const name of readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }))
   if (name.endsWith('.md')) pages.push(join('docs', name))
 
@@ -38,5 +39,15 @@ await t.test('the list of decisions has each of them, with its title and status'
     t.ok(list.includes(`| ${number} | [${title}](${name}) | ${status} |`), name)
   }
   t.equal(list.split('\n').filter((line) => /^\| \d/.test(line)).length, names.length)
+  t.end()
+})
+
+await t.test('each changelog fragment has a kind and one line of text', (t) => {
+  for (const { name, line } of fragments()) t.ok(line.length <= 160, `changelog/${name} has at most 160 characters`)
+  t.throws(() => fragmentOf('a.md', 'added: a thing\n'), /expected a line "kind: …"/)
+  t.throws(() => fragmentOf('a.md', 'kind: added\none\ntwo\n'), /one line of text/)
+  t.throws(() => fragmentOf('a.md', 'kind: removed\nA thing.\n'), /kind "removed" is none of/)
+  const all = [fragmentOf('a.md', 'kind: fixed\nA fault.\n'), fragmentOf('b.md', 'kind: added\nA thing.\n')]
+  t.equal(section(all), '### Added\n\n- A thing.\n\n### Fixed\n\n- A fault.\n')
   t.end()
 })
