@@ -155,7 +155,6 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     fromLog: ({ name }) => !alone && name !== tokens.name,
     restore: kept.restore,
     take: ({ name }, event) => name === tokens.name && index.take(event),
-    leavesOver: !alone,
     writes,
     onError: onError('the read models fell behind'),
     onLost: (error) => fatal(error, 'rollcall ends: the read models are lost; the next start builds them anew'),

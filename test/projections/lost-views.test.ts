@@ -50,8 +50,8 @@ const start = async (log: EventLog, agrees = async () => true) => {
   }
   return { ...run, clock, rows: rowsOf(tokens), checkpoint, move, lose, looks: () => looks, errors, lost, memory }
 }
-/** So long it takes until the checkpoint follows an event: a tenth of a second until it is looked at, and a quarter. */
-const MARKED_MS = 350
+/** Time in ms after which the checkpoint follows an event. */
+const MARKED_MS = 250
 
 await t.test('a writer that has nothing to do marks what it has done', async (t) => {
   const log = memoryLog()

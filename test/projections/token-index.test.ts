@@ -165,7 +165,6 @@ const follower = async (t: Test, { capacity = 100 } = {}) => {
     projections: [anyProjection(tokens)],
     remember: (_, row) => index.remember(row as Row<TokenDoc>),
     take: (_, event) => index.take(event),
-    leavesOver: true,
     writes: () => false,
     onError: (error) => errors.push(error),
   })

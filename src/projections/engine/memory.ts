@@ -20,8 +20,6 @@ export type MemoryOptions = {
   readonly agrees?: () => Promise<boolean>
   /** Takes a followed event into memory straight, where no row is needed for it; false where the row must be folded and remembered. */
   readonly take?: (projection: AnyProjection, event: Stored) => boolean
-  /** The row of a document that is over is left to whoever tends the views. Else it is made at once, and tells a log that lost the event. */
-  readonly leavesOver?: boolean
 }
 
 /** Rows kept of the documents that changed last, for memory need not hold rows: an event that is followed and then applied is folded once. */
@@ -36,7 +34,7 @@ const isBefore = ({ revision, position }: Row, event: Stored): boolean =>
 /** Applies events to the memory of this instance, its own at once and all others as they are followed, each row after the one before it. */
 export const memory = (options: MemoryOptions) => {
   const { log, projections, remember, recall = () => undefined } = options
-  const { take = () => false, agrees = async () => true, leavesOver = false } = options
+  const { take = () => false, agrees = async () => true } = options
   /** One stream's events are applied one batch after the other, so memory never sees an older row after a newer one. */
   const inTurn = keyedQueue()
   const remembered = revisionTracker()
@@ -47,6 +45,10 @@ export const memory = (options: MemoryOptions) => {
 
   const ofStream = (stream: string) => projections.filter(({ category }) => stream.startsWith(`${category}-`))
 
+  /** The newest row of a stream's document that memory or the cache of recent rows holds. */
+  const newest = (projection: AnyProjection, stream: string): Row | undefined =>
+    recall(projection, keyOf(projection, stream)) ?? recent.get(`${projection.name} ${stream}`)
+
   /** The newest rows of a stream's documents; memory gets them unless it has them already. */
   const apply = async (
     stream: string,
@@ -55,10 +57,8 @@ export const memory = (options: MemoryOptions) => {
   ): Promise<ReadonlyMap<AnyProjection, Row>> => {
     const rows = new Map<AnyProjection, Row>()
     for (const projection of ofStream(stream)) {
-      const name = `${projection.name} ${stream}`
-      const present = recall(projection, keyOf(projection, stream)) ?? recent.get(name)
-      const row = await foldRow(options, projection, events, present)
-      recent.set(name, row)
+      const row = await foldRow(options, projection, events, newest(projection, stream))
+      recent.set(`${projection.name} ${stream}`, row)
       if (!known) {
         remember(projection, row)
         remembered.record({ stream, revision: row.revision, position: row.position })
@@ -90,7 +90,7 @@ export const memory = (options: MemoryOptions) => {
         const held = recent.get(`${projection.name} ${stream}`)
         return projection.ends?.has(typeName(event.type)) === true && !(held && isBefore(held, event))
       })
-    return leavesOver && events.every(ends) && (known || taken(stream, events))
+    return events.every(ends) && (known || taken(stream, events))
   }
   const applyOwn = async (stream: string, events: readonly Stored[]) => {
     const last = events.at(-1)!
@@ -104,6 +104,7 @@ export const memory = (options: MemoryOptions) => {
   }
 
   return {
+    newest,
     /** Applies events that this instance has just appended; gives the newest rows of their documents, none of those that memory need not fold to know that they are over. */
     applyOwn: (stream: string, events: readonly Stored[]): Promise<ReadonlyMap<AnyProjection, Row>> =>
       inTurn(stream, () => applyOwn(stream, events)),

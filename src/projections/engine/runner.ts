@@ -86,9 +86,9 @@ const searchedOf = (projections: readonly AnyProjection[]) => projections.filter
 export const runner = (given: RunnerOptions) => {
   const options = { writes: () => true, ...given }
   const { clock, log, views, projections, writes } = options
-  const { applyOwn, applyFollowed, reach, ahead, restored } = memory(options)
+  const { applyOwn, applyFollowed, reach, ahead, restored, newest } = memory(options)
   const recent = recentEvents(clock, writes)
-  const writer = viewWriter({ ...options, recent })
+  const writer = viewWriter({ ...options, recent, newest })
   const caughtUp = catchUp(searchedOf(projections), writer.reached)
   const known = positionWaiters(clock)
   const healed = reopenRows(log, views, options.onError)
@@ -102,7 +102,6 @@ export const runner = (given: RunnerOptions) => {
 
   const reached = (position: bigint, page: readonly Stored[] = []) => {
     reach(position, page)
-    writer.followed(position)
     known.advance(position)
   }
   const take = async (page: readonly Stored[]) => {
@@ -146,15 +145,13 @@ export const runner = (given: RunnerOptions) => {
     },
 
     /**
-     * Applies events that this instance has just appended; gives the newest rows of their documents. Resolves when every later read here
-     * sees them. Memory does not wait for views that are slow or away: they take rows in any order.
+     * Applies events that this instance has just appended to memory; gives the newest rows of their documents. Every later read of memory
+     * sees them. The view writer writes their rows when it follows the log, so the request does not wait for the views.
      */
     applied: async (events: readonly Stored[]): Promise<RowOf> => {
       const all: (readonly [AnyProjection, Row])[] = []
       for (const [stream, own] of byStream(events)) {
-        const rows = await applyOwn(stream, own)
-        for (const [projection, row] of rows) await writer.put(projection, row, own)
-        all.push(...rows)
+        all.push(...(await applyOwn(stream, own)))
       }
       return rowOf(all)
     },

@@ -1,21 +1,15 @@
 import type { Clock } from '../../clock.ts'
-import type { EventLog, Stored } from '../../events/log.ts'
-import type { LogProjection } from '../history/log-projection.ts'
-import { type AnyProjection, areQuiet } from '../projection.ts'
-import type { Row, Views } from '../views.ts'
 import { areLost, checkpointsOf, leastPosition, namer } from './checkpoints.ts'
 import type { Anchor } from './log-guard.ts'
 import { oversizedRows } from './oversized-rows.ts'
 import type { RecentEvents } from './recent-events.ts'
 import { stallDetector } from './stall-detector.ts'
 import { viewProgress } from './view-progress.ts'
-import { missingWriter, ownRows, pagesBehind } from './written-rows.ts'
+import { pagesBehind, type RowWriterOptions, rowWriter } from './written-rows.ts'
 
 /** The checkpoint follows after so many events, or so many milliseconds: what waits for it, such as a list, waits as long. */
 const MARK_EVENTS = 1000
 const MARK_MS = 250
-/** Age at which an event is looked at: the instance that appended it writes its row at once, so by then that is done. */
-const LATER_MS = 100
 /** How long after a fault it is tried again. */
 export const RETRY_MS = 250
 /** How often a writer that has nothing to do looks whether the views stand where it left them. */
@@ -23,12 +17,7 @@ const LOOK_MS = 2000
 
 const ABANDONED = 'abandoned'
 
-export type ViewWriterOptions = {
-  readonly clock: Clock
-  readonly log: EventLog
-  readonly views: Views
-  readonly projections: readonly AnyProjection[]
-  readonly chronicles?: readonly LogProjection[]
+export type ViewWriterOptions = RowWriterOptions & {
   /** What memory was given of the log lately: read from there, an event is not read twice. */
   readonly recent: RecentEvents
   /** True while this instance is the one that sees to the views; two at once do no harm. */
@@ -61,8 +50,8 @@ const pacedMarks = ({ monotonic }: Clock, mark: () => Promise<boolean>) => {
 }
 
 /**
- * The safety net of the views: follows the log from their own checkpoint and writes the rows that no instance wrote.
- * Views out of reach stop nothing but this.
+ * Writes all rows of the views: follows the log from the checkpoint of the views, in the instance that holds their lease. No request waits for
+ * it; when the views are out of reach, only this stops.
  */
 export const viewWriter = (options: ViewWriterOptions) => {
   const { clock, log, views, projections, recent, writes, onError, onLost = onError, has } = options
@@ -71,10 +60,9 @@ export const viewWriter = (options: ViewWriterOptions) => {
   let running: Promise<void> = Promise.resolve()
   const checkpoints = checkpointsOf(views, [...projections, ...(options.chronicles ?? [])], { has })
   const fitting = oversizedRows(views, checkpoints.reached, onError, namer(log, views))
-  const own = ownRows(fitting, projections, onError)
   const progress = viewProgress(clock, views, writes)
   const { begin, step, done, advancing } = stallDetector(clock)
-  const writeMissing = missingWriter(options, fitting, own.has, checkpoints.reached, step)
+  const writeRows = rowWriter(options, fitting, checkpoints.reached, step)
 
   const marks = pacedMarks(clock, () => checkpoints.mark(fitting.behind(checkpoints.reached())))
   const stand = (at: bigint) => {
@@ -92,17 +80,14 @@ export const viewWriter = (options: ViewWriterOptions) => {
       if (position >= recent.end()) done(false)
       const to = await recent.beyond(position, stop.signal, marks.waits() ? MARK_MS : LOOK_MS)
       if (stop.signal.aborted) return
-      if (to > position) {
-        begin()
-        await progress.rest(LATER_MS, stop.signal)
-      } else if (!marks.waits() && has && !(await checkpoints.stand())) return
+      if (to > position) begin()
+      else if (!marks.waits() && has && !(await checkpoints.stand())) return
       for await (const page of pagesBehind(options, () => position, to)) {
         if (stop.signal.aborted) return
-        await writeMissing(page)
+        await writeRows(page)
         checkpoints.advance(page)
         stand(page.at(-1)!.position)
         done(true)
-        own.forget(position)
         marks.add(page.length)
         if (!(await marks.soon())) return
       }
@@ -132,14 +117,6 @@ export const viewWriter = (options: ViewWriterOptions) => {
     abandon,
     start: (): void => {
       running = run()
-    },
-    /** Writes the row that this instance made of these events of its own, unless they leave it as it is. */
-    put: async (projection: AnyProjection, row: Row, events: readonly Stored[]): Promise<void> => {
-      if (!abandoned() && !areQuiet(projection, events)) await own.put(projection, row)
-    },
-    /** Memory holds every event up to the position: without a turn at the views, nothing of own rows up to there need be known. */
-    followed: (upTo: bigint): void => {
-      if (!writes()) own.forget(upTo)
     },
     /** Resolves to true once the view holds every event up to the position, to false when that takes longer than the milliseconds given. */
     reached: progress.reached,

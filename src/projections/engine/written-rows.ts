@@ -1,46 +1,15 @@
 import type { Clock } from '../../clock.ts'
-import { batched } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import type { LogProjection } from '../history/log-projection.ts'
 import { type AnyProjection, areQuiet } from '../projection.ts'
 import type { Row, Views } from '../views.ts'
 import type { Checkpoints } from './checkpoints.ts'
-import { byStream, foldRow, keyOf, revisionTracker } from './fold-rows.ts'
+import { byStream, foldRow, keyOf } from './fold-rows.ts'
 import type { oversizedRows } from './oversized-rows.ts'
 import type { RecentEvents } from './recent-events.ts'
 
 /** Rows written in one go: a step that a slow store takes well within the time that one may take. */
 const STEP_ROWS = 250
-
-/** Writes rows that this instance made itself, those that wait for others in one go; what fails comes back from the log. */
-export const ownRows = (
-  fitting: ReturnType<typeof oversizedRows>,
-  projections: readonly AnyProjection[],
-  onError: (error: unknown) => void,
-) => {
-  const ownOf = (projection: AnyProjection) => {
-    // One for each read model: several share a stream, and the row of one may be written where that of another is not.
-    const written = revisionTracker()
-    const write = async (rows: readonly Row[]) => {
-      try {
-        for (const { key, revision, position } of await fitting.put(projection, rows))
-          written.record({ stream: `${projection.category}-${key}`, revision, position })
-      } catch (error) {
-        onError(error)
-      }
-    }
-    return { written, put: batched<Row>(write) }
-  }
-  const all = new Map(projections.map((projection) => [projection, ownOf(projection)]))
-  return {
-    /** True when the row of the read model after these events of a stream was written here. */
-    has: (projection: AnyProjection, events: readonly Stored[]): boolean => all.get(projection)!.written.has(events),
-    forget: (position: bigint): void => {
-      for (const { written } of all.values()) written.forget(position)
-    },
-    put: (projection: AnyProjection, row: Row): Promise<void> => all.get(projection)!.put(row),
-  }
-}
 
 /** Writes the rows of chronicles that come of a stretch of the log, each from where its checkpoint stands. */
 const chronicler =
@@ -63,46 +32,62 @@ const chronicler =
     }
   }
 
-/** Writes the rows of a stretch of the log that no instance has written, and those of the chronicles. */
-export const missingWriter = (
-  options: {
-    readonly clock: Clock
-    readonly log: EventLog
-    readonly views: Views
-    readonly projections: readonly AnyProjection[]
-    readonly chronicles?: readonly LogProjection[]
-  },
+export type RowWriterOptions = {
+  readonly clock: Clock
+  readonly log: EventLog
+  readonly views: Views
+  readonly projections: readonly AnyProjection[]
+  readonly chronicles?: readonly LogProjection[]
+  /** The newest row of a stream's document, if memory holds it. */
+  readonly newest: (projection: AnyProjection, stream: string) => Row | undefined
+}
+
+/** Writes the rows that result from a page of the log, and those of the log projections. */
+export const rowWriter = (
+  options: RowWriterOptions,
   fitting: ReturnType<typeof oversizedRows>,
-  isOwn: (projection: AnyProjection, events: readonly Stored[]) => boolean,
   reached: () => Checkpoints,
   onStep: () => void,
 ) => {
-  const { log, views, projections, chronicles = [] } = options
-  const missing = async (projection: AnyProjection, mine: ReadonlyMap<string, readonly Stored[]>) => {
-    const present = new Map((await views.getMany(projection, [...mine.keys()])).map((row) => [row.key, row]))
+  const { log, views, projections, chronicles = [], newest } = options
+
+  /** Rows that memory does not hold: the stored rows with the events applied. */
+  const folded = async (projection: AnyProjection, documents: ReadonlyMap<string, readonly Stored[]>) => {
+    const stored = new Map((await views.getMany(projection, [...documents.keys()])).map((row) => [row.key, row]))
     const rows: Row[] = []
-    for (const [key, events] of mine) {
-      const row = present.get(key)
-      // What another version closed is folded anew: it may be readable here.
-      const there = row?.unreadable ? undefined : row
-      if (there && there.revision >= events.at(-1)!.revision) fitting.holds(projection, key)
-      else rows.push(await foldRow(options, projection, events, there))
+    for (const [key, events] of documents) {
+      const row = stored.get(key)
+      // A row that another version quarantined is folded from its first event, because this version may read it.
+      const readable = row?.unreadable ? undefined : row
+      if (readable && readable.revision >= events.at(-1)!.revision) fitting.holds(projection, key)
+      else rows.push(await foldRow(options, projection, events, readable))
       onStep()
     }
     return rows
   }
+  const rowsOf = async (projection: AnyProjection, documents: ReadonlyMap<string, readonly Stored[]>) => {
+    const rows: Row[] = []
+    const others = new Map<string, readonly Stored[]>()
+    for (const [key, events] of documents) {
+      const row = newest(projection, events[0]!.stream)
+      if (row && !row.unreadable && row.revision >= events.at(-1)!.revision) rows.push(row)
+      else others.set(key, events)
+    }
+    return others.size === 0 ? rows : [...rows, ...(await folded(projection, others))]
+  }
+
   const writeChronicles = chronicler({ log, views }, chronicles, fitting, reached, onStep)
   return async (page: readonly Stored[]): Promise<void> => {
     const streams = byStream(page)
     for (const projection of projections) {
-      const mine = new Map<string, readonly Stored[]>()
+      const documents = new Map<string, readonly Stored[]>()
       for (const [stream, all] of streams) {
         if (!stream.startsWith(`${projection.category}-`)) continue
         const events = all.slice(0, all.findLastIndex((event) => !areQuiet(projection, [event])) + 1)
-        if (events.length > 0 && !isOwn(projection, events)) mine.set(keyOf(projection, stream), events)
+        if (events.length > 0) documents.set(keyOf(projection, stream), events)
       }
-      if (mine.size === 0) continue
-      const rows = await missing(projection, mine)
+      if (documents.size === 0) continue
+      const rows = await rowsOf(projection, documents)
       for (let n = 0; n < rows.length; n += STEP_ROWS) {
         await fitting.put(projection, rows.slice(n, n + STEP_ROWS))
         onStep()
