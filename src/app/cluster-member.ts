@@ -12,6 +12,7 @@ import {
 import { type Fold, foldAfter, stepStored, streamFolds, unwritten } from '../commands/stream-folds.ts'
 import { FORMAT } from '../events/catalog.ts'
 import type { EventLog, Stored } from '../events/log.ts'
+import type { LogTap } from '../events/tapped-log.ts'
 import type { Logger } from './telemetry/logger.ts'
 
 const STREAM = `${membership.category}-${MEMBERSHIP}`
@@ -78,16 +79,12 @@ export const followedMembership = (logger: Pick<Logger, 'info'>, reads: number =
       tell()
       for (const event of early.splice(0)) take(event)
     },
-    /** The same log. Events that are followed through it are applied here first. */
-    through: (log: EventLog): EventLog => ({
-      ...log,
-      follow: async function* (after, signal) {
-        for await (const page of log.follow(after, signal)) {
-          for (const event of page) take(event)
-          yield page
-        }
+    /** Applies the events that are followed. */
+    tap: {
+      onPage: (page) => {
+        for (const event of page) take(event)
       },
-    }),
+    } satisfies LogTap,
   }
 }
 

@@ -10,6 +10,7 @@ import { compileFlag } from '../evaluation/compile.ts'
 import { FORMAT } from '../events/catalog.ts'
 import type { EventLog } from '../events/log.ts'
 import { sealer } from '../events/personal.ts'
+import { tappedLog } from '../events/tapped-log.ts'
 import { addBudgetGauges } from '../http/operations/budget-gauges.ts'
 import { addGauges } from '../http/operations/gauges.ts'
 import { metricsOf, metricsPage } from '../http/operations/metrics.ts'
@@ -122,9 +123,8 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
   const { views, keys, alone, writes } = stores
   const time = eventClock(clock, logger)
   const membership = followedMembership(logger)
-  const followed = membership.through(time.through(stores.log))
-  const guard = alone ? undefined : guardOf(clock, followed, stores, () => follower, fatal)
-  const log = guard?.through(followed) ?? followed
+  const guard = alone ? undefined : guardOf(clock, stores.log, stores, () => follower, fatal)
+  const log = tappedLog(stores.log, [time.tap, membership.tap, ...(guard ? [guard.tap] : [])])
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
   const seal = sealer(keys, lostSubjects(metrics, logger, opened.adapters.views))
   const { index, held, lives, closed, remember, recall } = memoryOf(config, logger)

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { EventLog, NewEvent } from '../events/log.ts'
+import type { LogTap } from '../events/tapped-log.ts'
 import type { Logger as Told } from './telemetry/logger.ts'
 
 /** Milliseconds by which events may be ahead of the clock before that is logged, and before their time is no longer trusted. */
@@ -70,21 +71,11 @@ export const eventClock = (
         return Math.abs(origin - before) <= BELIEVED_MS
       }
     },
-    /** The same log, of whose events the times are noted as they go by. */
-    through: (log: EventLog): EventLog => ({
-      ...log,
-      append: async (stream, events, expected) => {
-        const appended = await log.append(stream, events, expected)
-        meet(appended.times?.at(-1) ?? events.at(-1)!.time)
-        return appended
-      },
-      follow: async function* (after, signal) {
-        for await (const page of log.follow(after, signal)) {
-          meetAll(page)
-          yield page
-        }
-      },
-    }),
+    /** Records the times of events that are appended or followed. */
+    tap: {
+      onAppend: (events, { times }) => meet(times?.at(-1) ?? events.at(-1)!.time),
+      onPage: meetAll,
+    } satisfies LogTap,
     /** Learns the time of the last event that the log has. */
     begin: async (log: Pick<EventLog, 'head' | 'readAll'>): Promise<void> => {
       const head = await log.head()

@@ -3,6 +3,7 @@ import { clusterMember, followedMembership } from '../../src/app/cluster-member.
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import type { EventLog } from '../../src/events/log.ts'
+import { tappedLog } from '../../src/events/tapped-log.ts'
 import { memoryLog } from '../memory-log.ts'
 import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
 
@@ -44,7 +45,7 @@ const instance = async (
     chance: () => 0.5,
   })
   const following = (async () => {
-    for await (const _ of roll.through(log).follow(0n, stop.signal)) if (stop.signal.aborted) return
+    for await (const _ of tappedLog(log, [roll.tap]).follow(0n, stop.signal)) if (stop.signal.aborted) return
   })()
   const crash = async () => {
     away = true

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { eventClock } from '../../src/app/event-clock.ts'
+import { tappedLog } from '../../src/events/tapped-log.ts'
 import { memoryLog } from '../memory-log.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
@@ -16,9 +17,11 @@ const timed = () => {
   /** An event whose time is so many milliseconds ahead of the clock. */
   const meet = async (ms: number) => {
     const at = new Date(clock.now().getTime() + ms).toISOString()
-    await time
-      .through(memoryLog())
-      .append('s', [{ id: 'e', type: 'Happened', time: at, data: '{}', meta: '{}' }], 'none')
+    await tappedLog(memoryLog(), [time.tap]).append(
+      's',
+      [{ id: 'e', type: 'Happened', time: at, data: '{}', meta: '{}' }],
+      'none',
+    )
   }
   return { ...time, clock, told, meet }
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { EventLog, NewEvent, Stored } from '../../src/events/log.ts'
+import { tappedLog } from '../../src/events/tapped-log.ts'
 import { type Anchor, logGuard } from '../../src/projections/engine/log-guard.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
@@ -184,7 +185,7 @@ const appending = (guard: ReturnType<typeof guarded>['guard'], position = 11n, d
     during()
     return { revision: 0n, positions: [position] }
   }
-  const log = guard.through({ append } as unknown as EventLog)
+  const log = tappedLog({ append } as unknown as EventLog, [guard.tap])
   return { inner, append: () => log.append('s', [event], 'none') }
 }
 

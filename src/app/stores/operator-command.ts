@@ -4,6 +4,7 @@ import { enveloper } from '../../commands/envelope.ts'
 import { type Execute, executor } from '../../commands/execute.ts'
 import type { AnyEvent } from '../../events/define.ts'
 import type { EventLog } from '../../events/log.ts'
+import { tappedLog } from '../../events/tapped-log.ts'
 import { eventClock } from '../event-clock.ts'
 import { operator } from './operator.ts'
 
@@ -30,6 +31,6 @@ export const operatorCommand = async <
   const time = eventClock(clock, listeners)
   await time.begin(log)
   const envelope = enveloper({ seal: nothingPersonal, open: nothingPersonal }, 'command-line', clock.now, time.newest)
-  const { execute } = executor(time.through(log), envelope, { clock })
+  const { execute } = executor(tappedLog(log, [time.tap]), envelope, { clock })
   return execute(decider, id, name, command, { actor: operator(), reason })
 }

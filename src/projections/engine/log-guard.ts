@@ -1,7 +1,8 @@
 import type { Clock } from '../../clock.ts'
 import { sharedCalls } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
-import type { EventLog } from '../../events/log.ts'
+import type { Appended, EventLog } from '../../events/log.ts'
+import type { LogTap } from '../../events/tapped-log.ts'
 
 /** A place in the log: a position, and the id of the event there. */
 export type Anchor = { readonly position: bigint; readonly event: string }
@@ -46,29 +47,21 @@ const asker =
     }
   }
 
-/** A log that takes events only while it is `sure` to be the one that was followed, and answers for them only then. */
-const proven = (
-  log: EventLog,
-  followed: () => Anchor,
-  sure: () => Promise<boolean>,
-  onImpossible: () => void,
-): EventLog => {
-  const insist = async () => {
-    if (!(await sure())) refuse('backend_unavailable', undefined, { cause: new Error(UNSURE) })
+/** Appends only while the log is `sure` to be the one that was followed, and returns the answer only then. */
+const guardedAppend =
+  (followed: () => Anchor, sure: () => Promise<boolean>, onImpossible: () => void) =>
+  async (append: () => Promise<Appended>): Promise<Appended> => {
+    const insist = async () => {
+      if (!(await sure())) refuse('backend_unavailable', undefined, { cause: new Error(UNSURE) })
+    }
+    await insist()
+    const { position } = followed()
+    const appended = await append()
+    // A new event lies behind everything that was followed; an append that is repeated is in the log already.
+    if (appended.positions.at(-1)! <= position) onImpossible()
+    await insist()
+    return appended
   }
-  return {
-    ...log,
-    append: async (stream, events, expected) => {
-      await insist()
-      const { position } = followed()
-      const appended = await log.append(stream, events, expected)
-      // Where it stands no event can be new to who has followed the log beyond; a repeated append is there.
-      if (appended.positions.at(-1)! <= position) onImpossible()
-      await insist()
-      return appended
-    },
-  }
-}
 
 /**
  * Sees to it that the log is still the one that was followed. A follower delivers before the leader shows, and a leader
@@ -132,8 +125,8 @@ export const logGuard = (options: LogGuardOptions) => {
     /** True where the log has the last event that was followed, as it is now. Rejects where it is out of reach. */
     agrees: look,
     doubt,
-    /** The same log, which takes events only while it is known to be the one that was followed, and answers for them only then. */
-    through: (inner: EventLog): EventLog => proven(inner, followed, sure, () => impossible++),
+    /** Refuses appends while the log is not known to be the one that was followed. */
+    tap: { aroundAppend: guardedAppend(followed, sure, () => impossible++) } satisfies LogTap,
     /** True where the log has the event of a place that another wrote down. */
     has: async (anchor: Anchor): Promise<boolean> => (await ask(anchor, () => undefined)).has,
     /** True while the log does not show what was followed. */

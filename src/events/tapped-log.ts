@@ -1,0 +1,33 @@
+import type { Appended, EventLog, Expected, NewEvent, Stored } from './log.ts'
+
+/** Observes the events that pass through a log, or decides about its appends. */
+export type LogTap = {
+  /** Called with each append that succeeded. */
+  readonly onAppend?: (events: readonly NewEvent[], appended: Appended) => void
+  /** Called with each page that is followed, before the follower gets it. */
+  readonly onPage?: (page: readonly Stored[]) => void
+  /** Runs an append, or refuses it. */
+  readonly aroundAppend?: (append: () => Promise<Appended>) => Promise<Appended>
+}
+
+/** The same log with taps: they are called in their order, and the `aroundAppend` of a later tap runs outside that of an earlier one. */
+export const tappedLog = (log: EventLog, taps: readonly LogTap[]): EventLog => ({
+  ...log,
+  append: (stream: string, events: readonly NewEvent[], expected: Expected): Promise<Appended> => {
+    const appendAndReport = async () => {
+      const appended = await log.append(stream, events, expected)
+      for (const { onAppend } of taps) onAppend?.(events, appended)
+      return appended
+    }
+    return taps.reduce<() => Promise<Appended>>(
+      (inner, { aroundAppend }) => (aroundAppend ? () => aroundAppend(inner) : inner),
+      appendAndReport,
+    )()
+  },
+  follow: async function* (after, signal) {
+    for await (const page of log.follow(after, signal)) {
+      for (const { onPage } of taps) onPage?.(page)
+      yield page
+    }
+  },
+})
