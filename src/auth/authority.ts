@@ -2,7 +2,7 @@ import tls, { type SecureContext } from 'node:tls'
 import { bytesOf, whyUnread } from '../regular-file.ts'
 import { ownError } from './safe-cause.ts'
 
-/** The content of a file of ours, trimmed. What is wrong with it is told with its name. */
+/** Reads a file, trimmed. Errors contain its description and path. */
 export const ownFile = async (what: string, path: string): Promise<string> => {
   let content: string
   try {
@@ -14,16 +14,16 @@ export const ownFile = async (what: string, path: string): Promise<string> => {
   return content
 }
 
-/** The certificate authorities that the system trusts. */
+/** Certificate authorities that the system trusts. */
 const systemList = (): readonly string[] =>
   'getCACertificates' in tls ? (tls.getCACertificates as () => readonly string[])() : tls.rootCertificates
 
-/** Whom we trust for the server of an address; undefined: the list of the system. */
+/** Returns the TLS context for a URL; undefined: the system's authorities. */
 export type Trust = (url: URL) => Promise<SecureContext | undefined>
 
 /**
- * Trusts the authority in a file beside those of the system; for the origin `alone`, no other. The file is read for each
- * call, so a new one counts at once.
+ * Trusts the authority in a file in addition to the system's. For the origin `alone` it is the only one. The file is
+ * read for each call, so a replaced file takes effect immediately.
  */
 export const trustIn = (path: string | undefined, alone?: string): Trust => {
   let content: string | undefined

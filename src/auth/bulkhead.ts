@@ -1,15 +1,18 @@
 type Limits = {
-  /** How many run at once. */
+  /** Maximum number of concurrent tasks. */
   readonly running: number
-  /** How many may wait. */
+  /** Maximum length of the queue. */
   readonly waiting: number
-  /** Why work is not begun: the line is full, or its signal has aborted. */
+  /** Error for a task that is not started because the queue is full or its signal aborted. */
   readonly refused: (signal: AbortSignal) => unknown
 }
 
-/** Limits concurrent work. Callers take turns, so a burst of one delays only itself. A full queue, or `signal`, rejects with what `refused` gives. */
+/**
+ * Limits concurrent work (bulkhead). Callers are served round-robin, so a burst of one delays only itself. A full queue
+ * or an aborted `signal` rejects with the error of `refused`.
+ */
 export const bulkhead = ({ running, waiting, refused }: Limits) => {
-  /** Waiting work by caller; the caller whose turn is next comes first. */
+  /** Queued tasks by caller. The first caller is served next. */
   const lines = new Map<string, Set<() => void>>()
   let [busy, queued] = [0, 0]
 

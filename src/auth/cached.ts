@@ -3,16 +3,16 @@ import { LRUCache } from 'lru-cache'
 type Limits = { readonly life: number; readonly pause?: number; readonly now: () => Date }
 
 export type Cached<T> = {
-  /** The value if it is held and not too old. */
+  /** Returns the cached value, unless it has expired. */
   readonly held: () => T | undefined
   readonly get: () => Promise<T>
-  /** The value read anew, unless that was done within the pause; then what came of it: the one held, or the failure. */
+  /** Reads the value again, at most once per `pause`. Within the pause it repeats the last result: value or failure. */
   readonly again: () => Promise<T>
 }
 
 /**
- * Reads a value when it is first needed and caches it for `life` ms. Concurrent callers share one read. A failed read
- * rejects for all of them and is not cached.
+ * Caches a value for `life` ms, read at first use. Concurrent callers share one read. A failed read rejects for all of
+ * them and is not cached.
  */
 export const cached = <T extends object>(read: () => Promise<T>, { life, pause = 0, now }: Limits): Cached<T> => {
   const cache = new LRUCache<'value', T>({

@@ -4,11 +4,11 @@ import type { LoginCause } from './login-causes.ts'
 import type { ProviderStep } from './provider-fetch.ts'
 import { type Gaps, providerCode, reasonOf, refusalDetailsOf, refusalFor } from './refusal-details.ts'
 
-/** What a callback is called in its messages, whatever names are configured (api.md §5.5, §5.6). */
+/** Name of the callback in its messages. Configured names do not change it (api.md §5.5, §5.6). */
 const words: Readonly<Record<LoginKind, string>> = { oidc: 'OIDC', codehost: 'codehost' }
 
 const ONCE = ['code', 'state', 'error', 'iss'] as const
-/** What a provider sends a browser back with, by whom or what it is about (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). */
+/** Cause for each `error` of a provider (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). */
 const ofError: Readonly<Record<string, LoginCause>> = {
   access_denied: 'provider_denied',
   login_required: 'provider_denied',
@@ -24,7 +24,7 @@ const ofError: Readonly<Record<string, LoginCause>> = {
   temporarily_unavailable: 'provider_trouble',
 }
 
-/** Refuses a login with the message that a callback gives for the reason of this cause: `handling OIDC callback: …`. */
+/** Refuses a login with the callback's message for this cause: `handling OIDC callback: …`. */
 export const refuseCallback = (
   callback: LoginKind,
   fault: LoginCause,
@@ -35,29 +35,34 @@ export const refuseCallback = (
   throw refusalFor(fault, gaps, { ...extras, message })
 }
 
-/** The code that the provider itself gave for a refusal: in the browser's address, or at its token endpoint. */
+/** The provider's error code in a refusal, from the callback's query or the token endpoint. */
 export const providerErrorOf = (refusal: Refusal): string | undefined =>
   refusal.metadata['error'] ?? refusalDetailsOf(refusal).providerError
 
-/** Refuses a callback that gives `code`, `state`, `error` or `iss` twice. Must run first: such a callback does not consume the login. */
+/**
+ * Refuses a callback that repeats `code`, `state`, `error` or `iss`. Must run first because such a callback does not
+ * consume the login.
+ */
 export const givenOnce = (query: URLSearchParams): void => {
   for (const name of ONCE) if (query.getAll(name).length > 1) invalid(name, 'given twice')
 }
 
-/** The parameter, where an empty one counts as absent. */
+/** Returns the parameter. An empty one counts as absent. */
 export const given = (query: URLSearchParams, name: (typeof ONCE)[number]): string | undefined =>
   query.get(name) || undefined
 
 /**
- * True unless the callback names an issuer other than the configured one (RFC 9207). Works without discovery, so a
- * foreign answer is refused even while the provider is down.
+ * Returns false if the callback names an issuer other than the configured one (RFC 9207). Needs no discovery, so it
+ * works while the provider is down.
  */
 const issuerFits = (query: URLSearchParams, issuerUrl: string): boolean => {
   const named = given(query, 'iss')
   return named === undefined || (URL.canParse(named) && new URL(named).href === new URL(issuerUrl).href)
 }
 
-/** Of its description nothing is told: whoever sends a browser here writes it. */
+/**
+ * Cause for the callback's `error`. The description is not logged because anyone who sends a browser here can write it.
+ */
 const errorCause = (error: string | undefined, query: URLSearchParams): LoginCause => {
   if (error === 'invalid_request' && /pushed authorization request/i.test(query.get('error_description') ?? ''))
     return 'provider_par'
@@ -65,8 +70,8 @@ const errorCause = (error: string | undefined, query: URLSearchParams): LoginCau
 }
 
 /**
- * The code of a callback. Refuses a foreign issuer, then the provider's own error, then a missing code (api.md §5.5). A
- * code host has no issuer.
+ * Returns the code of a callback. Refuses a foreign issuer, then the provider's error, then a missing code (api.md
+ * §5.5). A code host has no issuer.
  */
 export const codeOf = (callback: LoginKind, query: URLSearchParams, issuerUrl?: string): string => {
   givenOnce(query)
@@ -79,6 +84,6 @@ export const codeOf = (callback: LoginKind, query: URLSearchParams, issuerUrl?: 
   return given(query, 'code') ?? invalid('code', 'must not be empty')
 }
 
-/** Refuses a login because the provider tells more of who came back than is read. */
+/** Refuses a login because the provider's answer about the person exceeds the size limit. */
 export const tooMuchTold = (callback: LoginKind, place: ProviderStep): never =>
   refuseCallback(callback, 'answer_large', { ...place })

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import type { Method } from '../events/token.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** Three letters tell people and scanners what they found: static, publishable, session, orchestrator and bootstrap tokens. */
+/** Prefixes by kind, which identify a token to people and secret scanners. */
 const prefixes: Readonly<Record<Method | 'bootstrap' | 'publishable', string>> = {
   token: 'rct_',
   publishable: 'rcp_',
@@ -19,9 +19,9 @@ const CHECK = 6
 const OWN_FORM = new RegExp(`^(?:${Object.values(prefixes).join('|')})[0-9A-Za-z]{${BODY + CHECK}}$`)
 
 const FORM = /^[A-Za-z0-9._~+/=-]{1,255}$/
-/** The form of any client token, an operator's own bootstrap value included (api.md §3.1), in words. */
+/** Form of any client token, including an operator's bootstrap token (api.md §3.1), for messages. */
 export const TOKEN_FORM = '1 to 255 of the characters A-Z a-z 0-9 . _ ~ + / = -'
-/** Whether a text has the form of a client token. */
+/** Returns true if a text has the form of a client token. */
 export const hasTokenForm = (text: string): boolean => FORM.test(text)
 
 const base62 = (value: bigint, length: number): string => {
@@ -31,22 +31,30 @@ const base62 = (value: bigint, length: number): string => {
 }
 const check = (text: string): string => base62(BigInt(crc32(text)), CHECK)
 
-/** A new client token of 256 random bits: prefix, 43 base62 characters, and 6 of a CRC-32 that tells mistyped tokens apart without a lookup. */
+/**
+ * Creates a client token of 256 random bits: prefix, 43 base62 characters, and 6 of a CRC-32. The checksum detects
+ * mistyped tokens without a lookup.
+ */
 export const mint = (kind: TokenKind): string => {
   const text = prefixes[kind] + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), BODY)
   return text + check(text)
 }
 
-/** False for text that no token of this service can be: wrong characters or length, or our own form with a wrong checksum. */
+/**
+ * Returns false if the text cannot be a token: wrong characters or length, or the service's form with a wrong checksum.
+ */
 export const plausible = (token: string): boolean => {
   if (!hasTokenForm(token)) return false
   return !OWN_FORM.test(token) || token.endsWith(check(token.slice(0, -CHECK)))
 }
 
-/** The pepper under which secrets are digested; `kid` names it in every digest. */
+/** Key for the digests of secrets. Every digest starts with `kid`. */
 export type Pepper = { readonly kid: string; readonly key: Uint8Array }
 
-/** What is stored of a secret: `<kid>.<HMAC-SHA-256 under the pepper, base64url>`. Without the pepper nobody can test a guess or plant a token. */
+/**
+ * Digest of a secret: `<kid>.<HMAC-SHA-256 under the pepper, base64url>`. Without the pepper a guess cannot be verified
+ * and a token cannot be forged.
+ */
 export const digester =
   ({ kid, key }: Pepper) =>
   (secret: string): string =>

@@ -21,13 +21,16 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 type Settings = {
   readonly discoveryUrl: string
   readonly audiences: readonly string[]
-  /** Accepted beside the one that the cluster names. */
+  /** Issuers accepted in addition to the issuer that the cluster publishes. */
   readonly issuers: readonly string[]
   readonly now: () => Date
 }
 type Issuer = { readonly issuer: string; readonly keyOf: JWTVerifyGetKey }
 
-/** Confirms a token by the cluster's public keys, without asking the cluster about it: revocation counts only when the token ends. */
+/**
+ * Verifies a token with the cluster's public keys, without a call to the cluster. A revoked token stays valid until it
+ * expires.
+ */
 export const clusterKeys = (call: Cluster, { discoveryUrl, audiences, issuers, now }: Settings) => {
   const issuer = cached(() => readIssuer(call, discoveryUrl.replace(/\/+$/, '')), {
     life: LIFE_MS,
@@ -56,7 +59,7 @@ export const clusterKeys = (call: Cluster, { discoveryUrl, audiences, issuers, n
   }
 }
 
-/** A cluster may have got another issuer, as it may have got another key. */
+/** The cluster may have changed its issuer as well as its keys. */
 const isOfAnotherIssuer = (outcome: unknown): boolean =>
   outcome instanceof errors.JWTClaimValidationFailed && outcome.claim === 'iss'
 
@@ -69,7 +72,7 @@ const payloadOf = async (
     return (await jwtVerify(token, key, options)).payload
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) return error as Error
-    // No key id, or one that several keys have.
+    // The token has no key id, or several keys share it.
     for await (const candidate of error) {
       const outcome = await payloadOf(token, async () => candidate, options)
       if (!(outcome instanceof errors.JWSSignatureVerificationFailed)) return outcome
@@ -81,7 +84,7 @@ const payloadOf = async (
 const readIssuer = async (call: Cluster, discoveryUrl: string): Promise<Issuer> => {
   const ask = (url: string, bearer: 'if there' | 'none', accept: string) =>
     call({ url, method: 'GET', bearer, headers: { accept } })
-  /** Where our token is refused everybody may read these all the same, if the cluster is set up so. */
+  /** Retries a call that answers 401 or 403 without the bearer token, because the cluster may allow anonymous reads. */
   const get = async (url: string, bearer: 'if there' | 'none', accept: string) => {
     const answer = await ask(url, bearer, accept)
     if (bearer === 'none' || (answer.status !== 401 && answer.status !== 403)) return answer
@@ -94,8 +97,8 @@ const readIssuer = async (call: Cluster, discoveryUrl: string): Promise<Issuer> 
     return clusterUnavailable('document without issuer or key set')
 
   const [named, own] = [new URL(jwks_uri), new URL(discoveryUrl)]
-  // The document often names an address of the API server that only its own network knows, so the one configured is asked first;
-  // and our bearer goes nowhere else.
+  // The document often names an API server address that only the cluster's network can resolve. The configured address
+  // is therefore tried first. The bearer token is sent to no other origin.
   const here = new URL(named.pathname + named.search, own)
   const elsewhere = named.origin !== own.origin && [own.protocol, 'https:'].includes(named.protocol)
   try {
@@ -110,7 +113,7 @@ const readIssuer = async (call: Cluster, discoveryUrl: string): Promise<Issuer> 
   }
 }
 
-/** Refuses with both causes: the address that the operator can mend is the first. */
+/** Refuses with both causes. The configured address comes first because the operator can change it. */
 const noKeySet = (configured: unknown, named: unknown): never => {
   const why = (error: unknown) =>
     error instanceof Refusal && error.cause instanceof Error ? error.cause.message : safeCause(error).message

@@ -7,30 +7,32 @@ import { safeCause } from './safe-cause.ts'
 
 const TIMEOUT_MS = 2000
 
-/** Refuses because the cluster is unavailable, with a cause for the operator that holds no foreign text. */
+/** Refuses because the cluster is unavailable. The cause for the operator contains no foreign text. */
 export const refuseUnavailable = (cause: Error): never =>
   refuse('orchestrator_unavailable', undefined, { headers: { 'retry-after': '1' }, cause })
 
-/** The same for whatever went wrong, without its foreign text. A refusal passes through unchanged. */
+/** Refuses with `orchestrator_unavailable` for any error, without its text. A refusal passes through unchanged. */
 export const clusterUnavailable = (cause: unknown): never => {
   if (cause instanceof Refusal) throw cause
   return refuseUnavailable(safeCause(cause))
 }
 
-/** `caPath` is trusted for the configured address alone, for every other beside the list of the system. */
+/**
+ * `caPath` is the only authority for the configured origin. For other origins the system's authorities count as well.
+ */
 export type ClusterSettings = Reach & {
   readonly clock: Clock
   readonly discoveryUrl: string
-  /** File with the bearer token that we show to the cluster. */
+  /** File with the bearer token of the service at the cluster. */
   readonly tokenPath: string
-  /** Who asks, for the cluster's own log. */
+  /** `User-Agent` of the calls, for the cluster's log. */
   readonly userAgent: string
 }
 
 export type Call = {
   readonly url: string
   readonly method: 'GET' | 'POST'
-  /** Whether we show who we are: always, only when the token file is there, or not at all. */
+  /** Sends the bearer token: always, only if the token file exists, or never. */
   readonly bearer: 'needed' | 'if there' | 'none'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
@@ -50,16 +52,16 @@ const isThere = (path: string): Promise<boolean> =>
   )
 
 /**
- * Calls to the cluster's API server: 2 s each, no redirects, at most 1 MiB of answer. The files are read for each call,
- * so a rotated token or CA counts at once. Connections are kept, and what met one that was closed just then is sent once
- * more: nothing that is asked here changes the cluster. Failure: `orchestrator_unavailable`.
+ * Calls the cluster's API server: timeout 2 s, no redirects, at most 1 MiB of answer. The files are read for each call,
+ * so a rotated token or CA takes effect immediately. All calls are repeatable because none of them changes the cluster.
+ * Fails with `orchestrator_unavailable`.
  */
 export const cluster = ({ discoveryUrl, caPath, tokenPath, ...settings }: ClusterSettings) => {
   const ask = outgoing({ ...settings, limit: TIMEOUT_MS, trust: trustIn(caPath, new URL(discoveryUrl).origin) })
 
   const bearerOf = async (bearer: Call['bearer']): Promise<Record<string, string>> => {
     if (bearer === 'none' || (bearer === 'if there' && !(await isThere(tokenPath)))) return {}
-    return { authorization: `Bearer ${await ownFile('our own token', tokenPath)}` }
+    return { authorization: `Bearer ${await ownFile('the token file', tokenPath)}` }
   }
 
   return async ({ url, method, bearer, headers, body, signal }: Call): Promise<Answer> => {

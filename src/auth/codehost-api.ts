@@ -19,7 +19,10 @@ type Asking = {
   readonly accessToken: string
 }
 
-/** What the API of a code host says to the bearer of an access token. Refuses with `provider_mismatch` or `provider_unavailable` what cannot be used, and with `identity_too_large`. */
+/**
+ * Client for a code host's API with an access token. Refuses unusable answers with `provider_mismatch` or
+ * `provider_unavailable`, and large ones with `identity_too_large`.
+ */
 export const codehostApi = ({ kind, api, call, configuration, accessToken }: Asking) => {
   const placeAt = (path: string): ProviderStep => placeOf(path.split('?', 1)[0]!, api)
 
@@ -27,7 +30,7 @@ export const codehostApi = ({ kind, api, call, configuration, accessToken }: Ask
     const config = configuration()
     config[customFetch] = async (url, init) => {
       const answer = await call(place.step, url, init, (place) => tooMuchTold('codehost', place))
-      // Without headers, by a challenge among which the library would hide the status.
+      // Headers are dropped because the library hides the status of an answer with a `WWW-Authenticate` challenge.
       return answer.ok ? answer : new Response(undefined, { status: answer.status })
     }
     return fetchProtectedResource(config, accessToken, address, 'GET', undefined, new Headers({ accept: kind.accept }))
@@ -42,17 +45,17 @@ export const codehostApi = ({ kind, api, call, configuration, accessToken }: Ask
     }
   }
 
-  /** All entries of a list, and whether there are more than are read. */
+  /** Reads all entries of a list. `more` is true if the host has further entries. */
   const list = async (path: string): Promise<{ readonly items: readonly Fields[]; readonly more: boolean }> => {
     const [items, place]: [Fields[], ProviderStep] = [[], placeAt(path)]
     let address: URL | undefined = new URL(`${api}${path}`)
     for (let page = 1; address && page <= PAGES; page++) {
       const { content, headers } = await read(address, place)
-      if (!Array.isArray(content) || !content.every(isObject)) return unusable(place, 'answer is no list of objects')
+      if (!Array.isArray(content) || !content.every(isObject)) return unusable(place, 'answer is not a list of objects')
       items.push(...content)
       const next: URL | undefined =
         kind.pages === 'link' ? linked(headers, address) : counted(headers, address, page, content, items)
-      // The access token goes nowhere else.
+      // The access token is not sent to another origin.
       if (next && next.origin !== new URL(api).origin) return { items, more: true }
       address = next
     }
@@ -63,10 +66,12 @@ export const codehostApi = ({ kind, api, call, configuration, accessToken }: Ask
     user: async (): Promise<Fields> => {
       const place = placeAt('/user')
       const { content } = await read(new URL(`${api}/user`), place)
-      return isObject(content) && Number.isSafeInteger(content['id']) ? content : unusable(place, 'answer is no user')
+      return isObject(content) && Number.isSafeInteger(content['id'])
+        ? content
+        : unusable(place, 'answer is not a user')
     },
 
-    /** The address of a user that is primary and verified. A host that lets nobody ask for addresses has none to tell. */
+    /** Primary verified e-mail address of the user; undefined if the host does not allow the query. */
     address: async (): Promise<string | undefined> => {
       const place = placeAt('/user/emails')
       let content: unknown
@@ -77,7 +82,7 @@ export const codehostApi = ({ kind, api, call, configuration, accessToken }: Ask
       } catch (error) {
         return unusable(place, error)
       }
-      if (!Array.isArray(content) || !content.every(isObject)) return unusable(place, 'answer is no list of objects')
+      if (!Array.isArray(content) || !content.every(isObject)) return unusable(place, 'answer is not a list of objects')
       return text(content.find(({ primary, verified }) => primary === true && verified === true)?.['email'])
     },
 
@@ -104,7 +109,7 @@ export const codehostApi = ({ kind, api, call, configuration, accessToken }: Ask
 const word = (value: unknown, place: ProviderStep): string =>
   text(value) || unusable(place, 'a membership without a name')
 
-/** The address of the next page that a Link header names (RFC 8288). */
+/** URL of the next page from a Link header (RFC 8288). */
 const linked = (headers: Headers, from: URL): URL | undefined => {
   for (const [, address = '', parameters = ''] of (headers.get('link') ?? '').matchAll(/<([^<>]*)>([^<]*)/g))
     if (parameters.split(/[;,]/).some((parameter) => /^\s*rel\s*=\s*"?next"?\s*$/i.test(parameter)))
@@ -112,7 +117,7 @@ const linked = (headers: Headers, from: URL): URL | undefined => {
   return undefined
 }
 
-/** The address of the next page by its number, while the host says that it has more entries than were read. */
+/** URL of the next page by number, while the host's total count exceeds the entries read. */
 const counted = (
   headers: Headers,
   from: URL,

@@ -2,25 +2,25 @@ import type { Asking } from './further-parameters.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What differs between code hosts: addresses, scopes, the names of fields, and how lists are turned over. */
+/** Differences between code hosts: addresses, scopes, field names and pagination. */
 export type CodehostKind = {
   readonly authorizePath: string
   readonly tokenPath: string
-  /** The media type that the API is asked for. */
+  /** `Accept` header of API requests. */
   readonly accept: string
   readonly asking: Asking
-  /** The scope with which organizations and teams are read. */
+  /** Scope for reading organizations and teams. */
   readonly membershipScope: string
-  /** The scopes, one of which lets the addresses of a user be read; none where the host tells the address with the user. */
+  /** Scopes that each allow reading the user's e-mail addresses; empty if the user resource contains the address. */
   readonly addressScopes: readonly string[]
   readonly loginOf: (user: Fields) => unknown
   readonly nameOf: (user: Fields) => unknown
   readonly organizations: string
   readonly organizationOf: (organization: Fields) => unknown
-  /** Undefined where a host has groups within groups, which are all organizations. */
+  /** Undefined if the host has nested groups, which are all organizations. */
   readonly teams: string | undefined
   readonly teamOf: (team: Fields) => unknown
-  /** `link`: the next page is the one that the host names. `number`: pages are counted, until there are as many entries as the host has. */
+  /** `link`: follows the Link header. `number`: increments the page number until the total count is reached. */
   readonly pages: 'link' | 'number'
 }
 
@@ -40,7 +40,7 @@ const github: CodehostKind = {
   pages: 'link',
 }
 
-/** By name; `gitea` is Forgejo too. */
+/** Kinds by name. `gitea` includes Forgejo. */
 export const codehostKinds = {
   github,
   gitea: {
@@ -50,11 +50,11 @@ export const codehostKinds = {
     addressScopes: ['read:user'],
     nameOf: ({ full_name }) => full_name,
     organizations: '/user/orgs?limit=50',
-    // Versions before 1.20 have `username` alone.
+    // Versions before 1.20 have `username` only.
     organizationOf: ({ name, username }) => name ?? username,
     teams: '/user/teams?limit=50',
     teamOf: ({ name }) => name,
-    // Its lists of teams name no next page, and its links have the host's own idea of its address.
+    // Its lists of teams have no link to the next page, and its links use the host's own configured address.
     pages: 'number',
   },
   gitlab: {
@@ -62,12 +62,12 @@ export const codehostKinds = {
     authorizePath: '/oauth/authorize',
     tokenPath: '/oauth/token',
     accept: 'application/json',
-    // With the scope openid, it answers `select_account` with an error.
+    // With the scope `openid` it answers `select_account` with an error.
     asking: 'login',
     membershipScope: 'read_api',
     addressScopes: [],
     loginOf: ({ username }) => username,
-    // From Guest on: without it every public group would be listed.
+    // Access level 10 is Guest. Without it the list contains every public group.
     organizations: '/groups?min_access_level=10&per_page=100',
     organizationOf: ({ full_path }) => full_path,
     teams: undefined,

@@ -26,30 +26,35 @@ export type CodehostSettings = Restrictions &
     readonly apiUrl: string
     readonly clientId: string
     readonly clientSecret: string
-    /** External base address; with `callbackPath` behind it, the redirect URI. Never taken from a request. */
+    /** External base address. With `callbackPath` appended it is the redirect URI. Never taken from a request. */
     readonly redirectAddress: string
     readonly callbackPath: string
-    /** With that of the kind for memberships, organizations and teams are read; without it a restriction admits nobody. */
+    /**
+     * Organizations and teams are read only with the kind's membership scope. Without it a restriction admits no login.
+     */
     readonly scopes: readonly string[]
-    /** Further parameters of the authorize address. */
+    /** Further parameters of the authorization request. */
     readonly parameters: Readonly<Record<string, string>>
-    /** What rules ask about is kept of a login even where the restrictions would leave it out. */
+    /** Organizations and teams that rules name. They are stored even if the restrictions would drop them. */
     readonly named?: Named
   }
 
 type Secrets = Omit<LoginSecrets, 'nonce'>
 
 export type Codehost = {
-  /** Where to send the browser. */
+  /** Returns the URL to redirect the browser to. */
   readonly begin: (secrets: Secrets, anew?: boolean) => Promise<URL>
-  /** Who came back, which `onKnown` is told of somebody who is refused too. Refuses as the table of api.md §5.6 says, from the provider's `error` on, and with `membership_required`. */
+  /**
+   * Returns the identity of the person. If the memberships do not satisfy the restrictions, calls `onKnown` with it
+   * first. Refuses as listed in api.md §5.6, from the provider's `error` on, and with `membership_required`.
+   */
   readonly finish: (
     answer: Secrets & { readonly query: URLSearchParams },
     onKnown?: (who: Identity) => void,
   ) => Promise<Identity>
 }
 
-/** Login through a code host by OAuth 2.0 (api.md §5.6). */
+/** Login with a code host by OAuth 2.0 (api.md §5.6). */
 export const codehost = (settings: CodehostSettings): Codehost => {
   const { clientId, clientSecret, scopes } = settings
   const kind = codehostKinds[settings.kind]
@@ -64,7 +69,7 @@ export const codehost = (settings: CodehostSettings): Codehost => {
       token_endpoint: `${server}${kind.tokenPath}`,
     }
     const config = new Configuration(endpoints, clientId, undefined, authentication)
-    // Which hosts may be asked over plain http is for the configuration to say.
+    // The library's https check is off because `outgoing.http_hosts` decides about plain http.
     allowInsecureRequests(config)
     return config
   }
@@ -72,7 +77,7 @@ export const codehost = (settings: CodehostSettings): Codehost => {
   return {
     begin: async ({ state, codeVerifier }, anew = false) =>
       buildAuthorizationUrl(configuration(None()), {
-        // Who does not know `prompt` leaves it aside (RFC 6749 §3.1).
+        // A host that does not support `prompt` ignores it (RFC 6749 §3.1).
         ...furtherParameters(settings.parameters, anew, kind.asking),
         redirect_uri: redirectUri,
         scope: scopes.join(' '),
@@ -118,7 +123,7 @@ type Who = {
   readonly email: string | undefined
 }
 
-/** Who logged in, with the first of some memberships that fits into what is kept; `more`: there are others. */
+/** Builds the identity with the first of the membership forms that fits. `more`: the host has further memberships. */
 const identity = (
   { issuer, kind, user, email }: Who,
   memberships: readonly Partial<Memberships>[],

@@ -1,21 +1,21 @@
 import type { ServerMetadata } from 'openid-client'
 
-/** What lets a provider ask who it is, whoever is signed in there. */
+/** Values of `prompt` that make the provider ask for the account even if a session exists there. */
 export type Asking = 'login' | 'select_account'
 
 const ASK: ReadonlySet<string> = new Set<Asking>(['login', 'select_account'])
-/** It refuses `login`, and its document does not say so. */
+/** This issuer refuses `login`, but its discovery document does not show that. */
 const KNOWS_NO_LOGIN = 'https://accounts.google.com'
 
-/** How an OpenID Connect provider is asked to ask: by `login`, or by `select_account` where it knows no other way. */
+/** `prompt` value for an OpenID Connect provider: `login`, or `select_account` if `login` is not supported. */
 export const askingOf = ({ issuer, prompt_values_supported: listed }: ServerMetadata): Asking => {
   const isWithout = Array.isArray(listed) && !listed.includes('login') && listed.includes('select_account')
   return isWithout || issuer === KNOWS_NO_LOGIN ? 'select_account' : 'login'
 }
 
 /**
- * The configured parameters of an authorize address (api.md §5.5). Where the provider is to ask `anew`, a configured `prompt` stays that asks too, and any
- * other one gives way.
+ * Returns the configured parameters of the authorization request (api.md §5.5). With `anew`, a configured `prompt` is
+ * replaced by `asking`, unless it makes the provider ask for the account itself.
  */
 export const furtherParameters = (
   parameters: Readonly<Record<string, string>>,

@@ -1,12 +1,12 @@
 import { BlockList, isIP } from 'node:net'
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/
-/** True for a URL of this machine itself. */
+/** Returns true for a URL of the local machine. */
 export const isLoopback = ({ hostname }: URL): boolean => LOOPBACK.test(hostname)
 
 type Range = { readonly address: string; readonly bits: number; readonly family: 'ipv4' | 'ipv6' }
 
-/** An address, or a network such as `10.0.0.0/8`; undefined for anything else. */
+/** Parses an address or a network such as `10.0.0.0/8`; undefined for anything else. */
 const rangeOf = (text: string): Range | undefined => {
   const [, address = '', given] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
   const version = isIP(address)
@@ -15,26 +15,26 @@ const rangeOf = (text: string): Range | undefined => {
   return version === 0 || bits > most ? undefined : { address, bits, family: version === 4 ? 'ipv4' : 'ipv6' }
 }
 
-/** Whether a range holds an address; a name is in none, for nobody is asked for its address. */
+/** Returns a test for addresses in the range. It returns false for a host name, because names are not resolved. */
 const holds = ({ address, bits, family }: Range): ((host: string) => boolean) => {
   const range = new BlockList()
   range.addSubnet(address, bits, family)
   return (host) => isIP(host) !== 0 && range.check(host, isIP(host) === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** The host of a URL, without the brackets of an IPv6 address and the dot at the end of a name. */
+/** Host of a URL, without the brackets of an IPv6 address and the trailing dot of a name. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 
-/** The name for which the server of a URL shows its certificate: none for an address. Without it the header `Host` would say. */
+/** TLS server name (SNI) for a URL; empty for an address, because otherwise Node.js takes the `Host` header. */
 export const serverNameOf = (url: URL): string => (isIP(hostOf(url)) === 0 ? hostOf(url) : '')
 
 const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', '127.0.0.0/8', '::1'].map(
   (text) => rangeOf(text)!,
 )
-/** A host name, or with a dot in front every name below it. */
+/** A host name; a leading dot matches every name below it. */
 export const HOST_NAME = /^\.?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i
 
-/** What keeps a text from naming hosts that may be asked over plain http; undefined for a private address or network, and for a name. */
+/** Returns the error in an entry of the plain-http host list; undefined for a private address or network, or a name. */
 export const wrongWithPrivateHost = (text: string): string | undefined => {
   const range = rangeOf(text)
   if (!range)
@@ -47,7 +47,7 @@ export const wrongWithPrivateHost = (text: string): string | undefined => {
   return within ? undefined : 'is not private: addresses are those of RFC 1918 and fc00::/7'
 }
 
-/** Whether an address may be asked over plain http: on this machine, and where the operator named its host. */
+/** Returns a test for URLs that may be called over plain http: the local machine and the listed hosts. */
 export const plainHttp = (named: readonly string[]): ((url: URL) => boolean) => {
   const tests = named.map((text) => {
     const range = rangeOf(text)
@@ -61,8 +61,8 @@ export const plainHttp = (named: readonly string[]): ((url: URL) => boolean) => 
 const PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
 
 /**
- * Whether an address is on a list as `NO_PROXY` has it: names, each with those below it whether or not a dot stands in front,
- * addresses and networks, all of them with a port at will, and `*` for every host. What is none of these names nobody.
+ * Returns a test whether a URL matches a list in `NO_PROXY` syntax: names (each with its subdomains, with or without a
+ * leading dot), addresses, networks, each with an optional port, and `*` for every host. Invalid entries match nothing.
  */
 export const listed = (list: readonly string[]): ((url: URL) => boolean) => {
   const tests = list.map((text) => {

@@ -18,13 +18,13 @@ const ofClaim: Readonly<Record<string, LoginCause>> = {
   nonce: 'id_token_nonce',
 }
 
-/** True where the library was about to look at a signature and found it wrong: the only error of its kind that comes with a key. */
+/** Returns true if the signature check failed. Only that library error has a cause with a `signature`. */
 const isOfSignature = (error: unknown): boolean => {
   const { cause } = (error ?? {}) as { readonly cause?: unknown }
   return cause instanceof Error ? isOfSignature(cause) : isObject(cause) && 'signature' in cause
 }
 
-/** Why the library refused an ID token, of which it has said no in any case. Nothing of the token is told. */
+/** Cause for an ID token that the library refused. Contains no part of the token. */
 export const idTokenCause = (idToken: string, error: unknown, algorithms: readonly string[]): LoginCause => {
   const { alg, enc } = headerOf(idToken)
   if (enc !== undefined || idToken.split('.').length === 5) return 'id_token_encrypted'

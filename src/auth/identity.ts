@@ -3,34 +3,34 @@ import { type Claims, isVerified } from '../access/claims.ts'
 import type { LoginCause } from './login-causes.ts'
 
 /**
- * Who logged in. The subject is the identity, never the e-mail. Attributes have the keys of api.md §5.2 without the
- * prefix; those that the provider did not give are absent.
+ * Identity of a logged-in person: the subject, never the e-mail address. Attributes have the keys of api.md §5.2
+ * without the prefix. Attributes that the provider did not send are absent.
  */
 export type Identity = {
   readonly subject: { readonly issuer: string; readonly sub: string }
   readonly attributes: Readonly<Record<string, string>>
   readonly email?: string
   readonly emailVerified?: boolean
-  /** True where the provider told more than is kept. */
+  /** True if parts of the provider's data were dropped because of the size limit. */
   readonly reduced?: true
 }
 
-/** What binds one login to its answer: 256 random bits each. */
+/** Secrets that bind a callback to its login: 256 random bits each. */
 export type LoginSecrets = { readonly state: string; readonly nonce: string; readonly codeVerifier: string }
 
-/** New secrets for one login. */
+/** Creates the secrets of a login. */
 export const freshSecrets = (): LoginSecrets => {
   const secret = () => randomBytes(32).toString('base64url')
   return { state: secret(), nonce: secret(), codeVerifier: secret() }
 }
 
-/** The claims that are kept of a login by OpenID Connect: none, where they were erased. */
+/** Stored claims of an OpenID Connect login; empty if they were erased. */
 export const claimsIn = ({ claims }: Readonly<Record<string, string>>): Claims =>
   claims === undefined ? {} : (JSON.parse(claims) as Claims)
 
 /**
- * Why an e-mail address keeps somebody out, if it does: it must be there, verified, and pass `barOf`; `assumeVerified` where the provider says
- * nothing of that.
+ * Checks an e-mail address: it must be present, verified and pass `barOf`. Returns the cause if it does not.
+ * `assumeVerified` applies if the provider sends no `email_verified`.
  */
 export const emailRule = (
   barOf: (email: string) => LoginCause | undefined,
@@ -42,6 +42,8 @@ export const emailRule = (
   return barOf(email)
 }
 
-/** A text as it can be kept: unpaired surrogates, which JSON escapes let through, are replaced. */
+/**
+ * Returns a text with unpaired surrogates replaced, because JSON escapes can contain them; undefined for other values.
+ */
 export const text = (value: unknown): string | undefined =>
   typeof value === 'string' ? Buffer.from(value).toString() : undefined

@@ -4,7 +4,7 @@ import type { LoginKind } from '../events/login.ts'
 import { refuseCallback } from './callback.ts'
 import type { Identity } from './identity.ts'
 
-/** Bytes that are kept of an identity. The sealed form in an event of at most 64 KiB is a third longer. */
+/** Maximum size in bytes of a stored identity. Its sealed form, a third larger, must fit into an event of 64 KiB. */
 const LIMIT = 40_960
 
 type Attributes = Readonly<Record<string, string | undefined>>
@@ -12,8 +12,8 @@ type Attributes = Readonly<Record<string, string | undefined>>
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
 /**
- * The first of some forms of an identity that is small enough to be kept; they begin with all that is known, and those behind it have less. Refuses
- * with `identity_too_large`.
+ * Returns the first form of an identity that fits into the limit. The forms are ordered from complete to smallest.
+ * Refuses with `identity_too_large`.
  */
 export const keptOf = (callback: LoginKind, forms: Iterable<Attributes>): Pick<Identity, 'attributes' | 'reduced'> => {
   let reduced = false
@@ -26,7 +26,7 @@ export const keptOf = (callback: LoginKind, forms: Iterable<Attributes>): Pick<I
   return refuseCallback(callback, 'identity_large', { most: LIMIT })
 }
 
-/** The names of the smallest claims that fit into so many bytes. */
+/** Names of the smallest claims that fit into `bytes`. */
 const smallest = (claims: Claims, bytes: number): ReadonlySet<string> => {
   const names = new Set<string>()
   const sizes = Object.entries(claims).map(
@@ -41,7 +41,10 @@ const smallest = (claims: Claims, bytes: number): ReadonlySet<string> => {
   return names
 }
 
-/** Forms of what a login by OpenID Connect told, all of it first. What rules read of the claims goes last, and never what they name of it. */
+/**
+ * Forms of an OpenID Connect identity, the complete one first. Claims that rules read are dropped last. Claim values
+ * that rules name are never dropped.
+ */
 export function* formsOf(
   { picture, 'oidc.picture': oidcPicture, 'oidc.profile': profile, ...who }: Attributes,
   claims: Claims,

@@ -1,13 +1,13 @@
 import type { Reason } from '../errors.ts'
 import { personCauses } from './person-causes.ts'
 
-/** Causes by reason: the sentence of the log, with its gaps in braces, and what is to be changed. */
+/** Causes by reason: the sentence of the log with placeholders in braces, and the operator's next step. */
 type Causes = Readonly<Record<string, readonly [why: string, change: string]>>
 
 const settled = 'nothing here: sign in again'
 const ofClient = 'the client at the provider: '
 
-/** Why a login fails before it is known who came: of the login itself, of the provider, of what the provider answers. */
+/** Causes of a login that fails before the person is identified: the login itself, the provider, or its answers. */
 const exchangeCauses = {
   state_missing: {
     state_missing: [
@@ -24,7 +24,7 @@ const exchangeCauses = {
       'session.state_lifetime, where people need longer',
     ],
   },
-  login_replayed: { login_replayed: ['the login came back before', settled] },
+  login_replayed: { login_replayed: ['the callback of this login was already used', settled] },
   issuer_mismatch: {
     issuer_mismatch: [
       'the answer names another issuer than issuer_url',
@@ -34,7 +34,7 @@ const exchangeCauses = {
   provider_error: {
     provider_denied: [
       'the provider refused the person, or wants them to do something there first',
-      'who may use the client, at the provider',
+      'the client at the provider: the people who may use it',
     ],
     provider_par: [
       'the provider wants pushed authorization requests, which are not sent',
@@ -44,10 +44,10 @@ const exchangeCauses = {
       'the provider refused the request of our client',
       'client_id, scopes and redirect_address; at the provider: redirect URI, scopes, authorization code flow, PKCE with S256',
     ],
-    provider_trouble: ['the provider is in trouble, as it says itself', 'nothing here: see the provider'],
+    provider_trouble: ['the provider reports a problem of its own', 'nothing here: see the provider'],
     provider_other: [
       'the provider sent the browser back with an error of its own',
-      'what the provider says of providerError',
+      'the documentation of providerError at the provider',
     ],
   },
   code_refused: {
@@ -81,14 +81,14 @@ const exchangeCauses = {
     ],
     issuer_other: [
       'the discovery document names an issuer that differs from issuer_url in its {part}',
-      "issuer_url, letter for letter as the document's issuer, or the address that the provider has of itself",
+      "issuer_url, letter for letter as the document's issuer, or the external address configured at the provider",
     ],
     document_incomplete: [
       'the discovery document has no usable {member}',
       'issuer_url must be that of an OpenID Connect provider whose endpoints are https; discovery_url and outgoing.http_hosts, where they are in plain http',
     ],
     algorithms: [
-      'the discovery document names no algorithm for ID tokens that is taken',
+      'the discovery document lists no supported signing algorithm for ID tokens',
       `${ofClient}ID tokens signed with RS256 or another asymmetric algorithm`,
     ],
     par_required: [
@@ -107,8 +107,8 @@ const exchangeCauses = {
       `${ofClient}ID tokens signed with RS256 or another asymmetric algorithm`,
     ],
     id_token_algorithm: [
-      'the ID token is signed with an algorithm that is not taken, or that the discovery document does not name',
-      `${ofClient}ID tokens signed with an asymmetric algorithm that the discovery document names`,
+      'the ID token is signed with an algorithm that is not supported or not listed in the discovery document',
+      `${ofClient}ID tokens signed with an asymmetric algorithm that the discovery document lists`,
     ],
     id_token_key: [
       'no key of the provider fits the ID token, or several do and it names none',
@@ -120,7 +120,7 @@ const exchangeCauses = {
     ],
     id_token_issuer: [
       'the ID token names another issuer than the discovery document',
-      'the address that the provider has of itself; issuer_url',
+      'the external address configured at the provider; issuer_url',
     ],
     id_token_audience: [
       'the ID token is for another client, or for others too (aud, azp)',
@@ -135,16 +135,16 @@ const exchangeCauses = {
       'max_age in authorize_parameters; the provider must ask the person again',
     ],
     id_token_nonce: ['the ID token is of another login (nonce)', settled],
-    id_token_malformed: ['the ID token is none, or lacks a claim that it must have', 'see the provider'],
+    id_token_malformed: ['the ID token is not a valid JWT, or lacks a required claim', 'see the provider'],
   },
   userinfo_invalid: {
     userinfo_refused: [
       '{step} at {host} refused the access token with status {status}',
-      'scopes, and authorize_parameters: an audience of its own makes a token that is not for userinfo',
+      'scopes; authorize_parameters: with another audience the access token is not valid for userinfo',
     ],
     userinfo_encrypted: ['userinfo is encrypted', `${ofClient}no encryption of userinfo`],
     userinfo_subject: ['userinfo is of another person than the ID token (sub)', 'nothing here: see the provider'],
-    userinfo_unfit: ['userinfo does not hold: {what}', 'nothing here: see the provider'],
+    userinfo_unfit: ['userinfo is invalid: {what}', 'nothing here: see the provider'],
   },
   identity_too_large: {
     answer_large: [
@@ -179,7 +179,7 @@ const exchangeCauses = {
   },
 } as const satisfies Readonly<Partial<Record<Reason, Causes>>>
 
-/** Every cause that a login or an exchange is refused for, by reason (api.md §5.5). */
+/** All causes of a refused login or exchange, by reason (api.md §5.5). */
 export const loginCauses = { ...exchangeCauses, ...personCauses } satisfies Readonly<Partial<Record<Reason, Causes>>>
 
 type All = typeof loginCauses

@@ -1,7 +1,7 @@
 import type { LoginKind } from '../events/login.ts'
 import { sealedBy } from './sealed.ts'
 
-/** What a browser carries from authorize to callback; only this service can read it. */
+/** State of a login that the browser stores between authorization request and callback. Sealed for this service. */
 export type LoginState = {
   readonly state: string
   readonly nonce: string
@@ -14,10 +14,10 @@ export type LoginState = {
   readonly expiresAt: string
 }
 
-/** Who the provider says was refused for who they are, for the page that tells them so. */
+/** Person refused after identification, as the provider described them, for the page that explains the refusal. */
 export type RefusedLogin = {
   readonly requestId: string
-  /** The cause of the table; absent in what an earlier version sealed. */
+  /** Cause from the table; absent in states that an earlier version sealed. */
   readonly cause?: string
   readonly name?: string
   readonly email?: string
@@ -26,9 +26,9 @@ export type RefusedLogin = {
   readonly expiresAt: string
 }
 
-/** Login states, sealed. */
+/** Seals login states. */
 export const loginStates = (pepper: Uint8Array) => sealedBy<LoginState>(pepper, 'rollcall login state')
-/** Refused logins, sealed. */
+/** Seals refused logins. */
 export const refusedLogins = (pepper: Uint8Array) => sealedBy<RefusedLogin>(pepper, 'rollcall refused login')
 
 export type LoginStates = ReturnType<typeof loginStates>

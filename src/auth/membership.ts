@@ -1,22 +1,22 @@
 import { listsName, teamNames } from '../access/folded.ts'
 import type { LoginCause } from './login-causes.ts'
 
-/** What somebody belongs to at a code host: organizations by login, teams as organization → slugs. */
+/** Memberships of a person at a code host: organizations by login, teams as organization → slugs. */
 export type Memberships = {
   readonly organizations: readonly string[]
   readonly teams: Readonly<Record<string, readonly string[]>>
 }
 
-/** Empty = no restriction. A team's organization must be an allowed one too. */
+/** Required memberships; empty: no restriction. A team counts only if its organization is allowed too. */
 export type Restrictions = {
   readonly allowedOrganizations: readonly string[]
   readonly allowedTeams: Readonly<Record<string, readonly string[]>>
 }
 
-/** What rules name: organizations by login, teams as `organization/slug`. */
+/** Organizations and teams that rules name: organizations by login, teams as `organization/slug`. */
 export type Named = { readonly organizations: readonly string[]; readonly teams: readonly string[] }
 
-/** Some of the memberships: these organizations, and these teams. */
+/** Filters memberships. */
 const cut = (
   { organizations, teams }: Memberships,
   isOrganization: (name: string) => boolean,
@@ -33,8 +33,9 @@ const cut = (
 const NOBODY: Named = { organizations: [], teams: [] }
 
 /**
- * Why the memberships do not satisfy the restrictions, if they do not, and which of them are kept (api.md §5.2, §5.6): all where nothing
- * is restricted, else the allowed ones and those that rules name. Case means nothing in these names; what is kept is as the host writes it.
+ * Checks memberships against the restrictions and selects the memberships to store (api.md §5.2, §5.6). Without
+ * restrictions all are stored, otherwise the allowed ones and those that rules name. Names are compared
+ * case-insensitively and stored as the host writes them.
  */
 export const admit = (
   known: Memberships,
@@ -65,7 +66,7 @@ const barredOf = (organizations: readonly string[], allowed: readonly string[]):
   return organizations.length === 0 ? 'membership_none' : 'membership_other'
 }
 
-/** Of the memberships only what restrictions and rules name one by one. */
+/** Keeps only the memberships that restrictions and rules name individually. */
 export const onlyNamed = (
   known: Memberships,
   { allowedOrganizations, allowedTeams }: Restrictions,

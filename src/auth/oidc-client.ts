@@ -14,35 +14,38 @@ import {
 import type { ClaimUse } from '../access/claims-kept.ts'
 import { algorithmsOf, type Discovery, type KeySet } from './oidc-discovery.ts'
 
-/** openid-client asks for keys again only when those it was given are as old as this. */
+/** openid-client reads keys again only if the given ones are at least this old. */
 const KEYS_OLD_S = 60
 
 export type OidcSettings = Discovery & {
   readonly name: string
-  /** Absent where our client has none: `clientAuthentication` is `none`. */
+  /** Absent if the client has no secret: `clientAuthentication` is `none`. */
   readonly clientSecret?: string | undefined
-  /** How our client proves itself; absent: by what discovery names, first in the header. */
+  /** Client authentication method; absent: chosen by the discovery document, `basic` first. */
   readonly clientAuthentication?: 'basic' | 'post' | 'none' | undefined
-  /** Milliseconds that clocks may disagree by. */
+  /** Clock tolerance in ms. */
   readonly clockTolerance: number
-  /** External base address; with `callbackPath` behind it, the redirect URI. Never taken from a request. */
+  /** External base address. With `callbackPath` appended it is the redirect URI. Never taken from a request. */
   readonly redirectAddress: string
   readonly callbackPath: string
   readonly scopes: readonly string[]
-  /** Where the provider says who somebody is: in the ID token alone, or at its userinfo endpoint too. */
+  /** Source of the person's claims: the ID token only, or userinfo as well. */
   readonly claims: 'id_token' | 'userinfo'
-  /** Further parameters of the authorize address. */
+  /** Further parameters of the authorization request. */
   readonly parameters: Readonly<Record<string, string>>
-  /** What rules ask of the claims: of an identity that is larger than what is kept of one, this is. */
+  /** Claims that rules use. They are kept when an identity exceeds the size limit. */
   readonly asked: readonly ClaimUse[]
 }
 
-/** Our client at a provider, as the library wants it: by its document, and by the keys that are held where signatures are to be checked. */
+/**
+ * Library configuration of our client at a provider, from its document. The cached keys are needed where signatures are
+ * verified.
+ */
 export const clientAt =
   ({ clientId, clock: { now }, clockTolerance: tolerance }: OidcSettings) =>
   (metadata: ServerMetadata, held?: KeySet) =>
   (authentication: ClientAuth): Configuration => {
-    // The library reads the clock of the machine by itself: it is told how far ours is from that.
+    // The library reads the system clock. The skew corrects it to the service's clock.
     const skew = Math.round((now().getTime() - Date.now()) / 1000)
     const server = {
       ...metadata,
@@ -55,16 +58,16 @@ export const clientAt =
       { [clockSkew]: skew, [clockTolerance]: Math.round(tolerance / 1000) },
       authentication,
     )
-    // Which of them may be asked over plain http was seen when the document was read.
+    // The library's https check is off because the endpoints were checked when the document was read.
     allowInsecureRequests(config)
-    // Without it a signature is not looked at: the library trusts the connection.
+    // Without this option the library relies on TLS and does not verify signatures.
     enableNonRepudiationChecks(config)
-    // How old keys are, it judges by the clock of the machine too.
+    // The library compares the age of the keys with the system clock as well.
     if (held) setJwksCache(config, { jwks: { keys: [...held.keys] }, uat: Math.floor(Date.now() / 1000) - KEYS_OLD_S })
     return config
   }
 
-/** The ways in which our client proves itself, in the order in which they are tried. */
+/** Client authentication methods in the order of the attempts. */
 export const authentications = (
   { token_endpoint_auth_methods_supported: listed }: ServerMetadata,
   { clientSecret: secret, clientAuthentication }: OidcSettings,
@@ -78,6 +81,6 @@ export const authentications = (
     : ways
 }
 
-/** Whether the provider names ways for a client to prove itself, and none of those that are known here. */
+/** Returns true if the provider lists client authentication methods and none of them is supported. */
 export const isUnprovable = ({ token_endpoint_auth_methods_supported: listed }: ServerMetadata): boolean =>
   Array.isArray(listed) && !['client_secret_basic', 'client_secret_post', 'none'].some((way) => listed.includes(way))

@@ -13,21 +13,21 @@ import {
 } from './provider-fetch.ts'
 import { refusalFor, withMore } from './refusal-details.ts'
 
-/** Asymmetric algorithms that the library checks. Never taken: `none`, and those by a secret that we share. */
+/** Supported signature algorithms. `none` and the symmetric ones (HS…) are never accepted. */
 const ALGORITHMS = ['RS', 'PS', 'ES']
   .flatMap((kind) => [256, 384, 512].map((bits) => `${kind}${bits}`))
   .concat('EdDSA', 'Ed25519')
 const WELL_KNOWN = '/.well-known/'
 
-/** Whose document is read, and where. */
+/** Settings for reading a provider's discovery document. */
 export type Discovery = Asking & {
   readonly issuerUrl: string
-  /** Where the discovery document is, or what stands before `/.well-known/openid-configuration`; absent: at the issuer. */
+  /** URL of the discovery document, or its part before `/.well-known/openid-configuration`; absent: the issuer. */
   readonly discoveryUrl?: string | undefined
   readonly clientId: string
 }
 
-/** Where the document of an issuer is (OpenID Connect Discovery 1.0 §4). */
+/** URL of the discovery document (OpenID Connect Discovery 1.0 §4). */
 const documentAt = ({ issuerUrl, discoveryUrl = issuerUrl }: Discovery): URL => {
   const at = new URL(discoveryUrl)
   if (!at.pathname.includes(WELL_KNOWN))
@@ -38,7 +38,7 @@ const documentAt = ({ issuerUrl, discoveryUrl = issuerUrl }: Discovery): URL => 
 const DISCOVERY = 'discovery'
 const withoutSlash = (address: string): string => address.replace(/\/$/, '')
 
-/** In what an issuer differs from the one that was configured. */
+/** Cause if the issuer differs from the configured one. */
 const difference = (issuer: string, expected: URL): Parameters<typeof refusalFor> | undefined => {
   if (URL.canParse(issuer) && new URL(issuer).href === expected.href) return undefined
   if (/[{}]/.test(issuer)) return ['issuer_template']
@@ -49,21 +49,21 @@ const difference = (issuer: string, expected: URL): Parameters<typeof refusalFor
   return ['issuer_other', { part }]
 }
 
-/** Whether an endpoint may be asked: over https, or in plain http where the document came so. */
+/** Returns true if an endpoint may be called: over https, or over plain http if the document came over plain http. */
 const mayBeAsked = (endpoint: unknown, settings: Discovery): boolean => {
   if (typeof endpoint !== 'string' || !URL.canParse(endpoint)) return false
   const url = new URL(endpoint)
   return url.protocol === 'https:' || (url.protocol === documentAt(settings).protocol && settings.mayBeHttp(url))
 }
 
-/** Refuses a discovery document that can be of no use with this configuration, and says why. */
+/** Refuses a discovery document that does not work with this configuration. */
 const checked = (
   document: unknown,
   settings: Discovery,
   place: ProviderStep,
   endpoints: readonly string[],
 ): Readonly<Record<string, unknown>> => {
-  if (!isObject(document)) return unusable(place, 'answer is no JSON object')
+  if (!isObject(document)) return unusable(place, 'answer is not a JSON object')
   const { issuer, require_pushed_authorization_requests: par } = document
   if (typeof issuer !== 'string') throw refusalFor('document_incomplete', { member: 'issuer' })
   const other = difference(issuer, new URL(settings.issuerUrl))
@@ -76,7 +76,7 @@ const checked = (
   return document
 }
 
-/** The discovery document of a provider. Refuses with `provider_unavailable` or `provider_mismatch` what cannot be used. */
+/** Reads the discovery document. Refuses an unusable one with `provider_unavailable` or `provider_mismatch`. */
 const discover = async (
   settings: Discovery,
   call: ProviderFetch,
@@ -86,7 +86,7 @@ const discover = async (
   const place = placeOf(DISCOVERY, at.href)
   try {
     const found = await discovery(at, settings.clientId, undefined, None(), {
-      // Looked at before the library does, which lets the template issuers of two well-known hosts pass.
+      // Checked before the library reads it, because the library accepts the template issuers of two known hosts.
       [customFetch]: async (url, init) =>
         Response.json(checked(await jsonOf(await call(DISCOVERY, url, init), place), settings, place, endpoints)),
       execute: [allowInsecureRequests],
@@ -98,17 +98,17 @@ const discover = async (
   }
 }
 
-/** The algorithms that something of a provider may be signed with: those of its document that are taken; without a list, all. */
+/** Accepted signature algorithms that the document lists; all accepted ones if it lists none. */
 export const algorithmsOf = (listed: unknown): string[] =>
   ALGORITHMS.filter((algorithm) => !Array.isArray(listed) || listed.includes(algorithm))
 
-/** A document and a key set are held so long. */
+/** Cache lifetimes in ms of the document and the key set. */
 export const DOCUMENT_LIFE_MS = 3_600_000
 const KEYS_LIFE_MS = 300_000
 
 export type KeySet = { readonly keys: object[] }
 
-/** The keys at an address. Refuses what is no key set. */
+/** Reads the key set at an address. Refuses an answer that is not a key set. */
 const keySet = async (address: string, call: ProviderFetch): Promise<KeySet> => {
   const place = placeOf('keys', address)
   const set = await jsonOf(await call(place.step, address, { method: 'GET', headers: { accept: KEY_SET } }), place)
@@ -117,10 +117,13 @@ const keySet = async (address: string, call: ProviderFetch): Promise<KeySet> => 
     : unusable(place, 'key set without keys')
 }
 
-/** What is known of a provider: its document, and the keys at the address that this one names. */
+/** A provider's discovery document, and a cache of the keys at its `jwks_uri`. */
 export type Known = { readonly metadata: ServerMetadata; readonly keys: Cached<KeySet> }
 
-/** Reads the document of a provider, which must name these endpoints beside those of every login; the keys when they are asked for. */
+/**
+ * Reads the document of a provider, which must contain `endpoints` in addition to the default ones. Keys are read on
+ * demand.
+ */
 export const known = async (settings: Discovery, call: ProviderFetch, endpoints: readonly string[]): Promise<Known> => {
   const metadata = await discover(settings, call, endpoints)
   const { now } = settings.clock
@@ -128,12 +131,14 @@ export const known = async (settings: Discovery, call: ProviderFetch, endpoints:
 }
 
 /**
- * What is known of a provider after a login failed at its end, where a code can be shown anew: it has other endpoints now.
- * Rejects with the failure where it has not, and with both where it cannot be asked.
+ * Reads the provider's document again after a login failed at the provider's end, and returns it if the endpoints
+ * changed. Rejects with the original failure if they did not change, and adds the second cause if the document cannot
+ * be read.
  */
 export const movedTo = async (before: Known, failure: unknown, again: () => Promise<Known>): Promise<Known> => {
   const isOfProvider = isRefusal(failure, 'provider_unavailable') || isRefusal(failure, 'provider_mismatch')
-  // A token that does not hold may be signed in a new way, which the next login then knows of; the code of this one is used up.
+  // An invalid ID token may come from a new signing method, which the next login uses. The code of this login is
+  // consumed.
   if (!isOfProvider && !isRefusal(failure, 'id_token_invalid')) throw failure
   let newer: Known
   try {

@@ -4,7 +4,7 @@ import { refuseCallback } from './callback.ts'
 import { type Identity, text } from './identity.ts'
 import { formsOf, keptOf } from './kept.ts'
 
-/** Who logged in at an issuer by these claims, as it is kept (api.md §5.2). */
+/** Builds the stored identity from the claims of an issuer (api.md §5.2). */
 export const oidcIdentity = (
   { name: provider, asked }: { readonly name: string; readonly asked: readonly ClaimUse[] },
   issuer: string,

@@ -12,19 +12,25 @@ import { answered, redirectUriOf } from './redirect.ts'
 import { exchangeCode, type Tokens } from './token-endpoint.ts'
 import { readUserinfo, withUserinfo } from './userinfo.ts'
 
-/** So often at most a provider is asked whether it has moved. */
+/** Minimum time in ms between two repeated reads of a provider's document. */
 const PAUSE_MS = 60_000
 
 export type OidcProvider = {
-  /** Where to send the browser; with `anew` the provider asks who it is, whoever is signed in there. Refuses with `provider_unavailable`. */
+  /**
+   * Returns the URL to redirect the browser to. With `anew` the provider asks for the account even if a session exists
+   * there. Refuses with `provider_unavailable`.
+   */
   readonly begin: (secrets: LoginSecrets, anew?: boolean) => Promise<URL>
-  /** Who came back. Refuses as the table of api.md §5.5 says, from `iss` on; what concerns the login itself (state, age, single use) is the caller's. */
+  /**
+   * Returns the identity of the person. Refuses as listed in api.md §5.5, from `iss` on. The caller checks the login
+   * itself (state, age, single use).
+   */
   readonly finish: (answer: LoginSecrets & { readonly query: URLSearchParams }) => Promise<Identity>
 }
 
 /**
- * One OpenID Connect provider (api.md §5.5). Discovery happens at the first login. The document is held for an hour, and
- * read again where a login fails at the provider's end: it may have moved.
+ * Login with one OpenID Connect provider (api.md §5.5). Discovery happens at the first login. The document is cached
+ * for an hour and read again if a login fails at the provider's end, because the endpoints may have changed.
  */
 export const oidcProvider = (settings: OidcSettings): OidcProvider => {
   const { issuerUrl } = settings
@@ -37,7 +43,7 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
   const endpoints = settings.claims === 'userinfo' ? ['userinfo_endpoint'] : []
   const provider = cached(() => known(settings, call, endpoints), { life: DOCUMENT_LIFE_MS, pause: PAUSE_MS, now })
 
-  /** Asked for when none of those that are held fits. */
+  /** Reads the keys again. Called when none of the cached keys fits. */
   const newKeys = async () => (await provider.again()).keys.get()
 
   const exchange = async (

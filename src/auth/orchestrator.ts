@@ -4,19 +4,19 @@ import { type Account, type Allowed, isAllowed, presented, type ServiceAccount }
 
 export type OrchestratorSettings = ClusterSettings & {
   readonly verification: 'token_review' | 'jwks'
-  /** Empty = any. */
+  /** Accepted audiences; empty: any. */
   readonly audiences: readonly string[]
-  /** Accepted beside the issuer that the cluster names, where signatures are checked here. */
+  /** Issuers accepted in addition to the cluster's, with verification by `jwks`. */
   readonly issuers: readonly string[]
-  /** Milliseconds after which a token from an exchange ends, whatever the presented one says; undefined: no limit of ours. */
+  /** Maximum lifetime in ms of a token from an exchange; undefined: that of the presented token. */
   readonly maxLifetime: number | undefined
   readonly allowed: Allowed
 }
 
 export type Orchestrator = {
   /**
-   * Verifies a token and gives its service account. Callers take turns by `address`. Refuses as the table of api.md
-   * §5.7 says; where the account is not allowed, `metadata` names it.
+   * Verifies a token and returns its service account. Callers are queued by `address`. Refuses as listed in api.md
+   * §5.7. If the account is not allowed, the refusal's `metadata` names it.
    */
   readonly verify: (token: string, address: string) => Promise<ServiceAccount>
 }
@@ -24,9 +24,8 @@ export type Orchestrator = {
 type Confirm = (token: string, claims: Account, address: string) => Promise<Account>
 
 /**
- * Proof of identity by service-account tokens of a cluster (api.md §5.7). The cluster is first called at the first
- * exchange. Its library takes half a second and a hundred megabytes and blocks the event loop while it loads, so it is
- * loaded here, at the start.
+ * Verifies service-account tokens of a cluster (api.md §5.7). The first call to the cluster happens at the first
+ * exchange. The Kubernetes library is loaded at start because loading takes 0.5 s and 100 MB and blocks the event loop.
  */
 export const orchestrator = async (settings: OrchestratorSettings): Promise<Orchestrator> => {
   const { discoveryUrl, audiences, issuers, maxLifetime = Number.POSITIVE_INFINITY, allowed, clock } = settings

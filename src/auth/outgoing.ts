@@ -14,24 +14,24 @@ import { ownError } from './safe-cause.ts'
 import { tunnelled } from './tunnel.ts'
 
 const LIMIT = 1_048_576
-/** A connection is kept for the next call, as many as calls of a cluster run at once. */
+/** Options of an agent that reuses connections. At most 10 calls to a cluster run at once. */
 const KEPT = { keepAlive: true, maxFreeSockets: 10 } as const
 
-/** How those whom we ask are reached. */
+/** Network settings of outgoing calls. */
 export type Reach = {
-  /** File of an authority that is trusted beside those of the system. */
+  /** File of a certificate authority that is trusted in addition to the system's. */
   readonly caPath?: string | undefined
-  /** The proxy through which an address is asked; undefined: none. */
+  /** Returns the proxy for a URL; undefined: none. */
   readonly proxyOf: (url: URL) => URL | undefined
-  /** Whether an address may be asked over plain http. */
+  /** Returns true if the URL may be called over plain http. */
   readonly mayBeHttp: (url: URL) => boolean
 }
 
 type Settings = Pick<Reach, 'proxyOf' | 'mayBeHttp'> & {
   readonly clock: Clock
-  /** Who asks, for the log of who is asked. */
+  /** `User-Agent` of the requests. */
   readonly userAgent: string
-  /** Milliseconds for all of one call. */
+  /** Timeout in ms for one call as a whole. */
   readonly limit: number
   readonly trust: Trust
 }
@@ -42,7 +42,10 @@ export type OutgoingRequest = {
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
   readonly signal?: AbortSignal | undefined
-  /** Whether nothing changes by it. Only then it goes over a kept connection, which may end just as it is sent, and once more where that is so. */
+  /**
+   * True if the request is safe to repeat. Only such a request uses a kept connection. It is sent once more if the
+   * server closes that connection at the same moment.
+   */
   readonly repeatable: boolean
 }
 
@@ -52,7 +55,7 @@ export type Answered = {
   readonly body: Buffer
 }
 
-/** Answers of a 2xx that were larger than we take. */
+/** Errors of 2xx answers that exceed the size limit. */
 const large = new WeakSet<object>()
 
 const tooLarge = ({ statusCode = 0 }: IncomingMessage): Error => {
@@ -61,16 +64,19 @@ const tooLarge = ({ statusCode = 0 }: IncomingMessage): Error => {
   return error
 }
 
-/** Whether a call failed because a good answer was too large. */
+/** Returns true if the call failed because a 2xx answer exceeds the size limit. */
 export const isGoodButLarge = (error: unknown): boolean => error instanceof Error && large.has(error)
 
 type Send = (options: RequestOptions, body: string | undefined, state: { reused: boolean }) => Promise<Answered>
 
-/** Asks others: no redirect is followed, at most 1 MiB of answer, plain http only where that is allowed. Rejects with what failed. */
+/**
+ * HTTP client for outgoing calls. It follows no redirect, reads at most 1 MiB of an answer, and uses plain http only
+ * where `mayBeHttp` allows it.
+ */
 export const outgoing = ({ clock, userAgent, limit, trust, proxyOf, mayBeHttp }: Settings) => {
   const agentOf = agents()
 
-  /** Where a request goes, and by whose connections. */
+  /** Resolves the next hop of a request (target or proxy), its options and its agent. */
   const wayTo = async (url: URL) => {
     const proxy = proxyOf(url)
     const secure = url.protocol === 'https:'
@@ -86,7 +92,7 @@ export const outgoing = ({ clock, userAgent, limit, trust, proxyOf, mayBeHttp }:
     const target: HttpsRequestOptions =
       next === url
         ? {}
-        : // The whole address is told to a proxy that does not only pass bytes on (RFC 9112 §3.2.2).
+        : // A forwarding proxy needs the absolute form of the URL (RFC 9112 §3.2.2).
           {
             path: url.origin + url.pathname + url.search,
             headers: { host: url.host, ...proxyAuthorization(next) },
@@ -101,7 +107,7 @@ export const outgoing = ({ clock, userAgent, limit, trust, proxyOf, mayBeHttp }:
     const url = new URL(address)
     const over = clock.timeout(limit)
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && mayBeHttp(url)))
-      throw ownError('answer', `${url.host} is not asked over plain http, unless outgoing.http_hosts names it`)
+      throw ownError('answer', `${url.host} is not called over plain http because outgoing.http_hosts does not list it`)
     const { next, target, agent } = await wayTo(url)
     const send = sender(next)
     const options: RequestOptions = {
@@ -126,7 +132,7 @@ export const outgoing = ({ clock, userAgent, limit, trust, proxyOf, mayBeHttp }:
   }
 }
 
-/** Keeps agents by whom they trust, and by name. */
+/** Caches agents by TLS context and name. */
 const agents = () => {
   const system = {}
   const known = new WeakMap<object, Map<string, HttpAgent>>()

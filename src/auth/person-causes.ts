@@ -1,4 +1,4 @@
-/** Why somebody is refused of whom it is known who they are: by reason, as in `login-causes.ts`. */
+/** Causes of a refusal after the person or account is identified, by reason, as in `login-causes.ts`. */
 export const personCauses = {
   email_not_allowed: {
     email_absent: [

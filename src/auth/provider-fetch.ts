@@ -8,9 +8,9 @@ import { type Gaps, refusalFor } from './refusal-details.ts'
 import { codesOf, type OwnFault, ownFaultOf, safeCause } from './safe-cause.ts'
 
 const TIMEOUT_MS = 5000
-/** Codes of TLS that are about the certificate of who was asked. */
+/** Pattern of the TLS error codes about the server's certificate. */
 const CERTIFICATE = /CERT|SIGNATURE|ALTNAME/
-/** Refusals that pass by themselves. */
+/** Client error statuses of a temporary problem. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
 
 const faults: Readonly<Record<OwnFault, LoginCause>> = {
@@ -19,23 +19,23 @@ const faults: Readonly<Record<OwnFault, LoginCause>> = {
   answer: 'answer_unusable',
 }
 
-/** Where a call goes: what it is for, and the host that is asked. */
+/** Purpose and host of a call. */
 export type ProviderStep = { readonly step: string; readonly host: string }
 export const placeOf = (step: string, url: string): ProviderStep => ({ step, host: new URL(url).host.slice(0, 255) })
 
-/** A refusal among an error and its causes: the libraries wrap what was thrown inside of them. */
+/** Finds a refusal in an error or its cause, because the libraries wrap errors that callbacks throw. */
 const refusalIn = (error: unknown): Refusal | undefined =>
   [error, (error as { cause?: unknown } | undefined)?.cause].find((step) => step instanceof Refusal)
 
 /**
- * Refuses because what a provider answers is of no use: `what` is a sentence of ours, or the error of a library, of which only names and codes are
- * told. A refusal passes through unchanged.
+ * Refuses because a provider's answer is unusable. `what` is a sentence of our own or a library error, of which only
+ * names and codes are used. A refusal passes through unchanged.
  */
 export const unusable = (place: ProviderStep, what: unknown): never => {
   throw refusalIn(what) ?? refusalFor('answer_unusable', { ...place, what: safeCause(what).message })
 }
 
-/** Refuses because of the status of an answer: the provider fails, or it does not offer what is asked for. */
+/** Refuses because of the status of an answer: the provider fails temporarily, or does not support the request. */
 export const refusedBy = (
   place: ProviderStep,
   status: number,
@@ -58,12 +58,12 @@ const outOfReach = (place: ProviderStep, error: unknown): Refusal => {
 
 type Init = Pick<CustomFetchOptions, 'method' | 'headers'> & Partial<Pick<CustomFetchOptions, 'body'>>
 
-/** Who asks a provider, and how it is reached. */
+/** Settings for calls to a provider. */
 export type Asking = Reach & { readonly clock: Clock; readonly userAgent: string }
 
 /**
- * Calls to a provider for a step: no redirect followed, 5 s for all of one, at most 1 MiB of answer. Anything else refuses with `provider_unavailable`;
- * a good answer that is too large, as `tooLarge` does.
+ * HTTP client for a provider: no redirects, timeout 5 s, at most 1 MiB of answer. Failures refuse with
+ * `provider_unavailable`. A 2xx answer that is too large is refused by `tooLarge`.
  */
 export const providerFetch = ({ clock, userAgent, caPath, proxyOf, mayBeHttp }: Asking) => {
   const ask = outgoing({ clock, userAgent, limit: TIMEOUT_MS, trust: trustIn(caPath), proxyOf, mayBeHttp })
@@ -87,15 +87,15 @@ export const providerFetch = ({ clock, userAgent, caPath, proxyOf, mayBeHttp }: 
 
 export type ProviderFetch = ReturnType<typeof providerFetch>
 
-/** The library sends forms. */
+/** Body as text. The library sends forms only. */
 const textOf = (place: ProviderStep, body: Init['body']): string | undefined =>
   body === undefined || body === null || typeof body === 'string'
     ? (body ?? undefined)
     : body instanceof URLSearchParams
       ? body.toString()
-      : unusable(place, 'a body that is no form')
+      : unusable(place, 'request body is not a form')
 
-/** The JSON of an answer with status 200; anything else refuses. */
+/** Returns the JSON of an answer with status 200. Refuses any other answer. */
 export const jsonOf = async (response: Response, place: ProviderStep): Promise<unknown> => {
   if (response.status !== 200) return refusedBy(place, response.status)
   try {
@@ -105,6 +105,6 @@ export const jsonOf = async (response: Response, place: ProviderStep): Promise<u
   }
 }
 
-/** True for a JSON object. */
+/** Type guard for a JSON object. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -2,9 +2,9 @@ const MOST = 200
 const LONGEST_WORD = 24
 const LEFT_OUT = '…'
 
-/** A word of a sentence: letters, with what may stand around and between them. Names of a protocol (`redirect_uri`) are such. */
+/** A word: letters with punctuation around and between them. Protocol names (`redirect_uri`) match. */
 const WORD = /^["'(`«“[]*(\p{L}[\p{L}\p{M}]*(?:['’_/-]\p{L}[\p{L}\p{M}]*)*)["')`»”\].,:;!?]*$/u
-/** Where small and capital letters meet: often in what a machine made up, hardly ever in a word. */
+/** A change from lower to upper case: frequent in generated ids, rare in words. */
 const HUMP = /\p{Ll}\p{Lu}/gu
 
 const isWord = (word: string): boolean => {
@@ -14,8 +14,8 @@ const isWord = (word: string): boolean => {
 }
 
 /**
- * What a provider says of an error, as it may stand in the log: its words on one line. Left out are numbers, ids, addresses and all else that is
- * no word, and the texts of `secrets` wherever they stand.
+ * Filters a provider's error description for the log: its words on one line. Numbers, ids, addresses and other
+ * non-words are left out, and so is each text of `secrets`.
  */
 export const providerSays = (description: unknown, secrets: readonly string[]): string | undefined => {
   if (typeof description !== 'string') return undefined

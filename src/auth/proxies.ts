@@ -1,9 +1,9 @@
 import { isLoopback, listed } from './hosts.ts'
 
-/** The word for no proxy, whatever the usual variables say. */
+/** Value of a proxy setting that disables the proxy, regardless of the environment variables. */
 export const DIRECT = 'none'
 
-/** The address of a proxy, where a text is one: `[http[s]://][name:password@]host[:port]`. */
+/** Parses the address of a proxy: `[http[s]://][name:password@]host[:port]`. */
 const addressOf = (text: string): URL | undefined => {
   const [, scheme = 'http://', rest = ''] = /^(https?:\/\/)?([^/?#\s\\]+)\/?$/i.exec(text) ?? []
   if (!URL.canParse(scheme + rest)) return undefined
@@ -19,22 +19,22 @@ const isEncoded = (text: string): boolean => {
   }
 }
 
-/** What keeps a text from being the address of a proxy. Never repeats any of it: it may hold a password. */
+/** Returns the error in a proxy address. The message never repeats the text because it may contain a password. */
 export const wrongWithProxy = (text: string): string | undefined =>
   addressOf(text)
     ? undefined
-    : 'must be an http or https proxy, such as http://proxy.example.com:3128 or http://name:password@proxy.example.com:3128, what is special in name and password written as %40'
+    : 'must be an http or https proxy, such as http://proxy.example.com:3128 or http://name:password@proxy.example.com:3128, with special characters in name and password percent-encoded (%40)'
 
-/** `own` counts for every address; without it the others do, as the variables of the same names do for curl. */
+/** `own` applies to every URL. Without it the others apply, like curl's environment variables of the same names. */
 export type Proxies = {
   readonly own?: string | undefined
   readonly https?: string | undefined
   readonly http?: string | undefined
-  /** Hosts that are asked without (`NO_PROXY`). */
+  /** Hosts that are called without a proxy (`NO_PROXY`). */
   readonly except: readonly string[]
 }
 
-/** The proxy through which an address is asked; undefined: none. */
+/** Returns a function that selects the proxy for a URL; undefined: none. */
 export const proxyFor = ({ own, https, http, except }: Proxies): ((url: URL) => URL | undefined) => {
   if (own !== undefined) {
     const proxy = own === DIRECT ? undefined : addressOf(own)
@@ -48,7 +48,7 @@ export const proxyFor = ({ own, https, http, except }: Proxies): ((url: URL) => 
   return (url) => (isLoopback(url) || isExcepted(url) ? undefined : proxies[url.protocol])
 }
 
-/** What our name and password for a proxy are sent as; nothing where its address has none. */
+/** `Proxy-Authorization` header with the credentials in the proxy's address; empty without credentials. */
 export const proxyAuthorization = ({ username, password }: URL): Readonly<Record<string, string>> => {
   if (username === '' && password === '') return {}
   const words = [username, password].map(decodeURIComponent).join(':')

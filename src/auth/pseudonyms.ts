@@ -1,15 +1,17 @@
 import { createHmac } from 'node:crypto'
 
-/** Names of people that say nothing about who they are; without the pepper nobody can test a guess. */
+/** Pseudonyms of people: keyed digests. Without the pepper a guess cannot be verified. */
 export const pseudonyms = (pepper: Uint8Array) => {
   const name = (kind: string, ...parts: readonly string[]) =>
     `${kind}-${createHmac('sha256', pepper).update(JSON.stringify(parts)).digest('base64url').slice(0, 22)}`
   return {
-    /** One person at one issuer: the subject whose key seals what is personal. */
+    /** Pseudonym of a person at an issuer. Personal data is sealed with the key of this subject. */
     subject: (method: string, issuer: string, sub: string): string => name('person', method, issuer, sub),
-    /** What a person's tokens are found by. It leaves the issuer out, so a provider whose configuration is gone is no hindrance. */
+    /**
+     * Pseudonym by which a person's tokens are found. Excludes the issuer, so it works after a provider was removed.
+     */
     identity: (method: string, sub: string): string => name('sub', 'identity', method, sub),
-    /** A value of a claim that tells who somebody is. */
+    /** Pseudonym of a claim value that identifies a person. */
     claim: (claim: string, value: string): string => name('claim', claim, value),
   }
 }

@@ -2,36 +2,36 @@ import type { Clock } from '../clock.ts'
 import { widerNetworks } from './wider-networks.ts'
 
 const MINUTE = 60_000
-/** Clients counted singly in one minute. */
+/** Maximum number of clients counted individually per minute. */
 const CLIENTS = 100_000
-/** Networks counted in one minute, of each of two widths. */
+/** Maximum number of networks counted per minute, for each of the two widths. */
 const NETWORKS = 20_000
-/** Keys that a limiter counts in one minute, all together. */
+/** Maximum number of keys counted per minute. */
 export const MOST_KEYS = CLIENTS + 2 * NETWORKS
 
 /**
- * PORT. A limit on events per client and minute. Synchronous and without failures, so no request waits for it. When
- * there is no room for a client, it counts with its network, and then with a wider one (api.md §2.4). No count is common
- * to all.
+ * PORT. Rate limit per client and minute. Synchronous and infallible, so requests never wait for it. If the table of
+ * clients is full, a client is counted with its network, then with a wider network (api.md §2.4). There is no global
+ * count.
  */
 export type Limiter = {
-  /** True once the client has used up this minute's events. */
+  /** Returns true if the client has reached the limit of this minute. */
   readonly exhausted: (client: string) => boolean
   readonly count: (client: string) => void
-  /** Whole seconds until the counts start anew. */
+  /** Whole seconds until the counts are reset. */
   readonly retryAfter: () => number
 }
 
 type Counts = Map<string, number>
 
-/** Forgets the smaller half of the counts. */
+/** Deletes the smaller half of the counts. */
 const forgetSmallest = (counts: Counts): void => {
   const half = Math.floor(counts.size / 2)
   const median = [...counts.values()].toSorted((one, other) => one - other)[half]!
   for (const [key, count] of counts) if (count <= median && counts.size > half) counts.delete(key)
 }
 
-/** Counts of one minute: of clients, and of networks where there is no room for a client. */
+/** Counts of one minute, by client, and by network when the table of clients is full. */
 const countsByKey = () => {
   const [clients, networks, widest]: readonly [Counts, Counts, Counts] = [new Map(), new Map(), new Map()]
   const all = [clients, networks, widest]
@@ -56,7 +56,7 @@ const countsByKey = () => {
   }
 }
 
-/** A limiter of one process; `now` is in milliseconds, and a callback hears of each minute that begins. */
+/** Limiter of one process. `now` is in ms. `onMinute` is called when a new minute begins. */
 export const limitWindow = (limit: number, now: () => number, onMinute: () => void = () => undefined) => {
   let minute = Math.floor(now() / MINUTE)
   const counts = countsByKey()
@@ -74,18 +74,18 @@ export const limitWindow = (limit: number, now: () => number, onMinute: () => vo
       current()
       return counts.of(client) >= limit
     },
-    /** Counts an event, and says what it is counted under. */
+    /** Counts an event and returns the key under which it is counted. */
     count: (client: string): string => {
       current()
       return counts.add(client)
     },
     retryAfter: (): number => Math.max(1, Math.ceil(((current() + 1) * MINUTE - now()) / 1000)),
-    /** The number of the present minute. */
+    /** Number of the current minute. */
     minute: current,
-    /** Replaces the count of a key, where it is still counted. */
+    /** Replaces the count of a key, if the key is counted. */
     set: counts.set,
   } satisfies Limiter & Readonly<Record<string, unknown>>
 }
 
-/** A limit that one process counts for itself. */
+/** Limiter that counts in one process only. */
 export const limiter = (limit: number, clock: Clock): Limiter => limitWindow(limit, clock.monotonic)

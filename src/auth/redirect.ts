@@ -1,4 +1,4 @@
-/** The redirect URI of a callback, letter for letter as it is sent: from configuration only, never from a request. */
+/** Redirect URI of a callback, exactly as it is sent. Built from configuration only, never from a request. */
 export const redirectUriOf = ({
   redirectAddress,
   callbackPath,
@@ -7,7 +7,7 @@ export const redirectUriOf = ({
   readonly callbackPath: string
 }) => new URL(`${redirectAddress.replace(/\/+$/, '')}${callbackPath}`).href
 
-/** The address that the provider sent the browser to, built again from what we know. */
+/** Rebuilds the callback URL from the configured redirect URI and the given parameters. */
 export const answered = (redirectUri: string, parameters: Readonly<Record<string, string>>): URL => {
   const url = new URL(redirectUri)
   url.search = new URLSearchParams(parameters).toString()

@@ -1,17 +1,17 @@
 import { type Reason, Refusal, whyOf } from '../errors.ts'
 import { type LoginCause, loginCauses } from './login-causes.ts'
 
-/** What stands in the gaps of a cause's sentence. */
+/** Values for the placeholders in a cause's sentence. */
 export type Gaps = Readonly<Record<string, string | number>>
 type Extras = {
   readonly message?: string
   readonly metadata?: Readonly<Record<string, string>>
-  /** The provider's own code. Left out where it has not the form of one. */
+  /** The provider's error code. Dropped if it does not have the form of one. */
   readonly providerError?: unknown
-  /** What the provider says beside it, as `provider-says.ts` lets it pass. */
+  /** The provider's error description, filtered by `provider-says.ts`. */
   readonly providerSays?: string | undefined
 }
-/** What the operator is told of a refusal beside its reason; none of it reaches a client. */
+/** Details of a refusal for the operator's log. They never reach a client. */
 export type RefusalDetails = {
   readonly fault: LoginCause
   readonly change: string
@@ -30,13 +30,13 @@ const rows: ReadonlyMap<string, Row> = new Map(
 )
 
 const PROVIDER_CODE = /^[a-z_]{1,64}$/
-/** A provider's code of an error, where it has the form of one (RFC 6749 §5.2). */
+/** Returns a provider's error code if it has the form of one (RFC 6749 §5.2). */
 export const providerCode = (code: unknown): string | undefined =>
   typeof code === 'string' && PROVIDER_CODE.test(code) ? code : undefined
 
 export const reasonOf = (fault: LoginCause): Reason => rows.get(fault)!.reason
 
-/** The refusal of a login or an exchange for a cause of the table, which the operator is told. */
+/** Creates the refusal of a login or an exchange for a cause. The cause is logged for the operator. */
 export const refusalFor = (fault: LoginCause, gaps: Gaps = {}, extras: Extras = {}): Refusal => {
   const { reason, why, change } = rows.get(fault)!
   const [error, says] = [providerCode(extras.providerError), extras.providerSays]
@@ -55,7 +55,7 @@ export const refusalFor = (fault: LoginCause, gaps: Gaps = {}, extras: Extras = 
   })
 }
 
-/** What the operator is told of an error; nothing, where it is none of the table. */
+/** Details of an error for the operator; empty if the error is not a refusal from the table of causes. */
 export const refusalDetailsOf = (error: unknown): Partial<RefusalDetails> => {
   const cause = error instanceof Refusal ? error.cause : undefined
   if (!(cause instanceof Error && 'fault' in cause)) return {}
@@ -63,7 +63,7 @@ export const refusalDetailsOf = (error: unknown): Partial<RefusalDetails> => {
   return { fault, change, ...(providerError && { providerError }), ...(providerSays && { providerSays }) }
 }
 
-/** The same refusal, of which the operator is told more. */
+/** Returns the refusal with an addition to its cause. */
 export const withMore = (refusal: Refusal, more: string): Refusal => {
   const { reason, message, headers, metadata } = refusal
   const cause = Object.assign(new Error([whyOf(refusal), more].filter(Boolean).join('; ')), refusalDetailsOf(refusal))

@@ -17,7 +17,7 @@ const stepsOf = (error: unknown): readonly Step[] => {
 const fitting = (pattern: RegExp, word: unknown) => (typeof word === 'string' && pattern.test(word) ? word : undefined)
 const known = (words: readonly (string | undefined)[]): readonly string[] => words.filter((word) => word !== undefined)
 
-/** The names, codes and claims along an error's causes, from the outermost on. */
+/** Names, codes and claims along an error's chain of causes, outermost first. */
 export const codesOf = (error: unknown) => {
   const steps = stepsOf(error)
   return {
@@ -27,24 +27,24 @@ export const codesOf = (error: unknown) => {
   }
 }
 
-/** What a failure of ours is about: the proxy, the file of an authority, or the answer itself. */
+/** Component that one of our own errors is about: the proxy, an authority file, or the answer. */
 export type OwnFault = 'proxy' | 'authority' | 'answer'
 const ours = new WeakMap<object, OwnFault>()
 
-/** An error in words of ours, which may be logged as they are. */
+/** Creates an error with a sentence of our own, which may be logged unchanged. */
 export const ownError = (about: OwnFault, sentence: string): Error => {
   const error = new Error(sentence)
   ours.set(error, about)
   return error
 }
 
-/** What such an error is about; undefined for any other. */
+/** Returns the component of such an error; undefined for any other error. */
 export const ownFaultOf = (error: unknown): OwnFault | undefined =>
   error instanceof Error ? ours.get(error) : undefined
 
 /**
- * What went wrong as an Error that may be logged: a sentence of ours, or the names and codes along an error's causes. Never a
- * foreign message or object: those of the libraries hold tokens, codes, secrets and whole bodies.
+ * Converts any error into one that may be logged: our own sentence, or the names and codes along its causes. Foreign
+ * messages and objects are dropped because they may contain tokens, codes, secrets and whole bodies.
  */
 export const safeCause = (error: unknown): Error => {
   if (typeof error === 'string') return new Error(error)

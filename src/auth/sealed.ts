@@ -1,6 +1,9 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
-/** What browsers carry for the service and only it can read: AES-256-GCM under a key derived from the pepper for one purpose, so that any instance opens what another sealed. */
+/**
+ * Encrypts values that a browser stores for the service: AES-256-GCM under a key derived from the pepper for one
+ * purpose. Every instance of the deployment can open them.
+ */
 export const sealedBy = <T extends { readonly expiresAt: string }>(pepper: Uint8Array, purpose: string) => {
   const key = Buffer.from(hkdfSync('sha256', pepper, '', purpose, 32))
   return {
@@ -10,7 +13,7 @@ export const sealedBy = <T extends { readonly expiresAt: string }>(pepper: Uint8
       const body = [nonce, cipher.update(JSON.stringify(content), 'utf8'), cipher.final(), cipher.getAuthTag()]
       return Buffer.concat(body).toString('base64url')
     },
-    /** What was sealed, or undefined for anything that this deployment did not seal for this purpose. */
+    /** Returns the content, or undefined for a text that this deployment did not seal for this purpose. */
     open: (text: string): T | undefined => {
       const body = Buffer.from(text, 'base64url')
       if (body.length < 29) return undefined
@@ -20,7 +23,7 @@ export const sealedBy = <T extends { readonly expiresAt: string }>(pepper: Uint8
         const content = JSON.parse(
           Buffer.concat([decipher.update(body.subarray(12, -16)), decipher.final()]).toString(),
         ) as T
-        // An earlier version sealed some without their times.
+        // An earlier version sealed values without `expiresAt`.
         return 'expiresAt' in content ? content : undefined
       } catch {
         return undefined

@@ -1,35 +1,35 @@
 import { refuse } from '../errors.ts'
 
 const MAX_BYTES = 16_384
-/** Longest part of an account that is kept. */
+/** Maximum length of an attribute of an account. Longer ones are dropped. */
 const MOST_CHARACTERS = 512
 const MAX_MS = Date.UTC(10_000, 0, 1) - 1
 const PART = /^[A-Za-z0-9_-]+$/
 const ALGORITHM = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA)$/
 const USERNAME = /^system:serviceaccount:([^:]+):([^:]+)$/
 
-/** A service account as a token or the cluster names it. */
+/** Service account as named by a token or by the cluster. */
 export type Account = {
   readonly namespace: string
   readonly name: string
   readonly uid?: string
   readonly podName?: string
   readonly podUid?: string
-  /** What the cluster's own log calls the token: `JTI=` and its id. */
+  /** Id of the token in the cluster's audit log: `JTI=<jti>`. */
   readonly credentialId?: string
 }
 
-/** A verified service account; `expiresAt` is the presented token's own, or when the cluster means it to be renewed. */
+/** Verified service account. `expiresAt` is the earlier of the token's expiry and its renewal time. */
 export type ServiceAccount = Account & { readonly expiresAt: Date }
 
-/** Who may come in; `*` as namespace or account name stands for all. */
+/** Allowed accounts; `*` as namespace or account name matches all. */
 export type Allowed = readonly { readonly namespace: string; readonly serviceAccounts: readonly string[] }[]
 
-/** Refuses a presented token (401). The sentence names no part of it. */
+/** Refuses a presented token (401). The sentence contains no part of the token. */
 export const refuseToken = (sentence = 'token was refused', cause?: unknown): never =>
   refuse('service_account_token_invalid', `verifying service account: ${sentence}`, { cause })
 
-/** What a token says of itself, unverified. Refuses one that cannot be valid whoever signed it, without a call to the cluster. */
+/** Reads the unverified claims of a token. Refuses a token that cannot be valid, without a call to the cluster. */
 export const presented = (token: string, now: Date): ServiceAccount => {
   if (token.length > MAX_BYTES) return refuseToken('token is larger than 16 KiB')
   const parts = token.split('.')
@@ -55,7 +55,9 @@ const decoded = (part: string): Readonly<Record<string, unknown>> | undefined =>
 const msOf = (seconds: unknown): number =>
   typeof seconds === 'number' ? Math.trunc(Number((seconds * 1000).toFixed(3))) : Number.NaN
 
-/** The lesser of `exp` and `kubernetes.io.warnafter`: clusters give pods tokens of a year, and mean an hour. */
+/**
+ * Earlier of `exp` and `kubernetes.io.warnafter`, because pods get tokens that are valid for a year but renewed hourly.
+ */
 const expiryOf = (payload: Readonly<Record<string, unknown>>, now: Date): Date => {
   const ends = msOf(payload['exp'])
   if (!(ends <= MAX_MS)) return refuseToken('token has no usable expiry')
@@ -64,14 +66,14 @@ const expiryOf = (payload: Readonly<Record<string, unknown>>, now: Date): Date =
   return ms > now.getTime() ? new Date(ms) : refuseToken('token has expired')
 }
 
-/** The account that unverified claims name: by the claim object `kubernetes.io` or by the subject, which must not differ. */
+/** Account in unverified claims, from the claim `kubernetes.io` or the subject. Refuses if they differ. */
 const claimed = (payload: Readonly<Record<string, unknown>>): Account => {
   const { byClaim, bySubject, details } = namesIn(payload)
   if (byClaim && bySubject && !agree(byClaim, bySubject)) return refuseToken('token names two accounts')
   return { ...(byClaim ?? bySubject ?? refuseToken('token names no service account')), ...details }
 }
 
-/** The account of verified claims: the claim object `kubernetes.io` must name it, and a subject must not name another. */
+/** Account in verified claims. The claim `kubernetes.io` must name it, and the subject, if present, must agree. */
 export const signedFor = (payload: Readonly<Record<string, unknown>>): Account => {
   const { byClaim, bySubject, details } = namesIn(payload)
   if (!byClaim) return refuseToken('token has no usable claim kubernetes.io')
@@ -95,7 +97,7 @@ const namesIn = (payload: Readonly<Record<string, unknown>>) => {
   }
 }
 
-/** The account behind a user name of the form `system:serviceaccount:<namespace>:<name>`. */
+/** Parses a user name of the form `system:serviceaccount:<namespace>:<name>`. */
 export const accountNamed = (username: unknown): Account | undefined => {
   const [, namespace, name] = (typeof username === 'string' && USERNAME.exec(username)) || []
   return named(namespace, name)
@@ -104,7 +106,7 @@ export const accountNamed = (username: unknown): Account | undefined => {
 const credentialIdOf = (jti: unknown): unknown => (typeof jti === 'string' && jti !== '' ? `JTI=${jti}` : undefined)
 
 type Details = Readonly<Record<'uid' | 'podName' | 'podUid' | 'credentialId', unknown>>
-/** The parts that are there. */
+/** Selects the attributes that are non-empty texts within the length limit. */
 export const accountDetails = (parts: Details): Partial<Account> =>
   Object.fromEntries(
     Object.entries(parts).filter(
@@ -112,13 +114,13 @@ export const accountDetails = (parts: Details): Partial<Account> =>
     ),
   )
 
-/** False when the two name something differently; what one of them leaves out is no difference. */
+/** Returns true if no attribute differs. An attribute that is absent on one side does not count. */
 export const agree = (a: Account, b: Account): boolean =>
   (['namespace', 'name', 'uid', 'podName', 'podUid'] as const).every(
     (part) => (a[part] ?? b[part]) === (b[part] ?? a[part]),
   )
 
-/** Whether the account is on the list; an empty list takes every account. */
+/** Returns true if the account is in the list. An empty list allows every account. */
 export const isAllowed = (allowed: Allowed, { namespace, name }: Account): boolean =>
   allowed.length === 0 ||
   allowed.some(

@@ -16,14 +16,14 @@ import { isObject, type ProviderFetch, type ProviderStep, placeOf, refusedBy, un
 import { providerSays } from './provider-says.ts'
 import { refusalFor } from './refusal-details.ts'
 
-/** Errors that are about the code or its user. */
+/** Error codes about the code or its user. */
 const ABOUT_THE_CODE: ReadonlySet<unknown> = new Set([
   'invalid_grant',
   'invalid_request',
   'access_denied',
   'bad_verification_code',
 ])
-/** Errors that are about our client, whatever the status; the last is the well-known code host's. */
+/** Error codes about the client, whatever the status. The last one is GitHub's. */
 const ABOUT_OUR_CLIENT: ReadonlySet<unknown> = new Set([
   'invalid_client',
   'unauthorized_client',
@@ -36,19 +36,19 @@ export type Exchange = {
   readonly callback: LoginKind
   readonly call: ProviderFetch
   readonly configuration: (authentication: ClientAuth) => Configuration
-  /** How our client may prove itself: the next way is tried when the provider does not take the client by this one. */
+  /** Client authentication methods. The next one is tried if the provider answers `invalid_client`. */
   readonly authentications: readonly ClientAuth[]
-  /** Whether the provider names ways for a client to prove itself, and none of them is known here. */
+  /** True if the provider lists client authentication methods and none of them is supported. */
   readonly isUnprovable?: boolean
   readonly url: URL
   readonly checks: AuthorizationCodeGrantChecks
-  /** The provider's key set and algorithms, when the ID token is to be verified. */
+  /** The provider's key set and algorithms, if the ID token must be verified. */
   readonly idToken?: { readonly keys: () => Promise<object>; readonly algorithms: readonly string[] }
 }
 
 export type Tokens = TokenEndpointResponse & TokenEndpointResponseHelpers
 
-/** Exchanges a code for verified tokens. Refuses as api.md §5.5 says. */
+/** Exchanges a code for verified tokens. Refuses as listed in api.md §5.5. */
 export const exchangeCode = async (exchange: Exchange): Promise<Tokens> => {
   const { authentications } = exchange
   for (const authentication of authentications.slice(0, -1)) {
@@ -62,7 +62,7 @@ type TokenRequest = Pick<CustomFetchOptions, 'headers'> & Partial<Pick<CustomFet
 
 const ofForm = (text: string): string => new URLSearchParams(`it=${text}`).get('it') ?? ''
 
-/** What we sent and nobody may read: the code, and who our client is. */
+/** Secrets in the request that must not be logged: the code, the code verifier and the client credentials. */
 const secretsOf = ({ headers, body }: TokenRequest): readonly string[] => {
   const form = body instanceof URLSearchParams ? body : new URLSearchParams(typeof body === 'string' ? body : '')
   const sent = ['code', 'code_verifier', 'client_id', 'client_secret'].map((name) => form.get(name) ?? '')
@@ -71,7 +71,7 @@ const secretsOf = ({ headers, body }: TokenRequest): readonly string[] => {
   return [...sent, ...proof, ...proof.map(ofForm)]
 }
 
-/** Refuses because the token endpoint says no: to our client, to the code, or in a way that says nothing of either. */
+/** Refuses because of an error answer of the token endpoint: about the client, about the code, or unspecific. */
 const refused = (
   { callback, isUnprovable = false }: Exchange,
   place: ProviderStep,
@@ -83,7 +83,7 @@ const refused = (
   if (status < 500) {
     if (status === 401 || ABOUT_OUR_CLIENT.has(error))
       throw refusalFor(isUnprovable ? 'client_authentication' : 'client_refused', { ...place }, says)
-    // The well-known code host says no with a 200.
+    // GitHub reports errors with status 200.
     if (status === 200 || ABOUT_THE_CODE.has(error)) return refuseCallback(callback, 'code_refused', { ...place }, says)
   }
   return refusedBy(place, status, says)
@@ -105,7 +105,7 @@ const attempt = async (
     const content: unknown = await answer.json().catch(() => undefined)
     if (!isObject(content))
       return status === 200
-        ? unusable(place, 'answer is no JSON object')
+        ? unusable(place, 'answer is not a JSON object')
         : refused(exchange, place, status, {}, { headers })
     seen.otherClient = content['error'] === 'invalid_client' && another
     if (status !== 200 || typeof content['error'] === 'string')
@@ -126,7 +126,7 @@ const attempt = async (
 
 type Usable = { readonly access_token: string; readonly token_type: string; readonly id_token?: string }
 
-/** Only the members that are needed are passed on, so that any later failure is the ID token's. */
+/** Passes on only the required members, so that any later failure is one of the ID token. */
 const usable = (
   { access_token, token_type, id_token }: Readonly<Record<string, unknown>>,
   place: ProviderStep,

@@ -15,25 +15,25 @@ import { type Cluster, clusterUnavailable } from './cluster.ts'
 import { type Account, accountDetails, accountNamed, agree, refuseToken } from './service-account.ts'
 
 const DEADLINE_MS = 2000
-/** So long an exchange waits for its turn; that is no silence of the cluster. */
+/** Maximum time in ms that an exchange waits in the queue. It does not count as a timeout of the cluster. */
 const WAIT_MS = 5000
 const REFUSED_LIFE_MS = 10_000
 const REFUSED_LIMIT = 10_000
 const EXTRA = 'authentication.kubernetes.io/'
 const tooMany = new Refusal('orchestrator_unavailable', undefined, {
   headers: { 'retry-after': '1' },
-  cause: new Error('more exchanges at once than the cluster answers in time'),
+  cause: new Error('too many exchanges at once: the queue for TokenReview is full, or the wait exceeds 5 s'),
 })
 
 type Settings = { readonly discoveryUrl: string; readonly audiences: readonly string[]; readonly clock: Clock }
 
 /**
- * Confirms a token by asking the API server (TokenReview). A refusal is cached for 10 s, so a repeated bad token costs
- * the cluster nothing. An approval is never cached, so a revocation counts at once.
+ * Verifies a token by a TokenReview at the API server. A refusal is cached for 10 s, so a repeated bad token causes no
+ * load at the cluster. An approval is never cached, so a revocation takes effect immediately.
  */
 export const tokenReview = (call: Cluster, { discoveryUrl, audiences, clock }: Settings) => {
   const pass = bulkhead({ running: 10, waiting: 1000, refused: () => tooMany })
-  /** Digests of tokens that were refused. */
+  /** Digests of refused tokens. */
   const refused = new LRUCache<string, true>({
     max: REFUSED_LIMIT,
     ttl: REFUSED_LIFE_MS,
@@ -71,7 +71,7 @@ const ask = async (
   const api = new AuthenticationV1Api(
     createConfiguration({
       baseServer: new ServerConfiguration(discoveryUrl.replace(/\/+$/, ''), {}),
-      // The library's own transport has no time-out and sends the token on to wherever it is redirected.
+      // The library's own transport has no timeout and follows redirects with the token.
       httpApi: wrapHttpLibrary({
         send: async (request) => {
           const answer = await call({
@@ -82,7 +82,7 @@ const ask = async (
             body: text(request.getBody()),
             signal,
           })
-          // Its exceptions quote the body of an answer they do not know.
+          // The library's exceptions quote the body of an unknown answer.
           if (answer.status < 200 || answer.status > 299)
             return clusterUnavailable(`TokenReview answered with status ${answer.status}`)
           const bytes = async () => Buffer.from(answer.body)
@@ -102,9 +102,9 @@ const ask = async (
   }
 }
 
-/** The library writes JSON text. */
+/** Body as text. The library sends JSON text only. */
 const text = (body: unknown): string =>
-  typeof body === 'string' ? body : clusterUnavailable('TokenReview that is not text')
+  typeof body === 'string' ? body : clusterUnavailable('TokenReview request is not text')
 
 const confirmed = ({ status }: V1TokenReview, claims: Account, audiences: readonly string[]): Account => {
   if (typeof status !== 'object' || status === null) return clusterUnavailable('TokenReview without a status')

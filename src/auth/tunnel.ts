@@ -8,14 +8,14 @@ import { ownError } from './safe-cause.ts'
 
 type Through = {
   readonly proxy: URL
-  /** Whom we trust for the proxy itself, where it is asked over https. */
+  /** TLS context for the connection to an https proxy. */
   readonly trust: () => Promise<SecureContext | undefined>
   readonly userAgent: string
-  /** Ends the wait for the proxy. */
+  /** Timeout signal for the proxy's answer. */
   readonly limit: () => AbortSignal
 }
 
-/** A connection to `host:port` by way of a proxy (RFC 9110 §9.3.6). What fails at the proxy is told as such. */
+/** Opens a connection to `host:port` through a proxy (CONNECT, RFC 9110 §9.3.6). Errors name the proxy. */
 const connect = async ({ proxy, trust, userAgent, limit }: Through, place: string): Promise<Socket> => {
   const secure = proxy.protocol === 'https:'
   const secureContext = secure ? await trust() : undefined
@@ -53,7 +53,7 @@ const connect = async ({ proxy, trust, userAgent, limit }: Through, place: strin
 
 type Options = RequestOptions & { readonly socket?: Socket }
 
-/** The same agent, whose connections go through a proxy. */
+/** Changes an agent so that its connections go through a proxy. */
 export const tunnelled = (agent: HttpsAgent, through: Through): HttpsAgent => {
   const secure: (options: Options) => unknown = agent.createConnection.bind(agent)
   return Object.assign(agent, {

@@ -6,7 +6,7 @@ import type { Known } from './oidc-discovery.ts'
 import { isObject, type ProviderFetch, type ProviderStep, placeOf, refusedBy, unusable } from './provider-fetch.ts'
 import { safeCause } from './safe-cause.ts'
 
-/** Claims that are about the login and not about the person: only the ID token says them. */
+/** Claims about the login, not the person. They are taken from the ID token only. */
 const OF_THE_LOGIN: ReadonlySet<string> = new Set(
   'iss sub aud exp iat nbf jti nonce azp sid auth_time acr amr at_hash c_hash s_hash'.split(' '),
 )
@@ -15,7 +15,7 @@ const REFERENCES = '_claim_names'
 
 const STEP = 'userinfo'
 
-/** An answer that the library can read; what says that there is nothing to read is refused here. */
+/** Returns the answer in a form that the library reads. Refuses error statuses, encrypted answers and non-JSON. */
 const readable = async (answer: Response, place: ProviderStep): Promise<Response> => {
   const { status, headers } = answer
   if (status === 401 || status === 403) return refuseCallback('oidc', 'userinfo_refused', { ...place, status })
@@ -27,7 +27,7 @@ const readable = async (answer: Response, place: ProviderStep): Promise<Response
     return new Response(text, { headers: { 'content-type': 'application/jwt' } })
   }
   const content = parsed(text)
-  return isObject(content) ? Response.json(content) : unusable(place, 'answer is no JSON object')
+  return isObject(content) ? Response.json(content) : unusable(place, 'answer is not a JSON object')
 }
 
 const parsed = (text: string): unknown => {
@@ -41,17 +41,18 @@ const parsed = (text: string): unknown => {
 type UserinfoRequest = {
   readonly call: ProviderFetch
   readonly known: Known
-  /** Of a client that proves nothing: the access token does. */
+  /** Configuration without client authentication: the access token authenticates the request. */
   readonly config: Configuration
-  /** The key set read anew: asked for when none of those that are held fits. */
+  /** Reads the key set again. Called when none of the cached keys fits. */
   readonly keys: () => Promise<object>
   readonly accessToken: string
   readonly sub: string
 }
 
 /**
- * What a provider says of a person at its userinfo endpoint (OpenID Connect Core §5.3): of nobody but `sub`, and where it is signed, with a signature that
- * holds. Refuses with `userinfo_invalid`, `identity_too_large` or `provider_unavailable`.
+ * Reads the claims of the person from the userinfo endpoint (OpenID Connect Core §5.3). The answer must be about `sub`.
+ * If it is signed, the signature must be valid. Refuses with `userinfo_invalid`, `identity_too_large` or
+ * `provider_unavailable`.
  */
 export const readUserinfo = async ({
   call,
@@ -82,8 +83,8 @@ export const readUserinfo = async ({
 }
 
 /**
- * The claims of an ID token with those of userinfo, which has the last word on the person. An address and whether it is verified are taken from one of
- * them together, and what is told needs no reference.
+ * Merges the claims of the ID token and of userinfo. Userinfo takes precedence for claims about the person. `email` and
+ * `email_verified` come from the same source, and a claim that is present loses its reference in `_claim_names`.
  */
 export const withUserinfo = (idToken: Claims, userinfo: Claims): Claims => {
   const claims = Object.fromEntries(Object.entries(userinfo).filter(([name]) => !OF_THE_LOGIN.has(name)))

@@ -3,8 +3,9 @@ import { isIPv4 } from 'node:net'
 const IPV6 = /^((\p{AHex}{1,4}:\p{AHex}{1,4}):\p{AHex}{1,4}):\p{AHex}{1,4}::\/64$/u
 
 /**
- * The two networks that a client network is part of, the narrower first: /48 and /32 of an IPv6 /64, /24 and /16 of an
- * IPv4 address. What stands before its last space stays before them. A key that does not end with a network has none.
+ * Returns the two wider networks of a client network, the narrower one first: /48 and /32 of an IPv6 /64, /24 and /16
+ * of an IPv4 address. The text up to the last space of the key is kept as a prefix. Returns undefined if the key does
+ * not end with a network.
  */
 export const widerNetworks = (key: string): readonly [string, string] | undefined => {
   const start = key.lastIndexOf(' ') + 1

@@ -66,8 +66,8 @@ for (const verification of WAYS) {
     await writeFile(empty, '\n')
     t.equal(await cause({ caPath: empty }), `the certificate authority ${empty} is empty`)
     if (verification === 'jwks') return
-    t.equal(await cause({ tokenPath: '/nowhere/token' }), 'our own token /nowhere/token cannot be read (ENOENT)')
-    t.equal(await cause({ tokenPath: empty }), `our own token ${empty} is empty`)
+    t.equal(await cause({ tokenPath: '/nowhere/token' }), 'the token file /nowhere/token cannot be read (ENOENT)')
+    t.equal(await cause({ tokenPath: empty }), `the token file ${empty} is empty`)
   })
 }
 

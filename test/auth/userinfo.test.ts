@@ -108,7 +108,7 @@ const ROWS: readonly Row[] = [
     'userinfo_invalid',
     /OAUTH_INVALID_RESPONSE/,
   ],
-  ['null', json(200, null), 'provider_unavailable', /^userinfo at 127\S*: answer is no JSON object$/],
+  ['null', json(200, null), 'provider_unavailable', /^userinfo at 127\S*: answer is not a JSON object$/],
   ...Object.entries(unusable).map(([name, answer]): Row => [name, answer, reasonOfUnusable(name), /./]),
 ]
 
