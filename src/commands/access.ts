@@ -6,19 +6,22 @@ import type { Decider } from './decider.ts'
 type Configured = DataOf<AccessEvent, 'AccessConfigured'>
 export type AccessCommands = { ConfigureAccess: Configured }
 
-/** Its one stream. */
+/** Id of the only stream. */
 export const ACCESS = 'main'
 
-/** How many events there are, and what the last of them says; undefined where it cannot be read. */
+/** Number of events, and the last configuration; undefined if that event cannot be read. */
 export type AccessState = { readonly events: number; readonly last?: Configured }
 
 const byName = (one: { readonly name: string }, other: { readonly name: string }) => (one.name < other.name ? -1 : 1)
 
-/** A configuration as text: the same for any order of rules, and for any version that understands it so. */
+/** Canonical text of a configuration. Independent of the order of rules and of the service version. */
 const textOf = ({ version: _version, rules, ...rest }: Configured): string =>
   canonical({ ...rest, rules: rules.toSorted(byName) })
 
-/** Which access is configured, from start to start. One that differs from the last is told, whatever a newer version has written there. */
+/**
+ * Decider of the access configuration, recorded at start if it differs from the last one. Works even if a newer version
+ * wrote unknown events to the stream.
+ */
 export const access: Decider<AccessState, AccessCommands, AccessEvent> = {
   category: 'access',
   shapes: accessEvents,

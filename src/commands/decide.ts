@@ -7,7 +7,7 @@ import type { Fold } from './stream-folds.ts'
 
 type Payloads = Readonly<Record<string, object>>
 
-/** The events of a command, decided step by step where it has many. */
+/** Decides a command. Commands with many steps yield to the event loop in between. */
 const decided = async <S, C extends Payloads, E extends AnyEvent, K extends keyof C>(
   decider: Decider<S, C, E>,
   state: S,
@@ -26,7 +26,10 @@ const decided = async <S, C extends Payloads, E extends AnyEvent, K extends keyo
   return all
 }
 
-/** What the command makes happen: existence, then If-Match, then the rules of state: steps 12 to 14 of api.md §1.3. */
+/**
+ * Returns the events of a command. Checks existence, then If-Match, then the rules of state: steps 12 to 14 of api.md
+ * §1.3.
+ */
 export const decide = async <S, C extends Payloads, E extends AnyEvent, K extends keyof C>(
   decider: Decider<S, C, E>,
   { state, changes }: Fold<S>,
@@ -52,7 +55,7 @@ export const decide = async <S, C extends Payloads, E extends AnyEvent, K extend
   return events
 }
 
-/** Refuses with 412 `revision_moved`: the revision there is (0 = none) and the first one given. */
+/** Refuses with 412 `revision_moved`. Reports the current revision (0 = none) and the first revision of If-Match. */
 export const revisionMoved = (have: bigint, [given]: NonNullable<Context['ifMatch']>): never =>
   refuse(
     'revision_moved',

@@ -3,39 +3,44 @@ import type { AnyEvent, DataOf, Shapes } from '../events/define.ts'
 
 type Payloads = Readonly<Record<string, object>>
 
-/** The events of a step, and the state that they leave. */
+/** Events of a step, and the state after them. */
 export type Decided<S, E> = { readonly events: readonly E[]; readonly state: S }
 
 /**
- * What may be asked (C), what may have happened (E), and the least state (S) that decides. No clock, no randomness, no
- * I/O: ids and times come with the command.
+ * Commands (C), events (E) and the minimal state (S) of an aggregate. Pure: no clock, no randomness, no I/O. The
+ * commands contain ids and times.
  */
 export type Decider<S, C extends Payloads, E extends AnyEvent> = {
   readonly category: string
   readonly shapes: Shapes
   readonly read: (wire: string, json: string) => E
   readonly initial: S
-  /** Whether the thing that the command means exists in this state: decides between 404 and 412. */
+  /** Returns true if the target of the command exists. Distinguishes 404 from 412. */
   readonly exists: (state: S, command: C[keyof C]) => boolean
-  /** Events that leave the resource as a client sees it unchanged, so its revision does not move. */
+  /** Events that do not change the resource for clients, so its revision stays the same. */
   readonly quiet?: ReadonlySet<E['type']>
-  /** Bytes of what a command can add to, as a quota counts them; changes to the rest are never too large. */
+  /** Size in bytes of the parts that can grow, for quotas. Changes of other parts always pass. */
   readonly weight?: (state: S) => number
-  /** The commands that may be decided although an event of the stream cannot be read, and the state that such an event leaves. Without it there are none. */
+  /**
+   * Commands that are allowed although an event of the stream cannot be read, and the state after such an event.
+   * Absent: no commands.
+   */
   readonly unread?: { readonly commands: ReadonlySet<keyof C>; readonly state: (state: S) => S }
-  /** "Already so" gives no event; "may not" refuses. Total over the commands. */
+  /** Returns no events if there is nothing to change; refuses if the command is not allowed. Covers all commands. */
   readonly decide: { readonly [K in keyof C]: (state: S, command: C[K]) => readonly E[] }
-  /** Commands of many steps, which `decide` would decide in one piece: the same events step by step, so that the event loop is free in between. */
+  /**
+   * Commands with many steps. Yields the events of `decide` step by step, so that the event loop can run in between.
+   */
   readonly steps?: { readonly [K in keyof C]?: (state: S, command: C[K]) => Iterable<Decided<S, E>> }
-  /** Total over the events. */
+  /** Covers all events. */
   readonly evolve: { readonly [K in E['type']]: (state: S, data: DataOf<E, K>) => S }
 }
 
-/** The state after one more event. */
+/** Applies one event. */
 export const evolve = <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>, state: S, event: E): S =>
   decider.evolve[event.type as E['type']](state, event.data)
 
-/** The state after more events; others are served in between where that takes long. */
+/** Applies events. Yields to the event loop if that takes long. */
 export const evolved = async <S, C extends Payloads, E extends AnyEvent>(
   decider: Decider<S, C, E>,
   before: S,

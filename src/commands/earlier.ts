@@ -6,23 +6,26 @@ import type { Decider } from './decider.ts'
 import { eventId } from './envelope.ts'
 import { type Fold, stepStored, type streamFolds, unwritten, whole } from './stream-folds.ts'
 
-/** How often a stream is looked through that others write to meanwhile. */
+/** Maximum number of passes over a stream that other processes write to at the same time. */
 const TRIES = 12
 
 type Payloads = Readonly<Record<string, object>>
 
-/** `revision` is the resource's revision as clients see it, after the command. `stored` are the events of this command, none when it was already so. */
+/**
+ * Result of a command. `revision` is the resource's revision for clients, after the command. `stored` are the events of
+ * this command; empty if it changed nothing.
+ */
 export type Outcome<S, E> = {
   readonly before: S
   readonly state: S
   readonly revision: bigint
   readonly events: readonly E[]
   readonly stored: readonly Stored[]
-  /** True when the command had had its effect before and this is the same outcome again. */
+  /** True if an earlier execution with the same command id wrote these events. */
   readonly repeated: boolean
 }
 
-/** What a command did whose first event stands in its stream at this revision. */
+/** Reconstructs the outcome of a command from its first event at revision `first`. */
 const repeated = async <S, C extends Payloads, E extends AnyEvent>(
   log: Pick<EventLog, 'read'>,
   decider: Decider<S, C, E>,
@@ -50,12 +53,15 @@ const repeated = async <S, C extends Payloads, E extends AnyEvent>(
       if (paused) await paused
     }
   }
-  // That event, or one before it, cannot be read.
+  // The first event of the command, or an event before it, cannot be read.
   if (stored.length === 0) whole(fold)
   return { before, state: fold.state, revision: fold.changes, events, stored, repeated: true }
 }
 
-/** What a named command did when it was sent before, or else the fold of its stream now, in which every event was looked at. */
+/**
+ * Returns the outcome of an earlier execution with this command id, otherwise the fold of the stream. Every event of
+ * the stream is checked for the id.
+ */
 export const earlier = async <S, C extends Payloads, E extends AnyEvent>(
   log: Pick<EventLog, 'read'>,
   folds: ReturnType<typeof streamFolds>,
@@ -73,7 +79,7 @@ export const earlier = async <S, C extends Payloads, E extends AnyEvent>(
     }
     const fold = await folds.newest(decider, stream)
     if ((fold.at === 'none' ? 0n : fold.at + 1n) === next) return fold
-    // Others wrote between the two.
+    // Another process appended between the two reads.
   }
   return refuse('write_conflict')
 }

@@ -5,21 +5,24 @@ import type { NewEvent } from '../events/log.ts'
 import type { Meta } from '../events/meta.ts'
 import type { Sealer } from '../events/personal.ts'
 
-/** Where a request came from: personal data. */
+/** Origin of a request (address and user agent): personal data. */
 export type Origin = Pick<Meta, 'ip' | 'userAgent'>
 
-/** Who asks, from where and why. The origin is sealed for `subject`, once for all commands that share it; without a subject it is not kept. */
+/**
+ * Context of a command: actor, origin and reason. The origin is sealed for `subject`, once for all commands that share
+ * it. Without a subject it is not stored.
+ */
 export type Context = Omit<Meta, 'schema' | 'command' | 'instance' | 'more' | 'writtenAt' | keyof Origin> & {
   readonly origin?: Origin
-  /** Names the command: asked again under the same id, it has the one effect it had the first time. */
+  /** Idempotency key: a repeated command with the same id has its effect only once. */
   readonly commandId?: string
-  /** The revisions of an If-Match header, or `*`. */
+  /** Revisions of the If-Match header, or `*`. */
   readonly ifMatch?: readonly string[] | '*'
-  /** With If-Match, a command that finds nothing to do is refused (DELETE of something missing). */
+  /** With If-Match, a command that changes nothing is refused (DELETE of an absent resource). */
   readonly needsEffect?: boolean
 }
 
-/** A UUID (version 4 form) that follows from a command id and a name, so that a repeated command mints the same ids. */
+/** Derives a UUID (version 4 form) from a command id and a name, so that a repeated command creates the same ids. */
 export const idFrom = (commandId: string, name: string): string => {
   const bytes = createHash('sha256').update(`${commandId}|${name}`).digest().subarray(0, 16)
   bytes[6] = (bytes[6]! & 0x0f) | 0x40
@@ -27,11 +30,11 @@ export const idFrom = (commandId: string, name: string): string => {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** Id of the nth event that a named command appends to a stream; a random one where the command has no name. */
+/** Id of the nth event that a command appends to a stream; random if the command has no id. */
 export const eventId = (commandId: string | undefined, stream: string, n: number): string =>
   commandId === undefined ? randomUUID() : idFrom(commandId, `${stream}|${n}`)
 
-/** Seals an origin for a subject, and gives the same sealed texts again for as long as the origin is in use. */
+/** Seals an origin for a subject. Caches the sealed texts while the origin is referenced. */
 const originSealer = (sealer: Sealer) => {
   const sealed = new WeakMap<Origin, Map<string, Promise<Origin>>>()
   const seal = async (subject: string, { ip, userAgent }: Origin): Promise<Origin> => ({
@@ -49,7 +52,7 @@ const originSealer = (sealer: Sealer) => {
   }
 }
 
-/** Puts decided events into the form they are kept in: personal fields sealed, canonical JSON, ids, writer's time and envelope. */
+/** Converts decided events to stored form: personal fields sealed, canonical JSON, ids, time and metadata. */
 export const enveloper = (
   sealer: Sealer,
   instance: string,
@@ -58,7 +61,10 @@ export const enveloper = (
 ) => {
   const sealedOrigin = originSealer(sealer)
   let last = 0
-  /** Never runs backwards within an instance, nor before what is `ordered` already; where that is not what the clock shows, it says so. */
+  /**
+   * Time of the writer. Never decreases within an instance, and is not before `ordered`. `writtenAt` is the clock's
+   * time if it differs.
+   */
   const time = () => {
     const own = now()
     last = Math.max(last, own.getTime(), ordered().getTime())

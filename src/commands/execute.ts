@@ -10,20 +10,23 @@ import type { Context, enveloper } from './envelope.ts'
 import { type Fold, stepped, streamFolds, whole } from './stream-folds.ts'
 import { streamQueue } from './stream-queue.ts'
 
-/** Tries of a command against the other processes on its stream, and how many commands of one stream wait in this one. */
+/** Maximum attempts of a command in races with other processes, and maximum queue length per stream. */
 const ATTEMPTS = 12
 const WAITING = 1_000
 
 type Payloads = Readonly<Record<string, object>>
 
-/** Five to fifty milliseconds, so that processes that met do not meet again. */
+/** Random delay of 5 to 50 ms, so that racing processes do not collide again. */
 const jitter = () => 5 + Math.random() * 45
 
 const lost = (error: unknown): undefined => {
   if (!isRefusal(error, 'write_conflict')) throw error
 }
 
-/** Refuses what the decided events would add beyond a quota, asked right before they are appended. `growth` is by how many bytes the state's weight grows. */
+/**
+ * Refuses events that exceed a quota. Called right before the append. `growth` returns the growth of the state's weight
+ * in bytes.
+ */
 export type Admit = (asked: {
   readonly events: readonly AnyEvent[]
   readonly growth: () => number
@@ -33,15 +36,17 @@ export type Admit = (asked: {
 type Options = {
   readonly clock: Pick<Clock, 'sleep'>
   readonly admit?: Admit
-  /** The format of the history that may be written now: the first, which every instance reads, unless given. */
+  /** Returns the format to write; by default the first, which every instance reads. */
   readonly format?: () => number
 }
 
-/** The decided events in shapes that every instance reads. Refuses with `release_in_progress` what these cannot say. */
+/**
+ * Converts events to shapes that every instance reads. Refuses with `release_in_progress` if there is no such shape.
+ */
 const readable = <E extends AnyEvent>(shapes: Shapes, format: number, decided: readonly E[]): readonly Written<E>[] =>
   decided.map((event) => inFormat(shapes, format, event) ?? refuse('release_in_progress'))
 
-/** The decided events as the log has them now. */
+/** Events in the form in which the log stores them. */
 const storedAs = (
   stream: string,
   written: readonly NewEvent[],
@@ -56,10 +61,11 @@ const storedAs = (
   }))
 
 /**
- * The only way to write: read the stream, fold it, decide, append at the revision read. Commands of one stream take
- * turns here. A race lost to another process decides again; after twelve it is refused with `write_conflict`. Who has
- * read the stream already gives its fold as `known`. The stream is then read again only if others wrote since, or if
- * the command has an id, and so may have had its effect before.
+ * Executes commands. It is the only writer: reads the stream, folds it, decides, and appends at the revision read
+ * (optimistic concurrency). Commands of one stream run one at a time. After a conflict with another process the command
+ * is decided again, at most 12 times, then refused with `write_conflict`. A caller that has the fold already passes it
+ * as `known`. The stream is then read again only after a conflict, or if the command has an id, because it may have
+ * been executed before.
  */
 export const executor = (
   log: EventLog,
@@ -80,7 +86,7 @@ export const executor = (
     const stream = streamOf(decider, id)
     const { commandId } = context
 
-    /** Undefined when another process was faster. */
+    /** Returns undefined after a conflict with another process. */
     const attempt = async (handed?: Fold<S>): Promise<Outcome<S, E> | undefined> => {
       const fold =
         commandId === undefined
@@ -102,7 +108,7 @@ export const executor = (
       if (appended === undefined) return undefined
       const stored = storedAs(stream, written, appended)
       const after = stepped(decider, fold, state, decided, appended.revision)
-      // Under a command's id another instance may have appended the same command first, with data of its own.
+      // With a command id, another instance may have appended the same command first, with different data.
       if (commandId === undefined) folds.keep(stream, after)
       return { ...outcome, state: after.state, revision: after.changes, stored }
     }
@@ -121,7 +127,7 @@ export const executor = (
 
   return {
     execute,
-    /** The whole fold of one stream as the log has it now, without reading again what is known of it. */
+    /** Reads the stream to its end and returns its fold, with the cache. Refuses with `event_unreadable`. */
     foldOf: async <S, C extends Payloads, E extends AnyEvent>(
       decider: Decider<S, C, E>,
       id: string,

@@ -4,13 +4,13 @@ import type { Decider } from './decider.ts'
 
 export type HistoryCommands = { AcceptDamagedLog: DataOf<HistoryEvent, 'DamagedLogAccepted'> }
 
-/** How much was missing when it was accepted last; nothing while it never was. */
+/** Missing positions and revisions at the last acceptance; 0 before the first. */
 export type HistoryState = { readonly positionsMissing: number; readonly revisionsMissing: number }
 
-/** The one stream that tells of the history. */
+/** Id of the only stream. */
 export const HISTORY_ID = 'main'
 
-/** Each damage that is accepted is told. */
+/** Decider of accepted log damage. Every acceptance is recorded. */
 export const history: Decider<HistoryState, HistoryCommands, HistoryEvent> = {
   category: 'history',
   shapes: historyEvents,

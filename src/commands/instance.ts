@@ -4,7 +4,7 @@ import type { Decider } from './decider.ts'
 
 export type InstanceCommands = { RecordRebuild: DataOf<InstanceEvent, 'ReadModelsRebuilt'> }
 
-/** What one run of the service tells of itself. */
+/** Decider of the events of one service process. */
 export const instance: Decider<{ readonly recorded: boolean }, InstanceCommands, InstanceEvent> = {
   category: 'instance',
   shapes: instanceEvents,

@@ -4,13 +4,13 @@ import type { Decider } from './decider.ts'
 
 export type KeysCommands = { AcceptLostKeys: DataOf<KeysEvent, 'LostKeysAccepted'> }
 
-/** `kid` is that of the pepper which the log went on with when keys were lost; undefined while none ever were. */
+/** `kid`: pepper in use after the last accepted loss of keys; undefined before the first. */
 export type KeysState = { readonly kid: string | undefined }
 
-/** The one stream that tells of a log's keys. */
+/** Id of the only stream. */
 export const KEYS_ID = 'main'
 
-/** Each loss that is accepted is told, also a second one of the same keys. */
+/** Decider of accepted key losses. Every acceptance is recorded, even a repeated one for the same keys. */
 export const keys: Decider<KeysState, KeysCommands, KeysEvent> = {
   category: 'keys',
   shapes: keysEvents,

@@ -4,7 +4,9 @@ import { type LoginEvent, loginEvents } from '../events/login.ts'
 import type { Decider } from './decider.ts'
 
 export type LoginCommands = {
-  /** Uses the login up. What it began with comes from the browser's sealed state: nothing was kept of it until now. */
+  /**
+   * Consumes the login. Its start data comes from the sealed state in the browser, because it was not stored before.
+   */
   ReturnToLogin: DataOf<LoginEvent, 'LoginStarted'> & { readonly now: string }
   CompleteLogin: DataOf<LoginEvent, 'LoginCompleted'>
   RefuseLogin: DataOf<LoginEvent, 'LoginRefused'>
@@ -12,7 +14,7 @@ export type LoginCommands = {
 
 export type Login = { readonly status: 'absent' | 'started' | 'returned' | 'completed' | 'refused' }
 
-/** A login is used once: its stream decides which callback was the first. */
+/** Decider of a login. A login is used once: its stream decides which callback is the first. */
 export const login: Decider<Login, LoginCommands, LoginEvent> = {
   category: 'login',
   shapes: loginEvents,

@@ -2,10 +2,13 @@ import { FIRST_FORMAT, reader } from '../events/define.ts'
 import { type MembershipEvent, membershipEvents } from '../events/membership.ts'
 import type { Decider } from './decider.ts'
 
-/** A member of the cluster: the latest format it reads, its version, and whether it responded to the last probe. */
+/** Member of the cluster: the latest format that it reads, its version, and whether it responded to the last probe. */
 export type Member = { readonly reads: number; readonly version: string; readonly responded: boolean }
 
-/** Members of the cluster. `probes`: number of probes so far. `complete`: every running instance is a member. `unsure`: an event of this stream could not be read. */
+/**
+ * Members of the cluster. `probes`: number of probes so far. `complete`: every running instance is a member. `unsure`:
+ * an event of this stream cannot be read.
+ */
 export type Membership = {
   readonly members: ReadonlyMap<string, Member>
   readonly probes: number
@@ -22,15 +25,15 @@ type JoinCommand = {
 export type MembershipCommands = {
   /** Adds a member, or responds to a probe for it. */
   Join: JoinCommand
-  /** Asks all other members to respond, unless a member has not responded to the probe before. */
+  /** Requests a response from all other members, unless a response to the previous probe is still missing. */
   Probe: { readonly instance: string }
   /** Removes the members that have not responded to the probe with this number. */
   EvictUnresponsive: { readonly instance: string; readonly probe: number }
-  /** Removes a member that stops in order. */
+  /** Removes a member at an orderly shutdown. */
   Leave: { readonly instance: string }
 }
 
-/** Id of the one stream. */
+/** Id of the only stream. */
 export const MEMBERSHIP = 'main'
 
 /** Format in which events are written: the latest that every member reads. */
@@ -40,15 +43,15 @@ export const formatOf = ({ members, complete, unsure }: Membership): number =>
 const unresponsive = ({ members }: Membership, but: string): string[] =>
   [...members].flatMap(([instance, { responded }]) => (responded || instance === but ? [] : [instance]))
 
-/** Whether an instance must join or respond: it is no member, or it was probed. */
+/** Returns true if an instance must join or respond: it is not a member, or it was probed. */
 export const mustRespond = ({ members }: Membership, instance: string): boolean =>
   members.get(instance)?.responded !== true
 
-/** Whether another member has not responded to the last probe. */
+/** Returns true if another member has not responded to the last probe. */
 export const awaitsResponse = (membership: Membership, instance: string): boolean =>
   unresponsive(membership, instance).length > 0
 
-/** Whether a member reads only earlier formats than `reads`. */
+/** Returns true if a member reads only formats earlier than `reads`. */
 export const hasOlderMember = ({ members }: Membership, reads: number): boolean =>
   [...members.values()].some((member) => member.reads < reads)
 
@@ -58,7 +61,10 @@ const without = (membership: Membership, instance: string): Membership => {
   return { ...membership, members }
 }
 
-/** Cluster membership: the instances that share servers, and the format each reads. Commands are decided even if a newer version wrote unknown events to the stream. */
+/**
+ * Decider of the cluster membership: the instances that share servers, and the format that each reads. Works even if a
+ * newer version wrote unknown events to the stream.
+ */
 export const membership: Decider<Membership, MembershipCommands, MembershipEvent> = {
   category: 'instance',
   shapes: membershipEvents,

@@ -5,7 +5,7 @@ import { type NamespaceEvent, namespaceEvents } from '../events/namespace.ts'
 import type { Decider } from './decider.ts'
 import { emptyMap, type PersistentMap } from './persistent-map.ts'
 
-/** A reservation whose flag was never seen is ignored once it is older than this: its writer is long gone (docs/decisions/0003). */
+/** Age in ms at which a reservation without a flag is stale, because its writer has given up (docs/decisions/0003). */
 export const RESERVATION_LIFE_MS = 60_000
 
 export type NamespaceCommands = {
@@ -17,7 +17,7 @@ export type NamespaceCommands = {
     readonly protected: boolean
   }
   UpdateNamespace: { readonly key: string; readonly name: string; readonly description: string }
-  /** `stale` are the reservations known to hold no flag. */
+  /** `stale`: reservations that no flag holds or can ever hold. */
   DeleteNamespace: { readonly key: string; readonly force: boolean; readonly stale: ReadonlySet<string> }
   RegisterFlag: {
     readonly key: string
@@ -31,7 +31,7 @@ export type NamespaceCommands = {
 export type Reservation = { readonly flag: string; readonly reservedAt: string }
 export type Namespace = {
   readonly incarnation: string | undefined
-  /** Lives of the key so far, this one included: tells which of two incarnations is the later. */
+  /** Number of incarnations of the key, including this one. Orders two incarnations. */
   readonly generation: number
   readonly name: string
   readonly description: string

@@ -1,16 +1,19 @@
-/** A map that never changes: `set` and `delete` give another, which shares with this one all but a few small pieces. In no particular order. */
+/**
+ * Immutable map (hash array mapped trie, HAMT). `set` and `delete` return a new map that shares most nodes with this
+ * one. The iteration order is unspecified.
+ */
 export type PersistentMap<V> = {
   readonly size: number
   readonly get: (key: string) => V | undefined
   readonly has: (key: string) => boolean
   readonly set: (key: string, value: V) => PersistentMap<V>
   readonly delete: (key: string) => PersistentMap<V>
-  /** True when all keys pass; looks no further than the first that does not. */
+  /** Returns true if all keys pass. Stops at the first key that does not. */
   readonly every: (passes: (key: string) => boolean) => boolean
   readonly [Symbol.iterator]: () => Iterator<Entry<V>>
 }
 
-/** Each branch parts its keys by the next five bits of their hashes; where those are used up, a leaf takes all that come. */
+/** Each branch uses the next 5 bits of the hash. At 30 bits a leaf takes any number of entries, otherwise at most 8. */
 const BITS = 5
 const HASH_BITS = 30
 const LEAF = 8
@@ -20,7 +23,7 @@ type Leaf<V> = { readonly entries: readonly Entry<V>[] }
 type Branch<V> = { readonly nodes: readonly Node<V>[] }
 type Node<V> = Leaf<V> | Branch<V>
 
-/** FNV-1a over the units of UTF-16. */
+/** FNV-1a over UTF-16 code units. */
 const hashOf = (key: string): number => {
   let hash = 0x811c9dc5
   for (let n = 0; n < key.length; n++) hash = Math.imul(hash ^ key.charCodeAt(n), 0x01000193)
@@ -78,5 +81,5 @@ const over = <V>(root: Node<V>, size: number): PersistentMap<V> => {
   }
 }
 
-/** The map that holds nothing. */
+/** Empty map. */
 export const emptyMap = <V>(): PersistentMap<V> => over<V>({ entries: [] }, 0)

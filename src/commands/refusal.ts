@@ -10,7 +10,7 @@ export type RefusalCommands = {
   }
 }
 
-/** One stream a batch: recorded once, whoever repeats it. */
+/** Decider of a batch of refusals. Each batch has its own stream and is recorded once, even if repeated. */
 export const refusal: Decider<{ readonly recorded: boolean }, RefusalCommands, RefusalEvent> = {
   category: 'refusal',
   shapes: refusalEvents,

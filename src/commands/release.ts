@@ -9,17 +9,17 @@ import { namespace } from './namespace.ts'
 import { segment } from './segment.ts'
 
 export type FlagOutcome = Outcome<Flag, FlagEvent>
-/** A reservation on a segment, or, where none is named, on the namespace. */
+/** Reservation on a segment, or on the namespace if `segment` is absent. */
 type HeldReservation = { readonly reservation: string; readonly segment?: string }
 
-/** The stream of a flag or segment, without its category. */
+/** Stream name of a flag or segment without the category. */
 export const idOf = ({ namespace, key }: OfFlag) => `${namespace}+${key}`
 const heldBy = (state: Flag): HeldReservation[] => [
   ...(state.reservation === undefined ? [] : [{ reservation: state.reservation }]),
   ...usesOf(state),
 ]
 
-/** The id of a command and its If-Match are those of the main aggregate, never of the reservations around it. */
+/** Removes command id and If-Match from a context, because they apply to the main command, not to its reservations. */
 export const aside = ({
   commandId: _commandId,
   ifMatch: _ifMatch,
@@ -29,7 +29,7 @@ export const aside = ({
 
 /** Releases reservations on namespaces and segments (docs/decisions/0003). */
 export const releaser = (execute: Execute) => {
-  /** A reservation that cannot be released now is not held by its flag: it goes stale by itself. */
+  /** Releases reservations. Refusals are ignored, because a reservation that its flag does not hold becomes stale. */
   const release = async (of: OfFlag, given: readonly HeldReservation[], context: Context): Promise<Stored[]> => {
     const stored: Stored[] = []
     for (const { reservation, segment: key } of given) {
@@ -52,7 +52,10 @@ export const releaser = (execute: Execute) => {
     return stored
   }
 
-  /** Runs the command on the flag and releases every reservation that the flag does not hold by it: fresh ones in vain, and those it let go. */
+  /**
+   * Runs a command on a flag. Then releases all reservations that the flag does not hold: unused new ones and former
+   * ones.
+   */
   const settled = async (
     of: OfFlag,
     fresh: readonly HeldReservation[],
@@ -63,7 +66,7 @@ export const releaser = (execute: Execute) => {
     try {
       outcome = await main()
     } catch (error) {
-      // Out of reach, the append may have happened all the same: then the flag holds the reservations.
+      // With `backend_unavailable` the append may have succeeded. The flag then holds the reservations.
       if (error instanceof Refusal && error.reason !== 'backend_unavailable') await release(of, fresh, context)
       throw error
     }

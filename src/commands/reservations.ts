@@ -13,7 +13,10 @@ import { aside, idOf, releaser } from './release.ts'
 import { type SegmentCommands, segment } from './segment.ts'
 import { type Means, segmentUser, type WithoutReservations } from './segment-reservations.ts'
 
-/** Finds the reservations that no flag holds or ever will: their writers were given up. Ends at the first reservation that stands, for then all of it stays. */
+/**
+ * Finds reservations that no flag holds, and voids them. Stops at the first valid reservation, because then the
+ * deletion is refused anyway.
+ */
 const staleFinder =
   ({ execute, now }: Means) =>
   async (of: Omit<OfFlag, 'key'>, given: PersistentMap<Reservation>, context: Context) => {
@@ -38,8 +41,8 @@ const staleFinder =
 const noNamespace = (key: string) => refuse('not_found', `namespace "${key}" not found`)
 
 /**
- * The commands whose rule reaches over two aggregates, safe in any race and after any crash (docs/decisions/0003). Each gives the
- * outcome of its main command; `stored` are the events of every stream it wrote, in the order written.
+ * Commands with a rule across two aggregates, safe in any race and after any crash (docs/decisions/0003). Each returns
+ * the outcome of its main command. `stored` contains the events of all streams, in the order written.
  */
 export const reservations = (execute: Execute, foldOf: FoldOf, newId: () => string, now: () => Date) => {
   const means = { execute, foldOf, newId, now }
@@ -88,11 +91,11 @@ export const reservations = (execute: Execute, foldOf: FoldOf, newId: () => stri
     removeRollout: (ask: FlagCommands['RemoveRollout'], context: Context) =>
       settled(ask, [], context, () => execute(flag, idOf(ask), 'RemoveRollout', ask, context)),
 
-    /** Several changes as one: a segment that several parts come to use is reserved once. */
+    /** Applies several changes as one. A segment that several parts start to use is reserved once. */
     changeFlag: (ask: WithoutReservations<'ChangeFlag'>, context: Context) =>
       withSegments('ChangeFlag', ask, (state) => segmentsNeeded(state, ask), noSegmentOf(ask), context),
 
-    /** Needs no reservation: a segment that is deleted with its namespace is missed by nobody. */
+    /** Needs no reservation, because no other aggregate depends on a segment that is deleted with its namespace. */
     createSegment: async (
       ask: Omit<SegmentCommands['CreateSegment'], 'incarnation' | 'generation'>,
       context: Context,

@@ -8,13 +8,13 @@ import { aside, type FlagOutcome, idOf, type releaser } from './release.ts'
 import { segment } from './segment.ts'
 
 type Asks = 'AddRule' | 'UpdateRule' | 'AddRollout' | 'UpdateRollout' | 'ChangeFlag'
-/** A command on a flag, before the reservations that it needs are made. */
+/** Command on a flag, before the required reservations exist. */
 export type WithoutReservations<K extends keyof FlagCommands> = Omit<FlagCommands[K], 'reservations'>
 
-/** Rounds in which a rule or rollout is changed by others between the reservations and the command. */
+/** Maximum number of attempts if other writers change the rule or rollout between reservation and command. */
 const ROUNDS = 3
 
-/** What the reservations are made with: `newId` names each, `now` says when. */
+/** Dependencies: `newId` creates reservation ids, `now` gives the time of reservation. */
 export type Means = {
   readonly execute: Execute
   readonly foldOf: FoldOf
@@ -22,7 +22,7 @@ export type Means = {
   readonly now: () => Date
 }
 
-/** Commands that bring rules or rollouts to use segments, which they reserve on behalf of their flag. */
+/** Executes commands by which rules or rollouts use further segments, and reserves these segments for the flag. */
 export const segmentUser = (
   { execute, foldOf, newId, now }: Means,
   { release, settled }: ReturnType<typeof releaser>,

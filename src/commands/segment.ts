@@ -8,14 +8,14 @@ import { emptyMap, type PersistentMap } from './persistent-map.ts'
 import { at, eventsOf, inSequence, insistOnSize, insistOnWork, type Step } from './sequence.ts'
 import { bounded, bytesOf } from './size.ts'
 
-/** What every command on a segment names: the segment, and the life of the namespace that is meant. */
+/** Addresses a segment in one incarnation of its namespace. */
 export type OfSegment = { readonly namespace: string; readonly key: string; readonly incarnation: string }
 
 type Own = { readonly name: string; readonly description: string; readonly matchType: MatchType }
 type SingleCommands = {
   CreateSegment: DataOf<SegmentEvent, 'SegmentCreated'>
   UpdateSegment: OfSegment & Own
-  /** `stale` are the reservations known to hold no rule or rollout, now or ever. */
+  /** `stale`: reservations that no rule or rollout holds or can ever hold. */
   DeleteSegment: OfSegment & { readonly stale: ReadonlySet<string> }
   AddConstraint: OfSegment & { readonly constraint: Constraint }
   UpdateConstraint: OfSegment & { readonly constraint: Constraint }
@@ -23,7 +23,7 @@ type SingleCommands = {
   AttachSegment: DataOf<SegmentEvent, 'SegmentAttached'>
   DetachSegment: OfSegment & { readonly reservation: string }
 }
-/** A change of a segment. What an update does not give stays as it is; `to` gives the constraint as it is to be, or refuses. */
+/** One change of a segment. Absent fields of an update stay unchanged. `to` returns the new constraint, or refuses. */
 export type SegmentChange =
   | ({ readonly op: 'UpdateSegment' } & { readonly [K in keyof Own]?: Own[K] | undefined })
   | { readonly op: 'AddConstraint'; readonly constraint: Constraint }
@@ -31,7 +31,7 @@ export type SegmentChange =
   | { readonly op: 'RemoveConstraint'; readonly id: string }
 
 export type SegmentCommands = SingleCommands & {
-  /** All of the changes, in order, or none. */
+  /** Applies all changes in order, or none. */
   ChangeSegment: OfSegment & { readonly changes: readonly SegmentChange[] }
 }
 
@@ -149,7 +149,7 @@ const stepOf =
     return decideSingle.UpdateSegment(state, { ...of, name, description, matchType })
   }
 
-/** Each change decided, refused where all come to too much. */
+/** Decides the changes one by one. Refuses if the events are too large in total. */
 function* changeSteps(
   state: Segment,
   { changes, ...of }: SegmentCommands['ChangeSegment'],
@@ -180,7 +180,7 @@ const whole: Decider<Segment, SegmentCommands, SegmentEvent> = {
 }
 
 /**
- * One segment with its constraints, and the reservations of its users (docs/decisions/0003). A segment of another life
- * of its namespace counts as none.
+ * Decider of a segment with its constraints, and the reservations of its users (docs/decisions/0003). A segment of
+ * another incarnation of its namespace counts as absent.
  */
 export const segment = bounded(whole, ({ reservations: _reservations, ...parts }) => parts)

@@ -3,11 +3,11 @@ import type { AnyEvent } from '../events/define.ts'
 import type { Decided } from './decider.ts'
 import { bytesOf, MOST_BYTES } from './size.ts'
 
-/** Decides one thing about the state that it meets. */
+/** Decides one change on a state. */
 export type Step<S, E> = (state: S) => readonly E[]
 type Evolve<S, E> = (state: S, event: E) => S
 
-/** Decides the steps one after the other, each about the state that those before it left; gives that state with each. */
+/** Decides the steps in order, each on the state after the previous one. Yields the events and the state of each. */
 export function* inSequence<S, E extends AnyEvent>(
   evolve: Evolve<S, E>,
   before: S,
@@ -21,26 +21,26 @@ export function* inSequence<S, E extends AnyEvent>(
   }
 }
 
-/** What the steps come to as one. */
+/** Combines steps into one. */
 export const asOne = <S, E extends AnyEvent>(evolve: Evolve<S, E>, steps: Iterable<Step<S, E>>): Step<S, E> => {
   return (state) => eventsOf(inSequence(evolve, state, steps))
 }
 
-/** The step, whose refusals name its place in the request. */
+/** Wraps a step so that its refusals name its place in the request. */
 export const at =
   <S, E>(place: string, step: Step<S, E>): Step<S, E> =>
   (state) =>
     inPlace(place, () => step(state))
 
-/** Steps times parts. A step looks at every part, so that many of them about something large would take long. */
+/** Maximum of steps times parts, because each step scans all parts. */
 const MOST_WORK = 200_000
 
-/** Refuses more steps than there may be in one request about something with so many parts. */
+/** Refuses a request with too many steps for the number of parts. */
 export const insistOnWork = (steps: number, parts: number): void => {
   if (steps * (parts + steps) > MOST_WORK) invalid('changes', `must not be so many where there are ${parts} parts`)
 }
 
-/** The steps of one request, refused where their events are too large together for one append. */
+/** Passes the steps on. Refuses when their events are too large for one append. */
 export function* insistOnSize<S, E extends AnyEvent>(steps: Iterable<Decided<S, E>>): Generator<Decided<S, E>> {
   let bytes = 0
   for (const step of steps) {
@@ -50,6 +50,6 @@ export function* insistOnSize<S, E extends AnyEvent>(steps: Iterable<Decided<S, 
   }
 }
 
-/** The events of all steps. */
+/** Events of all steps. */
 export const eventsOf = <S, E>(steps: Iterable<Decided<S, E>>): readonly E[] =>
   Array.from(steps, ({ events }) => events).flat()

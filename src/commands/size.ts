@@ -2,21 +2,24 @@ import { refuse } from '../errors.ts'
 import type { AnyEvent } from '../events/define.ts'
 import { type Decided, type Decider, evolve } from './decider.ts'
 
-/** Bytes that a flag or a segment may have with all its parts, as JSON in UTF-8. Whatever its shape, its document then fits MongoDB (docs/decisions/0005). */
+/**
+ * Maximum size in bytes of a flag or segment with all its parts, as UTF-8 JSON. Its document then fits MongoDB
+ * (docs/decisions/0005).
+ */
 export const MOST_BYTES = 7 * 1_048_576
 
-/** Bytes of something as JSON in UTF-8; of something small, its characters. */
+/** Size in bytes as UTF-8 JSON. For small values it is the number of UTF-16 units. */
 export const bytesOf = (parts: object): number => {
   const text = JSON.stringify(parts)
-  // UTF-8 needs three bytes at most for a unit of UTF-16: what is small that way need not be counted.
+  // A UTF-16 unit takes at most three bytes in UTF-8, so a small text need not be counted exactly.
   return text.length * 3 <= MOST_BYTES ? text.length : Buffer.byteLength(text)
 }
 
 type Named = { readonly namespace: string; readonly key: string }
 
 /**
- * The decider, but growth beyond the bound is refused with 400 `invalid_argument`. What is beyond it may still shrink.
- * `partsOf` gives what its document holds.
+ * Wraps a decider to refuse growth beyond the maximum size with 400 `invalid_argument`. An oversized aggregate may
+ * still shrink. `partsOf` returns the contents of the document.
  */
 export const bounded = <S, C extends Readonly<Record<string, Named>>, E extends AnyEvent>(
   decider: Decider<S, C, E>,

@@ -5,11 +5,14 @@ import type { EventLog, Stored } from '../events/log.ts'
 import { missingBefore, readEvent, type Unreadable, unreadable, unreadableBy } from '../events/unreadable.ts'
 import { type Decider, evolve } from './decider.ts'
 
-/** Streams whose state is kept, and how long a stream must be to be worth it. */
+/** Maximum number of cached folds, and the minimum revision of a stream for caching. */
 const KEPT = 1_000
 const LONG = 16n
 
-/** A stream's state up to the revision `at`. `changes` is the resource's revision as clients see it. `unreadable`: the first event that cannot be read, which the state lacks. */
+/**
+ * State of a stream up to the revision `at`. `changes` is the resource's revision for clients. `unreadable` is the
+ * first event that cannot be read; the state does not include it.
+ */
 export type Fold<S> = {
   readonly state: S
   readonly changes: bigint
@@ -19,14 +22,14 @@ export type Fold<S> = {
 
 type Payloads = Readonly<Record<string, object>>
 
-/** The fold of a stream that nothing happened in. */
+/** Fold of an empty stream. */
 export const unwritten = <S>({ initial }: { readonly initial: S }): Fold<S> => ({
   state: initial,
   changes: 0n,
   at: 'none',
 })
 
-/** The fold after more events of its stream, the last one at revision `at`, which leave this state. */
+/** Returns the fold after `events`. `state` is the state after them, and `at` is the revision of the last one. */
 export const stepped = <S, C extends Payloads, E extends AnyEvent>(
   { quiet }: Pick<Decider<S, C, E>, 'quiet'>,
   fold: Fold<S>,
@@ -38,7 +41,7 @@ export const stepped = <S, C extends Payloads, E extends AnyEvent>(
   return { ...fold, state, changes: fold.changes + BigInt(seen), at }
 }
 
-/** The fold after one more event of its stream, which was read. */
+/** Applies one readable event. */
 const step = <S, C extends Payloads, E extends AnyEvent>(
   decider: Decider<S, C, E>,
   fold: Fold<S>,
@@ -46,7 +49,10 @@ const step = <S, C extends Payloads, E extends AnyEvent>(
   at: bigint,
 ): Fold<S> => stepped(decider, fold, evolve(decider, fold.state, event), [event], at)
 
-/** The fold after one more stored event of its stream, and the event; without it where it cannot be read, or where others are missing in front of it. */
+/**
+ * Applies one stored event and returns it. Without `event` if it cannot be read. Missing events before it are recorded
+ * as unreadable.
+ */
 export const stepStored = <S, C extends Payloads, E extends AnyEvent>(
   decider: Decider<S, C, E>,
   fold: Fold<S>,
@@ -67,13 +73,13 @@ export const stepStored = <S, C extends Payloads, E extends AnyEvent>(
   }
 }
 
-/** The fold, unless it lacks an event which cannot be read: then it refuses with `event_unreadable`. */
+/** Returns the fold. Refuses with `event_unreadable` if an event of the stream cannot be read. */
 export const whole = <S>(fold: Fold<S>): Fold<S> => {
   if (fold.unreadable) throw unreadable(fold.unreadable)
   return fold
 }
 
-/** The fold that a command left, for the next command of its stream; undefined where it wrote nothing. */
+/** Fold after a command, for the next command of its stream; undefined if the command wrote no event. */
 export const foldAfter = <S>({
   state,
   revision,
@@ -87,7 +93,10 @@ export const foldAfter = <S>({
   return last && { state, changes: revision, at: last.revision }
 }
 
-/** Folds of streams. Those of long ones met lately are kept, and only what came since is read: they cost memory, never a wrong answer. */
+/**
+ * Folds of streams. Those of long streams are cached (LRU), and only newer events are read. The cache never changes a
+ * result.
+ */
 export const streamFolds = (log: Pick<EventLog, 'read'>) => {
   const kept = new LRUCache<string, Fold<unknown>>({ max: KEPT })
 
@@ -97,7 +106,7 @@ export const streamFolds = (log: Pick<EventLog, 'read'>) => {
 
   return {
     keep,
-    /** The fold of a stream as the log has it now. */
+    /** Reads the stream to its end and returns its fold. */
     newest: async <S, C extends Payloads, E extends AnyEvent>(
       decider: Decider<S, C, E>,
       stream: string,

@@ -4,8 +4,8 @@ import { isRefusal, type Refusal, refuse } from '../errors.ts'
 type Queue = { length: number; broken?: Refusal }
 
 /**
- * One thing at a time of each stream, in the order asked. Who comes when `most` wait is refused with `write_conflict`; when the store is
- * out of reach of one, all who wait behind it are refused as it was.
+ * Runs tasks of one stream one at a time, in order of arrival. Refuses with `write_conflict` if `most` tasks wait. If a
+ * task fails with `backend_unavailable`, all tasks queued behind it fail with the same error.
  */
 export const streamQueue = (most: number) => {
   const serialize = keyedQueue()

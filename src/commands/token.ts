@@ -4,23 +4,25 @@ import { type DataOf, reader } from '../events/define.ts'
 import { type TokenEvent, tokenEvents } from '../events/token.ts'
 import type { Decider } from './decider.ts'
 
-/** Times are RFC 3339 UTC with milliseconds and compare as text. */
+/** Times are RFC 3339 UTC with milliseconds, so they can be compared as texts. */
 export type TokenCommands = {
   IssueToken: DataOf<TokenEvent, 'TokenIssued'>
-  /** Brings the expiry forward to `expiresAt`; an instant before `now` counts as `now`. */
+  /** Moves the expiry to the earlier `expiresAt`. A time before `now` counts as `now`. */
   ExpireTokenEarlier: { readonly id: string; readonly expiresAt: string; readonly now: string }
-  /** Takes rights away, by a later configuration of access than the one that gave them. `from` is what they were decided from. */
+  /** Removes rights according to a later access configuration. `from` is the access on which the decision is based. */
   NarrowGrants: DataOf<TokenEvent, 'TokenGrantsNarrowed'>
   RevokeToken: { readonly id: string }
-  /** Cleanup: `before` is now less the grace period. */
+  /** Cleanup: `before` is the current time minus the grace period. */
   CleanUpToken: { readonly id: string; readonly before: string }
 }
 
-/** `unreadable`: an event of the stream cannot be read, so that nobody knows whether the token is live. It may be revoked all the same. */
+/**
+ * `unreadable`: an event of the stream cannot be read, so the token may or may not be live. It can still be revoked.
+ */
 export type Token = {
   readonly status: 'absent' | 'live' | 'unreadable' | 'deleted'
   readonly expiresAt?: string | undefined
-  /** What its grants say, and the configuration of access that they are of. */
+  /** Current access of the token, and the number of the access configuration from which it was computed. */
   readonly access?: NarrowedAccess | undefined
   readonly policy?: number | undefined
 }

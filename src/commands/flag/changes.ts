@@ -11,14 +11,14 @@ type Identified = { readonly id: string }
 type BySegments = { readonly segments: readonly string[]; readonly operator: SegmentOperator }
 type Shares = { readonly distributions: readonly Distribution[] }
 
-/** Changes of a flag by the command that each comes to. What an update does not give stays as it is; new parts are the last. */
+/** Changes of a flag, by command. Absent fields of an update stay unchanged. New rules and rollouts are appended. */
 type Members = {
   UpdateFlag: PartialFields<Omit<SingleCommands['UpdateFlag'], keyof OfFlag>>
   AddVariant: Variant
   UpdateVariant: Identified & PartialFields<Omit<Variant, 'id'>>
   RemoveVariant: Identified
   AddRule: Identified & BySegments & Shares
-  /** `distributions` stand in place of all that the rule has. */
+  /** `distributions` replaces all distributions of the rule. */
   UpdateRule: Identified & PartialFields<BySegments & Shares>
   RemoveRule: Identified
   OrderRules: { readonly ids: readonly string[] }
@@ -30,7 +30,7 @@ type Members = {
 export type FlagChange = { [K in keyof Members]: { readonly op: K } & Members[K] }[keyof Members]
 
 export type ChangeCommands = {
-  /** All of the changes, in order, or none. `reservations` are those made for the segments that parts do not use yet, one for each segment. */
+  /** Applies all changes in order, or none. `reservations` holds one entry for each segment that parts start to use. */
   ChangeFlag: OfFlag & { readonly changes: readonly FlagChange[]; readonly reservations: readonly Use[] }
 }
 type ChangeRequest = ChangeCommands['ChangeFlag']
@@ -41,7 +41,7 @@ const single =
   (flag) =>
     decideSingle[name](flag, command)
 
-/** The members that are given. */
+/** Returns the fields that are not undefined. */
 const given = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
 
@@ -50,8 +50,8 @@ const byId = <P extends Identified>(parts: readonly P[], id: string): P | undefi
 const keysOf = (uses: readonly Use[]) => uses.map(({ segment }) => segment)
 
 /**
- * The steps that leave a rule with these distributions. Those that stay keep their ids; what goes and what shrinks comes first, so that no
- * step is beyond a hundred percent unless the end is.
+ * Steps that give a rule the wanted distributions. Remaining distributions keep their ids. Removals and reductions come
+ * first, so that an intermediate total exceeds 100 % only if the final total does.
  */
 const shareSteps = (
   of: OfFlag & { readonly rule: string },
@@ -86,7 +86,7 @@ const blank = {
   segment: { type: 'segment', segments: [], operator: 'or', value: false },
 } as const satisfies Readonly<Record<Rollout['type'], RolloutPart>>
 
-/** The part that a rollout has now, with what is given of it. One that would be of another type is refused for that. */
+/** Merges the given fields into the current part. A change of type is passed on and then refused by the command. */
 const partAfter = (present: Rollout | undefined, part: PartGiven<RolloutPart> | undefined): RolloutPart => {
   const type = part?.type ?? present?.type ?? 'threshold'
   if (present?.type !== type) return { ...blank[type], ...(part && given(part)) } as RolloutPart
@@ -162,18 +162,18 @@ const stepsOf: {
 
 const sharesIn = (list: readonly { readonly distributions?: readonly unknown[] | undefined }[]) =>
   list.reduce((sum, { distributions = [] }) => sum + distributions.length, 0)
-/** How much a change does: itself, each share that it gives and each segment that it names. */
+/** Cost of a change: 1, plus its distributions and the segments that it names. */
 const workOf = (change: FlagChange): number =>
   1 + ('distributions' in change ? sharesIn([change]) : 0) + segmentsNamed(change).length
 
-/** The segments that a new or changed part names. */
+/** Segments named by a new or changed part. */
 export const segmentsNamed = (change: FlagChange): readonly string[] => {
   if (change.op === 'AddRule' || change.op === 'UpdateRule') return change.segments ?? []
   if (change.op === 'AddRollout') return segmentsOf(change.part)
   return change.op === 'UpdateRollout' && change.part?.type === 'segment' ? (change.part.segments ?? []) : []
 }
 
-/** Each change decided, with the flag as it leaves it. */
+/** Decides the changes in order. Yields the events and the flag after each. */
 export const decidedInOrder = (flag: Flag, { changes, reservations, ...of }: ChangeRequest) => {
   const { variants, rules, rollouts } = flag
   const work = changes.reduce((sum, change) => sum + workOf(change), 0)
@@ -184,7 +184,7 @@ export const decidedInOrder = (flag: Flag, { changes, reservations, ...of }: Cha
   return inSequence(evolveFlag, flag, each)
 }
 
-/** Each change decided, refused where all come to too much. */
+/** Decides the changes one by one. Refuses if the events are too large in total. */
 export function* changeSteps(flag: Flag, ask: ChangeRequest): Generator<Decided<Flag, FlagEvent>> {
   if (!lives(flag, ask)) noFlag(ask)
   yield* insistOnSize(decidedInOrder(flag, ask))

@@ -10,7 +10,7 @@ export type FlagCommands = SingleCommands & ChangeCommands
 
 const decide: Decide<FlagCommands> = { ...decideSingle, ...decideChanges }
 
-/** The flag, as a command meets it: one of another life of its namespace is no flag. */
+/** Returns the flag, or an absent one if it belongs to another incarnation of its namespace. */
 const met = (flag: Flag, command: OfFlag): Flag => (lives(flag, command) ? flag : absent(flag))
 
 const inLife = (table: Decide<FlagCommands>): Decide<FlagCommands> => {
@@ -21,7 +21,7 @@ const inLife = (table: Decide<FlagCommands>): Decide<FlagCommands> => {
   return Object.fromEntries(wrapped) as Decide<FlagCommands>
 }
 
-/** All but what is named, switched, shared out and put in order. */
+/** Size of the parts that count against the quota. Names, switches, percentages and ranks do not count. */
 const weight = ({ description, metadata, variants, rules, rollouts }: Flag): number => {
   const ruled = rules.map((rule) => ({
     ...rule,
@@ -40,11 +40,11 @@ const whole: Decider<Flag, FlagCommands, FlagEvent> = {
   exists: lives,
   quiet: new Set(['ReservationVoided']),
   weight,
-  // A reservation is held in whatever life: giving it up looks at the flag as it stands.
+  // Voiding a reservation applies to the flag in any incarnation, because a flag of any incarnation may hold it.
   decide: { ...inLife(decide), VoidReservation: decide.VoidReservation },
   steps: { ChangeFlag: (flag, ask) => changeSteps(met(flag, ask), ask) },
   evolve: evolveSingle,
 }
 
-/** One flag with its variants, rules and rollouts, whose rules of state are one (api.md §7.3 to §7.8). */
+/** Decider of a flag with its variants, rules and rollouts, which share rules of state (api.md §7.3 to §7.8). */
 export const flag = bounded(whole, ({ voided: _voided, ...parts }) => parts)

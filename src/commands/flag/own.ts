@@ -17,7 +17,7 @@ import {
 
 export type OwnCommands = {
   CreateFlag: DataOf<FlagEvent, 'FlagCreated'>
-  /** `metadata` is kept when absent; `defaultVariantId` absent or empty = none. */
+  /** Absent `metadata` stays unchanged. Absent or empty `defaultVariantId` removes the default. */
   UpdateFlag: OfFlag & {
     readonly name: string
     readonly description: string
@@ -26,7 +26,7 @@ export type OwnCommands = {
     readonly metadata?: Readonly<Record<string, unknown>> | undefined
   }
   DeleteFlag: OfFlag
-  /** Gives a reservation up, unless the flag holds it. */
+  /** Voids a reservation, unless the flag holds it. */
   VoidReservation: OfFlag & { readonly reservation: string }
 }
 

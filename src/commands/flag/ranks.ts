@@ -5,17 +5,22 @@ type Ranked = { readonly id: string; readonly rank: number }
 
 const HIGHEST = 2 ** 31 - 1
 
-/** The rank asked for when it is free, the one behind the last for 0 (api.md §7.6); a taken one is refused with `rank_taken`. */
+/**
+ * Returns the requested rank, or the next one after the last for 0 (api.md §7.6). Refuses an occupied rank with
+ * `rank_taken`.
+ */
 export const freeRank = (parts: readonly Ranked[], asked: number): number => {
   const rank = asked || Math.min(HIGHEST, Math.max(0, ...parts.map((part) => part.rank)) + 1)
   return parts.some((part) => part.rank === rank) ? refuse('rank_taken', `rank number: ${rank} already exists`) : rank
 }
 
-/** The moves that number the parts 1 to n in the order given. */
+/** Moves that number the parts from 1 to n in the given order. */
 export const numbered = (parts: readonly Ranked[]): Move[] =>
   parts.flatMap(({ id, rank }, n) => (rank === n + 1 ? [] : [{ id, from: rank, to: n + 1 }]))
 
-/** The moves that put the listed parts first, in the order of the list, and the others behind them as they stand. An unknown id is refused. */
+/**
+ * Moves that put the listed parts first, in the given order, and keep the order of the others. Refuses an unknown id.
+ */
 export const ordered = (parts: readonly Ranked[], ids: readonly string[], field: string): Move[] => {
   const listed = new Map(parts.map((part) => [part.id, part]))
   const asked = new Set(ids)

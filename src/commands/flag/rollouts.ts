@@ -5,7 +5,10 @@ import { freeRank, numbered, ordered } from './ranks.ts'
 import { operatorOf } from './rules.ts'
 import { type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag, used } from './state.ts'
 
-/** What a rollout gives to whom: to a share of the entities, or to those of segments. `percentage` is a float32 value. */
+/**
+ * Value of a rollout and its target: a percentage of the entities, or the entities in segments. `percentage` is a
+ * float32 value.
+ */
 export type RolloutPart =
   | { readonly type: 'threshold'; readonly percentage: number; readonly value: boolean }
   | {
@@ -15,7 +18,7 @@ export type RolloutPart =
       readonly value: boolean
     }
 
-/** `reservations` are those made for the segments that the rollout does not use yet. */
+/** `reservations`: the new reservations for segments that the rollout does not use yet. */
 type RolloutRequest = OfFlag & {
   readonly id: string
   readonly description: string
@@ -28,14 +31,16 @@ export type RolloutCommands = {
   AddRollout: RolloutRequest & { readonly rank: number }
   UpdateRollout: RolloutRequest
   RemoveRollout: OfFlag & { readonly id: string }
-  /** `field` is what the request calls the ids. */
+  /** `field`: name of the ids in the request. */
   OrderRollouts: OfFlag & { readonly ids: readonly string[]; readonly field?: string }
 }
 
-/** The segments that a rollout part names. */
+/** Segments of a rollout part. */
 export const segmentsOf = (part: RolloutPart): readonly string[] => (part.type === 'segment' ? part.segments : [])
 
-/** Refuses a new or changed rollout whose flag or segment is missing; the quotes are those of api.md §7.8. */
+/**
+ * Refuses a new or changed rollout whose flag or segment is missing. The position of the quotes follows api.md §7.8.
+ */
 export const noRolloutParent = ({ namespace, key }: OfFlag, segment: string): never =>
   refuse('not_found', `flag "${namespace}/${key} or segment ${segment}" not found`)
 

@@ -4,7 +4,7 @@ import type { Distribution, Rule, SegmentOperator, Use } from '../../events/flag
 import { freeRank, numbered, ordered } from './ranks.ts'
 import { type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag, used } from './state.ts'
 
-/** `reservations` are those made for the segments that the rule does not use yet. */
+/** `reservations`: the new reservations for segments that the rule does not use yet. */
 type RuleRequest = OfFlag & {
   readonly id: string
   readonly segments: readonly string[]
@@ -18,7 +18,7 @@ export type RuleCommands = {
   AddRule: RuleRequest & { readonly rank: number }
   UpdateRule: RuleRequest
   RemoveRule: OfFlag & { readonly id: string }
-  /** `field` is what the request calls the ids. */
+  /** `field`: name of the ids in the request. */
   OrderRules: OfFlag & { readonly ids: readonly string[]; readonly field?: string }
   AddDistribution: OfRule & { readonly distribution: Distribution }
   UpdateDistribution: OfRule & { readonly distribution: Distribution }
@@ -29,11 +29,11 @@ export type RuleCommands = {
 export const noRuleParent = ({ namespace, key }: OfFlag, segment: string): never =>
   refuse('not_found', `flag "${namespace}/${key}" or segment "${namespace}/${segment}" not found`)
 
-/** The operator of one segment is always `or`: both mean the same there, and one form is stored. */
+/** Normalizes the operator. With a single segment it is always `or`, because both operators are equivalent. */
 export const operatorOf = (segments: readonly Use[], operator: SegmentOperator): SegmentOperator =>
   segments.length > 1 ? operator : 'or'
 
-/** The rule of a distribution; rule and variant must be the flag's own. */
+/** Returns the rule of a distribution. Refuses if the flag does not have the rule or the variant. */
 const ruleOf = (flag: Flag, { rule: id, ...of }: OfRule, variantId: string): Flag['rules'][number] => {
   const rule = flag.rules.find((rule) => rule.id === id)
   const variant = flag.variants.some((variant) => variant.id === variantId)

@@ -8,12 +8,12 @@ import { type Flag, lives, type OfFlag, usesOf } from './state.ts'
 
 type ChangeRequest = Omit<ChangeCommands['ChangeFlag'], 'reservations'>
 
-/** Commands by which a rule or rollout may come to use segments. */
+/** Commands that can make a rule or rollout use segments. */
 type User = 'AddRule' | 'UpdateRule' | 'AddRollout' | 'UpdateRollout'
 const isUser = (change: FlagChange): change is Extract<FlagChange, { readonly op: User }> =>
   /^(Add|Update)(Rule|Rollout)$/.test(change.op)
 
-/** The segments that the rule or rollout is to use and does not use yet; of one that is to change and is missing none. */
+/** Segments that the rule or rollout does not use yet; empty if a rule or rollout to update is missing. */
 export const newTo =
   (user: User, id: string, segments: readonly string[]) =>
   ({ rules, rollouts }: Flag): readonly string[] => {
@@ -24,8 +24,8 @@ export const newTo =
   }
 
 /**
- * The segments that need a reservation for these changes of the flag, in the order in which parts come to use them, up to the change that
- * will be refused. Found by deciding with reservations that nobody made; others are served in between where that takes long.
+ * Segments that need a reservation for these changes, in order of first use, up to the first change that is refused.
+ * Computed by a trial run with invented reservations. Yields to the event loop if that takes long.
  */
 export const segmentsNeeded = async (flag: Flag, ask: ChangeRequest): Promise<readonly string[]> => {
   const named = new Set(ask.changes.flatMap(segmentsNamed))
@@ -54,7 +54,7 @@ export const segmentsNeeded = async (flag: Flag, ask: ChangeRequest): Promise<re
   return [...needed]
 }
 
-/** Refuses the first change that names a missing segment, as its own route does. */
+/** Refuses the first change that names a missing segment, with the message of its own route. */
 export const noSegmentOf =
   ({ changes }: ChangeRequest) =>
   (of: OfFlag, segment: string): never => {

@@ -6,7 +6,7 @@ import { decideRules, evolveRules, type RuleCommands } from './rules.ts'
 import type { Decide, Flag } from './state.ts'
 import { decideVariants, evolveVariants, type VariantCommands } from './variants.ts'
 
-/** Commands that are one change each. */
+/** Commands with a single change. */
 export type SingleCommands = OwnCommands & VariantCommands & RuleCommands & RolloutCommands
 
 export const decideSingle: Decide<SingleCommands> = {
@@ -23,5 +23,5 @@ export const evolveSingle: Decider<Flag, SingleCommands, FlagEvent>['evolve'] = 
   ...evolveRollouts,
 }
 
-/** The flag after one more event. */
+/** Applies one event. */
 export const evolveFlag = (flag: Flag, { type, data }: FlagEvent): Flag => evolveSingle[type](flag, data as never)

@@ -2,15 +2,17 @@ import { refuse } from '../../errors.ts'
 import type { DataOf } from '../../events/define.ts'
 import type { Distribution, FlagEvent, Rollout, Rule, Use, Variant } from '../../events/flag.ts'
 
-/** What every command on a flag names: the flag, and the life of the namespace that is meant. */
+/** Addresses a flag in one incarnation of its namespace. */
 export type OfFlag = { readonly namespace: string; readonly key: string; readonly incarnation: string }
 
-/** What a flag's rules of state need. Rules and rollouts are in rank order, variants and distributions in order of creation. */
+/**
+ * State for the flag's rules. Rules and rollouts are in rank order, variants and distributions in order of creation.
+ */
 export type Flag = {
   readonly incarnation: string | undefined
   readonly generation: number
   readonly reservation: string | undefined
-  /** Reservations given up for ever, whatever becomes of the flag. */
+  /** Voided reservations. They stay voided even if the flag is deleted or created again. */
   readonly voided: ReadonlySet<string>
   readonly name: string
   readonly description: string
@@ -22,7 +24,7 @@ export type Flag = {
   readonly rollouts: readonly Rollout[]
 }
 
-/** No flag: what is left of the stream is the namespace's generation and the reservations given up. */
+/** State without a flag. Keeps the generation of the namespace and the voided reservations. */
 export const absent = ({ generation, voided }: Pick<Flag, 'generation' | 'voided'>): Flag => ({
   incarnation: undefined,
   generation,
@@ -42,32 +44,33 @@ export type Evolve<K extends FlagEvent['type']> = {
   readonly [T in K]: (state: Flag, data: DataOf<FlagEvent, T>) => Flag
 }
 
-/** True when the flag exists in the life of the namespace that the command means. */
+/** Returns true if the flag exists in the incarnation of the namespace that the command addresses. */
 export const lives = ({ incarnation }: Flag, command: OfFlag): boolean => incarnation === command.incarnation
 
-/** Refuses: 404 with the flag's name. */
+/** Refuses with 404 and the flag's name. */
 export const noFlag = ({ namespace, key }: OfFlag): never => refuse('not_found', `flag "${namespace}/${key}" not found`)
 
-/** The three names that each event of a flag carries. */
+/** The three identifying fields of each flag event. */
 export const naming = ({ namespace, key, incarnation }: OfFlag): OfFlag => ({ namespace, key, incarnation })
 
-/** Every use that the flag's rules and rollouts make of segments. */
+/** All uses of segments by the flag's rules and rollouts. */
 export const usesOf = ({ rules, rollouts }: Flag): readonly Use[] => [
   ...rules.flatMap(({ segments }) => segments),
   ...rollouts.flatMap((rollout) => (rollout.type === 'segment' ? rollout.segments : [])),
 ]
 
-/** True when the flag, or one of its parts, stands under this reservation. */
+/** Returns true if the flag or one of its parts holds the reservation. */
 export const holds = (flag: Flag, reservation: string): boolean =>
   flag.reservation === reservation || usesOf(flag).some((use) => use.reservation === reservation)
 
-/** Refuses a reservation that was given up: its writer was away so long that others went on without it. */
+/** Returns the reservation. Refuses a voided one, which was voided because its writer took too long. */
 export const standing = ({ voided }: Flag, reservation: string): string =>
   voided.has(reservation) ? refuse('write_conflict') : reservation
 
 /**
- * The segments, each once and in the given order: under the reservation that the part holds already, else under the one brought along.
- * Refused with `write_conflict` when there is neither: the part was changed since the reservations were made.
+ * Uses of the segments, without duplicates, in the given order. Each takes the reservation that the part holds already,
+ * otherwise a new one. Refuses with `write_conflict` if there is neither, because the part was changed after the
+ * reservations were made.
  */
 export const used = (
   flag: Flag,
