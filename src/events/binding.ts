@@ -1,10 +1,13 @@
-/** A log is told from any other by its first event. */
+/** Identity of a log: its first event. */
 export type LogIdentity = { readonly event: string; readonly position: bigint }
 
-/** PORT. Which log a deployment was begun on. It is kept beside the keys, for whoever has lost these has lost what the log says. Failure: Refusal `backend_unavailable`. */
+/**
+ * PORT. Binds a deployment to its log. Stored with the keys, because without the keys the log is unreadable. Failure:
+ * Refusal `backend_unavailable`.
+ */
 export type Binding = {
-  /** Undefined before there was an event. */
+  /** Undefined before the first event. */
   readonly read: () => Promise<LogIdentity | undefined>
-  /** Written once. Gives what stands there then: another log where another was first. */
+  /** Stores the identity once, and returns the stored one: a different log if one was bound before. */
   readonly write: (identity: LogIdentity) => Promise<LogIdentity>
 }

@@ -11,7 +11,7 @@ import { refusalEvents } from './refusal.ts'
 import { segmentEvents } from './segment.ts'
 import { tokenEvents } from './token.ts'
 
-/** Every event there is: category → its shapes. Documentation, export and the frozen samples go by this list. */
+/** All events: category → shapes. Source for the documentation, the export and the frozen samples. */
 export const catalog = {
   token: tokenEvents,
   login: loginEvents,
@@ -25,40 +25,40 @@ export const catalog = {
   instance: { ...instanceEvents, ...membershipEvents },
 } as const satisfies Readonly<Record<string, Shapes>>
 
-/** The latest format of the history that this build reads, and writes once every instance reads it. */
+/** Latest format of the history that this build reads. It is written once every instance reads it. */
 export const FORMAT: number = Object.values<Shapes>(catalog)
   .flatMap((shapes) => Object.values<Shape>(shapes))
   .reduce((latest, { format }) => Math.max(latest, format), FIRST_FORMAT)
 
-/** What the streams of each category are called, and what they tell. */
+/** Name and content of the streams of each category. */
 export const streams: Readonly<Record<keyof typeof catalog, { readonly name: string; readonly tells: string }>> = {
-  token: { name: 'token-<id>', tells: 'The life of one client token, whichever way issued it.' },
+  token: { name: 'token-<id>', tells: 'The lifecycle of one client token, for all methods of issue.' },
   login: {
     name: 'login-<digest of state>',
     tells:
-      'One login, from the moment that the browser comes back; one that was only begun has no stream. What would let somebody finish it is never kept.',
+      'One login, from its callback on. A login without a callback has no stream. The secrets that are needed to complete a login are never stored.',
   },
   refusal: {
     name: 'refusal-<YYYY-MM-DD>+<id>',
     tells:
-      'Who was turned away, and how many began to log in, in batches: bounded, so that hostile traffic cannot fill the log. A process that is killed takes up to a minute of counts with it.',
+      'Refused requests and the number of logins begun, in batches. The volume is bounded, so that hostile traffic cannot fill the log. If a process is killed, up to one minute of counts is lost.',
   },
-  namespace: { name: 'namespace-<key>', tells: 'The lives of one namespace, one after the other.' },
+  namespace: { name: 'namespace-<key>', tells: 'All incarnations of one namespace key, in order.' },
   flag: {
     name: 'flag-<namespace>+<key>',
-    tells: 'The life of one flag with its variants, rules, distributions and rollouts.',
+    tells: 'The lifecycle of one flag with its variants, rules, distributions and rollouts.',
   },
-  segment: { name: 'segment-<namespace>+<key>', tells: 'The life of one segment with its constraints.' },
-  keys: { name: 'keys-main', tells: "The service's own keys, where they were lost and it went on without." },
-  history: { name: 'history-main', tells: 'The history itself, where it was damaged and the service went on with it.' },
+  segment: { name: 'segment-<namespace>+<key>', tells: 'The lifecycle of one segment with its constraints.' },
+  keys: { name: 'keys-main', tells: "Losses of the service's keys that an operator accepted." },
+  history: { name: 'history-main', tells: 'Damage to the history that an operator accepted.' },
   access: {
     name: 'access-main',
     tells:
-      'Which access is configured: whether a credential is needed, what roles mean, what rules give logins and exchanges. Told at a start, when it is another than before.',
+      'The access configuration: whether a credential is required, the rights of roles, and the rules for logins and exchanges. Recorded at start if it changed.',
   },
   instance: {
     name: 'instance-<instance>',
     tells:
-      'Actions of one run of the service on shared data. `instance-main` is the cluster membership: the running instances, and the format each reads.',
+      'Actions of one service process on shared data. `instance-main` is the cluster membership: the running instances, and the format that each reads.',
   },
 }

@@ -1,17 +1,23 @@
 import { type TSchema, Type } from 'typebox'
 import { canonical } from './canonical.ts'
 
-/** A field of an update event: present only where the value changed, with what it was and what it became. It is described as the value is. */
+/**
+ * A field of an update event, present only if its value changed, with the old and the new value. Its description is
+ * that of the value.
+ */
 export const change = <S extends TSchema>(schema: S) =>
   Type.Optional(Type.Object({ from: schema, to: schema }, { change: true }))
 
-/** The same of a value that may be none: the side where it is none is absent. */
+/** The same for an optional value. The side without a value is absent. */
 export const changeOfOptional = <S extends TSchema>(schema: S) =>
   Type.Optional(Type.Object({ from: Type.Optional(schema), to: Type.Optional(schema) }, { change: true }))
 
 export type Changes<T> = { readonly [K in keyof T]?: { readonly from: T[K]; readonly to: T[K] } }
 
-/** The fields of `to` whose values differ from those of `from` (by canonical JSON), or undefined when none does. A field that is undefined in `to` is kept. */
+/**
+ * Returns the fields of `to` whose values differ from those of `from` (by canonical JSON); undefined if none does.
+ * Fields that are undefined in `to` are ignored.
+ */
 export const changes = <T extends object>(
   from: T,
   to: { readonly [K in keyof T]?: T[K] | undefined },
@@ -29,7 +35,7 @@ export const changes = <T extends object>(
 
 type Update<T> = { readonly [K in keyof T]?: T[K] | { readonly from?: T[K]; readonly to?: T[K] } | undefined }
 
-/** The thing after an update event: every field that the event gives as from and to has the new value; one without `to` is gone. */
+/** Applies an update event: fields with `from` or `to` get the new value, and fields without `to` are removed. */
 export const changed = <T extends object>(before: T, update: Update<T>): T => {
   const after = { ...before } as Record<string, unknown>
   for (const [field, value] of Object.entries(update)) {
@@ -40,18 +46,18 @@ export const changed = <T extends object>(before: T, update: Update<T>): T => {
   return after as T
 }
 
-/** The list with the part of this id replaced; the same list when there is none. */
+/** Returns the list with the part of this id replaced. */
 export const replaced = <T extends { readonly id: string }>(
   list: readonly T[],
   id: string,
   by: (part: T) => T,
 ): readonly T[] => list.map((part) => (part.id === id ? by(part) : part))
 
-/** The list without the part of this id. */
+/** Returns the list without the part of this id. */
 export const without = <T extends { readonly id: string }>(list: readonly T[], id: string): readonly T[] =>
   list.filter((part) => part.id !== id)
 
-/** The parts by rank, those that moved under their new ranks and with `also` applied. */
+/** Returns the parts in rank order after the moves. `also` is applied to the moved parts. */
 export const moved = <T extends { readonly id: string; readonly rank: number }>(
   list: readonly T[],
   moves: readonly { readonly id: string; readonly to: number }[],

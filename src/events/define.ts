@@ -2,34 +2,43 @@ import type { Static, TObject } from 'typebox'
 import type { About } from './fields.ts'
 import { fitting } from './fits.ts'
 
-/** One shape an event has had. The newest shape of a type is the one the code speaks. */
+/** One version of an event's shape. The code works with the newest version of a type. */
 export type Shape = {
   readonly version: number
   readonly schema: TObject
-  /** The format of the history that has it first: an instance that reads that format, or a later one, reads this shape. */
+  /**
+   * First format of the history that contains this shape. Instances that read this format or a later one read the
+   * shape.
+   */
   readonly format: number
-  /** Wire name under which this shape was written before; it is still read. */
+  /** Former wire name of this shape. It is still read. */
   readonly formerly?: string
   readonly from?: Shape
   readonly upcast?: (old: never) => object
-  /** The same told in the shape before, for who reads no later format; undefined where that shape cannot say it. */
+  /**
+   * Converts data to the previous shape, for instances that read only earlier formats; undefined if that loses
+   * information.
+   */
   readonly downcast?: ((data: never) => object | undefined) | undefined
-  /** True of data that the shape before says in full: they are written in it in every format, for whoever reads no later one. */
+  /** Returns true if the previous shape represents the data completely. Such data is written in it in every format. */
   readonly asBefore?: ((data: never) => boolean) | undefined
 }
 export type Shapes = Readonly<Record<string, Shape>>
 
-/** The format of the history that every version reads. */
+/** Format that every version reads. */
 export const FIRST_FORMAT = 1
 
-/** The first shape of an event. */
+/** First version of an event's shape. */
 export const v1 = <S extends TObject>(schema: S, format: number = FIRST_FORMAT) =>
   ({ version: 1, schema, format }) as const
 
-/** The same shape under a new name: events of the former wire name are still read. */
+/** Gives a shape a new wire name. Events with the former name are still read. */
 export const renamed = <S extends Shape>(formerly: string, shape: S) => ({ ...shape, formerly }) as const
 
-/** A later shape: the shape it replaces, the new schema, the pure function from old data to new data, and the format that has it first; with the way back where the old shape can say the same, and of which data it says all there is. */
+/**
+ * A later version of a shape. `upcast` converts old data to new data. `downcast` and `asBefore` are described at
+ * `Shape`.
+ */
 export const next = <S extends TObject, P extends Shape & { schema: TObject }>(
   from: P,
   schema: S,
@@ -45,21 +54,24 @@ export const next = <S extends TObject, P extends Shape & { schema: TObject }>(
   },
 ) => ({ version: from.version + 1, schema, format, from, upcast, downcast, asBefore }) as const
 
-/** The union that a category's code speaks: `{ type, data }` for each of its events. */
+/** Union of a category's events: `{ type, data }`. */
 export type EventOf<S extends Shapes> = {
   [K in keyof S & string]: { readonly type: K; readonly data: Readonly<Static<S[K]['schema']>> }
 }[keyof S & string]
 export type AnyEvent = { readonly type: string; readonly data: object }
 export type DataOf<E extends AnyEvent, T> = Extract<E, { type: T }>['data']
 
-/** A decided event as it is written: the shape, its data, and the event as it will be read. */
+/** A decided event in the form to write: shape, data, and the event as readers will see it. */
 export type Written<E extends AnyEvent = AnyEvent> = {
   readonly shape: Shape
   readonly data: object
   readonly event: E
 }
 
-/** The event in the newest shape that readers of the format know, or an older one that says as much; undefined where none of these can say it. */
+/**
+ * Converts the event to the newest shape that readers of the format know, or to an older complete one; undefined if
+ * there is none.
+ */
 export const inFormat = <E extends AnyEvent>(shapes: Shapes, format: number, event: E): Written<E> | undefined => {
   const newest = shapes[event.type]!
   let [shape, data]: [Shape, object] = [newest, event.data]
@@ -75,30 +87,30 @@ export const inFormat = <E extends AnyEvent>(shapes: Shapes, format: number, eve
   return { shape, data, event: { ...event, data: back.reduceRight((old, raise) => raise(old as never), data) } }
 }
 
-/** Wire name: `TokenIssued` at version 1, `TokenIssued.v2` from version 2 on. */
+/** Wire name: `TokenIssued` for version 1, `TokenIssued.v2` from version 2 on. */
 export const wireName = (type: string, version: number): string => (version === 1 ? type : `${type}.v${version}`)
 
-/** All names under which a shape is read: its wire name, and the one it had before. */
+/** All wire names of a shape: the current one, and the former one. */
 export const wireNames = (type: string, { version, formerly }: Shape): readonly string[] => [
   wireName(type, version),
   ...(formerly === undefined ? [] : [formerly]),
 ]
 
-/** The event type that a wire name belongs to, in any version. */
+/** Event type of a wire name, without its version. */
 export const typeName = (wire: string): string => wire.replace(/\.v\d+$/, '')
 
 const jsonOf = (wire: string, json: string): unknown => {
   try {
     return JSON.parse(json)
   } catch {
-    // What the parser says quotes the data.
+    // The message of the parser quotes the data.
     throw new Error(`the data of ${wire} are not JSON`)
   }
 }
 
 /**
- * Reads the events of a category: a wire name ever written and its JSON text give the newest shape. An unknown name
- * throws, and so do data of another shape, for to skip them would lose history. What is thrown never quotes the data.
+ * Reader for the events of a category. Converts a wire name and its JSON text to the newest shape. Throws on an unknown
+ * name or on data of another shape, because skipping an event would lose history. Errors never quote the data.
  */
 export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: string) => EventOf<S>) => {
   const lift = new Map<string, (data: unknown) => EventOf<S>>()
@@ -123,8 +135,8 @@ export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: strin
 }
 
 /**
- * The fields of a schema that are sealed before they are appended: field name → name of the field that holds their
- * subject. Top-level fields only.
+ * Fields of a schema that are sealed before the append: field name → name of the field with the subject. Top-level
+ * fields only.
  */
 export const sealedFields = (schema: TObject): ReadonlyMap<string, string> => {
   const fields = new Map<string, string>()

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 
 type Fits = (value: unknown) => boolean
 type Members = Readonly<Record<string, TSchema>>
-/** The parts of JSON Schema that events are described with. */
+/** Subset of JSON Schema that event schemas use. */
 type Form = {
   readonly type?: 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object'
   readonly enum?: readonly unknown[]
@@ -30,7 +30,7 @@ const object = ({ required = [], properties = {}, patternProperties = {} }: Form
   }
 }
 
-/** Whether a JSON value is as an event's schema says. Members that the schema does not name are let be. */
+/** Returns a test whether a JSON value conforms to an event schema. Additional members are allowed. */
 export const fitting = (schema: TSchema): Fits => {
   const form = schema as Form
   if (form.anyOf) {

@@ -3,53 +3,53 @@ import { change, changeOfOptional } from './change.ts'
 import { type EventOf, v1 } from './define.ts'
 import { count, json, key, list, object, oneOf, percent, rank, text, truth, uuid } from './fields.ts'
 
-const name = text('Its name, for people.')
-const description = text('What it is for.')
-const enabled = truth('Whether it is on.')
-const metadata = json('What operators want remembered of it.')
-const reservation = uuid("The reservation that it is used under, on the segment's own stream.")
+const name = text('Display name.')
+const description = text('Description of the purpose.')
+const enabled = truth('Whether the flag is enabled.')
+const metadata = json('Metadata that operators attached.')
+const reservation = uuid("The reservation for this use, recorded on the segment's stream.")
 
 const variant = {
   id: uuid('The variant.'),
-  key: text('What an evaluation answers.', 'key, unique in its flag'),
+  key: text('Key that an evaluation returns.', 'key, unique in its flag'),
   name,
   description,
-  attachment: text('What an evaluation answers beside the key.', 'JSON text, as it was given; `""` for none'),
+  attachment: text('Attachment that an evaluation returns with the key.', 'JSON text, as it was given; `""` for none'),
 }
 const Variant = object('The variant.', variant)
 const variantId = uuid('The variant.')
 
-const operator = oneOf('Whether any of the segments must match or all of them.', ['or', 'and'])
-/** A segment as one rule or rollout uses it, under the reservation that stands on the segment's own stream (docs/decisions/0003). */
+const operator = oneOf('Whether one matching segment is enough (`or`) or all must match (`and`).', ['or', 'and'])
+/** A segment that a rule or rollout uses, with the reservation on the segment's stream (docs/decisions/0003). */
 const segments = list(
-  'The segments whose entities it applies to.',
-  object('One segment.', { segment: key('The segment.'), reservation }),
+  'The segments whose entities match.',
+  object('A segment.', { segment: key('The segment.'), reservation }),
 )
 
 const ruleId = uuid('The rule.')
 const Rule = object('The rule.', {
   id: ruleId,
-  rank: rank('When it is tried: by rank, the lowest first.'),
+  rank: rank('Order of evaluation: the lowest rank first.'),
   segments,
   operator,
 })
 const distributionId = uuid('The distribution.')
-const share = percent('The share of the entities of the rule that get the variant.')
+const share = percent('Percentage of the matching entities that get the variant.')
 const Distribution = object('The distribution.', { id: distributionId, variantId, rollout: share })
 
 const rolloutId = uuid('The rollout.')
-const value = truth('What an evaluation answers when the rollout hits.')
-const percentage = percent('The share of all entities that it hits.')
+const value = truth('Value that an evaluation returns if the rollout matches.')
+const percentage = percent('Percentage of all entities that match.')
 const rollout = {
   id: rolloutId,
-  rank: rank('When it is tried: by rank, the lowest first.'),
+  rank: rank('Order of evaluation: the lowest rank first.'),
   description,
   value,
 }
-const kind = <K extends string>(kind: K) => oneOf('What decides whether it hits: a share or segments.', [kind])
+const kind = <K extends string>(kind: K) => oneOf('Type of the rollout: by percentage or by segments.', [kind])
 const Rollout = Type.Union(
   [
-    object('By a share.', { ...rollout, type: kind('threshold'), percentage }),
+    object('By percentage.', { ...rollout, type: kind('threshold'), percentage }),
     object('By segments.', { ...rollout, type: kind('segment'), segments, operator }),
   ],
   {
@@ -58,52 +58,57 @@ const Rollout = Type.Union(
   },
 )
 
-/** New ranks of the parts that moved. */
+/** Rank changes of other parts. */
 const movesOf = (id: ReturnType<typeof uuid>) =>
   list(
-    'The others that have another rank now.',
-    object('One of them.', { id, from: rank('Its rank before.'), to: rank('Its rank from here on.') }),
+    'The parts whose rank changed.',
+    object('A part.', { id, from: rank('The old rank.'), to: rank('The new rank.') }),
   )
 const ruleMoves = movesOf(ruleId)
 const rolloutMoves = movesOf(rolloutId)
 
-/** Every event names its flag and the life of the namespace it belongs to. */
+/** Identifies the flag and the incarnation of its namespace in every event. */
 const flag = {
   namespace: key('The namespace.'),
   key: key('The flag.'),
-  incarnation: uuid('The life of the namespace that the flag belongs to.'),
+  incarnation: uuid('The incarnation of the namespace that the flag belongs to.'),
 }
 
-/** Life of one flag with its variants, rules and rollouts. Stream: flag-{namespace}+{key}. An absent `defaultVariantId` is none. */
+/**
+ * Lifecycle of a flag with its variants, rules and rollouts. Stream: flag-{namespace}+{key}. An absent
+ * `defaultVariantId` means none.
+ */
 export const flagEvents = {
   FlagCreated: v1(
-    object('A flag was created, without variants, rules and rollouts yet.', {
+    object('A flag was created. It has no variants, rules or rollouts yet.', {
       ...flag,
-      generation: count("Which life of the namespace's key that is: 1 for the first."),
+      generation: count("Number of the incarnation of the namespace's key: 1 for the first."),
       reservation: uuid("The flag's reservation on the stream of its namespace."),
       name,
       description,
       enabled,
-      type: oneOf('What an evaluation answers: one of its variants, or true or false.', ['variant', 'boolean']),
+      type: oneOf('Kind of result of an evaluation: one of the variants, or a boolean.', ['variant', 'boolean']),
       metadata,
     }),
   ),
   FlagUpdated: v1(
-    object("The flag's own fields changed.", {
+    object('Fields of the flag itself changed.', {
       ...flag,
       name: change(name),
       description: change(description),
       enabled: change(enabled),
-      defaultVariantId: changeOfOptional(uuid('The variant that is answered where no rule matches.')),
+      defaultVariantId: changeOfOptional(uuid('The variant that is returned if no rule matches.')),
       metadata: change(metadata),
     }),
   ),
-  FlagDeleted: v1(object('The flag was deleted with all its parts, which have no events of their own for that.', flag)),
+  FlagDeleted: v1(
+    object('The flag was deleted with all its parts. The parts have no deletion events of their own.', flag),
+  ),
   VariantAdded: v1(object('A variant was added.', { ...flag, variant: Variant })),
   VariantUpdated: v1(
     object('A variant changed.', {
       ...flag,
-      variant: object('The variant, with what changed of it.', {
+      variant: object('The variant and its changed fields.', {
         id: variant.id,
         key: change(variant.key),
         name: change(variant.name),
@@ -114,23 +119,23 @@ export const flagEvents = {
   ),
   VariantRemoved: v1(
     object(
-      'A variant was removed. Its distributions go with it, and so does its being the default; they have no events of their own.',
+      'A variant was removed together with its distributions. If it was the default, the flag has no default any more. There are no separate events for that.',
       {
         ...flag,
         variant: variantId,
-        wasDefault: truth('Whether it was the default variant, of which there is none from here on.'),
+        wasDefault: truth('Whether it was the default variant.'),
         distributions: list(
-          'The distributions that went with it.',
-          object('One of them.', { rule: ruleId, distribution: distributionId }),
+          'The distributions that were removed with it.',
+          object('A distribution.', { rule: ruleId, distribution: distributionId }),
         ),
       },
     ),
   ),
-  RuleAdded: v1(object('A rule was added, without distributions yet.', { ...flag, rule: Rule })),
+  RuleAdded: v1(object('A rule was added. It has no distributions yet.', { ...flag, rule: Rule })),
   RuleUpdated: v1(
-    object('A rule applies to other segments, or joins them otherwise.', {
+    object('The segments or the operator of a rule changed.', {
       ...flag,
-      rule: object('The rule, with what changed of it.', {
+      rule: object('The rule and its changed fields.', {
         id: ruleId,
         segments: change(segments),
         operator: change(operator),
@@ -138,19 +143,19 @@ export const flagEvents = {
     }),
   ),
   RuleRemoved: v1(object('A rule was removed, with its distributions.', { ...flag, rule: ruleId, moved: ruleMoves })),
-  RulesReordered: v1(object('The rules are tried in another order.', { ...flag, moved: ruleMoves })),
+  RulesReordered: v1(object('The order of the rules changed.', { ...flag, moved: ruleMoves })),
   DistributionAdded: v1(
-    object('A rule gives a share of its entities to one more variant.', {
+    object('A distribution was added to a rule.', {
       ...flag,
       rule: ruleId,
       distribution: Distribution,
     }),
   ),
   DistributionUpdated: v1(
-    object('A share changed, or went to another variant.', {
+    object('The percentage or the variant of a distribution changed.', {
       ...flag,
       rule: ruleId,
-      distribution: object('The distribution, with what changed of it.', {
+      distribution: object('The distribution and its changed fields.', {
         id: distributionId,
         variantId: change(variantId),
         rollout: change(share),
@@ -158,13 +163,13 @@ export const flagEvents = {
     }),
   ),
   DistributionRemoved: v1(
-    object('A rule gives no share to this variant any more.', { ...flag, rule: ruleId, distribution: distributionId }),
+    object('A distribution was removed from a rule.', { ...flag, rule: ruleId, distribution: distributionId }),
   ),
   RolloutAdded: v1(object('A rollout was added.', { ...flag, rollout: Rollout })),
   RolloutUpdated: v1(
-    object('A rollout changed; its type never does.', {
+    object('A rollout changed. The type of a rollout never changes.', {
       ...flag,
-      rollout: object('The rollout, with what changed of it.', {
+      rollout: object('The rollout and its changed fields.', {
         id: rolloutId,
         description: change(description),
         value: change(value),
@@ -175,11 +180,11 @@ export const flagEvents = {
     }),
   ),
   RolloutRemoved: v1(object('A rollout was removed.', { ...flag, rollout: rolloutId, moved: rolloutMoves })),
-  RolloutsReordered: v1(object('The rollouts are tried in another order.', { ...flag, moved: rolloutMoves })),
+  RolloutsReordered: v1(object('The order of the rollouts changed.', { ...flag, moved: rolloutMoves })),
   ReservationVoided: v1(
     object(
-      'Whoever made this reservation was given up, so that what it was made on can be deleted: no flag, rule or rollout will ever be written under it (decision 3).',
-      { ...flag, reservation: uuid('The reservation that is given up.') },
+      'An unused reservation was voided, so that its namespace or segment can be deleted. No flag, rule or rollout can use this reservation any more (decision 3).',
+      { ...flag, reservation: uuid('The voided reservation.') },
     ),
   ),
 }

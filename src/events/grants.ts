@@ -1,24 +1,24 @@
 import { Type } from 'typebox'
 import { key, list, object, word } from './fields.ts'
 
-const name = 'name of a right, or `*` for every one'
+const name = 'name of a right, or `*` for all rights'
 const right = word('A right.', name)
 
-/** The grants of a token, in the order in which they were given. */
+/** Grants of a token, in the order in which they were given. */
 export const grants = (description: string) =>
   Type.Immutable(
     list(
       description,
-      object('A role, or rights, in a place.', {
-        place: key('The namespace, or `*` for every one and the deployment itself.'),
-        role: Type.Optional(word('The role; absent where rights are given one by one.', 'name of a role')),
-        rights: Type.Optional(Type.Immutable(list('The rights that are given one by one.', right))),
-        rule: Type.Optional(word('The rule that gave it, of a login or an exchange.', 'name of a rule')),
+      object('A role, or a list of rights, in a place.', {
+        place: key('The namespace, or `*` for all namespaces and the deployment itself.'),
+        role: Type.Optional(word('The role; absent if the grant is a list of rights.', 'name of a role')),
+        rights: Type.Optional(Type.Immutable(list('The rights, if the grant has no role.', right))),
+        rule: Type.Optional(word('The rule that granted it, for a login or an exchange.', 'name of a rule')),
       }),
     ),
   )
 
-/** What roles mean, by name. */
+/** Rights of each role, by name of the role. */
 export const meanings = (description: string) =>
   Type.Record(Type.String(), Type.Immutable(Type.Array(right)), {
     description,

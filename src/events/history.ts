@@ -1,13 +1,13 @@
 import { type EventOf, v1 } from './define.ts'
 import { count, list, object, word } from './fields.ts'
 
-/** The history itself, where it has to tell of what was done to it. Stream: history-main. */
+/** Accepted damage to the history. Stream: history-main. */
 export const historyEvents = {
   DamagedLogAccepted: v1(
-    object('The log was not as the service left it, and an operator let the service go on with it.', {
-      positionsMissing: count('Events that are missing among all positions.'),
-      revisionsMissing: count('Events that are missing within streams.'),
-      findings: list('What was found.', word('Where, and what was found there.', 'text')),
+    object('An operator accepted a damaged log, so that the service could continue with it.', {
+      positionsMissing: count('Number of missing events, by position in the log.'),
+      revisionsMissing: count('Number of missing events, by revision in the streams.'),
+      findings: list('The damage found.', word('A place in the log and the damage there.', 'text')),
     }),
   ),
 }

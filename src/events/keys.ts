@@ -1,14 +1,14 @@
 import { type EventOf, v1 } from './define.ts'
 import { object, truth, word } from './fields.ts'
 
-/** The service's own keys, where the history has to tell of them. Stream: keys-main. */
+/** Accepted losses of the service's keys. Stream: keys-main. */
 export const keysEvents = {
   LostKeysAccepted: v1(
-    object('Keys that this log was written with are lost, and an operator let the service go on without them.', {
-      kid: word('From here on the pepper of token digests has this id.', '8 hexadecimal digits'),
-      tokens: truth('True where the pepper is another than before: tokens issued before this event work no more.'),
+    object('An operator accepted the loss of keys of this log, so that the service could continue without them.', {
+      kid: word('Id of the pepper for token digests from this event on.', '8 hexadecimal digits'),
+      tokens: truth('True if the pepper changed. Tokens issued before this event are invalid.'),
       subjects: truth(
-        'True where the keys of subjects are lost: what was sealed before this event can be read no more, though nobody was erased.',
+        'True if the keys of subjects are lost. Fields sealed before this event are unreadable, although no subject was erased.',
       ),
     }),
   ),

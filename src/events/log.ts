@@ -1,5 +1,5 @@
 /**
- * An event on its way into the log. `type` is the wire name, `data` and `meta` are canonical JSON texts, `time` is the
+ * An event before the append. `type` is the wire name, `data` and `meta` are canonical JSON texts, `time` is the
  * writer's clock (RFC 3339 UTC with milliseconds).
  */
 export type NewEvent = {
@@ -10,13 +10,16 @@ export type NewEvent = {
   readonly meta: string
 }
 
-/** An event of the log. Revisions count from 0n in each stream; positions grow strictly over the whole log, are opaque and only compared. */
+/**
+ * A stored event. Revisions count from 0n in each stream. Positions increase strictly over the whole log; they are
+ * opaque and only compared.
+ */
 export type Stored = NewEvent & { readonly stream: string; readonly revision: bigint; readonly position: bigint }
 
 export type Expected = bigint | 'none'
 /**
- * Revision of the last event appended, and the position of each. `times` are given where the log keeps other times:
- * never earlier than the event before.
+ * Revision of the last appended event, and the positions of all. `times` are given if the log stores other times, which
+ * never decrease.
  */
 export type Appended = {
   readonly revision: bigint
@@ -25,38 +28,46 @@ export type Appended = {
 }
 
 /**
- * PORT. The one thing that every event store does. Everything is durable before it is acknowledged.
- * Iterators yield pages of at most 1,000 events, which end with the event that brings their data and metadata to 4 Mi characters. They
- * pull them as they are consumed (back-pressure), and end the read when they are returned.
- * Failures: Refusal `write_conflict` (the stream is not at the expected revision), Refusal `backend_unavailable`.
+ * PORT. Event store. Every append is durable before it is acknowledged. Iterators yield pages of at most 1,000 events.
+ * A page also ends after the event with which its data and metadata reach 4 Mi characters. Pages are read on demand
+ * (back-pressure); `return` ends the read. Failures: Refusal `write_conflict` (the stream is not at the expected
+ * revision), Refusal `backend_unavailable`.
  */
 export type EventLog = {
   /**
-   * Appends to one stream, all or nothing. An append with the same first event id, whose events already stand behind
-   * `expected`, is the same one again: it gives the first answer and writes nothing.
+   * Appends to one stream, all or nothing. Idempotent by the id of the first event: if these events already follow
+   * `expected`, it returns the first result and writes nothing.
    */
   readonly append: (stream: string, events: readonly NewEvent[], expected: Expected) => Promise<Appended>
-  /** The events of one stream in order, from a revision on, no more than `most`; a stream never written is empty. What the store has lost is missing: the revisions show the gap. A stream that it gives no more at all: Refusal `event_unreadable`. Whose position is beyond `upTo` is not asked for: it may come or not. */
+  /**
+   * Reads at most `most` events of a stream, in order, from a revision on. An unknown stream is empty. Lost events show
+   * as gaps in the revisions. A stream that the store cannot read at all: Refusal `event_unreadable`. Events beyond the
+   * position `upTo` may be omitted.
+   */
   readonly read: (stream: string, from?: bigint, most?: number, upTo?: bigint) => AsyncIterable<readonly Stored[]>
-  /** All events after a position (0n = from the start) up to and including another (default: the head when the read starts). */
+  /**
+   * Reads all events after a position (0n: from the start) up to and including `to` (default: the head at the start of
+   * the read).
+   */
   readonly readAll: (after: bigint, to?: bigint) => AsyncIterable<readonly Stored[]>
-  /** Like readAll, and then every event as it is appended, until the signal aborts. No gap, no duplicate, in order. */
+  /** Like readAll, then continues with new events until the signal aborts. In order, without gaps or duplicates. */
   readonly follow: (after: bigint, signal: AbortSignal) => AsyncIterable<readonly Stored[]>
-  /** The event at exactly this position, undefined where none is. */
+  /** Returns the event at exactly this position; undefined if there is none. */
   readonly at: (position: bigint) => Promise<Stored | undefined>
-  /** The first event there is, by which a log is told from any other. */
+  /** Returns the first event, which identifies the log. */
   readonly first: () => Promise<Stored | undefined>
-  /** Position of the last event, 0n when there is none. */
+  /** Position of the last event; 0n if the log is empty. */
   readonly head: () => Promise<bigint>
   readonly close: () => Promise<void>
 }
 
-/** A part of a stream: from a revision on. */
+/** Part of a stream: from a revision on. */
 export type StreamStart = readonly [stream: string, from: bigint]
 
 /**
- * The events up to a position of the first so many of these parts, found together at less cost than one after the other; they end before they are a
- * lot of text, and where the first alone is that, there are none. Undefined for a part with so many events or more, without any, or that lacks one.
+ * Reads several stream parts together, up to a position, faster than one by one. Returns results for the first parts
+ * only, up to a limit on the amount of text; none if the first part alone exceeds it. Undefined for a part that is
+ * empty, has `most` events or more, or lacks an event.
  */
 export type ReadParts = (
   parts: readonly StreamStart[],

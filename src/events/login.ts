@@ -3,7 +3,7 @@ import { type EventOf, v1 } from './define.ts'
 import { object, oneOf, pseudonym, time, uuid, word } from './fields.ts'
 import { METHODS, type Method } from './token.ts'
 
-/** Which ways to a client token are logins: a browser is sent to somebody who knows its user, and comes back with an answer. */
+/** Marks the methods that are logins: the browser is redirected to a provider and returns with a callback. */
 const byLogin = {
   token: false,
   oidc: true,
@@ -18,43 +18,43 @@ const login = {
 }
 
 /**
- * One login, written from its callback on: one that is only begun leaves no stream. Stream: login-{digest of state}.
- * What would let somebody finish it (state, nonce, verifier) is never kept.
+ * One login, written from its callback on. A login without a callback leaves no stream. Stream: login-{digest of
+ * state}. The secrets of a login (state, nonce, verifier) are never stored.
  */
 export const loginEvents = {
   LoginStarted: v1(
-    object('The browser was sent to the provider at `startedAt`; written when it comes back.', {
+    object('A login started: the browser was redirected to the provider at `startedAt`. Written at the callback.', {
       ...login,
       method: oneOf('The method of the login.', METHODS.filter(isLogin)),
       provider: Type.Optional(word('The provider, for method `oidc`.', 'name of a provider in the configuration')),
-      startedAt: time('When the browser was sent away.'),
-      expiresAt: time('From when on the callback is too late.'),
+      startedAt: time('Time of the redirect to the provider.'),
+      expiresAt: time('Time after which the callback is refused.'),
     }),
   ),
   LoginReturned: v1(
-    object('The callback came in time and for the first time: the login is used up, whatever becomes of it.', {
+    object('The first callback of the login arrived in time. The login is consumed, regardless of its result.', {
       ...login,
-      returnedAt: time('When it came back.'),
+      returnedAt: time('Time of the callback.'),
     }),
   ),
   LoginCompleted: v1(
-    object('The login gave a client token.', {
+    object('The login succeeded and issued a client token.', {
       ...login,
-      tokenId: uuid('The token that it gave, on a stream of its own.'),
+      tokenId: uuid('The issued token, which has its own stream.'),
       subject: pseudonym(
-        'Who logged in: the same person at the same provider has the same one in every login.',
+        'The person who logged in. The value is the same for every login of this person at this provider.',
         '`person-` and 22 characters',
       ),
     }),
   ),
   LoginRefused: v1(
     object(
-      'The login came back and gave no token: the provider, its answer or a rule of the configuration refused it. One for each login refused after its return; a callback that belongs to no login has none, and is in the refusals only.',
+      'The login was refused after its callback, because of the provider, its answer or a rule of the configuration. One event per refused login. A callback without a matching login is counted in the refusals only.',
       {
         ...login,
-        reason: word('Why.', 'reason of errors.md'),
+        reason: word('Reason of the refusal.', 'reason of errors.md'),
         providerError: Type.Optional(
-          word("The provider's own code of the error.", 'code of OAuth 2.0 or OpenID Connect, such as `access_denied`'),
+          word("The provider's error code.", 'code of OAuth 2.0 or OpenID Connect, such as `access_denied`'),
         ),
       },
     ),

@@ -4,7 +4,10 @@ import { count, object, oneOf, truth, word } from './fields.ts'
 
 const instance = { instance: word('The instance.', 'name of an instance') }
 
-/** Cluster membership: the running instances that share servers. All in one stream, `instance-main`. Always of the first format, because older versions skip these events. */
+/**
+ * Cluster membership: the running instances that share servers. All in one stream, `instance-main`. Always of the first
+ * format, because older versions skip these events.
+ */
 export const membershipEvents = {
   InstanceJoined: v1(
     object('An instance joined the cluster: it started, or it was evicted although it was running.', {
@@ -21,13 +24,13 @@ export const membershipEvents = {
   ),
   MembersProbed: renamed(
     'InstancesCalled',
-    v1(object('An instance asked all other instances to respond.', instance), FIRST_FORMAT),
+    v1(object('An instance requested a response from all other instances.', instance), FIRST_FORMAT),
   ),
   MemberResponded: renamed('InstanceAnswered', v1(object('An instance responded to a probe.', instance), FIRST_FORMAT)),
   InstanceLeft: v1(
     object('An instance left the cluster. None of its requests is in progress.', {
       ...instance,
-      cause: oneOf('`ended`: it stopped in order. `silent`: it did not respond to a probe.', ['ended', 'silent']),
+      cause: oneOf('`ended`: orderly shutdown. `silent`: no response to a probe.', ['ended', 'silent']),
     }),
     FIRST_FORMAT,
   ),

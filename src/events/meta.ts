@@ -2,68 +2,71 @@ import { type Static, Type } from 'typebox'
 import { object, oneOf, pseudonym, sealed, text, time, uuid, word } from './fields.ts'
 import { METHODS } from './token.ts'
 
-/** The envelope kept with every event; `ip` and `userAgent` are personal data of `subject` and stand here in sealed form. */
-export const metaSchema = object('Who wrote the event, how and why.', {
-  schema: Type.Integer({ description: 'Version of the shape of `data`.', unit: 'version, from 1', personal: 'none' }),
-  command: word('The command that decided the event.', 'name of a command, such as `IssueToken`'),
-  actor: object('Who sent the command.', {
+/** Metadata stored with every event. `ip` and `userAgent` are personal data of `subject` and are stored sealed. */
+export const metaSchema = object('Origin of the event: the actor, the request and the writing instance.', {
+  schema: Type.Integer({ description: 'Version of the schema of `data`.', unit: 'version, from 1', personal: 'none' }),
+  command: word('The command that produced the event.', 'name of a command, such as `IssueToken`'),
+  actor: object('The sender of the command.', {
     kind: oneOf(
-      'Who it is: a client token; somebody without a credential (a login, an exchange, a service without authentication); the service itself (first start, cleanup, history of refusals); an operator at the command line, on the data itself.',
+      '`token`: a client token. `anonymous`: a request without a credential (a login, an exchange, a service without authentication). `system`: the service itself (first start, cleanup, recording of refusals). `operator`: an operator on the command line, with direct access to the data.',
       ['token', 'anonymous', 'system', 'operator'],
     ),
-    id: Type.Optional(uuid("The token's id, for kind `token`.")),
-    method: Type.Optional(oneOf('How that token was got.', METHODS)),
+    id: Type.Optional(uuid('Id of the token, for kind `token`.')),
+    method: Type.Optional(oneOf('Method by which the token was issued.', METHODS)),
     user: Type.Optional(
-      text("The operating system's name of the user, for kind `operator`.", 'name of a user, or `uid` and a number'),
+      text('User name in the operating system, for kind `operator`.', 'name of a user, or `uid` and a number'),
     ),
-    host: Type.Optional(text('The machine that the operator worked on.', 'name of a host')),
+    host: Type.Optional(text('Host on which the operator ran the command.', 'name of a host')),
   }),
-  instance: word('The instance of the service that wrote it.', '`<host>-<8 hexadecimal digits>`, new at each start'),
+  instance: word('The service instance that wrote the event.', '`<host>-<8 hexadecimal digits>`, new at each start'),
   requestId: Type.Optional(
     text(
-      "The request that sent the command, as in the answer's header `x-request-id` and in the service's own log.",
+      'Id of the request, as in the response header `x-request-id` and in the log of the service.',
       'text of the caller, or a UUID',
     ),
   ),
   correlationId: Type.Optional(
     text(
-      'What belongs together: all events of one login, else of one request.',
+      'Groups related events: all events of one login, or of one request.',
       '`login` of the login, else `requestId`',
     ),
   ),
   causationId: Type.Optional(
     uuid(
-      'In a login, the event that led to this one: `LoginReturned` to the refusal or the token, the token to `LoginCompleted`.',
+      'In a login, the id of the event that caused this one: `LoginReturned` causes the refusal or the token, and the token causes `LoginCompleted`.',
     ),
   ),
   route: Type.Optional(word('The route of the request.', 'path with parameters by name')),
-  reason: Type.Optional(text('Why, as the caller said in the header `Event-Reason` or with `--reason`.')),
+  reason: Type.Optional(text('Reason given by the caller in the header `Event-Reason` or with `--reason`.')),
   subject: Type.Optional(
     pseudonym(
-      'Whose personal data `ip` and `userAgent` are: erasing this subject makes them unreadable.',
-      '`token-<id>` of the caller, `person-…` (pseudonym) in a login, `network-<day>` for who has no credential',
+      'Subject of the personal data in `ip` and `userAgent`. Erasing the subject makes them unreadable.',
+      '`token-<id>` of the caller, `person-…` (pseudonym) in a login, `network-<day>` without a credential',
     ),
   ),
-  ip: Type.Optional(sealed("The caller's address.", 'IPv4 or IPv6 address', 'subject')),
-  userAgent: Type.Optional(sealed("The caller's `User-Agent`.", 'first 512 characters', 'subject')),
+  ip: Type.Optional(sealed('IP address of the caller.', 'IPv4 or IPv6 address', 'subject')),
+  userAgent: Type.Optional(sealed('`User-Agent` of the caller.', 'first 512 characters', 'subject')),
   more: Type.Optional(
     Type.Integer({
       description:
-        'How many events of the same append follow on this one: who follows the log shows none of them without the others.',
+        'Number of events of the same append that follow this one. Followers of the log publish them together.',
       unit: 'events, from 1; absent in the last',
       personal: 'none',
       minimum: 1,
     }),
   ),
   writtenAt: Type.Optional(
-    time("What the writer's clock showed, where `time` is later: no event is earlier than the one in front of it."),
+    time("Time of the writer's clock, if it is earlier than `time`, because `time` never decreases."),
   ),
 })
 
 export type Meta = Readonly<Static<typeof metaSchema>>
 
-/** Who acted. `id` is the authentication id of a token, `user` and `host` are those of an operator. */
+/** Sender of the command. `id` is the id of a token, `user` and `host` describe an operator. */
 export type Actor = Readonly<Meta['actor']>
 
-/** True for an event on which others of the same append follow. In canonical JSON the name of a member stands so in no text: there its quotes are escaped. */
+/**
+ * Returns true if further events of the same append follow. The text search is exact, because quotes inside JSON texts
+ * are escaped.
+ */
 export const goesOn = ({ meta }: { readonly meta: string }): boolean => meta.includes('"more":')

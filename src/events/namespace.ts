@@ -3,15 +3,18 @@ import { type EventOf, v1 } from './define.ts'
 import { key, object, text, time, truth, uuid } from './fields.ts'
 
 const namespace = { key: key('The namespace.') }
-const incarnation = uuid("This life of the namespace's key.")
-const name = text('Its name, for people.')
-const description = text('What it is for.')
+const incarnation = uuid("The incarnation of the namespace's key.")
+const name = text('Display name.')
+const description = text('Description of the purpose.')
 const flag = key('The flag.')
 
-/** Life of one namespace. Stream: namespace-{key}. An incarnation is one life of the key, from its creation to its deletion. */
+/**
+ * Lifecycle of a namespace. Stream: namespace-{key}. An incarnation is the time from the creation to the deletion of
+ * the key.
+ */
 export const namespaceEvents = {
   NamespaceCreated: v1(
-    object('A namespace was created: the first life of its key, or one after an earlier life was deleted.', {
+    object('A namespace was created. Its key may have been used by an earlier, deleted namespace.', {
       ...namespace,
       incarnation,
       name,
@@ -20,34 +23,38 @@ export const namespaceEvents = {
     }),
   ),
   NamespaceUpdated: v1(
-    object('Name or description changed.', { ...namespace, name: change(name), description: change(description) }),
+    object('The name or description of the namespace changed.', {
+      ...namespace,
+      name: change(name),
+      description: change(description),
+    }),
   ),
   NamespaceDeleted: v1(
     object(
-      'The namespace was deleted, and everything in it: flags and segments of this incarnation are gone with it, and have no events of their own for that.',
+      'The namespace was deleted with all flags and segments of this incarnation. They have no deletion events of their own.',
       {
         ...namespace,
         incarnation,
-        force: truth('True when it was deleted with whatever flags it had.'),
+        force: truth('True if it was deleted although it may have had flags.'),
       },
     ),
   ),
   FlagRegistered: v1(
     object(
-      'A flag is about to be created: a reservation, without which it may not be. While it stands, the namespace is not empty (decision 3).',
+      'A reservation was made for a flag that is about to be created. A flag needs a reservation. While it exists, the namespace counts as not empty (decision 3).',
       {
         ...namespace,
         flag,
-        reservation: uuid('The reservation, which `FlagCreated` names.'),
-        reservedAt: time('When it was made.'),
+        reservation: uuid('The reservation, which `FlagCreated` refers to.'),
+        reservedAt: time('Time of the reservation.'),
       },
     ),
   ),
   FlagUnregistered: v1(
-    object('A reservation ends: the flag is gone, or was never created under it.', {
+    object('A reservation was released, because the flag was deleted or never created.', {
       ...namespace,
       flag,
-      reservation: uuid('The reservation that ends.'),
+      reservation: uuid('The released reservation.'),
     }),
   ),
 }

@@ -1,21 +1,27 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
-/** PORT. Keys of subjects, kept apart from the events. A destroyed key never comes back, under no circumstances. */
+/** PORT. Keys of subjects, stored separately from the events. A destroyed key can never be restored. */
 export type Keys = {
-  /** The subject's key (32 bytes), made durably when there is none yet, as `given` where one is moved here; 'erased' when it was destroyed. */
+  /**
+   * Returns the subject's key (32 bytes). Creates it durably if there is none, from `given` in a migration. 'erased' if
+   * it was destroyed.
+   */
   readonly make: (subject: string, given?: Uint8Array) => Promise<Uint8Array | 'erased'>
-  /** The subject's key, 'erased' when it was destroyed, undefined when there never was one. */
+  /** Returns the subject's key; 'erased' if it was destroyed, undefined if there never was one. */
   readonly find: (subject: string) => Promise<Uint8Array | 'erased' | undefined>
   readonly destroy: (subject: string) => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** What a sealed text comes to: `erased` where its subject's key was destroyed, `lost` where the key is missing though nobody destroyed it. */
+/**
+ * Result of opening a sealed text. `erased`: the key of the subject was destroyed. `lost`: the key is missing but was
+ * not destroyed.
+ */
 export type Opened = { readonly text: string } | { readonly erased: true } | { readonly lost: true }
 export type Sealer = {
-  /** The sealed form of a text under its subject's key; text sealed for an erased subject can never be opened. */
+  /** Seals a text with its subject's key. A text sealed for an erased subject can never be opened. */
   readonly seal: (subject: string, text: string) => Promise<string>
-  /** The text of a sealed form, or that it is erased or lost. A text that is not sealed is itself. */
+  /** Opens a sealed text. A text that is not sealed is returned unchanged. */
   readonly open: (sealed: string) => Promise<Opened>
 }
 
@@ -23,8 +29,9 @@ const PREFIX = 'sealed.1'
 const b64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
 
 /**
- * AES-256-GCM under a key of the subject (design.md §5). Form: `sealed.1.<subject>.<nonce+text+tag>`, the latter two in base64url.
- * `onLost` is told of each subject whose key is not there, or is another than the text was sealed with: made anew since the first was lost.
+ * AES-256-GCM with a key per subject (design.md §5). Form: `sealed.1.<subject>.<nonce+text+tag>`, the last two parts in
+ * base64url. `onLost` receives each subject whose key is missing, or differs from the sealing key because it was
+ * created again after a loss.
  */
 export const sealer = (keys: Keys, onLost: (subject: string) => void = () => {}): Sealer => ({
   seal: async (subject, text) => {
@@ -48,7 +55,7 @@ export const sealer = (keys: Keys, onLost: (subject: string) => void = () => {})
   },
 })
 
-/** The text, or undefined when it was sealed under another key. */
+/** Decrypts the text; undefined if it was sealed with another key. */
 const openedWith = (key: Uint8Array, subject: string, payload: string): string | undefined => {
   const body = Buffer.from(payload, 'base64url')
   try {
@@ -60,5 +67,5 @@ const openedWith = (key: Uint8Array, subject: string, payload: string): string |
   }
 }
 
-/** True for the sealed form of a personal text. */
+/** Returns true for the sealed form of a text. */
 const isSealed = (text: string): boolean => text.startsWith(`${PREFIX}.`)

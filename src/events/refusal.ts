@@ -3,40 +3,43 @@ import { type EventOf, next, v1 } from './define.ts'
 import { count, counts, key, object, sealed, text, time, uuid, word } from './fields.ts'
 
 const reason = 'reason of errors.md'
-const day = 'Whose key seals the addresses: all strangers of one day together.'
-const span = { from: time('When the first of them was.'), to: time('When they were counted.') }
+const day = 'Subject whose key seals the addresses, shared by all unauthenticated callers of one day.'
+const span = { from: time('Time of the first one.'), to: time('Time of the count.') }
 
 const REFUSED =
-  'One refusal told singly, because it is known who it was (a token, or a service account that its cluster confirmed) or because a login or an exchange failed: an example to look into, not to be counted. At most one a minute for each identity, reason, right and namespace, ten for each token, five for each network and reason, fifty in five seconds.'
+  'A single refusal, recorded as a sample for investigation, not for counting. Recorded if the caller is identified (a token, or a service account that its cluster confirmed), or if a login or an exchange fails. Limits: one per minute for each identity, reason, right and namespace; ten per minute for each token; five per minute for each network and reason; fifty in five seconds.'
 const refused = {
-  reason: word('Why.', reason),
-  refusedAt: time('When.'),
-  route: word('The route that was asked; `""` for none.', 'path with parameters by name'),
+  reason: word('Reason of the refusal.', reason),
+  refusedAt: time('Time of the refusal.'),
+  route: word('The requested route; `""` if there is no such route.', 'path with parameters by name'),
   requestId: text(
-    "The request, as in the answer's header `x-request-id` and in the service's own log.",
+    'Id of the request, as in the response header `x-request-id` and in the log of the service.',
     'text of the caller, or a UUID',
   ),
-  more: count('Refusals like it that were not told since the last that was.'),
-  tokenId: Type.Optional(uuid('The token, which was good but not for this.')),
+  more: count('Number of similar refusals since the last recorded one that were not recorded.'),
+  tokenId: Type.Optional(uuid('The token, which is valid but lacks the required right.')),
   provider: Type.Optional(
-    word('The provider, of a login through OpenID Connect.', 'name of a provider in the configuration'),
+    word('The provider, for a login through OpenID Connect.', 'name of a provider in the configuration'),
   ),
-  serviceAccount: Type.Optional(text('The service account of an exchange.', '`<namespace>/<name>`')),
+  serviceAccount: Type.Optional(text('The service account, for an exchange.', '`<namespace>/<name>`')),
   subject: Type.Optional(word(day, '`network-<YYYY-MM-DD>`')),
   network: Type.Optional(
-    sealed('The address that it came from.', 'IPv4 address, IPv6 network of 64 bits, or `unknown`; sealed', 'subject'),
+    sealed('Network of the caller.', 'IPv4 address, IPv6 network of 64 bits, or `unknown`; sealed', 'subject'),
   ),
 }
 
-/** Who was turned away, and how many began to log in. One stream a batch: refusal-{day}+{id}; bounded, so that hostile traffic cannot fill the log. */
+/**
+ * Refused requests and the number of logins begun. One stream per batch: refusal-{day}+{id}. The volume is bounded, so
+ * that hostile traffic cannot fill the log.
+ */
 export const refusalEvents = {
   AuthenticationRefused: next(
     v1(object(REFUSED, refused)),
     object(REFUSED, {
       ...refused,
-      right: Type.Optional(word('The right that was missing.', 'name of a right')),
+      right: Type.Optional(word('The missing right.', 'name of a right')),
       namespace: Type.Optional(
-        key('Where it was missing: the namespace that the request named, or `*` for every one; absent: anywhere.'),
+        key('Place of the missing right: the namespace of the request, or `*` for all namespaces; absent: any place.'),
       ),
     }),
     (before) => before,
@@ -48,13 +51,13 @@ export const refusalEvents = {
   ),
   RefusalsSummarised: v1(
     object(
-      'Every refusal of a span of about a minute, each counted once, those told singly and those of logins too: the event to sum when refusals are counted.',
+      'Counts of all refusals in a period of about one minute, including those recorded individually and those of logins. Sum this event to count refusals.',
       {
         ...span,
-        total: count('All refusals of the span.'),
-        byReason: counts('How many for each reason.', reason),
+        total: count('Number of refusals in the period.'),
+        byReason: counts('Refusals by reason.', reason),
         byRoute: counts(
-          'How many of each route; beyond 256 routes the rest as `other`.',
+          'Refusals by route, for at most 256 routes; the rest as `other`.',
           'path with parameters by name',
         ),
         subject: word(day, '`network-<YYYY-MM-DD>`'),
@@ -64,11 +67,11 @@ export const refusalEvents = {
   ),
   LoginsBegun: v1(
     object(
-      'Logins that were begun in a span of about a minute. Those that came back have a stream of their own; the rest was abandoned.',
+      'Number of logins begun in a period of about one minute. Logins with a callback have a stream of their own. The others were abandoned.',
       {
         ...span,
-        total: count('All logins begun in the span.'),
-        byWay: counts('How many of each.', 'method and provider, such as `oidc/google` or `codehost`'),
+        total: count('Number of logins begun in the period.'),
+        byWay: counts('Logins by method and provider.', 'method and provider, such as `oidc/google` or `codehost`'),
       },
     ),
   ),

@@ -3,56 +3,56 @@ import { change } from './change.ts'
 import { type EventOf, v1 } from './define.ts'
 import { count, key, object, oneOf, text, time, uuid, word } from './fields.ts'
 
-const matchType = oneOf('Whether all constraints must match or any one.', ['all', 'any'])
+const matchType = oneOf('Whether all constraints must match, or one is enough.', ['all', 'any'])
 const constraint = {
   id: uuid('The constraint.'),
-  type: oneOf('What is compared, and as what.', ['string', 'number', 'boolean', 'datetime', 'entityId']),
-  property: text('The property of the evaluation context that is compared; `entityId` for that type.'),
-  operator: word('How it is compared.', 'operator, such as `eq` or `isoneof`'),
+  type: oneOf('Type of the comparison.', ['string', 'number', 'boolean', 'datetime', 'entityId']),
+  property: text('The compared property of the evaluation context; `entityId` for type `entityId`.'),
+  operator: word('Comparison operator.', 'operator, such as `eq` or `isoneof`'),
   value: text(
-    'What it is compared with; a list may name people, such as ids of entities, and is not sealed.',
+    'Comparison value. It is not sealed, although it may contain personal data such as ids of entities.',
     'text; a JSON array of texts or numbers for `isoneof` and `isnotoneof`; `""` for operators that need none',
   ),
-  description: text('What the constraint is for.'),
+  description: text('Description of the purpose of the constraint.'),
 }
 const Constraint = object('The constraint.', constraint)
 const constraintId = uuid('The constraint.')
-const name = text('Its name, for people.')
-const description = text('What it is for.')
+const name = text('Display name.')
+const description = text('Description of the purpose.')
 const flag = key('The flag that uses it.')
 
-/** Every event names its segment and the life of the namespace it belongs to. */
+/** Identifies the segment and the incarnation of its namespace in every event. */
 const segment = {
   namespace: key('The namespace.'),
   key: key('The segment.'),
-  incarnation: uuid('The life of the namespace that the segment belongs to.'),
+  incarnation: uuid('The incarnation of the namespace that the segment belongs to.'),
 }
 
-/** Life of one segment with its constraints. Stream: segment-{namespace}+{key}. */
+/** Lifecycle of a segment with its constraints. Stream: segment-{namespace}+{key}. */
 export const segmentEvents = {
   SegmentCreated: v1(
-    object('A segment was created, without constraints yet.', {
+    object('A segment was created. It has no constraints yet.', {
       ...segment,
-      generation: count("Which life of the namespace's key that is: 1 for the first."),
+      generation: count("Number of the incarnation of the namespace's key: 1 for the first."),
       name,
       description,
       matchType,
     }),
   ),
   SegmentUpdated: v1(
-    object("The segment's own fields changed.", {
+    object('Fields of the segment itself changed.', {
       ...segment,
       name: change(name),
       description: change(description),
       matchType: change(matchType),
     }),
   ),
-  SegmentDeleted: v1(object('The segment was deleted with its constraints; no rule or rollout used it.', segment)),
+  SegmentDeleted: v1(object('The segment was deleted with its constraints. No rule or rollout used it.', segment)),
   ConstraintAdded: v1(object('A constraint was added.', { ...segment, constraint: Constraint })),
   ConstraintUpdated: v1(
     object('A constraint changed.', {
       ...segment,
-      constraint: object('The constraint, with what changed of it.', {
+      constraint: object('The constraint and its changed fields.', {
         id: constraint.id,
         type: change(constraint.type),
         property: change(constraint.property),
@@ -65,20 +65,20 @@ export const segmentEvents = {
   ConstraintRemoved: v1(object('A constraint was removed.', { ...segment, constraint: constraintId })),
   SegmentAttached: v1(
     object(
-      'A rule or rollout is about to use the segment: a reservation, without which it may not. While it stands, the segment is in use (decision 3).',
+      'A reservation was made for a rule or rollout that is about to use the segment. Each use needs a reservation. While it exists, the segment counts as in use (decision 3).',
       {
         ...segment,
         flag,
-        reservation: uuid('The reservation, which the rule or rollout names.'),
-        reservedAt: time('When it was made.'),
+        reservation: uuid('The reservation, which the rule or rollout refers to.'),
+        reservedAt: time('Time of the reservation.'),
       },
     ),
   ),
   SegmentDetached: v1(
-    object('A reservation ends: the rule or rollout uses the segment no longer, or never came to.', {
+    object('A reservation was released, because the rule or rollout stopped using the segment or never used it.', {
       ...segment,
       flag,
-      reservation: uuid('The reservation that ends.'),
+      reservation: uuid('The released reservation.'),
     }),
   ),
 }

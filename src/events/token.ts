@@ -3,43 +3,48 @@ import { type EventOf, next, v1 } from './define.ts'
 import { key, object, oneOf, pseudonym, revision, sealed, texts, time, truth, uuid, word } from './fields.ts'
 import { grants, meanings } from './grants.ts'
 
-/** The ways to a client token. */
+/** Methods of issuing a client token. */
 export const METHODS = ['token', 'oidc', 'codehost', 'orchestrator'] as const
 export type Method = (typeof METHODS)[number]
 
-const token = { id: uuid('The id of the token, called authentication in the API; no secret.') }
-const expiresAt = time('From when on it is refused; absent: never.')
+const token = { id: uuid('Id of the token, which the API calls authentication. Not a secret.') }
+const expiresAt = time('Expiry time; absent: never.')
 
-const ISSUED = 'A client token was issued: to somebody who asked for it, by a login, an exchange or the first start.'
+const ISSUED = 'A client token was issued: on request, by a login, by an exchange or at the first start.'
 const issued = {
   ...token,
-  digest: word('What is kept of the secret.', '`<id of the pepper>.<HMAC-SHA-256 in base64url>`'),
-  method: oneOf('How it was got.', METHODS),
-  issuedAt: time('When it was issued.'),
+  digest: word('Keyed digest of the secret.', '`<id of the pepper>.<HMAC-SHA-256 in base64url>`'),
+  method: oneOf('Method of issue.', METHODS),
+  issuedAt: time('Time of issue.'),
   expiresAt: Type.Optional(expiresAt),
-  namespace: Type.Optional(key('The namespace that it is bound to; absent: it reaches all.')),
+  namespace: Type.Optional(key('The namespace that the token is bound to; absent: all namespaces.')),
   attributes: texts(
-    "The service's own metadata: `token.name`, `token.description`, `token.namespace` of a token that somebody made; `oidc.provider` of a login; `orchestrator.…` (namespace, service account, pod) of an exchange.",
+    'Metadata of the service: `token.name`, `token.description`, `token.namespace` for a static token; `oidc.provider` for a login; `orchestrator.…` (namespace, service account, pod) for an exchange.',
   ),
-  metadata: texts('What whoever asked for the token wants remembered.'),
+  metadata: texts('Metadata given by the creator of the token.'),
   bootstrap: Type.Optional(truth('True for the token of the first start.')),
   provider: Type.Optional(
-    word('The provider, of a login through OpenID Connect.', 'name of a provider in the configuration'),
+    word('The provider, for a login through OpenID Connect.', 'name of a provider in the configuration'),
   ),
   subject: Type.Optional(
-    pseudonym('Who logged in at this provider: whose key seals `profile`.', '`person-` and 22 characters'),
+    pseudonym(
+      'The person who logged in at this provider. The key of this subject seals `profile`.',
+      '`person-` and 22 characters',
+    ),
   ),
   identity: Type.Optional(
     pseudonym(
-      'What all tokens of one holder have in common, of a login or an exchange.',
+      'Holder of the token, for a login or an exchange. All tokens of one holder have the same value.',
       '`sub-` and 22 characters; `<namespace>/<name>` of a service account',
     ),
   ),
-  login: Type.Optional(word('The login that gave it, on a stream of its own.', 'SHA-256, 64 hexadecimal digits')),
-  issuedBy: Type.Optional(uuid('The token whose bearer asked for this one.')),
+  login: Type.Optional(
+    word('The login that issued the token, which has its own stream.', 'SHA-256, 64 hexadecimal digits'),
+  ),
+  issuedBy: Type.Optional(uuid('The token with which this one was requested.')),
   profile: Type.Optional(
     sealed(
-      'What the provider told of the person: name, e-mail, picture and so on.',
+      'Profile of the person from the provider: name, e-mail address, picture and so on.',
       'JSON object of texts, sealed',
       'subject',
     ),
@@ -47,60 +52,68 @@ const issued = {
 }
 
 const policy = revision(
-  'The configuration of access that gave the grants: the revision of its `AccessConfigured`.',
+  'The access configuration that determined the grants: the revision of its `AccessConfigured` event.',
   'access-main',
 )
 
-/** A token that holds no grants. Whoever knows nothing of grants may take it for what it is, and no other: that one has a wire name of its own. */
+/**
+ * Returns true for a token without grants. Versions that do not know grants must not read a token with grants, which
+ * therefore has a wire name of its own.
+ */
 const isWithoutGrants = (token: { readonly grants?: unknown; readonly roles?: unknown; readonly policy?: unknown }) =>
   token.grants === undefined && token.roles === undefined && token.policy === undefined
 
-const access = object('What a token may do.', {
-  grants: grants('Its grants.'),
-  roles: meanings('What the roles of its grants mean.'),
+const access = object('Access of the token.', {
+  grants: grants('Grants of the token.'),
+  roles: meanings('Rights of the roles in its grants.'),
 })
 
-/** Life of one client token, whichever way it was issued. Stream: token-{id}. */
+/** Lifecycle of a client token, for all methods of issue. Stream: token-{id}. */
 export const tokenEvents = {
   TokenIssued: next(
     v1(object(ISSUED, issued)),
     object(ISSUED, {
       ...issued,
       grants: Type.Optional(
-        grants('What it may do; absent: everything, or, of a token bound to a namespace, all that such a token may.'),
+        grants(
+          'Grants of the token; absent: all rights, or, for a token bound to a namespace, all rights of such a token.',
+        ),
       ),
-      roles: Type.Optional(meanings('What the roles of its grants mean, as it was when they were given.')),
+      roles: Type.Optional(meanings('Rights of the roles in its grants, at the time of the grant.')),
       policy: Type.Optional(policy),
     }),
     (before) => before,
     {
       format: 2,
-      // Without grants the number only says which rules did not take any: who cannot read it loses nothing.
+      // Without grants, `policy` only states the rules that granted nothing. A reader that ignores it loses nothing.
       downcast: ({ policy: _policy, ...token }) => (isWithoutGrants(token) ? token : undefined),
       asBefore: isWithoutGrants,
     },
   ),
   TokenGrantsNarrowed: v1(
-    object('The token may do less from here on, because the configuration of access gives less; never more.', {
-      ...token,
-      from: Type.Optional(access),
-      to: access,
-      policy,
-    }),
+    object(
+      'The rights of the token were reduced, because the access configuration grants fewer rights. They are never extended.',
+      {
+        ...token,
+        from: Type.Optional(access),
+        to: access,
+        policy,
+      },
+    ),
     2,
   ),
   TokenExpiryChanged: v1(
-    object('The token will end earlier than it would have; never later.', {
+    object('The expiry of the token was moved to an earlier time. It is never moved to a later time.', {
       ...token,
       from: Type.Optional(expiresAt),
-      to: time('From when on it is refused now.'),
+      to: time('The new expiry time.'),
     }),
   ),
-  TokenRevoked: v1(object('The token is refused from here on, for ever.', token)),
+  TokenRevoked: v1(object('The token was revoked. It is refused from this event on.', token)),
   TokenExpired: v1(
     object(
-      'Cleanup took the record away, once the grace period behind the expiry was over; the token had been refused since `expiresAt`.',
-      { ...token, expiresAt: time('When it ended.') },
+      'Cleanup removed the record of an expired token after the grace period. The token had been refused since `expiresAt`.',
+      { ...token, expiresAt: time('The expiry time.') },
     ),
   ),
 }

@@ -1,29 +1,32 @@
 import { Refusal } from '../errors.ts'
 import type { Stored } from './log.ts'
 
-/** An event that this version cannot read, or one that the store has lost: where it stands and why. Never what it says. Numbers are decimal texts. */
+/**
+ * An event that this version cannot read or that the store has lost: its place and the cause, never its content.
+ * Numbers are decimal texts.
+ */
 export type Unreadable = {
   readonly stream: string
   readonly revision: string
-  /** Wire name of the event; `''` where it is missing. */
+  /** Wire name of the event; `''` if the event is missing. */
   readonly type: string
-  /** Where it stands in the log; of a missing one, the event behind it; `''` where nobody knows. */
+  /** Position in the log. For a missing event it is the position of the next one; `''` if unknown. */
   readonly position: string
   readonly why: string
 }
 
-/** The refusal of what depends on such an event. */
+/** Refusal of a request that depends on an unreadable event. */
 export const unreadable = (event: Unreadable): Refusal => {
   const { stream, revision, why } = event
   const cause = Object.assign(new Error(`${stream} at revision ${revision}: ${why}`), { unreadable: event })
   return new Refusal('event_unreadable', undefined, { cause })
 }
 
-/** The event that an error is about, where it is such a refusal. */
+/** Returns the unreadable event of a refusal; undefined for any other error. */
 export const unreadableOf = (error: unknown): Unreadable | undefined =>
   error instanceof Refusal ? (error.cause as { readonly unreadable?: Unreadable } | undefined)?.unreadable : undefined
 
-/** The stored event as one that cannot be read. */
+/** Describes a stored event as unreadable. */
 export const unreadableEvent = ({ stream, revision, type, position }: Stored, why: string): Unreadable => ({
   stream,
   revision: String(revision),
@@ -32,11 +35,11 @@ export const unreadableEvent = ({ stream, revision, type, position }: Stored, wh
   why,
 })
 
-/** The stored event as one that could not be taken, for what was thrown: it cannot be read, or it does not fit what it came upon. */
+/** Describes a stored event that could not be applied: it is unreadable, or it does not fit the state. */
 export const unreadableBy = (error: unknown, stored: Stored): Unreadable =>
   unreadableOf(error) ?? unreadableEvent(stored, `${stored.type} does not fit what came before it`)
 
-/** What is missing in front of an event of a stream, of which the event at `due` was the next one. */
+/** Describes the events missing before a stored event. `due` is the expected revision. */
 export const missingBefore = ({ stream, revision, position }: Stored, due: bigint): Unreadable => ({
   stream,
   revision: String(due),
@@ -45,7 +48,7 @@ export const missingBefore = ({ stream, revision, position }: Stored, due: bigin
   why: `the store has lost revisions ${due} to ${revision - 1n} of the stream`,
 })
 
-/** A stored event as its category reads it. Refuses with `event_unreadable` where it cannot, and says which event it is and why. */
+/** Reads a stored event with its category's reader. Refuses with `event_unreadable` and the event's place and cause. */
 export const readEvent = <E>(read: (wire: string, json: string) => E, stored: Stored): E => {
   try {
     return read(stored.type, stored.data)
