@@ -22,9 +22,9 @@ const checksum = (text: string): string => {
   return check
 }
 
-/** Whether a text has the form of the service's own tokens and a checksum that does not fit: it is sent to nobody. */
+/** Whether a text has the form of a client token but a wrong checksum. Such a text is not sent. */
 export const isMistyped = (token: string): boolean =>
   whole.test(token) && !token.endsWith(checksum(token.slice(0, -CHECK)))
 
-/** Whether a text begins like one of the service's own tokens and is shorter. */
+/** Whether a text begins like a client token but is shorter. */
 export const looksCutOff = (token: string): boolean => begun.test(token)

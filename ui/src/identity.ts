@@ -2,28 +2,28 @@ import type { Authentication } from '../../src/contract/token.ts'
 import { shell } from './words/shell.ts'
 
 type Record = Pick<Authentication, 'id' | 'method' | 'metadata'>
-/** How a client token came about, whatever a deployment calls its methods. */
+/** Login method of a client token, independent of the names that a deployment chooses. */
 export type Way = 'token' | 'oidc' | 'codehost' | 'orchestrator'
 
-/** A value of a record's metadata by the end of its name: deployments choose what stands in front. */
+/** Returns a metadata value by the end of its name, because deployments choose the prefix. */
 export const metadataOf = ({ metadata }: Pick<Record, 'metadata'>, name: string): string | undefined =>
   Object.entries(metadata).find(([key]) => key === name || key.endsWith(`.${name}`))?.[1]
 
-/** How a record's token came about. */
+/** Returns the login method of a record's token. */
 export const wayOf = (record: Record): Way => {
   if (record.method === 'METHOD_TOKEN') return 'token'
   if (record.method === 'METHOD_OIDC') return 'oidc'
   return metadataOf(record, 'serviceaccount.name') === undefined ? 'codehost' : 'orchestrator'
 }
 
-/** Whether a record's token is that of a person who logged in through somebody else. */
+/** Whether a record's token is from the login of a person at a provider or the code host. */
 export const isLogin = (record: Record): boolean => ['oidc', 'codehost'].includes(wayOf(record))
 
-/** The service account of an exchange, `<namespace>/<name>`. */
+/** Service account of an exchange, `<namespace>/<name>`. */
 const accountOf = (record: Record): string =>
   [metadataOf(record, 'namespace'), metadataOf(record, 'serviceaccount.name')].join('/')
 
-/** How a person, a program or nobody is called. */
+/** Display name of a record's holder. */
 export const identityOf = (record: Record | undefined): string => {
   if (!record) return shell.nobody
   const given = (name: string) => metadataOf(record, name)
@@ -36,10 +36,10 @@ export const identityOf = (record: Record | undefined): string => {
   return known !== undefined && known !== '' ? known : record.id.slice(0, 8)
 }
 
-/** Whom a record stands for. */
+/** Holder of a record: the filter by which the API selects all tokens of one holder. */
 export type Holder = { readonly method: string; readonly identity: string; readonly provider?: string }
 
-/** Whom a record stands for, as the service is asked about all of one holder's tokens; undefined where that was erased. */
+/** Returns the holder of a record; undefined if its identity was erased. */
 export const holderIn = (record: Record): Holder | undefined => {
   const way = wayOf(record)
   const identity =
@@ -49,6 +49,6 @@ export const holderIn = (record: Record): Holder | undefined => {
   return { method: record.method, identity, ...(provider !== undefined && { provider }) }
 }
 
-/** Whom a record stands for, the same for each of a person's sessions; it is compared, and never shown. */
+/** Comparison key of a record's holder, equal for all sessions of a person; never shown. */
 export const holderOf = (record: Record | undefined): string =>
   record ? JSON.stringify(holderIn(record) ?? record.id) : ''

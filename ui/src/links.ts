@@ -1,10 +1,10 @@
-/** The key under whose address the form for a new thing stands, too. */
+/** Key in the address of the form for a new flag or segment. A flag or segment may have this key too. */
 const FORM = 'new'
 
-/** Whether the address of a thing is that of the form for a new one. The thing of the form's key is asked for by a tab. */
+/** Whether the address is that of the form. The flag or segment with the same key always has a tab in its address. */
 export const isForm = (key: string, tab: unknown): boolean => key === FORM && tab === undefined
 
-/** Whether the address of a thing names its first tab as well: the address without one is the form's. */
+/** Whether the address must name the first tab, because without one it is that of the form. */
 export const namesFirstTab = (key: string): boolean => key === FORM
 
 const thing = (ns: string, key: string) => ({
@@ -12,19 +12,19 @@ const thing = (ns: string, key: string) => ({
   search: namesFirstTab(key) ? ({ tab: 'targeting' } as const) : {},
 })
 
-/** The way to a flag. */
+/** Link to a flag. */
 export const toFlag = (ns: string, key: string) => ({ to: '/ns/$ns/flags/$key', ...thing(ns, key) }) as const
 
-/** The way to a segment. */
+/** Link to a segment. */
 export const toSegment = (ns: string, key: string) => ({ to: '/ns/$ns/segments/$key', ...thing(ns, key) }) as const
 
-/** The way to the form for a new flag. */
+/** Link to the form for a new flag. */
 export const toNewFlag = (ns: string) => ({ to: '/ns/$ns/flags/$key', params: { ns, key: FORM } }) as const
 
-/** The way to the form for a new segment. */
+/** Link to the form for a new segment. */
 export const toNewSegment = (ns: string) => ({ to: '/ns/$ns/segments/$key', params: { ns, key: FORM } }) as const
 
-/** Which page an address opens, whatever part of it is shown: its path, and beside the thing of the form's key the form. */
+/** Identifies the page of an address regardless of its tab: the path, with a `?` appended for the form. */
 export const pageOf = ({ pathname, search }: { readonly pathname: string; readonly search: object }): string =>
   isForm(pathname.slice(pathname.lastIndexOf('/') + 1), 'tab' in search ? search.tab : undefined)
     ? `${pathname}?`

@@ -24,7 +24,7 @@ const client = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 30_000,
-      // A connection that broke is tried once more; what the service refused is not.
+      // Retry once after no answer, never after an error answer.
       retry: (failures, error) => failures < 1 && isFailure(error) && error.status === 0,
       retryDelay: 300,
       refetchOnWindowFocus: true,

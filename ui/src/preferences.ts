@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import { hear, tellPreferences } from './tabs.ts'
 
-/** What a person chose for this browser; kept in its `localStorage`, and nowhere else. */
+/** Preferences of this browser; stored in its `localStorage` only. */
 export type Preferences = {
   readonly theme: 'system' | 'light' | 'dark'
   readonly zone: 'browser' | 'utc'
@@ -27,7 +27,7 @@ let present: Preferences = standard
 let chosen: Partial<Preferences> = {}
 const listeners = new Set<() => void>()
 
-/** Storage may be refused by the browser; then a choice lasts as long as the page. */
+/** Reads from `localStorage`. If the browser refuses storage, a choice lasts as long as the page. */
 const stored = (name: string): string | undefined => {
   try {
     return localStorage.getItem(name) ?? undefined
@@ -40,7 +40,7 @@ const store = (name: string, value: string | undefined): void => {
     if (value === undefined) localStorage.removeItem(name)
     else localStorage.setItem(name, value)
   } catch {
-    // The browser keeps nothing for this page.
+    // The browser refuses storage.
   }
 }
 
@@ -73,7 +73,7 @@ const apply = (): void => {
   for (const listener of listeners) listener()
 }
 
-/** Reads what was chosen before, and hears of choices made in other tabs. */
+/** Reads the stored preferences, now and whenever another tab changes them. */
 export const beginPreferences = (): void => {
   const read = () => {
     chosen = parsed()
@@ -85,7 +85,7 @@ export const beginPreferences = (): void => {
   })
 }
 
-/** The theme of the service, for who has chosen none. */
+/** Sets the theme of the service, which applies if the user has not chosen one. */
 export const setServiceTheme = (theme: string): void => {
   serviceTheme = oneOf(['system', 'light', 'dark'] as const, theme) ?? 'system'
   apply()
@@ -104,24 +104,24 @@ const subscribe = (listener: () => void): (() => void) => {
 }
 export const usePreferences = (): Preferences => useSyncExternalStore(subscribe, () => present)
 
-/** The namespace that was looked at last in this browser, if any was. */
+/** Namespace that was last open in this browser; undefined if there is none. */
 export const knownNamespace = (): string | undefined => stored(NAMESPACE)
-/** The same, else the one that every service has. */
+/** Namespace that was last open in this browser, else `default`, which every service has. */
 export const lastNamespace = (): string => knownNamespace() ?? 'default'
 export const rememberNamespace = (key: string): void => store(NAMESPACE, key)
-/** A namespace that is gone is not gone back to. */
+/** Forgets a deleted namespace, so that the next visit does not open it. */
 export const forgetNamespace = (key: string): void => {
   if (lastNamespace() === key) store(NAMESPACE, undefined)
 }
 
-/** When the cookie of this browser's session ends (RFC 3339), where it was told. */
+/** Expiry of the session cookie (RFC 3339), if known. */
 export const sessionEnds = (): string | undefined => stored(ENDS)
 export const rememberSessionEnd = (instant: string | undefined): void => store(ENDS, instant)
 
-/** Whether somebody signed out here and nobody has signed in since: a provider is then to ask who it is. */
+/** Whether the last action in this browser was a sign-out: then the next login asks for credentials. */
 export const isSignedOut = (): boolean => stored(OUT) !== undefined
 export const rememberSignedOut = (isOut: boolean): void => store(OUT, isOut ? '1' : undefined)
 
-/** When a session ends that could not be ended as somebody signed out here. */
+/** Expiry of a session that the sign-out could not revoke. */
 export const sessionLeft = (): string | undefined => stored(LEFT)
 export const rememberSessionLeft = (instant: string | undefined): void => store(LEFT, instant)

@@ -1,3 +1,3 @@
-/** A text that nobody else has; `crypto.randomUUID` is not there on plain HTTP. */
+/** Returns 16 random bytes in hex. `crypto.randomUUID` is not available on plain HTTP. */
 export const randomId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -1,10 +1,13 @@
 const plain = /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/
 const dots = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
 
-/** The path of the base of this page, without its last slash: `''` or `/tools/rollcall`. */
+/** Base path of this page, without a trailing slash: `''` or `/tools/rollcall`. */
 export const basePath = (): string => new URL(document.baseURI).pathname.replace(/\/$/, '')
 
-/** Where a sign-in goes back to, as the browser sees it: a path of this origin and beneath the base path, else its beginning (ui.md §2.2.4). */
+/**
+ * Returns the page to open after a sign-in: the given path if it is of this origin and below the base path, else the
+ * base path (ui.md §2.2.4).
+ */
 export const returnPath = (given: string | undefined): string => {
   const base = basePath()
   if (given === undefined || given.length > 2048 || !plain.test(given)) return `${base}/`
@@ -14,7 +17,7 @@ export const returnPath = (given: string | undefined): string => {
   return new URL(here, window.location.origin).origin === window.location.origin ? here : `${base}/`
 }
 
-/** The sign-in page, and where it goes back to: this page, where nothing else is said. */
+/** Address of the sign-in page, with the page to return to (default: the current page). */
 export const loginAddress = (returnTo = window.location.pathname + window.location.search): string => {
   const base = basePath()
   return returnTo === `${base}/`
@@ -22,7 +25,7 @@ export const loginAddress = (returnTo = window.location.pathname + window.locati
     : `${base}/login?${new URLSearchParams({ return_to: returnTo }).toString()}`
 }
 
-/** Whether the browser may be sent there for a login: `https:`, or `http:` on a loopback host. */
+/** Returns the provider's address if it is allowed: `https:`, or `http:` on a loopback host; else undefined. */
 export const providerAddress = (address: string): string | undefined => {
   if (!URL.canParse(address)) return undefined
   const { protocol, hostname, href } = new URL(address)

@@ -15,7 +15,7 @@ import { NoSuchPage } from './pages/no-such-page.tsx'
 import { SignedIn } from './pages/signed-in.tsx'
 import { Shell } from './shell/shell.tsx'
 
-/** The query of an address: texts, each once; what a page does not know is dropped. */
+/** Keeps the named parameters of a query that are non-empty texts, and drops the rest. */
 const asked =
   <K extends string>(...names: readonly K[]) =>
   (search: Record<string, unknown>): { readonly [N in K]?: string } =>
@@ -23,7 +23,7 @@ const asked =
       names.flatMap((name) => (typeof search[name] === 'string' && search[name] !== '' ? [[name, search[name]]] : [])),
     ) as { readonly [N in K]?: string }
 
-/** The query of an evaluation: what it is asked for, `c.<property>` for each known property of the entity, and the moment. */
+/** Query of an evaluation: flag, entity, `c.<property>` for each known property of the entity, and the moment. */
 const evaluationAsked = (
   search: Record<string, unknown>,
 ): { readonly flag?: string; readonly entity?: string; readonly at?: string } => ({
@@ -34,13 +34,13 @@ const evaluationAsked = (
 const tabs = ['targeting', 'about'] as const
 type Tab = (typeof tabs)[number]
 
-/** The query of a flag or segment: its tab, where it is one of these, and the moment. */
+/** Query of a flag or segment: its tab, if valid, and the moment. */
 const tabAsked = (search: Record<string, unknown>): { readonly tab?: Tab; readonly at?: string } => {
   const tab = tabs.find((one) => one === search['tab'])
   return { ...asked('at')(search), ...(tab !== undefined && { tab }) }
 }
 
-/** The first tab is left out of the address, where that means the same. */
+/** Removes the first tab from the address, unless the address needs it. */
 const withoutFirstTab = (key: string, { tab, ...search }: ReturnType<typeof tabAsked>): void => {
   if (tab === tabs[0] && !namesFirstTab(key)) throw redirect({ to: '.', search: search as never, replace: true })
 }
@@ -55,16 +55,16 @@ export const loginRoute = createRoute({
 })
 const signedInRoute = createRoute({ getParentRoute: () => root, path: '/signed-in', component: SignedIn })
 
-/** Every page that wants somebody to be signed in. */
+/** Parent of every page that requires a sign-in. */
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
   component: Shell,
   validateSearch: asked('at'),
-  // The moment that is looked at stands on every link, until somebody goes back to now.
+  // Every link keeps the moment until the user returns to the present.
   search: { middlewares: [retainSearchParams(['at'])] },
 })
-/** Every address that is no other page. */
+/** Addresses that match no other page. */
 const elsewhere = createRoute({ getParentRoute: () => inside, path: '$', component: NoSuchPage })
 const home = createRoute({
   getParentRoute: () => inside,
@@ -162,11 +162,11 @@ export const router = createRouter({
     ]),
   ]),
   basepath: new URL(document.baseURI).pathname,
-  // What no page knows is dropped from the address.
+  // Drop unknown parameters from the address.
   search: { strict: true },
-  // Addresses hold plain texts: what a person writes there is what a page reads.
+  // Parameters are plain texts, not JSON.
   parseSearch: texts,
-  // The moment, which every page has, stands last.
+  // The moment is the last parameter.
   stringifySearch: ({ at, ...search }) => {
     const given = Object.entries({ ...search, at }).filter(
       (pair): pair is [string, string] => typeof pair[1] === 'string',
@@ -183,7 +183,7 @@ declare module '@tanstack/react-router' {
     router: typeof router
   }
   interface HistoryState {
-    /** Page tokens of the pages before this one. */
+    /** Page tokens of the previous pages. */
     readonly before?: readonly string[]
   }
 }

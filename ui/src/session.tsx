@@ -8,15 +8,15 @@ import { rememberSessionEnd, rememberSessionLeft, rememberSignedOut, setServiceT
 import { basePath } from './return-path.ts'
 import { hear, tellSession } from './tabs.ts'
 
-/** Why somebody is asked to sign in again: the session has ended, or will soon. */
+/** Reason to ask for a new sign-in: the session has ended, or ends soon. */
 export type Asking = 'ended' | 'early' | undefined
 
 type Known = Session & {
-  /** Who opened this page: what stands on it was read, and typed, by them. */
+  /** Identity under which this page was opened; its data was read and typed under it. */
   readonly openedBy: Session['authentication']
-  /** Whether the page must not be shown before somebody signs in. */
+  /** Whether the page requires a sign-in first. */
   readonly away: boolean
-  /** Whether the browser's session is somebody else's by now. */
+  /** Whether the browser now has the session of another identity. */
   readonly other: boolean
   readonly asking: Asking
   readonly ask: (why: Asking) => void
@@ -26,17 +26,17 @@ type Known = Session & {
 
 const Context = createContext<Known | undefined>(undefined)
 
-/** Who is signed in, and what the service said of itself. */
+/** Returns the session and the service's information about itself. */
 export const useSession = (): Known => {
   const known = useContext(Context)
   if (!known) throw new Error('there is no session here')
   return known
 }
 
-/** The name of who is signed in. */
+/** Display name of the signed-in identity. */
 export const useIdentity = () => identityOf(useSession().authentication)
 
-/** A page that the browser kept is shown again only if its session is still there. */
+/** Hides a page from the back-forward cache until its session is confirmed; reloads it if the session has changed. */
 const useKeptPage = (holder: string): void => {
   useEffect(() => {
     const { dataset } = document.documentElement
@@ -60,7 +60,7 @@ const useKeptPage = (holder: string): void => {
   }, [holder])
 }
 
-/** Asks who is signed in, once, before anything else is asked; `waiting` and `failed` are shown until there is an answer. */
+/** Reads the session before any other request. Shows `waiting` or `failed` until there is an answer. */
 export const SessionProvider = ({
   children,
   waiting,
@@ -100,11 +100,11 @@ export const SessionProvider = ({
   useEffect(() => {
     whenUnauthorized(() => ask('ended'))
     whenForbidden(() => void client.invalidateQueries({ queryKey: keys.access }))
-    return hear((told) => {
-      if (told.kind === 'session') void check()
-      else if (told.kind === 'signed-out') window.location.replace(`${basePath()}/login`)
-      else if (told.kind === 'written')
-        for (const queryKey of told.keys) void client.invalidateQueries({ queryKey: [...queryKey] })
+    return hear((message) => {
+      if (message.kind === 'session') void check()
+      else if (message.kind === 'signed-out') window.location.replace(`${basePath()}/login`)
+      else if (message.kind === 'written')
+        for (const queryKey of message.keys) void client.invalidateQueries({ queryKey: [...queryKey] })
     })
   }, [client, check])
   useKeptPage(holder)
@@ -127,7 +127,7 @@ export const SessionProvider = ({
   return <Context value={known}>{children}</Context>
 }
 
-/** Leaves for the sign-in page once the session is gone. `left` is when it ends all the same, where the service could not end it. */
+/** Opens the sign-in page after a sign-out. `left` is the expiry of a session that could not be revoked. */
 export const signedOutHere = (left?: string): void => {
   whenUnauthorized(() => undefined)
   rememberSessionEnd(undefined)
@@ -136,7 +136,10 @@ export const signedOutHere = (left?: string): void => {
   window.location.replace(`${basePath()}/login`)
 }
 
-/** Signs out (ui.md §2.3): a session of a login ends at the service, any other token stays valid. Ends on the sign-in page, as a new document. */
+/**
+ * Signs out (ui.md §2.3): revokes the token of a login; any other token stays valid. Loads the sign-in page as a new
+ * document.
+ */
 export const signOut = async (session: Session): Promise<void> => {
   const { authentication } = session
   const left =

@@ -1,4 +1,4 @@
-/** What tabs of one browser tell each other; nothing secret. */
+/** Messages between the tabs of one browser; they contain no secrets. */
 type Told =
   | { readonly kind: 'session' }
   | { readonly kind: 'signed-out' }
@@ -7,16 +7,16 @@ type Told =
 
 const channel = new BroadcastChannel('rollcall')
 
-/** Tells the other tabs that somebody signed in, or out, here. */
+/** Notifies the other tabs of a sign-in or sign-out. */
 export const tellSession = (kind: 'session' | 'signed-out'): void => channel.postMessage({ kind })
-/** Tells the other tabs which reads are stale. */
+/** Notifies the other tabs of invalidated queries. */
 export const tellWritten = (keys: readonly (readonly string[])[]): void =>
   channel.postMessage({ kind: 'written', keys })
-/** Tells the other tabs to look at the preferences again. */
+/** Notifies the other tabs of changed preferences. */
 export const tellPreferences = (): void => channel.postMessage({ kind: 'preferences' })
 
-/** Hears what other tabs tell; gives what ends it. */
-export const hear = (heard: (told: Told) => void): (() => void) => {
+/** Subscribes to messages from other tabs; returns the unsubscribe function. */
+export const hear = (heard: (message: Told) => void): (() => void) => {
   const listener = ({ data }: MessageEvent<Told>) => heard(data)
   channel.addEventListener('message', listener)
   return () => channel.removeEventListener('message', listener)

@@ -4,7 +4,10 @@ import { useSession } from './session.tsx'
 import { states } from './words/common.ts'
 import { past } from './words/past.ts'
 
-/** Says which of the rights that an action needs is missing; undefined where none is, or where it is not known yet (ui.md §2.5). */
+/**
+ * Returns a function that describes the first missing right; it returns undefined if none is missing or rights are not
+ * known yet (ui.md §2.5).
+ */
 export const useMissing = (): ((...needed: readonly Needed[]) => string | undefined) => {
   const { access } = useAccess()
   return (...needed) => {
@@ -13,7 +16,10 @@ export const useMissing = (): ((...needed: readonly Needed[]) => string | undefi
   }
 }
 
-/** Why nothing can be written here now; undefined where it can. `at` is the moment that the page shows, `needed` what it takes. */
+/**
+ * Returns why the user cannot write now; undefined if they can. `at` is the moment that the page shows, `needed` the
+ * rights that the action needs.
+ */
 export const useWhyNot = (at: string | undefined, ...needed: readonly Needed[]): string | undefined => {
   const { service } = useSession()
   const reach = useReach()

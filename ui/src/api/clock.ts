@@ -1,13 +1,13 @@
 let ahead = 0
 
-/** Takes note of what the service's clock showed as it answered. */
+/** Stores the difference between the service's clock (`Date` header) and the browser's. */
 export const noteDate = (header: string | null): void => {
   const shown = header === null ? Number.NaN : Date.parse(header)
   if (!Number.isNaN(shown)) ahead = shown - Date.now()
 }
 
-/** What the service's clock shows now, as far as its last answer told: milliseconds since 1970. */
+/** Current time by the service's clock, in ms since 1970, estimated from its last answer. */
 export const serviceNow = (): number => Date.now() + ahead
 
-/** Milliseconds by which the service's clock is ahead of this browser's. */
+/** How far the service's clock is ahead of the browser's, in ms. */
 export const clockAhead = (): number => ahead

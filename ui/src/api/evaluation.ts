@@ -4,7 +4,7 @@ import { path, query, request } from './request.ts'
 
 export type { TraceStep }
 
-/** What somebody wants to know: what a flag says to an entity, now or at a moment. */
+/** Evaluation of a flag for an entity, now or at a moment. */
 export type Question = {
   readonly namespace: string
   readonly flag: string
@@ -16,7 +16,7 @@ export type Answer =
   | { readonly kind: 'boolean'; readonly question: Question; readonly said: BooleanEvaluation }
   | { readonly kind: 'variant'; readonly question: Question; readonly said: VariantEvaluation }
 
-/** Path and body of the request that asks it. */
+/** Returns the path and body of the evaluation request. */
 export const requestOf = (
   { namespace: namespaceKey, flag: flagKey, entity: entityId, context, at }: Question,
   kind: Answer['kind'],
@@ -25,7 +25,7 @@ export const requestOf = (
   body: JSON.stringify({ namespaceKey, flagKey, entityId, context }),
 })
 
-/** What the flag says, step by step; its type decides how it is asked. */
+/** Evaluates the flag with a trace. The flag is read first, because its type decides the route. */
 export const evaluate = async (question: Question, signal?: AbortSignal): Promise<Answer> => {
   const { namespace, flag, at } = question
   const { value: found } = await request<Flag>(`api/v1/namespaces/${path(namespace, 'flags', flag)}${query({ at })}`, {

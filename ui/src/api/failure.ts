@@ -1,19 +1,19 @@
-/** What the service says is wrong with a field of a request. */
+/** Violation that the service reports for a field of a request. */
 export type FieldViolation = { readonly field: string; readonly description: string }
 
-/** The right that a credential lacks, and where; `*` is every namespace, and nowhere named means everywhere. */
+/** Right that a credential lacks. `namespaceKey` `*` means in every namespace; absent means everywhere. */
 export type MissingRight = { readonly right: string; readonly namespaceKey?: string | undefined }
 
-/** Why a request has no answer that is of use. `status` 0: there was no answer at all. */
+/** Failed request. `status` is 0 if there was no answer. */
 export class Failure extends Error {
   readonly status: number
   readonly reason: string
   readonly requestId: string | undefined
   readonly fields: readonly FieldViolation[]
   readonly missing: MissingRight | undefined
-  /** The right that somebody would have given without having it. */
+  /** Right that the request would grant although the caller does not hold it. */
   readonly exceeding: MissingRight | undefined
-  /** Seconds after which it may be asked again, where the service says so. */
+  /** Value of `Retry-After`, in seconds. */
   readonly retryAfter: number | undefined
 
   constructor(message: string, about: FailureFacts) {
@@ -41,7 +41,7 @@ export type FailureFacts = {
 
 export const isFailure = (error: unknown): error is Failure => error instanceof Failure
 
-/** Whether it is not known what became of a write. */
+/** Whether the write may or may not have taken effect. */
 export const isUnknown = ({ status }: Failure): boolean => status === 0 || status >= 500
 
 type ErrorBody = {
@@ -55,7 +55,7 @@ type ErrorBody = {
   }[]
 }
 
-/** The failure that an answer of the service tells (api.md §2.1). */
+/** Converts an error answer of the service to a `Failure` (api.md §2.1). */
 export const failureOf = async (answer: Response): Promise<Failure> => {
   const body = (await answer.json().catch(() => ({}))) as ErrorBody
   const { reason = '', metadata, fieldViolations = [] } = body.details?.[0]?.value ?? {}

@@ -11,7 +11,7 @@ export type { Flag, Rollout, Rule }
 export type FlagType = Flag['type']
 
 export type ListedFlag = FlagList['flags'][number]
-/** Who changed something last. */
+/** Identity that made the last change. */
 export type Actor = NonNullable<ListedFlag['changedBy']>
 export type FlagPage = FlagList
 
@@ -30,10 +30,10 @@ const PAGE = 50
 const ofNamespace = (namespace: string, ...rest: readonly string[]) =>
   `api/v1/namespaces/${path(namespace, 'flags', ...rest)}`
 
-/** Where the service has a flag. */
+/** Path of a flag in the API. */
 export const flagPath = (namespace: string, key: string): string => ofNamespace(namespace, key)
 
-/** One page of the flags of a namespace, with what each answers by. */
+/** Reads one page of the flags of a namespace, including their targeting. */
 export const readFlags = async (
   namespace: string,
   { page, ...filter }: FlagFilter,
@@ -48,7 +48,7 @@ export const readFlags = async (
     )
   ).value
 
-/** The flags of a namespace that a text finds, by name or key; as few as are shown. */
+/** Searches the flags of a namespace by name or key; returns at most `limit`. */
 export const searchFlags = async (
   namespace: string,
   asked: { readonly q: string; readonly at: string | undefined; readonly limit: number },
@@ -65,7 +65,7 @@ export const flagCreation = (namespace: string, body: NewFlag, reason: string): 
   stale: [keys.flags(namespace), keys.flag(namespace, body.key)],
 })
 
-/** A flag with its parts, all of one revision. */
+/** Flag with its rollouts and rules, all read at the same revision. */
 export type Loaded = {
   readonly flag: Flag
   readonly rollouts: readonly Rollout[]
@@ -75,7 +75,7 @@ export type Loaded = {
 
 const READS = 3
 
-/** A flag with its parts, read again while they are of several revisions. */
+/** Reads a flag with its rollouts and rules. If their revisions differ, reads again, at most three times. */
 export const readFlag = async (
   namespace: string,
   key: string,
@@ -117,7 +117,7 @@ type Ordered<T extends string, F> =
   | { readonly op: `${T}.delete`; readonly id: string }
   | { readonly op: `${T}.order`; readonly ids: readonly string[] }
 
-/** One change of a flag or a part of it, as the service takes it (api.md §7.9). */
+/** Operation on a flag, rollout, rule or variant (api.md §7.9). */
 export type Op =
   | ({ readonly op: 'flag.update' } & Readonly<
       Partial<Pick<Flag, 'name' | 'description' | 'enabled' | 'metadata'> & { readonly defaultVariantId: string }>
@@ -128,12 +128,12 @@ export type Op =
   | Ordered<'rollout', RolloutFields>
   | Ordered<'rule', RuleFields>
 
-/** What the service answers to changes: the flag with its parts as they left it. */
+/** Flag with its rollouts and rules after the changes. */
 export type ChangedFlag = Omit<Loaded, 'revision'>
 
 const staleWith = (namespace: string, key: string) => [keys.flags(namespace), keys.flag(namespace, key)]
 
-/** Several changes of a flag as one. */
+/** Write that applies several operations to a flag atomically. */
 export const flagChanges = (
   { namespaceKey, key }: Flag,
   revision: string,

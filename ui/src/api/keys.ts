@@ -1,11 +1,11 @@
-/** Names of reads. One that begins with another's name is stale with it. */
+/** Query keys. Invalidating a key also invalidates every key that begins with it. */
 export const keys = {
   session: ['session'],
   methods: ['methods'],
   access: ['access'],
   roles: ['roles'],
   tokens: ['tokens'],
-  /** Who made tokens: nothing that is written makes their names stale. */
+  /** Names of token creators. No write invalidates them. */
   makers: ['makers'],
   namespaces: ['namespaces'],
   namespace: (key: string) => ['namespace', key],

@@ -3,14 +3,17 @@ import type { Methods } from '../../../src/contract/login.ts'
 import type { Way } from '../identity.ts'
 import { request } from './request.ts'
 
-/** One button of the sign-in page: what it is called, and where its login begins. */
+/** Login provider, shown as a button of the sign-in page. */
 export type Provider = { readonly key: string; readonly name: string | undefined; readonly authorizeUrl: string }
 
 type Listed = Shown<typeof Methods>['methods'][number]
 type Paths = { readonly authorize_url: string; readonly name?: string }
 type OidcMetadata = { readonly providers: Readonly<Record<string, Paths>>; readonly order?: readonly string[] }
 
-/** The ways to a client token: the providers of a browser's login in the order of the configuration, then the code host; whether static tokens are made; and what the service calls the methods of sessions. */
+/**
+ * Login methods: browser login providers in configuration order, then the code host; whether static tokens are enabled;
+ * and the method names that the API uses for sessions.
+ */
 export type Ways = {
   readonly providers: readonly Provider[]
   readonly staticTokens: boolean
@@ -49,7 +52,9 @@ export const readMethods = async (signal?: AbortSignal): Promise<Ways> => {
 
 const capitalized = (key: string): string => key.slice(0, 1).toLocaleUpperCase('en') + key.slice(1)
 
-/** Where the browser is sent for a login; with `anew` the provider asks who it is, whoever is signed in there. */
+/**
+ * Returns the provider's address for a login. With `anew` the provider asks for credentials even if it has a session.
+ */
 export const beginLogin = async ({ authorizeUrl }: Provider, returnTo: string, anew: boolean): Promise<string> => {
   const asked = new URLSearchParams({ return_to: returnTo, ...(anew && { prompt: 'login' }) })
   const { value } = await request<{ readonly authorizeUrl: string }>(`${authorizeUrl}?${asked.toString()}`)

@@ -1,12 +1,12 @@
 import { useSyncExternalStore } from 'react'
 
-/** A moment of the past as answers told it: its position, and its instant where one is known. */
+/** Moment of the past, taken from answer headers: its position, and its instant if known. */
 export type KnownMoment = { readonly position: string; readonly instant: string | undefined }
 
 const known = new Map<string, KnownMoment>()
 const listeners = new Set<() => void>()
 
-/** Takes note of the moment that an answer is of; what it was asked for stands in the path. A moment that has come never changes. */
+/** Stores the position and instant of an answer under the `at` of its request. A stored moment never changes. */
 export const noteMoment = (path: string, headers: Headers): void => {
   const position = headers.get('as-of-position')
   const at = new URLSearchParams(path.slice(path.indexOf('?') + 1)).get('at')
@@ -19,6 +19,6 @@ const subscribe = (listener: () => void): (() => void) => {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
-/** What is known of a moment; undefined until an answer told it. */
+/** Returns the position and instant of a moment; undefined before the first answer for it. */
 export const useKnownMoment = (at: string | undefined): KnownMoment | undefined =>
   useSyncExternalStore(subscribe, () => (at === undefined ? undefined : known.get(at)))

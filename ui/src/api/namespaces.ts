@@ -10,7 +10,7 @@ export type NamespacePage = Shown<typeof NamespaceList>
 
 const PAGE = 50
 
-/** One page of namespaces. */
+/** Reads one page of namespaces. */
 export const readNamespaces = async (
   asked: {
     readonly q?: string | undefined
@@ -28,7 +28,7 @@ export const readNamespaces = async (
     .value
 }
 
-/** When a namespace was last changed, and by whom, as far as that can be told. */
+/** Time and author of the last change of a namespace; undefined if the list cannot be read. */
 export const readLastChange = async (
   key: string,
 ): Promise<Pick<ListedNamespace, 'changedAt' | 'changedBy'> | undefined> => {
@@ -41,7 +41,7 @@ export const readLastChange = async (
   }
 }
 
-/** A namespace with its revision. */
+/** Namespace with its revision. */
 export type LoadedNamespace = { readonly namespace: Namespace; readonly revision: string }
 
 const ofKey = (key: string) => `api/v1/namespaces/${path(key)}`
@@ -51,7 +51,7 @@ export const readNamespace = async (key: string, signal?: AbortSignal): Promise<
   return { namespace: value, revision: etag ?? '' }
 }
 
-/** A namespace with its revision and with how much is in it. */
+/** Reads a namespace with its revision and its number of flags and segments. */
 export const readContents = async (
   key: string,
   signal?: AbortSignal,
@@ -86,7 +86,7 @@ export const namespaceUpdate = (key: string, revision: string, { name, descripti
   stale: [keys.namespaces],
 })
 
-/** The end of a namespace; `all`: of its flags too. */
+/** Write that deletes a namespace; with `all`, including its flags. */
 export const namespaceDeletion = (
   { namespace: { key }, revision }: LoadedNamespace,
   all: boolean,

@@ -1,12 +1,12 @@
 import { useSyncExternalStore } from 'react'
 
-/** Whether the service answers: it does, it does not, or it is checking itself. */
+/** State of the service: it answers, it does not answer, or it cannot prove that its data is current. */
 export type Reach = 'reached' | 'away' | 'stale'
 
 let present: Reach = 'reached'
 const listeners = new Set<() => void>()
 
-/** Takes note of what the last request told about the service. */
+/** Stores the state that the last request showed, and notifies subscribers. */
 export const noteReach = (next: Reach): void => {
   if (next === present) return
   present = next

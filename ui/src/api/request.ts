@@ -8,9 +8,9 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 export type Asked = {
   readonly method?: Method
   readonly headers?: Readonly<Record<string, string>>
-  /** The JSON text of the body. */
+  /** JSON text. */
   readonly body?: string
-  /** It writes nothing, whatever its method. */
+  /** Whether the request only reads; default: its method is GET. */
   readonly reads?: boolean
   readonly signal?: AbortSignal | undefined
 }
@@ -18,20 +18,20 @@ export type Answered<T> = { readonly value: T; readonly etag: string | undefined
 
 const TIMEOUT_MS = 15_000
 
-/** Told of every answer 401 but that of the sign-in itself. */
+/** Called on every 401 answer, except that of the sign-in. */
 type Unauthorized = () => void
 let onUnauthorized: Unauthorized = () => undefined
-export const whenUnauthorized = (told: Unauthorized): void => {
-  onUnauthorized = told
+export const whenUnauthorized = (listener: Unauthorized): void => {
+  onUnauthorized = listener
 }
 
-/** Told of every answer 403: what may be done is less than was thought. */
+/** Called on every 403 answer, because the cached rights may be stale. */
 let onForbidden: () => void = () => undefined
-export const whenForbidden = (told: () => void): void => {
-  onForbidden = told
+export const whenForbidden = (listener: () => void): void => {
+  onForbidden = listener
 }
 
-/** The address of something of the service, relative to the base path. */
+/** Absolute address of a path of the service. */
 export const addressOf = (path: string): string => new URL(path, document.baseURI).href
 
 const lost = (error: unknown, signal: AbortSignal | undefined): Failure => {
@@ -41,7 +41,7 @@ const lost = (error: unknown, signal: AbortSignal | undefined): Failure => {
   return new Failure(late ? 'no answer within 15 seconds' : 'no answer', { status: 0, reason: 'no_answer' })
 }
 
-/** One request to the service, under the session of this browser. A refusal, or no answer, is a `Failure`. */
+/** Sends a request with the session cookie of the browser. Throws a `Failure` on an error answer or no answer. */
 export const request = async <T>(path: string, asked: Asked = {}): Promise<Answered<T>> => {
   const { method = 'GET', headers = {}, body, reads = method === 'GET', signal } = asked
   const position = reads ? positionWanted() : undefined
@@ -82,10 +82,10 @@ export const request = async <T>(path: string, asked: Asked = {}): Promise<Answe
   return { value, etag: answer.headers.get('etag')?.replaceAll('"', '') ?? undefined, headers: answer.headers }
 }
 
-/** A path of keys, each encoded. */
+/** Joins the percent-encoded parts of a path. */
 export const path = (...parts: readonly string[]): string => parts.map(encodeURIComponent).join('/')
 
-/** A query, without what is absent or empty. */
+/** Query string of all values that are neither undefined nor empty. */
 export const query = (of: Readonly<Record<string, string | number | undefined>>): string => {
   const given = Object.entries(of).filter(([, value]) => value !== undefined && value !== '')
   return given.length === 0

@@ -17,7 +17,7 @@ const PAGE = 50
 const ofNamespace = (namespace: string, ...rest: readonly string[]) =>
   `api/v1/namespaces/${path(namespace, 'segments', ...rest)}`
 
-/** The segments of a namespace that a text finds. */
+/** Searches the segments of a namespace by name or key. */
 export const searchSegments = async (
   namespace: string,
   q: string,
@@ -28,7 +28,7 @@ export const searchSegments = async (
 
 export type SegmentFilter = Readonly<Partial<Record<'q' | 'sort' | 'order' | 'page' | 'at', string | undefined>>>
 
-/** One page of the segments of a namespace, with how many flags use each. */
+/** Reads one page of the segments of a namespace, each with its number of flags. */
 export const readSegments = async (
   namespace: string,
   { page, ...filter }: SegmentFilter,
@@ -38,7 +38,7 @@ export const readSegments = async (
   return (await request<SegmentPage>(`${ofNamespace(namespace)}${asked}`, { signal })).value
 }
 
-/** A segment with its constraints, and its revision. */
+/** Segment with its constraints and its revision. */
 export type LoadedSegment = { readonly segment: Segment; readonly revision: string }
 
 export const readSegment = async (
@@ -51,7 +51,7 @@ export const readSegment = async (
   return { segment: value, revision: etag ?? '' }
 }
 
-/** One page of the flags that use a segment, by name, each with the rules and rollouts that do. */
+/** Reads one page of the flags that use a segment, sorted by name, each with its rules and rollouts that use it. */
 export const readUsages = async (
   namespace: string,
   key: string,
@@ -76,14 +76,14 @@ export const segmentCreation = (
 
 type ConstraintFields = Pick<Constraint, 'type' | 'property' | 'operator' | 'value' | 'description'>
 
-/** One change of a segment or a constraint of it, as the service takes it (api.md §7.9). */
+/** Operation on a segment or a constraint (api.md §7.9). */
 export type SegmentOp =
   | ({ readonly op: 'segment.update' } & Readonly<Partial<Pick<Segment, 'name' | 'description' | 'matchType'>>>)
   | ({ readonly op: 'constraint.create' } & ConstraintFields)
   | ({ readonly op: 'constraint.update'; readonly id: string } & ConstraintFields)
   | { readonly op: 'constraint.delete'; readonly id: string }
 
-/** Several changes of a segment as one. */
+/** Write that applies several operations to a segment atomically. */
 export const segmentChanges = (
   { segment: { namespaceKey, key }, revision }: LoadedSegment,
   changes: readonly SegmentOp[],

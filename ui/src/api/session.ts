@@ -3,11 +3,11 @@ import { request } from './request.ts'
 
 export type { Session }
 
-/** Who is signed in here. */
+/** Reads the session of this browser. */
 export const readSession = async (signal?: AbortSignal): Promise<Session> =>
   (await request<Session>('auth/v1/self/session', { signal })).value
 
-/** Signs in with a client token, which stands in this request and nowhere else. */
+/** Signs in with a client token. The token is not stored in the browser. */
 export const startSession = async (token: string): Promise<{ readonly sessionEndsAt: string }> =>
   (
     await request<{ readonly sessionEndsAt: string }>('auth/v1/self/session', {
@@ -16,12 +16,12 @@ export const startSession = async (token: string): Promise<{ readonly sessionEnd
     })
   ).value
 
-/** Forgets the session of this browser; the token stays valid. */
+/** Clears the session cookie; the token stays valid. */
 export const endSession = async (): Promise<void> => {
   await request('auth/v1/self/session', { method: 'DELETE' })
 }
 
-/** Ends the token of this session. */
+/** Revokes the token of this session. */
 export const expireSelf = async (): Promise<void> => {
   await request('auth/v1/self/expire', { method: 'PUT' })
 }

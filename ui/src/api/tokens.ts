@@ -22,7 +22,7 @@ export type TokenFilter = {
 
 const PAGE = 50
 
-/** One page of records, newest first unless it is sorted otherwise. */
+/** Reads one page of token records, newest first by default. */
 export const readTokens = async ({ page, ...filter }: TokenFilter, signal?: AbortSignal): Promise<AuthenticationList> =>
   (
     await request<AuthenticationList>(
@@ -31,11 +31,14 @@ export const readTokens = async ({ page, ...filter }: TokenFilter, signal?: Abor
     )
   ).value
 
-/** One record, a deleted one too, now or as of a moment. */
+/** Reads one record, even if deleted, now or at a moment. */
 export const readToken = async (id: string, at: string | undefined, signal?: AbortSignal): Promise<Authentication> =>
   (await request<Authentication>(`auth/v1/tokens/${path(id)}${query({ deleted: 'true', at })}`, { signal })).value
 
-/** How many live sessions a holder has. The service finds them by identity, whose provider is looked at here while they fit on a page. */
+/**
+ * Counts the active sessions of a holder. The API filters by identity only, so the provider is compared here if all
+ * sessions fit on one page.
+ */
 export const countSessions = async (holder: Holder, signal?: AbortSignal): Promise<number> => {
   const { method, identity, provider } = holder
   const filter = { kind: 'session', status: 'ACTIVE', method, identity } as const
@@ -44,9 +47,9 @@ export const countSessions = async (holder: Holder, signal?: AbortSignal): Promi
   return authentications.filter((record) => holderIn(record)?.provider === provider).length
 }
 
-/** What a static token is called. */
+/** Name of a static token. */
 export const nameOf = (record: Authentication): string => metadataOf(record, 'token.name') ?? record.id.slice(0, 8)
-/** The namespace that a token is bound to. */
+/** Key of the namespace that a token is bound to. */
 export const boundTo = (record: Authentication): string | undefined => metadataOf(record, 'token.namespace')
 
 export type NewToken = {
@@ -73,7 +76,7 @@ export const deletion = (id: string, reason: string): Write => ({
   stale: [keys.tokens],
 })
 
-/** Ends every live session of one holder. */
+/** Write that revokes every active session of a holder. */
 export const revocation = ({ method, identity, provider }: Holder, reason: string): Write => ({
   method: 'POST',
   path: 'auth/v1/tokens/revoke',

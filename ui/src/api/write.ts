@@ -6,25 +6,25 @@ import { type Failure, isFailure, isUnknown } from './failure.ts'
 import { keys as keysOfReads } from './keys.ts'
 import { type Answered, request } from './request.ts'
 
-/** What a person submitted. */
+/** Write request that a user submitted. */
 export type Write = {
   readonly method: 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   readonly body?: object
-  /** The revision that was shown. */
+  /** Revision that the user saw, sent as `If-Match`. */
   readonly revision?: string | undefined
-  /** Why, as the person said. */
+  /** Reason that the user gave. */
   readonly reason?: string | undefined
-  /** Query keys that are stale once it is done. */
+  /** Query keys to invalidate after success. */
   readonly stale: readonly (readonly string[])[]
 }
 
 export type Done<T> = { readonly done: true; readonly failure?: undefined } & Answered<T>
 export type Refused = { readonly done: false; readonly failure: Failure }
-/** What became of a write. Whoever sends it shows a failure. */
+/** Result of a write. The caller shows the failure. */
 export type Outcome<T> = Done<T> | Refused
 
-/** UTF-8 in the bytes of a header, which a browser sends as Latin-1. */
+/** Encodes UTF-8 as Latin-1 characters, because a browser sends header values as Latin-1. */
 const headerText = (text: string): string =>
   Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('')
 
@@ -53,7 +53,7 @@ const refresh = async (client: QueryClient, stale: Write['stale']): Promise<void
   tellWritten(stale)
 }
 
-/** The keys under which writes are sent: the same write under the same key, until it is known what became of it. */
+/** Idempotency keys of writes. A repeated write has the same key until its result is known. */
 const keysOfWrites = () => {
   const keys = new Map<string, string>()
   const nameOf = ({ method, path, body, reason }: Write) => JSON.stringify([method, path, body ?? null, reason ?? ''])
@@ -72,7 +72,10 @@ const keysOfWrites = () => {
 
 const AT_ONCE = 4
 
-/** Makes writes, one press at a time. What is sent again after no answer or a 5xx repeats the same bytes under the same key. */
+/**
+ * Sends writes, one batch at a time. A retry after no answer or a 5xx repeats the same bytes with the same idempotency
+ * key.
+ */
 export const useWrites = () => {
   const client = useQueryClient()
   const [keys] = useState(keysOfWrites)
@@ -85,7 +88,7 @@ export const useWrites = () => {
       alive.current = false
     }
   }, [])
-  /** What became of each, in their order; undefined while others are under way. */
+  /** Results in the order of the writes; undefined if another batch is in progress. */
   const sendAll = async <T>(writes: readonly Write[]): Promise<readonly Outcome<T>[] | undefined> => {
     if (running.current) return undefined
     running.current = true
@@ -114,7 +117,7 @@ export const useWrites = () => {
   return { sendAll, sending }
 }
 
-/** Makes one write at a time; a second press does nothing. */
+/** Sends one write at a time; a call during a write does nothing. */
 export const useWrite = () => {
   const { sendAll, sending } = useWrites()
   const send = async <T>(write: Write): Promise<Outcome<T> | undefined> => (await sendAll<T>([write]))?.[0]

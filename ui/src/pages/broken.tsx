@@ -2,7 +2,7 @@ import type { ErrorComponentProps } from '@tanstack/react-router'
 import { Button } from '../parts/button.tsx'
 import { states } from '../words/common.ts'
 
-/** An error of the page itself. What is around it goes on. */
+/** Error boundary of a page; the shell around it keeps working. */
 export const Broken = ({ error }: ErrorComponentProps) => (
   <div className="stack" role="alert">
     <h1>{states.broken}</h1>
@@ -17,7 +17,7 @@ export const Broken = ({ error }: ErrorComponentProps) => (
   </div>
 )
 
-/** An error outside of every page. */
+/** Error boundary outside of all pages. */
 export const BrokenAlone = (props: ErrorComponentProps) => (
   <main className="content">
     <Broken {...props} />

@@ -5,7 +5,7 @@ import { PageHead } from '../parts/page.tsx'
 import { knownNamespace, lastNamespace } from '../preferences.ts'
 import { flags as words } from '../words/flags.ts'
 
-/** Goes to the flags of the first namespace that may be seen; `default` is that one where it may be. */
+/** Redirects to the flags of the first permitted namespace, `default` if permitted. */
 const ToFirst = () => {
   const { access, settled } = useAccess()
   if (!settled)
@@ -20,7 +20,7 @@ const ToFirst = () => {
   return <Navigate to="/ns/$ns/flags" params={{ ns }} replace />
 }
 
-/** The way in: to the flags of the namespace that was looked at last here, else of the first that may be seen. */
+/** Redirects to the flags of the namespace that was last open, else of the first permitted one. */
 export const Home = () => {
   const ns = knownNamespace()
   return ns === undefined ? <ToFirst /> : <Navigate to="/ns/$ns/flags" params={{ ns }} replace />

@@ -25,14 +25,14 @@ const here = getRouteApi('/login')
 
 type Refused = { readonly key: string; readonly words: string; readonly id: string | undefined }
 
-/** Why a login could not begin. */
+/** Message for a login that could not start. */
 const beginFailed = (error: Failure, name: string): string => {
   if (error.reason === 'provider_mismatch') return loginFailure(error.reason).title
   if (error.status === 404) return loginFailure('not_found').title
   return error.status === 503 || error.status === 0 ? login.unreachable(name) : messageOf(error)
 }
 
-/** A button for each provider. While one is opened the others wait. */
+/** Button for each provider. While one opens, the others are disabled. */
 const Providers = ({
   providers,
   returnTo,
@@ -40,7 +40,7 @@ const Providers = ({
 }: {
   readonly providers: readonly Provider[]
   readonly returnTo: string
-  /** Whether the provider is to ask who it is: somebody else may want to sign in now. */
+  /** Whether the provider must ask for credentials, because another person may want to sign in. */
   readonly anew: boolean
 }) => {
   const [opening, setOpening] = useState<string | undefined>()
@@ -92,7 +92,7 @@ const Providers = ({
   )
 }
 
-/** What the address says of a sign-in that failed. */
+/** Alert of a failed sign-in, from the parameters of the address. */
 const Failed = ({ error, id }: { readonly error: string; readonly id: string | undefined }) => {
   const { refused } = useSession()
   const who = isOfAccount(error) && refused?.requestId === id ? refused : undefined
@@ -132,7 +132,7 @@ const TokenPart = ({ alone, onSignedIn }: { readonly alone: boolean; readonly on
   )
 }
 
-/** The sign-in page (ui.md §11.1). */
+/** Sign-in page (ui.md §11.1). */
 export const Login = () => {
   const { error, ref, return_to } = here.useSearch()
   const { authenticated, ui } = useSession()

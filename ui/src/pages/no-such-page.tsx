@@ -3,7 +3,7 @@ import { PageHead } from '../parts/page.tsx'
 import { lastNamespace } from '../preferences.ts'
 import { states } from '../words/common.ts'
 
-/** An address that is no page. */
+/** Page for an unknown address. */
 export const NoSuchPage = () => (
   <>
     <PageHead heading={states.noPage} title={[states.noPage]} />

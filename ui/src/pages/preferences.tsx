@@ -30,7 +30,7 @@ const Toggle = ({
   )
 }
 
-/** What a person chooses for this browser; applied at once. */
+/** Page of the preferences of this browser; changes apply at once. */
 export const PreferencesPage = () => {
   const { theme, zone, exactTimes, density, singleKeys } = usePreferences()
   const apart = Math.round(Math.abs(clockAhead()) / 60_000)

@@ -2,7 +2,7 @@ import { useEffect } from 'react'
 import { tellSession } from '../tabs.ts'
 import { login } from '../words/login.ts'
 
-/** Where a sign-in in a tab of its own ends: it tells the tab that waits for it. */
+/** Last page of a sign-in in a separate tab; notifies the tab that waits for it. */
 export const SignedIn = () => {
   useEffect(() => tellSession('session'), [])
   return (

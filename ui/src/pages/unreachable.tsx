@@ -1,7 +1,7 @@
 import { Button } from '../parts/button.tsx'
 import { common, states } from '../words/common.ts'
 
-/** What is shown while nothing is known of the service. */
+/** Page shown until the service answers for the first time. */
 export const Unreachable = ({ onRetry }: { readonly onRetry: () => void }) => (
   <main className="login">
     <div>

@@ -7,20 +7,20 @@ import { tip } from './feedback/tip.ts'
 export type ButtonLook = 'primary' | 'danger' | 'danger solid' | 'plain' | 'icon plain'
 type ButtonProps = Omit<ComponentProps<'button'>, 'disabled' | 'className'> & {
   readonly look?: ButtonLook
-  /** Why it does nothing now; it stays in reach of the keyboard and says so. */
+  /** Reason why it is disabled; the button stays focusable and shows the reason. */
   readonly why?: string | undefined
-  /** What it says while what it began is under way. */
+  /** Text while its action is in progress. */
   readonly busy?: string | undefined
 }
 
-/** The class of a button, for links that look like one. */
+/** CSS class of a button, also for links that look like one. */
 export const buttonClass = (look?: ButtonLook): string => (look ? `button ${look}` : 'button')
 
-/** Leaves out of Tab what nothing can be done with, because this is the past. */
+/** Removes a control from the tab order if it is disabled because the page shows the past. */
 export const stopOf = (why: string | undefined): { readonly tabIndex?: -1 } =>
   why === past.why ? { tabIndex: -1 } : {}
 
-/** A button. While it is busy, or has a reason not to act, a press does nothing. */
+/** Button. A click does nothing while it is busy or disabled with a reason. */
 export const Button = ({ look, why, busy, onClick, children, type = 'button', ...rest }: ButtonProps) => {
   const { singleKeys } = usePreferences()
   const key = rest['aria-keyshortcuts']
@@ -44,7 +44,7 @@ export const Button = ({ look, why, busy, onClick, children, type = 'button', ..
   )
 }
 
-/** A button with only an icon: its name is its tooltip, or why it does nothing now. */
+/** Icon button; its tooltip is its name, or the reason why it is disabled. */
 export const IconButton = ({
   name,
   icon,

@@ -9,7 +9,10 @@ const select = (input: HTMLInputElement | null): void => {
   input?.select()
 }
 
-/** Copies texts. `told` says what became of the last one; where the clipboard did not take it, it is selected: in the field where it stands, else in one that `told` brings. */
+/**
+ * Copies texts to the clipboard and renders the result of the last copy. If the clipboard is not available, the text is
+ * selected: in `field`, else in an input next to the result.
+ */
 export const useCopy = (field?: RefObject<HTMLInputElement | null>) => {
   const [last, setLast] = useState<Copied | undefined>()
   const copy = async (text: string, thing: string): Promise<void> => {
@@ -35,7 +38,7 @@ export const useCopy = (field?: RefObject<HTMLInputElement | null>) => {
   return { copy: (text: string, thing: string) => void copy(text, thing), told }
 }
 
-/** Copies the text of a field. */
+/** Button that copies the text of a field. */
 export const CopyButton = ({
   field,
   thing,

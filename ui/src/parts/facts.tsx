@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Safe } from './feedback/safe.tsx'
 
-/** One line of a list of facts: what it is called, and what it is. */
+/** Name and value in a list of facts. */
 export const Fact = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (
   <>
     <dt>{name}</dt>
@@ -9,7 +9,7 @@ export const Fact = ({ name, children }: { readonly name: string; readonly child
   </>
 )
 
-/** Pairs that are kept with a record, as text: no picture is loaded, no address is a link. */
+/** Metadata of a record as plain text, without images and links. */
 export const Metadata = ({
   heading,
   none,

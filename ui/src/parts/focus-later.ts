@@ -1,6 +1,9 @@
 import { useEffect, useRef, useState } from 'react'
 
-/** Gives the focus to what a part of a list offers (`data-part`, `data-act`) once the list is drawn anew; where there is none, to the heading of the list. */
+/**
+ * Focuses a control of a list item (`data-part`, `data-act`) after the list has rendered; falls back to the heading of
+ * the list.
+ */
 export const useFocusLater = () => {
   const list = useRef<HTMLElement>(null)
   const [wanted, setWanted] = useState<{ readonly id: string | undefined; readonly act: string } | undefined>()

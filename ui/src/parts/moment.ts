@@ -4,7 +4,7 @@ import { once } from '../words/common.ts'
 
 type Zone = Preferences['zone']
 
-/** A format of instants, in each zone. */
+/** Creates a formatter of instants for each time zone. */
 const inZones = (locale: string, options: Intl.DateTimeFormatOptions) => ({
   utc: once(() => new Intl.DateTimeFormat(locale, { ...options, timeZone: 'UTC' })),
   browser: once(() => new Intl.DateTimeFormat(locale, options)),
@@ -17,14 +17,14 @@ const inputs = inZones('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
 const offsets = once(() => new Intl.DateTimeFormat('en-GB', { timeZoneName: 'shortOffset' }))
 const browserZone = once(() => toMinute.browser().resolvedOptions().timeZone)
 
-/** The name of a time zone: the browser's own, or UTC. */
+/** Name of the browser's time zone, or UTC. */
 export const zoneName = (zone: Zone): string => (zone === 'utc' ? 'UTC' : browserZone())
 
-/** An instant in words: `10 Jun 2031, 09:30`, with seconds where order matters. */
+/** Formats an instant: `10 Jun 2031, 09:30`, optionally with seconds. */
 export const instantWords = (instant: string, zone: Zone, seconds = false): string =>
   (seconds ? toSecond : toMinute)[zone]().format(new Date(instant))
 
-/** The same with its zone. */
+/** Formats an instant with seconds and the time zone. */
 export const fullWords = (instant: string, zone: Zone): string =>
   `${instantWords(instant, zone, true)} (${zoneName(zone)})`
 
@@ -35,10 +35,13 @@ const units = [
 ] as const
 const relative = once(() => new Intl.RelativeTimeFormat('en', { numeric: 'always' }))
 const WEEK_MS = 7 * 86_400_000
-/** The service tells its clock in seconds: what has just happened may seem ahead of it by less than one. */
+/**
+ * Resolution of the service's clock: its `Date` header has whole seconds, so a new event can appear to be in the
+ * future.
+ */
 const CLOCK_STEP_MS = 1000
 
-/** The distance of an instant from now, `3 minutes ago`; undefined from seven days on. */
+/** Formats the distance of an instant from now, `3 minutes ago`; undefined from seven days on. */
 export const distanceWords = (instant: string, now = serviceNow()): string | undefined => {
   const ms = Date.parse(instant) - now
   if (Math.abs(ms) >= WEEK_MS) return undefined
@@ -48,7 +51,7 @@ export const distanceWords = (instant: string, now = serviceNow()): string | und
   return ms > CLOCK_STEP_MS ? 'in less than a minute' : 'just now'
 }
 
-/** What an instant means: in the zone of the person, which is named, and in UTC; both are one where that is the zone. */
+/** Formats an instant in the user's time zone, with its name, and in UTC. Both texts are equal if the zone is UTC. */
 export const meaningOf = (instant: string, zone: Zone): readonly [local: string, utc: string] => {
   const offset = offsets()
     .formatToParts(new Date(instant))
@@ -59,20 +62,23 @@ export const meaningOf = (instant: string, zone: Zone): readonly [local: string,
   return [`${instantWords(instant, zone, seconds)} ${offset?.value ?? ''} (${zoneName(zone)})`, utc]
 }
 
-/** Whether two instants are of one day where the person is. */
+/** Whether two instants are on the same day in the user's time zone. */
 export const isSameDay = (one: string, other: number, zone: Zone): boolean => {
   const day = days[zone]()
   return day.format(new Date(one)) === day.format(other)
 }
 
-/** What the field `datetime-local` holds for an instant: local time to the minute. */
+/** Value of a `datetime-local` input for an instant: local time to the minute. */
 export const localInput = (instant: Date, zone: Zone): string => inputs[zone]().format(instant).replace(' ', 'T')
 
 const MINUTE_MS = 60_000
-/** The longest gap that a change of clocks ever left, in minutes. */
+/** Longest gap in any time zone's history, in minutes. */
 const LONGEST_GAP = 24 * 60
 
-/** The moment after the gap in which a local time lies that the browser took as much later as the gap is long. */
+/**
+ * Returns the first instant after a gap in local time. The browser resolves a local time inside a gap to one that is
+ * later by the length of the gap.
+ */
 const afterGap = (late: Date): Date => {
   const offset = late.getTimezoneOffset()
   for (let minutes = 0; minutes < LONGEST_GAP; minutes++) {
@@ -82,7 +88,10 @@ const afterGap = (late: Date): Date => {
   return late
 }
 
-/** The instant that a text of `datetime-local` means: a time left out by a change of clocks means the moment after the gap, one that comes twice the first. */
+/**
+ * Parses the value of a `datetime-local` input. A local time inside a gap resolves to the end of the gap, an ambiguous
+ * one to the first occurrence.
+ */
 export const instantOfInput = (text: string, zone: Zone): Date | undefined => {
   const found = new Date(zone === 'utc' ? `${text}Z` : text)
   if (Number.isNaN(found.getTime())) return undefined

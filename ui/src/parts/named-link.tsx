@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import type { toFlag, toSegment } from '../links.ts'
 import { Safe } from './feedback/safe.tsx'
 
-/** What names a flag or a segment in a table: its name, which leads to it, and its key. */
+/** Table cell of a flag or segment: its name as a link, and its key. */
 export const NamedLink = ({
   to,
   name,

@@ -4,10 +4,13 @@ import { pageOf } from '../links.ts'
 import { useSession } from '../session.tsx'
 import { common } from '../words/common.ts'
 
-/** The page that was opened last in this document. */
+/** Last page opened in this document. */
 let opened: string | undefined
 
-/** The head of a page: its heading, which takes the focus when another page is opened, and its actions. `title` is what the window is called, from the thing outward. */
+/**
+ * Head of a page: its heading, which receives the focus on navigation, and its actions. `title` lists the parts of the
+ * document title, most specific first.
+ */
 export const PageHead = ({
   heading,
   title,
@@ -26,11 +29,11 @@ export const PageHead = ({
     document.title = label + parts
   }, [label, parts])
   useEffect(() => {
-    // The first page leaves the focus at the beginning, where the way past the bar is.
+    // The first page keeps the focus at the start of the document, before the skip link.
     const another = page !== undefined && opened !== undefined && opened !== page
     opened = page ?? opened
     if (!another || document.activeElement?.closest('[role=dialog], [role=alertdialog]')) return undefined
-    // A list that has just closed gives the focus to its field first.
+    // A listbox that just closed restores the focus to its input first.
     const frame = requestAnimationFrame(() => place.current?.focus({ preventScroll: true }))
     return () => cancelAnimationFrame(frame)
   }, [page])

@@ -7,8 +7,8 @@ import { tip } from './feedback/tip.ts'
 import { distanceWords, fullWords, instantWords, isSameDay } from './moment.ts'
 
 /**
- * An instant: its distance from the moment that the page shows where it is near, else day and time; the whole of it, with its zone, on focus
- * and under the pointer. `exact` is to the second; of what is known to the hour alone the nearest said is the day.
+ * Instant, shown as the distance from the page's moment if it is near, else as date and time. The tooltip has the full
+ * time with its zone. With `exact` it has seconds; with `toHour` it is never more precise than the day.
  */
 export const Time = ({
   instant,
@@ -19,7 +19,7 @@ export const Time = ({
   readonly instant: string | undefined
   readonly exact?: boolean
   readonly toHour?: boolean
-  /** What it means that there is none. */
+  /** Text if there is no instant. */
   readonly absent?: string
 }) => {
   const { zone, exactTimes } = usePreferences()
@@ -27,7 +27,7 @@ export const Time = ({
   const known = useKnownMoment(at)
   if (instant === undefined) return <span className="time">{absent}</span>
   const then = instantOf(at) ?? instantOf(known?.instant)
-  // Under a position it is not known what the time was before an answer tells it.
+  // The instant of a position is unknown until an answer contains it.
   const unknown = at !== undefined && then === undefined
   const now = then ?? serviceNow()
   const distance = () => (toHour && isSameDay(instant, now, zone) ? common.today : distanceWords(instant, now))

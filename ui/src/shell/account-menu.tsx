@@ -11,10 +11,10 @@ import { access as words } from '../words/access.ts'
 import { shell } from '../words/shell.ts'
 import { closing } from './loaded.ts'
 
-/** So many grants are told in the menu. */
+/** Maximum number of grants in the menu. */
 const TOLD = 8
 
-/** What who is signed in may do, in words, once it is known. */
+/** Describes the rights of the signed-in identity once they are known. */
 const OwnAccess = () => {
   const { access } = useAccess()
   if (!access) return null
@@ -33,7 +33,7 @@ const OwnAccess = () => {
   )
 }
 
-/** The menu of the account, beside its button. */
+/** Menu of the account, anchored to its button. */
 export const AccountMenu = ({
   button,
   place,
@@ -41,7 +41,7 @@ export const AccountMenu = ({
   onShortcuts,
 }: {
   readonly button: RefObject<HTMLElement | null>
-  /** Where it is drawn: within the banner, as its button. */
+  /** Portal container inside the banner, next to the button. */
   readonly place: RefObject<HTMLElement | null>
   readonly onClose: () => void
   readonly onShortcuts: () => void

@@ -5,7 +5,7 @@ import { useIdentity } from '../session.tsx'
 import { shell } from '../words/shell.ts'
 import { useLoaded } from './loaded.ts'
 
-/** Who is signed in, and the way out. */
+/** Button with the signed-in identity that opens the account menu. */
 export const Account = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
   const name = useIdentity()
   const button = useRef<HTMLButtonElement>(null)

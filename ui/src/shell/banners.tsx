@@ -22,7 +22,7 @@ const Banner = ({ words, children }: { readonly words: string; readonly children
   </div>
 )
 
-/** That the service does not answer, or is checking itself. */
+/** Banner: the service does not answer, or cannot prove that its data is current. */
 const Unreached = () => {
   const reach = useReach()
   const again = useRecovery()
@@ -33,14 +33,14 @@ const Unreached = () => {
   )
 }
 
-/** The sooner of the cookie's end and the token's; undefined where neither is known, or it has passed. */
+/** Earlier future expiry of cookie and token, in ms since 1970; undefined if there is none. */
 const endOf = (tokenEnds: string | undefined): number | undefined => {
   const known = [sessionEnds(), tokenEnds].flatMap((instant) => (instant === undefined ? [] : [Date.parse(instant)]))
   const ahead = known.filter((end) => end > serviceNow())
   return ahead.length === 0 ? undefined : Math.min(...ahead)
 }
 
-/** That the session ends soon. */
+/** Banner: the session ends soon. */
 const EndsSoon = () => {
   const { authenticated, sessionEndsAt, ask } = useSession()
   const { zone } = usePreferences()
@@ -61,7 +61,7 @@ const EndsSoon = () => {
   )
 }
 
-/** That the service has a newer page than this one; looked for when a page is opened, or shown again. */
+/** Banner: the service has a newer build. Checks when the page opens and when it becomes visible. */
 const Updated = () => {
   const router = useRouter()
   const [replaced, setReplaced] = useState(false)
@@ -84,7 +84,7 @@ const Updated = () => {
   ) : null
 }
 
-/** What concerns every page, above it. */
+/** Banners above every page. */
 export const Banners = () => (
   <div className="banners" aria-live="polite">
     <PastBanner />

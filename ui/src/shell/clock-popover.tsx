@@ -16,7 +16,7 @@ import { closing } from './loaded.ts'
 
 const HOUR_MS = 3_600_000
 
-/** What the service says against a moment; undefined where it knows it. */
+/** Returns the service's error message for a moment; undefined if the moment is valid. */
 const refusedMoment = async (at: string): Promise<string | undefined> => {
   try {
     await readNamespaces({ limit: 1, at })
@@ -118,7 +118,7 @@ const Form = ({ onDone }: { readonly onDone: () => void }) => {
   )
 }
 
-/** The popover of the clock, beside its button. */
+/** Popover of the clock, anchored to its button. */
 export const ClockPopover = ({
   button,
   onClose,

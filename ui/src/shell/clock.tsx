@@ -7,7 +7,7 @@ import { past } from '../words/past.ts'
 import { useLoaded } from './loaded.ts'
 import { momentWords } from './past.tsx'
 
-/** The moment that every page shows, and the way to another (ui.md §11.10). */
+/** Button with the moment that every page shows; opens the clock popover (ui.md §11.10). */
 export const Clock = () => {
   const at = useAt()
   const { zone } = usePreferences()

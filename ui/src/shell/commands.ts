@@ -8,18 +8,18 @@ import { shell } from '../words/shell.ts'
 import { press } from './keys.ts'
 import { useIsOpenTo } from './sections.ts'
 
-/** Something that the command palette offers. */
+/** Entry of the command palette. */
 export type Command = {
   readonly id: string
   readonly group: string
   readonly words: string
-  /** What else it is known by. */
+  /** Secondary text, for example the key. */
   readonly detail?: string | undefined
-  /** Its shortcut, in the form of `aria-keyshortcuts`. */
+  /** Shortcut in the format of `aria-keyshortcuts`. */
   readonly keys?: string | undefined
-  /** Its address, where it has one. */
+  /** Link target, if any. */
   readonly href?: string
-  /** Why it does nothing now. */
+  /** Reason why it is disabled. */
   readonly why?: string | undefined
   readonly run: () => void
 }
@@ -34,14 +34,14 @@ const pages = [
   { to: '/settings/preferences', words: shell.preferences },
 ] as const
 
-/** Which page, and what of it. */
+/** Route with its parameters. */
 export type Place = {
   readonly to: string
   readonly params?: Readonly<Record<string, string>>
   readonly search?: Readonly<Record<string, string>>
 }
 
-/** Makes the command that goes to a page; undefined where there is none. */
+/** Returns a function that creates a navigation command; it returns undefined for an unknown route. */
 export const useGo = () => {
   const router = useRouter()
   const navigate = useNavigate()
@@ -60,7 +60,7 @@ export const useGo = () => {
   )
 }
 
-/** What a control is called. */
+/** Accessible name of a control. */
 const nameOf = (control: HTMLElement): string => control.getAttribute('aria-label') ?? control.textContent.trim()
 
 const isRefused = (control: HTMLElement): boolean => control.getAttribute('aria-disabled') === 'true'
@@ -70,7 +70,9 @@ const isOffered = (control: HTMLElement): boolean =>
   (control.tabIndex >= 0 || isRefused(control)) &&
   control.closest('li, tr, [role=tablist], [role=alert]') === null
 
-/** What the page offers as a whole: its buttons, and the links of its head. What is offered beside each row or part of a list is not among it. */
+/**
+ * Commands of the open page: its buttons and the links of its head, without the controls of table rows and list items.
+ */
 const ofPage = (): readonly Command[] =>
   [...document.querySelectorAll<HTMLElement>('main button, main .page-head a')].filter(isOffered).map((control, n) => ({
     id: `page-${n}`,
@@ -82,7 +84,7 @@ const ofPage = (): readonly Command[] =>
     run: () => control.click(),
   }))
 
-/** Every page on which somebody may do anything, and every action of the page that is open. */
+/** Returns the commands of the permitted pages and the actions of the open page. */
 export const useCommands = (onShortcuts: () => void): readonly Command[] => {
   const go = useGo()
   const at = useAt()

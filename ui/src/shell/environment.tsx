@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef } from 'react'
 import { useSession } from '../session.tsx'
 import { inkOn } from './ink.ts'
 
-/** The word that names this deployment, on its colour. */
+/** Name of this deployment on its colour. */
 export const Environment = () => {
   const { ui } = useSession()
   const place = useRef<HTMLSpanElement>(null)
@@ -19,7 +19,7 @@ export const Environment = () => {
   )
 }
 
-/** A line in the colour of this deployment, on top of the page. */
+/** Line in the colour of this deployment, at the top of the page. */
 export const ColourLine = () => {
   const { ui } = useSession()
   return ui.topbarColor === '' ? null : <div className="colour" style={{ background: ui.topbarColor }} />

@@ -13,7 +13,10 @@ import { type Command, useGo } from './commands.ts'
 const limit = 5
 type Named = { readonly key: string; readonly name: string }
 
-/** Asks the service once there is something to ask; what it found before stays meanwhile. The past is read by one search `after` the other: few of its readings run for one person at once. */
+/**
+ * Searches when the text is not empty and keeps the previous results until the next arrive. For a past moment the
+ * searches run one after another, because the service limits concurrent past reads per client.
+ */
 const useSearched = <T>(
   of: readonly string[],
   asked: string,
@@ -30,7 +33,7 @@ const useSearched = <T>(
   return { found: asked === '' ? [] : (data ?? []), isFetching, isError }
 }
 
-/** Flags, segments and tokens that the service finds, and how the search stands. */
+/** Searches flags, segments and tokens; returns the results and the state of the search. */
 export const useFound = (typed: string) => {
   const wanted = typed.trim()
   const asked = useSettled(wanted)

@@ -3,7 +3,7 @@ const linear = (part: number): number => {
   return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
 }
 
-/** Black or white, whichever is read better on a colour (`rgb(…)` as a browser computes it; WCAG contrast). */
+/** Returns the text colour with the higher WCAG contrast on a colour (`rgb(…)` as a browser computes it). */
 export const inkOn = (colour: string): 'black' | 'white' => {
   const [red = 255, green = 255, blue = 255] = (colour.match(/[\d.]+/g) ?? []).map(Number)
   const light = 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)

@@ -1,24 +1,24 @@
-/** Whether what is pressed there is text, or chooses something. */
+/** Whether the target takes keyboard input: a text field or a select. */
 export const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable ||
     target.closest('textarea, select, input:not([type=checkbox], [type=radio], [type=range])') !== null)
 
-/** Whether something is open above the page. */
+/** Whether a dialog, menu or listbox is open. */
 export const isOpen = (): boolean =>
   document.querySelector('[role=dialog], [role=alertdialog], [role=menu], [role=listbox]') !== null
 
-/** Presses what a part of the page offers under a key. */
+/** Clicks the control with a shortcut in a part of the page. */
 export const press = (part: 'main' | 'header', key: string): void =>
   document.querySelector<HTMLElement>(`${part} [aria-keyshortcuts="${key}"]`)?.click()
 
-/** Gives the focus to the search of the page. */
+/** Focuses the search field of the page. */
 export const search = (): void => document.querySelector<HTMLElement>('main [data-page-search]')?.focus()
 
 const rows = (): readonly HTMLElement[] => [...document.querySelectorAll<HTMLElement>('main tbody tr:not(.detail)')]
 const rowAt = (): HTMLElement | null => document.activeElement?.closest<HTMLElement>('main tbody tr') ?? null
 
-/** Gives the focus to the next row, or the previous: to its link, else to what else it offers. */
+/** Focuses the first link of the next or previous row, else its first control. */
 export const moveRow = (by: 1 | -1): void => {
   const all = rows()
   const here = rowAt()
@@ -26,16 +26,16 @@ export const moveRow = (by: 1 | -1): void => {
   all[next]?.querySelector<HTMLElement>('th a, a, input[type=checkbox], button')?.focus()
 }
 
-/** Chooses the row that has the focus, or lets it go. */
+/** Toggles the selection of the focused row. */
 export const toggleRow = (): void => rowAt()?.querySelector<HTMLElement>('input[type=checkbox]')?.click()
 
-/** Sends the form in which somebody types; where that is none, the form that the page is about. */
+/** Submits the form that contains the focus, else the main form of the page. */
 export const sendForm = (event: KeyboardEvent): void => {
   const typed = event.target instanceof HTMLElement ? event.target.closest('form') : null
   const form = typed ?? (isOpen() ? null : document.querySelector<HTMLFormElement>('main form[data-page-form]'))
   if (event.defaultPrevented || !form) return
   event.preventDefault()
-  // By its button, which does nothing where it says why not.
+  // Click the button, because it may be disabled with a reason.
   const button = form.querySelector<HTMLElement>('[type=submit]')
   if (button) button.click()
   else form.requestSubmit()

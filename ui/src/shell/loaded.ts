@@ -1,7 +1,10 @@
 import { type RefObject, useState } from 'react'
 import { noteReach } from '../api/reach.ts'
 
-/** A part of the shell that is loaded when it is first wanted. Where it cannot be had the page goes on without it, and says that the service is away. */
+/**
+ * Loads a part of the shell on first use. If loading fails, the page continues and the service is marked as
+ * unreachable.
+ */
 export const useLoaded = <C>(load: () => Promise<C>) => {
   const [part, setPart] = useState<{ readonly is: C } | undefined>()
   const [open, setOpen] = useState(false)
@@ -19,7 +22,7 @@ export const useLoaded = <C>(load: () => Promise<C>) => {
 
 type Details = { readonly event: Event; readonly cancel: () => void }
 
-/** Closes what stands beside a button; a press of the button itself is the button's own affair. */
+/** Closes a popover. A click on its button is ignored here because the button handles it. */
 export const closing =
   (button: RefObject<HTMLElement | null>, onClose: () => void) =>
   (open: boolean, { event, cancel }: Details): void => {

@@ -6,7 +6,7 @@ import { NamespaceSearch } from '../parts/fields/namespace-search.tsx'
 import { lastNamespace, rememberNamespace } from '../preferences.ts'
 import { shell } from '../words/shell.ts'
 
-/** Which namespace is looked at. Another one keeps the section, and drops the thing. */
+/** Picker of the current namespace. Changing it keeps the section and drops the open flag or segment. */
 export const NamespacePicker = () => {
   const { ns } = useParams({ strict: false }) as { readonly ns?: string }
   const section = useLocation({ select: ({ pathname }) => /^\/ns\/[^/]+\/(\w+)/.exec(pathname)?.[1] ?? 'flags' })
@@ -17,7 +17,7 @@ export const NamespacePicker = () => {
     if (ns !== undefined) rememberNamespace(ns)
   }, [ns])
   const value = ns ?? lastNamespace()
-  // The search costs much, and most pages never use it: until the pointer or the focus comes, a field that looks like it stands in its place.
+  // The combobox is slow to render and rarely used. A plain input stands in until the pointer or focus arrives.
   if (!used) {
     const use = () => flushSync(() => setUsed(true))
     return (

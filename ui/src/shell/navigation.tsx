@@ -48,11 +48,11 @@ const Entries = ({ entries, ns }: { readonly entries: readonly Entry[]; readonly
   ))
 }
 
-/** The ways to every section in which somebody may do anything (ui.md §2.5). In a narrow window those that are not asked for often stand behind a button. */
+/** Links to the permitted sections (ui.md §2.5). In a narrow window the rarely used ones are behind a button. */
 export const Navigation = () => {
   const { ns = lastNamespace() } = useParams({ strict: false }) as { readonly ns?: string }
   const { pathname } = useLocation()
-  // What was opened on one page is closed on the next.
+  // Collapses on navigation.
   const [openedAt, setOpenedAt] = useState<string | undefined>()
   const open = openedAt === pathname
   return (

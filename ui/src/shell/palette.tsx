@@ -6,7 +6,7 @@ import { palette as words } from '../words/palette.ts'
 import { type Command, useCommands } from './commands.ts'
 import { useFound } from './found.ts'
 
-/** Whether a press asks for a new tab, which a link does by itself. */
+/** Whether the browser handles the click itself, for example to open a new tab. */
 const isAside = ({ ctrlKey, metaKey, shiftKey }: MouseEvent): boolean => ctrlKey || metaKey || shiftKey
 
 const Option = ({
@@ -61,7 +61,7 @@ const Option = ({
 
 const order = [words.goTo, words.flags, words.segments, words.tokens, words.actions]
 
-/** Finds every page, every action of the page, and what the service finds under the words typed (ui.md §5). */
+/** Command palette: finds pages, actions of the page, and search results of the service (ui.md §5). */
 export const Palette = ({
   onClose,
   onShortcuts,

@@ -6,11 +6,11 @@ import { instantWords, zoneName } from '../parts/moment.ts'
 import { type Preferences, usePreferences } from '../preferences.ts'
 import { past } from '../words/past.ts'
 
-/** A moment in words: its instant, or its position; as it stands where it is neither. */
+/** Formats a moment as an instant or a position; returns an invalid moment unchanged. */
 export const momentWords = (at: string, zone: Preferences['zone']): string =>
   isPosition(at) ? `#${at}` : Number.isNaN(Date.parse(at)) ? at : instantWords(at, zone, true)
 
-/** Says on every page that what is shown is not the present. */
+/** Banner: the page shows a past moment. */
 export const PastBanner = () => {
   const at = useAt()
   const { zone } = usePreferences()

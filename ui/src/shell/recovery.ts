@@ -8,16 +8,19 @@ const FIRST_MS = 1000
 const MOST_MS = 30_000
 const STEADY_MS = 30_000
 
-/** What could not be read because the service was not there, or not yet whole. */
+/** Filter of the active queries that failed because the service did not answer or answered 503. */
 const unread = {
   type: 'active',
   predicate: ({ state: { error } }: Query) => isFailure(error) && (error.status === 0 || error.status === 503),
 } as const
 
-/** Milliseconds after which the service wants to be asked again. */
+/** `Retry-After` of an error, in ms. */
 const notBefore = (error: unknown): number => (isFailure(error) ? (error.retryAfter ?? 0) * 1000 : 0)
 
-/** Once the service does not answer, asks it again after 1, 2, 4 … 30 s, until all that is on the page could be read again. Gives what asks at once. */
+/**
+ * While the service does not answer, retries after 1, 2, 4 … 30 s until all queries of the page have succeeded. Returns
+ * a function that retries at once.
+ */
 export const useRecovery = (): (() => Promise<void>) => {
   const reached = useReach() === 'reached'
   const client = useQueryClient()

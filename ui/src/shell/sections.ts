@@ -4,7 +4,7 @@ const anyOf = (thing: string, ...acts: readonly string[]): readonly Needed[] =>
   acts.map((act) => ({ right: `${thing}.${act}` }))
 const allOf = (thing: string) => anyOf(thing, 'read', 'create', 'update', 'delete')
 
-/** What there is to do in each section, by its route; to a section that is not here everybody comes. */
+/** Rights by section route; any one of them opens the section. A section that is not listed is open to everyone. */
 const neededIn: Readonly<Record<string, readonly Needed[]>> = {
   '/ns/$ns/flags': allOf('flag'),
   '/ns/$ns/segments': allOf('segment'),
@@ -14,7 +14,10 @@ const neededIn: Readonly<Record<string, readonly Needed[]>> = {
   '/settings/namespaces': allOf('namespace'),
 }
 
-/** Tells of a section by its route whether who is signed in may do anything there; it may be so as long as that is not known (ui.md §2.5). */
+/**
+ * Returns a predicate: whether the signed-in identity has any right in a section. It returns true while rights are not
+ * known (ui.md §2.5).
+ */
 export const useIsOpenTo = (): ((route: string) => boolean) => {
   const { access } = useAccess()
   return (route) => {

@@ -48,7 +48,10 @@ const Ways = () => {
   )
 }
 
-/** Asks to sign in again once the service has refused the session, or before it ends; the page beneath stays as it is. Under another identity the page must be read anew. */
+/**
+ * Dialog to sign in again after or shortly before the session ends; the page below keeps its state. After a sign-in as
+ * another identity the page must be reloaded.
+ */
 export const SessionEnded = () => {
   const { asking, ask, other, openedBy } = useSession()
   const name = useIdentity()

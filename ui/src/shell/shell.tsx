@@ -26,7 +26,7 @@ const toContent = (event: MouseEvent) => {
   content?.scrollIntoView()
 }
 
-/** The bar on top. */
+/** Top bar. */
 const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
   const { part: Palette, show, close } = useLoaded(async () => (await import('./palette.tsx')).Palette)
   const search = useRef<HTMLButtonElement>(null)
@@ -76,7 +76,7 @@ const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
   )
 }
 
-/** What stands around every page: the bar on top, the navigation, the page itself (ui.md §5). */
+/** Frame of every page: top bar, navigation and content (ui.md §5). */
 export const Shell = () => {
   const { away } = useSession()
   const [shortcuts, setShortcuts] = useState(false)

@@ -16,7 +16,7 @@ const places: Readonly<Record<string, string>> = {
   t: '/settings/tokens',
 }
 
-/** Listens to the keys of ui.md §10.1 as long as the shell is there. */
+/** Handles the keys of ui.md §10.1. */
 const useKeys = (onHelp: () => void): void => {
   const { singleKeys } = usePreferences()
   const navigate = useNavigate()
@@ -64,7 +64,7 @@ const Keys = ({ keys }: { readonly keys: readonly string[] }) => (
   </span>
 )
 
-/** The keys that do something, and the list of them. */
+/** Handles keyboard shortcuts and shows their list. */
 export const Shortcuts = ({
   open,
   onOpenChange,

@@ -6,7 +6,7 @@ type Granted = {
   readonly rights: readonly string[]
 }
 
-/** The roles that every deployment has; others are called by their names. */
+/** Names of the built-in roles; other roles are shown by their key. */
 const roles: Readonly<Record<string, string>> = {
   client: 'Client',
   server: 'Server',
@@ -16,7 +16,7 @@ const roles: Readonly<Record<string, string>> = {
   auditor: 'Auditor',
 }
 
-/** What each right lets somebody do; one of a later version is called by its name. */
+/** Description of each right; an unknown right is shown by its key. */
 const rights: Readonly<Record<string, string>> = {
   '*': 'do everything, including what later versions add',
   'flag.evaluate': 'evaluate flags',
@@ -45,8 +45,8 @@ const rights: Readonly<Record<string, string>> = {
 
 const right = (name: string): string => (Object.hasOwn(rights, name) ? rights[name]! : name)
 
-/** So many grants are told in a line; of more, how many there are besides. */
-const TOLD = 3
+/** Maximum number of grants in a line, followed by the number of the others. */
+const MAX_SHOWN = 3
 
 const placeOf = (namespaceKey: string, alone: boolean): string => {
   if (namespaceKey !== '*') return `in ${namespaceKey}`
@@ -59,26 +59,26 @@ const heldBy = ({ role, rights: held }: Granted, first: boolean): string => {
   return first || name === role ? name : name.toLowerCase()
 }
 
-/** A grant in words: “Editor in shop”. */
+/** Formats a grant: “Editor in shop”. */
 const grant = (granted: Granted): string => `${heldBy(granted, true)} ${placeOf(granted.namespaceKey, true)}`
 
 export const access = {
   grant,
-  /** Grants in words: “Editor in default, viewer everywhere”. */
+  /** Formats grants: “Editor in default, viewer everywhere”. */
   grants: (all: readonly Granted[]): string => {
     const [first] = all
     if (!first) return 'Nothing'
     if (all.length === 1) return grant(first)
-    const told = all.slice(0, TOLD).map((one, n) => `${heldBy(one, n === 0)} ${placeOf(one.namespaceKey, false)}`)
-    const more = all.length - told.length
-    return more === 0 ? list(told) : `${list(told)} and ${more} more`
+    const shown = all.slice(0, MAX_SHOWN).map((one, n) => `${heldBy(one, n === 0)} ${placeOf(one.namespaceKey, false)}`)
+    const more = all.length - shown.length
+    return more === 0 ? list(shown) : `${list(shown)} and ${more} more`
   },
   role: (name: string): string => (Object.hasOwn(roles, name) ? roles[name]! : name),
   full: 'Full access',
   more: (grants: number): string => `and in ${counted(grants, 'more place', 'more places')}`,
-  /** What rights, by their names, let a token do. */
+  /** Describes the rights of a token. */
   can: (names: readonly string[]): string => `It can: ${list(names.map(right))}.`,
-  /** What they let the reader do. */
+  /** Describes the rights of the signed-in user. */
   youCan: (names: readonly string[]): string => `You can: ${list(names.map(right))}.`,
   list: 'Rights',
   publishable: 'It can be published: all it can do is evaluate flags.',

@@ -1,6 +1,6 @@
 import { shownKeys } from './keys.ts'
 
-/** A format that is made at its first use: making one costs more than all that a page then writes with it. */
+/** Memoizes a formatter, because creating one is expensive. */
 export const once = <T>(make: () => T): (() => T) => {
   let made: T | undefined
   return () => (made ??= make())
@@ -12,14 +12,14 @@ const comma = once(() => new Intl.ListFormat('en', { type: 'unit', style: 'short
 
 export const number = (n: number): string => numbers().format(n)
 
-/** A number with its thing: `1 change`, `2 changes`. */
+/** Formats a count: `1 change`, `2 changes`. */
 export const counted = (n: number, one: string, many: string): string =>
   `${number(n)} ${plurals().select(n) === 'one' ? one : many}`
 
-/** Several things after one another: `a, b, c`. */
+/** Formats a list: `a, b, c`. */
 export const list = (items: readonly string[]): string => comma().format(items)
 
-/** An instant where the person is and in UTC: once, where that is the same. */
+/** Joins the local and the UTC text of an instant; one text if they are equal. */
 export const inBothZones = (local: string, utc: string): string =>
   local === utc ? `${utc} UTC` : `${local} · ${utc} UTC`
 
@@ -61,7 +61,7 @@ export const common = {
   refresh: 'Refresh',
 }
 
-/** A right with the place where it is held or missing. */
+/** Formats a right and its place. */
 export const rightWords = (right: string, namespaceKey: string | undefined) => {
   if (namespaceKey === undefined) return right
   return namespaceKey === '*' ? `${right} in every namespace` : `${right} in ${namespaceKey}`

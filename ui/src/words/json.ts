@@ -1,4 +1,4 @@
-/** Where and why a text is not JSON. */
+/** Texts of JSON syntax errors. */
 export const json = {
   not: (message: string, line: number, column: number) =>
     `This is not JSON: ${message}, line ${line}, column ${column}.`,

@@ -1,6 +1,6 @@
 const mac = /Mac|iPhone|iPad/.test(navigator.platform)
 
-/** The key that gives commands, as this machine writes it. */
+/** Name of the command key on this platform. */
 export const control = mac ? '⌘' : 'Ctrl'
 
 const names: Readonly<Record<string, string>> = {
@@ -11,7 +11,7 @@ const names: Readonly<Record<string, string>> = {
   ArrowDown: '↓',
 }
 
-/** A shortcut as it is read: `Control+K Meta+K` → `Ctrl K`. Keys that are pressed after one another stand so: `g f`. */
+/** Formats a shortcut: `Control+K Meta+K` → `Ctrl K`. A sequence of keys stays unchanged: `g f`. */
 export const shownKeys = (keys: string): string => {
   const [first = ''] = keys.includes('+') ? keys.split(' ') : [keys]
   return first

@@ -7,7 +7,7 @@ const oneOf = { isoneof: 'is one of', isnotoneof: 'is none of' }
 const there = { present: 'is there', notpresent: 'is not there' }
 const containing = { contains: 'contains', notcontains: 'does not contain' }
 
-/** The operators of each type of constraint, in the order in which they are offered. */
+/** Operators by constraint type, in the order of the select box. */
 export const operators: Readonly<Record<ComparisonType, Readonly<Record<string, string>>>> = {
   STRING_COMPARISON_TYPE: {
     ...is,
@@ -40,5 +40,5 @@ export const operators: Readonly<Record<ComparisonType, Readonly<Record<string, 
   UNKNOWN_COMPARISON_TYPE: {},
 }
 
-/** What a constraint asks: `is one of`; an operator without a word stands as it is. */
+/** Text of an operator, for example `is one of`; an unknown operator stays as it is. */
 export const operatorWords = (type: ComparisonType, operator: string): string => operators[type][operator] ?? operator

@@ -1,4 +1,4 @@
-/** Words of a list whose order counts: of rollouts, of rules. */
+/** Texts of an ordered list of rollouts or rules. */
 export const ordered = (thing: string, begun: string, many: string, none: string) => ({
   many,
   none,
@@ -13,7 +13,7 @@ export const ordered = (thing: string, begun: string, many: string, none: string
 })
 export type OrderedWords = ReturnType<typeof ordered>
 
-/** What is the same in all of them. */
+/** Texts common to all ordered lists. */
 export const order = {
   edit: 'Edit',
   first: 'It is the first one.',

@@ -1,6 +1,6 @@
 import { counted } from './common.ts'
 
-/** What is edited and not saved yet. */
+/** Texts of unsaved changes. */
 export const pending = {
   region: 'Pending changes',
   notSaved: (n: number) => `${counted(n, 'change', 'changes')} not saved`,
@@ -37,7 +37,7 @@ export const pending = {
   },
 }
 
-/** The end of a thing. */
+/** Texts of a deletion. */
 export const removal = {
   confirm: 'Type the key to confirm',
   wrong: (key: string) => `Type ${key} to confirm.`,

@@ -31,7 +31,7 @@ export const segments = {
   },
 }
 
-/** A segment on its own page. */
+/** Texts of the segment page. */
 export const segment = {
   thing: 'segment',
   title: 'Segment',

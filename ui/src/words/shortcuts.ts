@@ -1,6 +1,6 @@
 import { control } from './keys.ts'
 
-/** Every shortcut: its keys, and what they do. */
+/** All shortcuts: their keys and actions. */
 export const shortcuts = {
   title: 'Keyboard shortcuts',
   off: 'Single keys are switched off in Preferences.',

@@ -4,10 +4,10 @@ import { ordered } from './ordered.ts'
 const either = once(() => new Intl.ListFormat('en', { type: 'disjunction' }))
 const each = once(() => new Intl.ListFormat('en', { type: 'conjunction' }))
 
-/** Segments that a rollout or rule is about. */
+/** Formats the segments of a rollout or rule. */
 export const segmentsNamed = (keys: readonly string[], all: boolean): string => (all ? each : either)().format(keys)
 
-/** What a flag gives one of. */
+/** Texts of variants. */
 export const variant = {
   many: 'Variants',
   none: 'It has no variants.',
@@ -46,7 +46,7 @@ export const variant = {
   },
 }
 
-/** Who gets which variant. */
+/** Texts of rules. */
 export const rule = {
   ...ordered('rule', 'Rule', 'Rules', 'No entity matches: each gets the default variant, if there is one.'),
   weight: (key: string, percentage: string) => `${percentage} % ${key}`,

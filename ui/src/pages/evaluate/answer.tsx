@@ -74,7 +74,7 @@ const Said = ({ answer }: { readonly answer: Answer }) => {
   )
 }
 
-/** What the flag says, in large type, and why (ui.md §11.7). */
+/** Result of an evaluation in large type, with its reason (ui.md §11.7). */
 export const AnswerRegion = ({
   answer,
   asked,

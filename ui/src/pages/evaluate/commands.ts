@@ -2,18 +2,18 @@ import { type Answer, requestOf } from '../../api/evaluation.ts'
 import { curlOf, rollcallOf } from '../../parts/command-line.ts'
 import { contextOf, type Row } from './form.ts'
 
-/** The request as a line for a shell. */
+/** Formats the evaluation as a `curl` command. */
 export const requestLine = ({ question, kind }: Answer, shown: readonly Row[]): string => {
   const { path, body } = requestOf({ ...question, context: contextOf(shown) }, kind)
   return curlOf(path, body)
 }
 
-/** Whether the command line can be given what was asked: no argument of a program holds U+0000. */
+/** Whether the command line can express the evaluation. A program argument cannot contain U+0000. */
 export const onCommandLine = (entity: string, shown: readonly Row[]): boolean =>
   shown.every(({ property }) => property !== '' && !property.includes('=')) &&
   [entity, ...shown.flatMap(({ property, value }) => [property, value])].every((text) => !text.includes('\0'))
 
-/** The same as a line of the command-line tool. */
+/** Formats the evaluation as a `rollcall` command. */
 export const commandOf = ({ question }: Answer, shown: readonly Row[]): string => {
   const { namespace, flag, entity, at } = question
   const options = [

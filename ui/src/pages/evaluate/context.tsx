@@ -18,7 +18,7 @@ const Rows = ({ form: { rows }, flaws, onChange }: ContextProps) => {
   const list = useRef<HTMLUListElement>(null)
   const add = useRef<HTMLButtonElement>(null)
   const change = (n: number, part: Partial<Row>) => onChange({ rows: rows.with(n, { ...rows[n]!, ...part }) })
-  /** Puts other rows in their place, and the focus on what is there then. */
+  /** Replaces the rows and focuses a control of the row at an index. */
   const put = (next: readonly Row[], wanted: number, selector: string) => {
     flushSync(() => onChange({ rows: next }))
     const row = list.current?.children[wanted]
@@ -62,7 +62,7 @@ const Rows = ({ form: { rows }, flaws, onChange }: ContextProps) => {
   )
 }
 
-/** What else is known of the entity: row by row, or as JSON. */
+/** Editor of the evaluation context, as rows or as JSON. */
 export const Context = (props: ContextProps) => {
   const { form, flaws, onChange } = props
   const id = useId()

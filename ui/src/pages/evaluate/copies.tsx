@@ -6,7 +6,7 @@ import { evaluate as words } from '../../words/evaluate.ts'
 import { commandOf, onCommandLine, requestLine } from './commands.ts'
 import { type Form, publicOf, searchOf } from './form.ts'
 
-/** Copies what was asked, without what is private in it. */
+/** Buttons that copy the evaluation without its private properties. */
 export const Copies = ({
   answer,
   asked,

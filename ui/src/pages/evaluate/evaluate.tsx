@@ -105,11 +105,11 @@ const NotAnswered = ({
   )
 }
 
-/** What it takes to ask a flag and to be told each step. */
+/** Rights for an evaluation with a trace. */
 const rightsIn = (namespaceKey: string): readonly Needed[] =>
   ['flag.evaluate', 'flag.read'].map((right) => ({ right, namespaceKey }))
 
-/** Asks what a flag says to an entity, and why (ui.md §11.7). */
+/** Page that evaluates a flag for an entity and explains the result (ui.md §11.7). */
 export const EvaluatePage = () => {
   const { ns } = here.useParams()
   const { form, asked, change, ask, answer, error, busy, retry } = useEvaluation(ns, here.useSearch())
@@ -153,7 +153,7 @@ export const EvaluatePage = () => {
           <Moment at={at} />
           <Context form={form} flaws={flaws} onChange={change} />
           <div>
-            {/* Not `busy`: a new question replaces one that is not answered yet. */}
+            {/* Not `busy`, because a new evaluation replaces the one in progress. */}
             <Button type="submit" look="primary" why={why} aria-keyshortcuts="Control+Enter">
               {busy ? words.sending : words.submit}
             </Button>

@@ -2,10 +2,10 @@ import { jsonFlaw } from '../../parts/fields/json-flaw.ts'
 import { evaluate as words } from '../../words/evaluate.ts'
 import { PREFIX, type Search } from './search.ts'
 
-/** One property of an entity. What is private stands in no address and no copy. */
+/** Property of an entity. A private one appears neither in the address nor in copies. */
 export type Row = { readonly property: string; readonly value: string; readonly private: boolean }
 
-/** What is asked, as it is typed. With `json` the context is that text; the rows say then what of it is private. */
+/** Evaluation as typed. With `json` that text is the context, and the rows only mark private properties. */
 export type Form = {
   readonly flag: string
   readonly entity: string
@@ -14,9 +14,9 @@ export type Form = {
 }
 export type Flaws = Readonly<Record<string, string>>
 
-/** An address that is longer can not be signed in for, nor opened everywhere. */
+/** Maximum length of a query, because a longer address does not survive a sign-in or every browser. */
 const MOST_SEARCH = 1500
-/** The service takes no more parameters (api.md §1.1). */
+/** Maximum number of parameters that the service accepts (api.md §1.1). */
 const MOST_PARAMETERS = 100
 
 export const formOf = ({ flag = '', entity = '', ...rest }: Search): Form => ({
@@ -25,10 +25,10 @@ export const formOf = ({ flag = '', entity = '', ...rest }: Search): Form => ({
   rows: Object.entries(rest).map(([name, value]) => ({ property: name.slice(PREFIX.length), value, private: false })),
 })
 
-/** Whether an address asks something. */
+/** Whether an address contains an evaluation. */
 export const isQuestion = ({ flag, entity }: Search): boolean => flag !== undefined && entity !== undefined
 
-/** The text that a value of JSON counts as (api.md §10). */
+/** Converts a JSON value to text as the service does (api.md §10). */
 const textOf = (value: unknown): string => {
   if (typeof value === 'string') return value
   return value === null ? '' : typeof value === 'number' ? String(value) : JSON.stringify(value)
@@ -47,7 +47,7 @@ const privateOf = (rows: readonly Row[]): ReadonlySet<string> =>
 
 const isBlank = ({ property, value }: Row): boolean => property === '' && value === ''
 
-/** The rows that the context comes to; what is typed is right. */
+/** Converts a valid context to rows. */
 export const rowsOf = ({ rows, json }: Form): readonly Row[] => {
   if (json === undefined) return rows.filter((row) => !isBlank(row))
   const hidden = privateOf(rows)
@@ -64,7 +64,7 @@ const rowWrong = (row: Row, before: readonly Row[]): string | undefined => {
   return before.some(({ property }) => property === row.property) ? words.propertyTwice : undefined
 }
 
-/** What is wrong with the context, by field. */
+/** Validation errors of the context by field. */
 export const contextFlaws = ({ rows, json }: Form): Flaws => {
   const found =
     json === undefined
@@ -78,17 +78,17 @@ export const flawsOf = (form: Form): Flaws => ({
   ...contextFlaws(form),
 })
 
-/** The context as JSON, to be typed further. */
+/** Formats the context as JSON for further editing. */
 export const jsonOf = (form: Form): string =>
   JSON.stringify(Object.fromEntries(rowsOf(form).map(({ property, value }) => [property, value])), null, 2)
 
 export const contextOf = (rows: readonly Row[]): Readonly<Record<string, string>> =>
   Object.fromEntries(rows.map(({ property, value }) => [property, value]))
 
-/** What of the context may be seen by others. */
+/** Rows of the context that are not private. */
 export const publicOf = (form: Form): readonly Row[] => rowsOf(form).filter((row) => !row.private)
 
-/** The address of what is asked; without what would make it too long to be opened. */
+/** Query of the evaluation; keeps only the flag if the address would be too long. */
 export const searchOf = (form: Form): Search => {
   const { flag, entity } = form
   const whole = {

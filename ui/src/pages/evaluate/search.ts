@@ -1,9 +1,9 @@
-/** What an address says of an evaluation: `flag`, `entity`, and `c.<property>` for each known property. */
+/** Evaluation parameters of an address: `flag`, `entity`, and `c.<property>` for each known property. */
 export type Search = Readonly<Record<string, string>>
 
 export const PREFIX = 'c.'
 
-/** What an evaluation is asked for by an address; the rest of the address is no part of it. */
+/** Selects the evaluation parameters of a query. */
 export const searchKept = (search: Readonly<Record<string, unknown>>): Search =>
   Object.fromEntries(
     Object.entries(search).filter(

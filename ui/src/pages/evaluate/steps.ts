@@ -9,7 +9,7 @@ import { rule } from '../../words/variant.ts'
 type Failed = NonNullable<TraceStep['failedConstraints']>[number]
 type Zone = Preferences['zone']
 
-/** A step as a person reads it: whether it matched, and what decided that. */
+/** Step of a trace for display: whether it matched, and its reasons. */
 export type Line = {
   readonly id: string
   readonly sentence: string
@@ -43,7 +43,7 @@ const failedWords = (failed: Failed, { entity, context }: Question, zone: Zone):
   return words.failed(asked, ofEntity ? entity : Object.hasOwn(context, property) ? context[property] : undefined)
 }
 
-/** Why the segments of a step did not match: each constraint that failed, as far as the service tells. */
+/** Explains why the segments of a step did not match: the failed constraints that the trace contains. */
 const whyNot = (step: TraceStep, question: Question, zone: Zone): readonly string[] => {
   const { askedSegmentKeys = [], segmentKeys, failedConstraints = [], failedConstraintIds } = step
   const several = askedSegmentKeys.length > 1
@@ -82,7 +82,7 @@ const sentenceOf = (step: TraceStep, n: number): string => {
     : words.ruleOf(n)
 }
 
-/** The steps of an answer, in the order in which they were tried. */
+/** Steps of an answer in evaluation order. */
 export const linesOf = ({ question, said: { trace = [] } }: Answer, zone: Zone): readonly Line[] =>
   trace.map((step, n) => {
     const { id, matched, segmentKeys, askedSegmentKeys = [] } = step
@@ -95,14 +95,14 @@ export const linesOf = ({ question, said: { trace = [] } }: Answer, zone: Zone):
     }
   })
 
-/** The answer in a word. */
+/** Summary of the answer. */
 export const answerOf = (answer: Answer): string => {
   if (answer.kind === 'boolean') return String(answer.said.enabled)
   const { match, variantKey } = answer.said
   return variantKey !== '' ? variantKey : match ? words.noVariant : words.noMatch
 }
 
-/** Why it is so, in words. */
+/** Reason of the answer. */
 export const reasonOf = ({ kind, said }: Answer): string => {
   const { reason, trace = [] } = said
   const { length } = trace

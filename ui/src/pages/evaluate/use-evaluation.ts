@@ -6,12 +6,15 @@ import { keys } from '../../api/keys.ts'
 import { contextOf, type Form, formOf, isQuestion, rowsOf, searchOf } from './form.ts'
 import { type Search, searchKept } from './search.ts'
 
-/** What was asked, and how often: asking the same once more is another time. */
+/** Submitted form with a counter, so that submitting it again evaluates again. */
 type Asked = { readonly form: Form; readonly time: number }
 
 const signatureOf = (search: Search): string => new URLSearchParams(search).toString()
 
-/** What is typed, what was asked last, and what came of it. The address asks by itself; else nothing is asked before `ask`. */
+/**
+ * State of the form, the last evaluation and its answer. The page evaluates on load if the address contains an
+ * evaluation, else only on `ask`.
+ */
 export const useEvaluation = (
   namespace: string,
   search: Readonly<Record<string, unknown>> & { readonly at?: string },

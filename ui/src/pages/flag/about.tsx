@@ -29,7 +29,7 @@ const MetadataShown = ({ draft: { metadata } }: { readonly draft: Draft }) =>
     </dl>
   )
 
-/** What a flag is called and what is noted about it; its end (ui.md §11.4). */
+/** Tab “About” of a flag: name, description, metadata, deletion (ui.md §11.4). */
 export const About = ({
   loaded,
   draft,
@@ -43,7 +43,7 @@ export const About = ({
   readonly draft: Draft
   readonly flaws: Flaws
   readonly why: string | undefined
-  /** Why it cannot be deleted. */
+  /** Reason why deletion is disabled. */
   readonly whyKept: string | undefined
   readonly change: ChangeDraft<Draft>
   readonly onDelete: () => void

@@ -10,7 +10,10 @@ const words = flag.change
 
 type Part = { readonly id: string }
 
-/** Parts whose order counts: those that went, changed, came, and their order. `before` and `after` are sentences of what they were and are. */
+/**
+ * Changes of an ordered list: removed, changed and added parts, and their order. `before` and `after` format a part of
+ * either side.
+ */
 const orderedChanges = <P extends Part>(
   titles: typeof words.rule,
   base: readonly P[],
@@ -53,19 +56,19 @@ const variantChanges = (base: Draft, draft: Draft): readonly Change[] => {
 const defaultIn = ({ variants, defaultVariant }: Draft): string =>
   defaultVariant === '' ? words.noDefault : keyOf(variants, defaultVariant)
 
-/** What a draft changes, each as a line. */
+/** Lists the changes of a draft. */
 export const changesOf = (base: Draft, draft: Draft): readonly Change[] => {
   const own: Change[] = []
-  const told = (title: string, before: string, after: string) => own.push({ title, before, after })
-  if (base.name !== draft.name) told(words.name, base.name, draft.name)
-  if (base.description !== draft.description) told(words.description, base.description, draft.description)
+  const add = (title: string, before: string, after: string) => own.push({ title, before, after })
+  if (base.name !== draft.name) add(words.name, base.name, draft.name)
+  if (base.description !== draft.description) add(words.description, base.description, draft.description)
   if (base.enabled !== draft.enabled) {
-    const said = (on: boolean) => (draft.boolean ? String(on) : on ? words.on : words.off)
-    told(draft.boolean ? words.answer : words.state, said(base.enabled), said(draft.enabled))
+    const stateText = (on: boolean) => (draft.boolean ? String(on) : on ? words.on : words.off)
+    add(draft.boolean ? words.answer : words.state, stateText(base.enabled), stateText(draft.enabled))
   }
-  if (base.defaultVariant !== draft.defaultVariant) told(words.defaultVariant, defaultIn(base), defaultIn(draft))
+  if (base.defaultVariant !== draft.defaultVariant) add(words.defaultVariant, defaultIn(base), defaultIn(draft))
   if (!same(base.metadata, draft.metadata))
-    told(words.metadata, JSON.stringify(metadataOf(base.metadata)), JSON.stringify(metadataOf(draft.metadata)))
+    add(words.metadata, JSON.stringify(metadataOf(base.metadata)), JSON.stringify(metadataOf(draft.metadata)))
   const rollout = (part: Draft['rollouts'][number], short = false) =>
     words.described(rolloutSentence(part), short ? '' : part.description)
   return [

@@ -9,7 +9,7 @@ import { removal } from '../../words/pending.ts'
 const words = flag.remove
 const DAY_MS = 86_400_000
 
-/** Asks whether a flag goes, and deletes it at the revision that was shown. */
+/** Dialog that deletes a flag at the revision that was shown. */
 export const DeleteFlag = ({
   loaded: { flag: thing, revision },
   onClose,
@@ -20,7 +20,7 @@ export const DeleteFlag = ({
   readonly onDeleted: () => void
 }) => {
   const { key, createdAt } = thing
-  // The key of a flag older than a day is to be typed.
+  // For a flag older than a day the user must type its key.
   const [old] = useState(() => serviceNow() - Date.parse(createdAt) > DAY_MS)
   const say = useSay()
   return (

@@ -2,14 +2,14 @@ import type { Flag, Loaded, Rollout, Rule } from '../../api/flags.ts'
 import { type MetadataRow, rowsOf } from './metadata.ts'
 import { given, type Share } from './weights.ts'
 
-/** The segments that a rollout or rule is about. */
+/** Segments of a rollout or rule. */
 export type BySegments = { readonly segments: readonly string[]; readonly match: 'any' | 'all' }
 
-/** Parts are called by their id at the service, new ones as they are until they have one. */
+/** The id is that of the service; a new part has a temporary one until it is saved. */
 export type RolloutDraft = BySegments & {
   readonly id: string
   readonly kind: 'threshold' | 'segment'
-  /** As it was typed. */
+  /** Percentage as typed. */
   readonly percentage: string
   readonly value: boolean
   readonly description: string
@@ -19,9 +19,9 @@ export type VariantDraft = Readonly<
   Pick<Flag['variants'][number], 'id' | 'key' | 'name' | 'description' | 'attachment'>
 >
 
-/** A flag as a person edits it; nothing of it is sent before it is saved. */
+/** Draft of a flag. */
 export type Draft = {
-  /** The flag answers true or false, and no variants. */
+  /** Whether the flag is Boolean and has no variants. */
   readonly boolean: boolean
   readonly name: string
   readonly description: string
@@ -30,7 +30,7 @@ export type Draft = {
   readonly rollouts: readonly RolloutDraft[]
   readonly variants: readonly VariantDraft[]
   readonly rules: readonly RuleDraft[]
-  /** The id of the default variant; empty for none. */
+  /** Id of the default variant; empty for none. */
   readonly defaultVariant: string
 }
 
@@ -66,7 +66,7 @@ const variantDraft = ({ id, key, name, description, attachment }: Flag['variants
   attachment,
 })
 
-/** The draft that changes nothing. */
+/** Creates the draft without changes. */
 export const draftOf = ({ flag, rollouts, rules }: Loaded): Draft => ({
   boolean: flag.type === 'BOOLEAN_FLAG_TYPE',
   name: flag.name,
@@ -79,13 +79,13 @@ export const draftOf = ({ flag, rollouts, rules }: Loaded): Draft => ({
   defaultVariant: flag.defaultVariant?.id ?? '',
 })
 
-/** The draft without fields that were opened and left empty. */
+/** Removes fields that were opened and left empty. */
 export const settled = (draft: Draft): Draft => ({
   ...draft,
   rules: draft.rules.map((rule) => ({ ...rule, shares: given(rule.shares) })),
 })
 
-/** What a part is called that has no id yet, as no other is. */
+/** Temporary unique id of a new part. */
 export const freshId = (thing: string, parts: readonly { readonly id: string }[]): string => {
   const known = new Set(parts.map(({ id }) => id))
   let n = 1
@@ -93,7 +93,7 @@ export const freshId = (thing: string, parts: readonly { readonly id: string }[]
   return `new-${thing}-${n}`
 }
 
-/** A rollout that is not saved yet. */
+/** Creates a new rollout. */
 export const freshRollout = (id: string): RolloutDraft => ({
   id,
   kind: 'threshold',
@@ -104,7 +104,7 @@ export const freshRollout = (id: string): RolloutDraft => ({
   description: '',
 })
 
-/** A rule that is not saved yet: all that it matches get the first variant. */
+/** Creates a new rule that gives the first variant to all matches. */
 export const freshRule = (id: string, variants: readonly VariantDraft[]): RuleDraft => ({
   id,
   segments: [],
@@ -112,5 +112,5 @@ export const freshRule = (id: string, variants: readonly VariantDraft[]): RuleDr
   shares: variants.slice(0, 1).map((variant) => ({ variant: variant.id, weight: '100' })),
 })
 
-/** A variant that is not saved yet. */
+/** Creates a new variant. */
 export const freshVariant = (id: string): VariantDraft => ({ id, key: '', name: '', description: '', attachment: '' })

@@ -7,7 +7,6 @@ import { flawsOf, refusedFlaws } from './flaws.ts'
 import { merge } from './merge.ts'
 import { sentOf } from './sent.ts'
 
-/** How a flag is edited. */
 export const flagEditing: Editing<Loaded, Draft, ChangedFlag> = {
   thing: words.thing,
   draftOf,

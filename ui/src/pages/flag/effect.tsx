@@ -9,7 +9,10 @@ import { rulePortionsOf, type VariantPortion } from './shares.ts'
 
 const SHADES = 4
 
-/** What each rule gives and what all others get, as a bar and in words; a variant has the shade of its place in `known`. */
+/**
+ * Distribution of variants by rule and for unmatched entities, as bars and text. The shade of a variant depends on its
+ * index in `known`.
+ */
 const RulePortions = ({
   name,
   draft,
@@ -17,7 +20,7 @@ const RulePortions = ({
 }: {
   readonly name: string
   readonly draft: Draft
-  /** The ids of the variants before and after. */
+  /** Ids of the variants on either side of the change. */
   readonly known: readonly string[]
 }) => {
   const all = rulePortionsOf(draft)
@@ -53,7 +56,7 @@ const RulePortions = ({
   )
 }
 
-/** The answers of a flag before and after a draft is saved. */
+/** Distribution of answers before and after the draft. */
 export const Effect = ({ start, draft }: { readonly start: Draft; readonly draft: Draft }) => {
   const known = [...new Set([...start.variants, ...draft.variants].map(({ id }) => id))]
   return [

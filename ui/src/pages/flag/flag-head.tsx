@@ -9,7 +9,7 @@ import { flag as words } from '../../words/flag.ts'
 import { flags } from '../../words/flags.ts'
 import { FlagMenu } from './flag-menu.tsx'
 
-/** What a flag is called, and what can be done with it as a whole. */
+/** Head of a flag page: name, facts and actions. */
 export const FlagHead = ({
   loaded: { flag, rollouts, rules, revision },
   why,

@@ -11,7 +11,7 @@ import { flag } from '../../words/flag.ts'
 
 const words = flag.menu
 
-/** What else can be done with a flag. */
+/** Menu of the secondary actions of a flag. */
 export const FlagMenu = ({
   namespace,
   name,
@@ -20,7 +20,7 @@ export const FlagMenu = ({
   onDelete,
 }: {
   readonly namespace: string
-  /** The key of the flag. */
+  /** Key of the flag. */
   readonly name: string
   readonly why: string | undefined
   readonly onCopy: (text: string, thing: string) => void

@@ -85,7 +85,7 @@ const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly qu
   )
 }
 
-/** A flag: what it answers, edited as one draft and saved as one change (ui.md §11.4). */
+/** Page of a flag, edited as one draft and saved as one change (ui.md §11.4). */
 const FlagPage = () => {
   const { ns, key } = here.useParams()
   const { at } = here.useSearch()
@@ -103,7 +103,7 @@ const FlagPage = () => {
   )
 }
 
-/** What stands under the address of a flag: the flag, or the form for a new one. */
+/** Renders the flag of an address, or the form for a new one. */
 export const FlagOrForm = () => {
   const { key } = here.useParams()
   const { tab } = here.useSearch()

@@ -11,7 +11,7 @@ import { isTooMuch, type Share, sumOf } from './weights.ts'
 
 const most = { name: 255, description: 10_000, attachment: 1_024_000 }
 
-/** Flaws under the names of the fields of a part. */
+/** Prefixes the fields of a part with its id. */
 const inPart = (id: string, found: Readonly<Record<string, string>>): Flaws =>
   Object.fromEntries(Object.entries(found).map(([field, flaw]) => [`${id}.${field}`, flaw]))
 
@@ -24,7 +24,7 @@ const rolloutFlaws = ({ id, kind, percentage, segments, description }: RolloutDr
     ...tooLong('description', description, most.description),
   })
 
-/** What is wrong with the weights of a rule; one that it has already is right, as fine as it may be. */
+/** Validation errors of the weights of a rule. A weight that is already saved is valid even with more decimals. */
 const weightFlaws = (shares: readonly Share[], had: readonly Share[]): Readonly<Record<string, string>> => {
   const wrong = shares.filter((share) => !isPercentage(share.weight) && !had.some((was) => same(was, share)))
   if (wrong.length > 0) return Object.fromEntries(wrong.map(({ variant }) => [`weight.${variant}`, fields.percentage]))
@@ -34,7 +34,7 @@ const weightFlaws = (shares: readonly Share[], had: readonly Share[]): Readonly<
 const ruleFlaws = ({ id, segments, shares }: RuleDraft, was: RuleDraft | undefined): Flaws =>
   inPart(id, { ...missing(segments), ...weightFlaws(shares, was?.shares ?? []) })
 
-/** What is wrong with an attachment; none is right. */
+/** Validation error of an attachment; an empty one is valid. */
 export const attachmentFlaw = (text: string): string | undefined => {
   if (text === '') return undefined
   const large = text.length * 3 > most.attachment && new TextEncoder().encode(text).length > most.attachment
@@ -69,7 +69,7 @@ const metadataFlaws = (metadata: Draft['metadata']): Flaws => {
   return inPart('flag', found)
 }
 
-/** What is wrong with what a draft changes; what stays as it is is right. */
+/** Validation errors of the changed parts of a draft; unchanged parts are not checked. */
 export const flawsOf = (base: Draft, draft: Draft): Flaws => {
   const { name, description, metadata, rollouts, variants, rules } = draft
   const changed = <P extends { readonly id: string }>(before: readonly P[], after: readonly P[]) =>
@@ -99,7 +99,7 @@ const places: readonly (readonly [RegExp, string])[] = [
   [/^metadata/, 'metadata.0.value'],
 ]
 
-/** What the service finds wrong with what was sent, by the fields of the page; undefined where one of them is none. */
+/** Maps field violations to fields of the page; undefined if one of them has no field. */
 export const refusedFlaws = (found: readonly FieldViolation[], about: readonly string[]): Flaws | undefined => {
   const named = found.map(({ field, description }) => {
     const [, n = '', member = ''] = /^changes\[(\d+)\]\.(.+)$/.exec(field) ?? []

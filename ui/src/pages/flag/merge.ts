@@ -4,14 +4,14 @@ import { rule as ruleWords, variant as variantWords } from '../../words/variant.
 import type { Draft, RuleDraft } from './draft.ts'
 import { keyOf, rolloutSentence, ruleSentence } from './sentences.ts'
 
-/** A rule without weights of variants that are there no more. */
+/** Removes the weights of variants that no longer exist. */
 const withVariants = (rule: RuleDraft, variants: Draft['variants']): RuleDraft => {
   const there = byId(variants)
   const shares = rule.shares.filter(({ variant }) => there.has(variant))
   return shares.length === rule.shares.length ? rule : { ...rule, shares }
 }
 
-/** My changes on top of the present state. */
+/** Rebases the own changes on the present state. */
 export const merge = (base: Draft, mine: Draft, theirs: Draft): Merged<Draft> => {
   const three = <K extends 'rollouts' | 'variants' | 'rules'>(of: K) =>
     ({ base: base[of], mine: mine[of], theirs: theirs[of] }) as Three<Draft[K][number]>
@@ -19,7 +19,7 @@ export const merge = (base: Draft, mine: Draft, theirs: Draft): Merged<Draft> =>
   const merged = mergedParts(variants)
   const own = ofEach(base, mine, theirs)
   const found = mergedParts(rules)
-  // A variant that they deleted has taken its weights along, and what is mine of them goes after it.
+  // Weights of a variant that the other side deleted are lost, including changed ones.
   const lostWeights = found.flatMap((rule) =>
     rule.shares
       .filter(({ variant }) => byId(mine.variants).has(variant) && !byId(merged).has(variant))

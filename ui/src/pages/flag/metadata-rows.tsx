@@ -9,7 +9,7 @@ import type { MetadataRow } from './metadata.ts'
 const words = flag.about
 const types = choicesOf(words.types)
 
-/** Edits the metadata of a flag, member by member. */
+/** Editor of the metadata of a flag. */
 export const MetadataRows = ({
   rows,
   flaws,

@@ -3,7 +3,7 @@ import { flag } from '../../words/flag.ts'
 
 const words = flag.about
 
-/** One member of a flag's metadata, as it is typed. */
+/** Member of a flag's metadata, as typed. */
 export type MetadataRow = {
   readonly key: string
   readonly type: 'text' | 'number' | 'boolean' | 'json'
@@ -20,7 +20,7 @@ const rowOf = ([key, value]: [string, unknown]): MetadataRow => {
 export const rowsOf = (metadata: Readonly<Record<string, unknown>>): readonly MetadataRow[] =>
   Object.entries(metadata).map(rowOf)
 
-/** What is wrong with a row; undefined where nothing is. */
+/** Validation error of a row; undefined if it is valid. */
 export const rowFlaw = (
   { key, type, value }: MetadataRow,
   others: readonly MetadataRow[],
@@ -35,7 +35,7 @@ export const rowFlaw = (
   return flaw === undefined ? undefined : { field: 'value', words: flaw }
 }
 
-/** What a JSON text says; one that is none yet says itself. */
+/** Parses a JSON text; returns an invalid text unchanged. */
 const parsed = (text: string): unknown => (jsonFlaw(text) === undefined ? JSON.parse(text) : text)
 
 const valueOf = ({ type, value }: MetadataRow): unknown => {
@@ -44,11 +44,11 @@ const valueOf = ({ type, value }: MetadataRow): unknown => {
   return type === 'boolean' ? value === 'true' : parsed(value)
 }
 
-/** The metadata that rows come to; each of them is right. */
+/** Converts valid rows to metadata. */
 export const metadataOf = (rows: readonly MetadataRow[]): Record<string, unknown> =>
   Object.fromEntries(rows.map((row) => [row.key, valueOf(row)]))
 
-/** Whether a number in it is beyond what a browser keeps exactly. */
+/** Whether it contains a number beyond `Number.MAX_SAFE_INTEGER`, which a browser cannot represent exactly. */
 export const isImprecise = (value: unknown): boolean => {
   if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER
   return typeof value === 'object' && value !== null && Object.values(value).some(isImprecise)

@@ -7,10 +7,10 @@ const inWords = ({ size, value, rest }: Portion): string => {
   return rest ? words.rest(percentage, value) : words.portion(percentage, value)
 }
 
-/** A part of a bar: how long it is, and the shade in which it is drawn; without one it stands back. */
+/** Piece of a bar: its length and shade; without a shade it recedes. */
 export type Piece = { readonly size: number; readonly shade: number | undefined; readonly depends?: boolean }
 
-/** Shares as a bar, for the eyes alone. */
+/** Bar of shares, hidden from assistive technology. */
 export const PortionBar = ({ pieces }: { readonly pieces: readonly Piece[] }) => (
   <div className="portions" aria-hidden="true">
     {pieces.map(({ size, shade, depends }, n) => (
@@ -19,10 +19,10 @@ export const PortionBar = ({ pieces }: { readonly pieces: readonly Piece[] }) =>
   </div>
 )
 
-/** What entities get, as a bar and in words; what segments may decide otherwise is hatched. */
+/** Distribution of answers over all entities, as a bar and text. Portions that segments can override are hatched. */
 export const Portions = ({ name, draft }: { readonly name: string; readonly draft: Draft }) => {
   const portions = portionsOf(draft)
-  const said = words.portions(portions.map(inWords))
+  const text = words.portions(portions.map(inWords))
   const { enabled, rollouts } = draft
   const still = words.stillTrue({ type: 'BOOLEAN_FLAG_TYPE', enabled, rollouts: rollouts.map(givesOf) })
   return (
@@ -31,7 +31,7 @@ export const Portions = ({ name, draft }: { readonly name: string; readonly draf
         pieces={portions.map(({ size, value, depends }) => ({ size, shade: value ? 0 : undefined, depends }))}
       />
       <figcaption className="muted small">
-        <p>{said}</p>
+        <p>{text}</p>
         {still !== '' && <p>{words.still(still)}</p>}
         {portions.some(({ depends }) => depends) && <p>{words.depends}</p>}
       </figcaption>

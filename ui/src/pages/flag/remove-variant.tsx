@@ -6,13 +6,13 @@ import type { Draft, VariantDraft } from './draft.ts'
 
 const words = variant.remove
 
-/** Where a draft uses a variant: the places of the rules that give it, and whether it is the default. */
+/** Uses of a variant in a draft: the numbers of its rules, and whether it is the default. */
 export const usesOf = ({ rules, defaultVariant }: Draft, id: string) => ({
   rules: rules.flatMap(({ shares }, n) => (shares.some((share) => share.variant === id) ? [n + 1] : [])),
   isDefault: defaultVariant === id,
 })
 
-/** A draft without a variant, and without what gives it. */
+/** Removes a variant and its uses from a draft. */
 export const withoutVariant = (
   { variants, rules, defaultVariant }: Draft,
   id: string,
@@ -22,7 +22,7 @@ export const withoutVariant = (
   defaultVariant: defaultVariant === id ? '' : defaultVariant,
 })
 
-/** Asks before a variant goes that is used, and says by what. */
+/** Asks for confirmation before a used variant is removed, and lists its uses. */
 export const RemoveVariant = ({
   draft,
   variant: { id, key },

@@ -42,7 +42,7 @@ const Percentage = ({ rollout: { id, percentage }, flaws, onChange }: Given) => 
   )
 }
 
-/** Edits one rollout. To whom it applies is chosen before it is saved, and never after. */
+/** Editor of a rollout. Its kind can be chosen only before it is saved. */
 export const RolloutEditor = ({
   namespace,
   fresh,

@@ -8,7 +8,7 @@ import { RolloutEditor } from './rollout-editor.tsx'
 import { rolloutSentence } from './sentences.ts'
 import { givesOf } from './shares.ts'
 
-/** The rollouts of a flag in their order, each edited in its place (ui.md §11.4). */
+/** Ordered list of the rollouts of a flag (ui.md §11.4). */
 export const Rollouts = ({
   namespace,
   start,
@@ -26,7 +26,7 @@ export const Rollouts = ({
   readonly opened: string | undefined
   readonly onOpen: (id: string | undefined) => void
 }) => {
-  // The default does not tell which of them are asked.
+  // The default does not affect which rollouts are evaluated.
   const { asked } = booleanAnswers(false, rollouts.map(givesOf))
   const saved = new Set(start.rollouts.map(({ id }) => id))
   return (

@@ -16,7 +16,7 @@ type Given = {
   readonly onChange: (part: Partial<RuleDraft>) => void
 }
 
-/** A weight for each variant, their even split, and what they leave. */
+/** Weight fields of all variants, with an even split and the remainder. */
 const Weights = ({ rule: { id, shares }, variants, flaws, onChange }: Given) => {
   const rows = rowsOf(
     shares,
@@ -47,7 +47,7 @@ const Weights = ({ rule: { id, shares }, variants, flaws, onChange }: Given) => 
   )
 }
 
-/** Edits one rule: whom it matches, and which variant they get, or how much of them each. */
+/** Editor of a rule: its segments, and one variant or weights. */
 export const RuleEditor = ({ namespace, ...of }: Given & { readonly namespace: string }) => {
   const { rule, variants, flaws, onChange } = of
   const [first] = given(rule.shares)

@@ -6,7 +6,7 @@ import { type Draft, freshId, freshRule } from './draft.ts'
 import { RuleEditor } from './rule-editor.tsx'
 import { ruleSentence } from './sentences.ts'
 
-/** The rules of a variant flag in their order, each edited in its place. */
+/** Ordered list of the rules of a variant flag. */
 export const Rules = ({
   namespace,
   draft: { rules, variants },

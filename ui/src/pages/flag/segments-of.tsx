@@ -4,7 +4,7 @@ import { SegmentsField } from '../../parts/fields/segments-field.tsx'
 import { flag as words } from '../../words/flag.ts'
 import type { BySegments } from './draft.ts'
 
-/** Chooses the segments that a rollout or rule is about, and whether one of them is enough. */
+/** Fields for the segments of a rollout or rule, and whether any or all must match. */
 export const SegmentsOf = ({
   namespace,
   part: { segments, match },

@@ -21,16 +21,16 @@ const ruleFields = (rule: RuleDraft) => ({
   distributions: rule.shares.map(({ variant, weight }) => ({ variantId: variant, rollout: Number(weight) })),
 })
 
-/** What a variant has otherwise than it had; an attachment may be large. */
+/** Changed fields of a variant; an unchanged attachment is not sent again, because it may be large. */
 const variantFields = ({ id: _id, ...is }: VariantDraft, was: VariantDraft) =>
   Object.fromEntries(Object.entries(is).filter(([name, value]) => value !== was[name as keyof VariantDraft]))
 
-/** One change, and the part that it is about: the id of a part, or `flag`. */
+/** Operation with the id of the part that it concerns, or `flag`. */
 type About = readonly [string, Op]
 
 const variantOps = (base: Draft, draft: Draft): readonly About[] => {
   const [before, after] = [byId(base.variants), byId(draft.variants)]
-  // What goes comes first: its key may be that of another one then.
+  // Delete first, because another variant may reuse the key.
   const gone = base.variants.filter(({ id }) => !after.has(id))
   return [
     ...gone.map(({ id }): About => [id, { op: 'variant.delete', id }]),
@@ -54,7 +54,7 @@ const ownOps = (base: Draft, draft: Draft): readonly About[] => {
   return Object.keys(own).length === 0 ? [] : [['flag', { op: 'flag.update', ...own }]]
 }
 
-/** The changes of parts whose order counts. */
+/** Operations on an ordered list. */
 const orderedOps = <P extends { readonly id: string }>(
   thing: 'rollout' | 'rule',
   base: readonly P[],
@@ -74,10 +74,10 @@ const orderedOps = <P extends { readonly id: string }>(
   return sent
 }
 
-/** What is sent, and beside each the part that it is about. */
+/** Operations, and for each the part that it concerns. */
 export type Sent = { readonly ops: readonly Op[]; readonly about: readonly string[] }
 
-/** The changes that make the flag what the draft is, in the order in which the service applies them. */
+/** Operations that turn the flag into the draft, in the order in which the service applies them. */
 export const sentOf = (base: Draft, draft: Draft): Sent => {
   const sent = [
     ...variantOps(base, draft),

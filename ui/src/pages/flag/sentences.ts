@@ -2,15 +2,15 @@ import { flag } from '../../words/flag.ts'
 import { rule as ruleWords, variant as variantWords } from '../../words/variant.ts'
 import type { RolloutDraft, RuleDraft, VariantDraft } from './draft.ts'
 
-/** What a rollout gives to whom. */
+/** Sentence of a rollout. */
 export const rolloutSentence = ({ kind, percentage, segments, match, value }: RolloutDraft): string =>
   kind === 'threshold' ? flag.share(percentage, value) : flag.segments(segments, match === 'all', value)
 
-/** What a variant is called; one that is gone by its id. */
+/** Key of a variant; its id if the variant was deleted. */
 export const keyOf = (variants: readonly VariantDraft[], id: string): string =>
   variants.find((variant) => variant.id === id)?.key ?? id
 
-/** What a rule gives to whom. */
+/** Sentence of a rule. */
 export const ruleSentence = ({ segments, match, shares }: RuleDraft, variants: readonly VariantDraft[]): string =>
   ruleWords.sentence(
     segments,
@@ -22,7 +22,7 @@ export const ruleSentence = ({ segments, match, shares }: RuleDraft, variants: r
 
 const fields = ['key', 'name', 'description', 'attachment'] as const
 
-/** What a variant has; beside another one only what it has otherwise. */
+/** Lists the fields of a variant; with `than` only those that differ. */
 export const variantSentence = (variant: VariantDraft, than?: VariantDraft): string =>
   variantWords.has(
     fields

@@ -2,21 +2,24 @@ import { type Gives, reachOf } from '../../../../src/contract/answers.ts'
 import type { Draft } from './draft.ts'
 import { remainderOf, type Share } from './weights.ts'
 
-/** A part of all entities, in percent, and what they get. */
+/** Share of all entities (percent) with the same answer. */
 export type Portion = {
   readonly size: number
   readonly value: boolean
-  /** It is what no share gives. */
+  /** Whether it is the remainder that no rollout covers. */
   readonly rest: boolean
-  /** Entities in a segment of an earlier rollout get another answer. */
+  /** Whether an earlier segment rollout can give these entities the other answer. */
   readonly depends: boolean
 }
 
-/** What a rollout gives; what is no number yet reaches nobody. */
+/** Converts a rollout; a percentage that is not a number counts as 0. */
 export const givesOf = ({ kind, percentage, value }: Draft['rollouts'][number]): Gives =>
   kind === 'threshold' ? { threshold: { percentage: Number(percentage) || 0, value } } : { segment: { value } }
 
-/** What shares of the entities get, in order: an entity is at the same place in every share, so a later one gives what it has beyond those before it. */
+/**
+ * Returns the portions in order. An entity has the same position in every share, so a later share adds only what
+ * exceeds the earlier ones.
+ */
 export const portionsOf = ({ rollouts, enabled }: Pick<Draft, 'rollouts' | 'enabled'>): readonly Portion[] => {
   const portions: Portion[] = []
   const bySegment = new Set<boolean>()
@@ -34,14 +37,14 @@ export const portionsOf = ({ rollouts, enabled }: Pick<Draft, 'rollouts' | 'enab
   return portions
 }
 
-/** A part of those that a rule matches, in percent, and the id of the variant that they get; empty for none. */
+/** Share (percent) of the entities of a rule with the same variant; its id is empty for none. */
 export type VariantPortion = {
   readonly size: number
   readonly variant: string
-  /** It is what no weight gives. */
+  /** Whether it is the remainder that no weight covers. */
   readonly rest: boolean
 }
-/** What one rule gives to those that it matches; without its number what all others get. */
+/** Distribution of a rule; without `rule`, of the unmatched entities. */
 export type RulePortions = { readonly rule?: number; readonly portions: readonly VariantPortion[] }
 
 const ofRule = (shares: readonly Share[], variant: string): readonly VariantPortion[] => {
@@ -50,7 +53,7 @@ const ofRule = (shares: readonly Share[], variant: string): readonly VariantPort
   return [...weighted, left].filter(({ size }) => size > 0)
 }
 
-/** What each rule gives, in order, and what all others get; a flag that is off asks no rule. */
+/** Returns the distribution of each rule, then of the unmatched entities. A disabled flag evaluates no rules. */
 export const rulePortionsOf = ({
   enabled,
   rules,

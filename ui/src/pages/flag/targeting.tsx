@@ -13,12 +13,12 @@ import { keyOf } from './sentences.ts'
 import { Variants } from './variants.tsx'
 
 type Given = Edited<Loaded, Draft> & {
-  /** The part whose editor is open. */
+  /** Id of the part whose editor is open. */
   readonly opened: string | undefined
   readonly onOpen: (id: string | undefined) => void
 }
 
-/** Whether the flag is on; of a Boolean one, what everybody else gets. */
+/** Field that enables the flag; for a Boolean flag it is the default answer. */
 const Enabled = ({ state: { draft, change }, why }: Given) => {
   const { boolean, enabled } = draft
   if (why !== undefined) return <p>{boolean ? words.otherwiseIs(enabled) : words.stateIs(enabled)}</p>
@@ -56,7 +56,7 @@ const DefaultVariant = ({ state: { draft, change }, why }: Given) => {
   )
 }
 
-/** What a flag answers: a Boolean one by its rollouts, a variant one by its variants and rules; and what everybody else gets. */
+/** Tab “Targeting”: rollouts of a Boolean flag, variants and rules of a variant flag, and the default. */
 export const Targeting = (given: Given) => {
   const { state, ...parts } = given
   const { base, start, draft, change } = state

@@ -4,7 +4,7 @@ import { variant as words } from '../../words/variant.ts'
 import type { VariantDraft } from './draft.ts'
 import { attachmentFlaw } from './flaws.ts'
 
-/** Edits one variant. Its attachment is sent as it is written here. */
+/** Editor of a variant. The attachment is sent as typed. */
 export const VariantEditor = ({
   variant: { id, key, name, description, attachment },
   fresh,
@@ -12,7 +12,7 @@ export const VariantEditor = ({
   onChange,
 }: {
   readonly variant: VariantDraft
-  /** It was just added. */
+  /** Whether it is new. */
   readonly fresh: boolean
   readonly flaws: Flaws
   readonly onChange: (part: Partial<VariantDraft>) => void

@@ -13,7 +13,7 @@ import { RemoveVariant, usesOf, withoutVariant } from './remove-variant.tsx'
 import { VariantEditor } from './variant-editor.tsx'
 
 const SHORT = 120
-/** The beginning of an attachment, which may be large. */
+/** Shortens an attachment. */
 const begun = (text: string): string => (text.length > SHORT ? `${text.slice(0, SHORT)}…` : text)
 const named = ({ key }: VariantDraft): string => (key === '' ? words.nameless : key)
 
@@ -22,12 +22,12 @@ type Given = {
   readonly flaws: Flaws
   readonly why: string | undefined
   readonly change: ChangeDraft<Draft>
-  /** The variant whose editor is open. */
+  /** Id of the variant whose editor is open. */
   readonly opened: string | undefined
   readonly onOpen: (id: string | undefined) => void
 }
 
-/** What can be done with a variant. */
+/** Actions of a variant. */
 const Acts = ({
   variant,
   open,
@@ -104,7 +104,7 @@ const columnsOf = (
   },
 ]
 
-/** The variants that a flag gives one of, each edited beneath its row. */
+/** Table of the variants of a flag, each edited below its row. */
 export const Variants = (given: Given) => {
   const { draft, flaws, why, change, opened, onOpen } = given
   const { variants } = draft

@@ -51,7 +51,7 @@ const columnsOf = (ns: string, zone: string): readonly Column<ListedFlag>[] => [
   },
 ]
 
-/** The flags of a namespace: found, and what each answers at a glance (ui.md §11.2). */
+/** List page of the flags of a namespace, with a summary of their answers (ui.md §11.2). */
 export const Flags = () => {
   const { ns } = here.useParams()
   const search = here.useSearch()

@@ -22,7 +22,7 @@ const typeOptions = (['BOOLEAN_FLAG_TYPE', 'VARIANT_FLAG_TYPE'] as const).map((v
 const either = (of: { readonly false: string; readonly true: string }) =>
   (['false', 'true'] as const).map((value) => ({ value, label: of[value] }))
 
-/** Makes a flag (ui.md §11.3). */
+/** Form that creates a flag (ui.md §11.3). */
 export const NewFlagPage = () => {
   const { ns } = here.useParams()
   const [type, setType] = useState<FlagType>('BOOLEAN_FLAG_TYPE')

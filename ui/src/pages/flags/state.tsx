@@ -2,7 +2,7 @@ import type { ListedFlag } from '../../api/flags.ts'
 import { AnswersBadge } from '../../parts/lists/answers-badge.tsx'
 import { flags as words } from '../../words/flags.ts'
 
-/** What a flag answers now; of a Boolean one its default too, where rollouts are asked before it. */
+/** Summary of a flag's answers, with its default if it has rollouts. */
 export const State = ({ flag }: { readonly flag: ListedFlag }) => {
   const { type, enabled, rollouts = [] } = flag
   return (

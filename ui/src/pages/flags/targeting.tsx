@@ -25,5 +25,5 @@ const partsOf = ({ type, enabled, rollouts = [], ruleCount = 0, defaultVariant }
   ]
 }
 
-/** What a flag answers by, in one sentence. */
+/** Summary of a flag's rules or rollouts in one sentence. */
 export const Targeting = ({ flag }: { readonly flag: ListedFlag }) => <Safe text={words.parts(partsOf(flag))} />

@@ -11,7 +11,7 @@ import { forgetNamespace } from '../../preferences.ts'
 import { common } from '../../words/common.ts'
 import { namespaces as words } from '../../words/namespaces.ts'
 
-/** Asks whether a namespace goes, and deletes it; one that has flags goes with them once its key was typed. */
+/** Dialog that deletes a namespace. If it contains flags, the user must type its key to delete them too. */
 export const DeleteNamespace = ({
   namespace: { key },
   onClose,

@@ -25,14 +25,14 @@ import { common, states } from '../../words/common.ts'
 import { namespaces as words } from '../../words/namespaces.ts'
 import { pending } from '../../words/pending.ts'
 
-const told = ({ key, name, description }: Named): Named => ({ key, name, description })
+const namedOf = ({ key, name, description }: Named): Named => ({ key, name, description })
 
 const changesOf = (before: Named, after: Named): readonly Change[] =>
   (['name', 'description'] as const)
     .filter((field) => before[field] !== after[field])
     .map((field) => ({ title: words.change[field], before: before[field], after: after[field] }))
 
-/** The namespace as somebody else left it, and its last change. */
+/** State of the namespace after a conflicting change, and that change. */
 type Theirs = LoadedNamespace & { readonly last: Pick<ListedNamespace, 'changedAt' | 'changedBy'> | undefined }
 
 const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly onClose: () => void }) => {
@@ -40,10 +40,10 @@ const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly 
   const [theirs, setTheirs] = useState<Theirs | undefined>()
   const [kept, setKept] = useState(false)
   const [gone, setGone] = useState(false)
-  const form = useNamedForm(words.thing, words.taken, told(base.namespace))
+  const form = useNamedForm(words.thing, words.taken, namedOf(base.namespace))
   const say = useSay()
   const { key } = base.namespace
-  const start = told(base.namespace)
+  const start = namedOf(base.namespace)
 
   const submit = async (event: FormEvent) => {
     setKept(false)
@@ -64,13 +64,13 @@ const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly 
       setTheirs({ ...present, last })
       form.forget()
     } catch (error) {
-      // What was refused first stays in sight.
+      // Keep showing the first failure.
       if (!isFailure(error)) throw error
       setGone(error.status === 404)
     }
   }
   const goOn = (present: LoadedNamespace, mine: boolean) => {
-    const next = told(present.namespace)
+    const next = namedOf(present.namespace)
     form.change(mine ? ofEach(start, form.named, next) : next)
     setBase(present)
     setTheirs(undefined)
@@ -111,7 +111,7 @@ const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly 
           thing={words.thing}
           who={theirs.last?.changedBy && actorName(theirs.last.changedBy)}
           when={theirs.last?.changedAt ?? theirs.namespace.updatedAt}
-          theirs={changesOf(start, told(theirs.namespace))}
+          theirs={changesOf(start, namedOf(theirs.namespace))}
           yours={changesOf(start, form.named)}
           onKeep={() => goOn(theirs, true)}
           onDiscard={() => goOn(theirs, false)}
@@ -121,7 +121,7 @@ const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly 
   )
 }
 
-/** Changes name and description of a namespace, as it is when the dialog opens. */
+/** Dialog that edits name and description of a namespace, read when it opens. */
 export const EditNamespace = ({
   namespace: { key, name },
   onClose,

@@ -21,7 +21,7 @@ import { EditNamespace } from './edit-namespace.tsx'
 import { NewNamespace } from './new-namespace.tsx'
 
 const CREATION = { right: 'namespace.create', namespaceKey: EVERY } as const
-/** Before a namespace is deleted somebody is told what goes with it. */
+/** The read rights are needed because the dialog shows how many flags and segments are deleted. */
 const deletionOf = (namespaceKey: string): readonly Needed[] => [
   { right: 'namespace.delete', namespaceKey: EVERY },
   { right: 'flag.read', namespaceKey },
@@ -30,7 +30,7 @@ const deletionOf = (namespaceKey: string): readonly Needed[] => [
 
 const here = getRouteApi('/inside/settings/namespaces')
 
-/** What is done to a namespace, in a dialog. */
+/** Open dialog and its namespace. */
 type Act = { readonly kind: 'create' } | { readonly kind: 'edit' | 'delete'; readonly of: ListedNamespace }
 
 const columnsOf = (
@@ -93,7 +93,7 @@ const columnsOf = (
   },
 ]
 
-/** Settings › Namespaces: made, renamed and ended (ui.md §11.14). */
+/** Settings › Namespaces: list, creation, editing and deletion (ui.md §11.14). */
 export const Namespaces = () => {
   const search = here.useSearch()
   const { q = '', page, at } = search

@@ -8,7 +8,7 @@ import { NamedFields, ReasonField, useNamedForm } from '../../parts/fields/named
 import { common } from '../../words/common.ts'
 import { namespaces as words } from '../../words/namespaces.ts'
 
-/** Makes a namespace. */
+/** Dialog that creates a namespace. */
 export const NewNamespace = ({ onClose }: { readonly onClose: () => void }) => {
   const form = useNamedForm(words.thing, words.taken)
   const say = useSay()

@@ -15,28 +15,28 @@ const comparedWith = (constraint: ConstraintDraft): string => {
   return kind === 'moment' && !day && value !== '' ? words.moment(meaningOf(value, 'utc')[1]) : value
 }
 
-/** What a constraint asks, in a sentence. */
+/** Sentence of a constraint. */
 export const sentenceOf = (constraint: ConstraintDraft): string => {
   const { type, property, operator } = constraint
   return words.constraint(property, operatorWords(type, operator), comparedWith(constraint))
 }
 
-/** The same with its type and description, where those are what tells two apart. */
+/** Sentence of a constraint with its type and description. */
 const inFull = (constraint: ConstraintDraft): string =>
   words.described(words.typed(words.types[constraint.type], sentenceOf(constraint)), constraint.description)
 
-/** What a draft changes, each as a line. */
+/** Lists the changes of a draft. */
 export const changesOf = (start: Draft, draft: Draft): readonly Change[] => {
   const changes: Change[] = []
-  const told = (title: string, before: string, after: string) => changes.push({ title, before, after })
-  if (start.name !== draft.name) told(words.change.name, start.name, draft.name)
-  if (start.description !== draft.description) told(words.change.description, start.description, draft.description)
-  if (start.match !== draft.match) told(words.change.match, words.matches[start.match], words.matches[draft.match])
+  const add = (title: string, before: string, after: string) => changes.push({ title, before, after })
+  if (start.name !== draft.name) add(words.change.name, start.name, draft.name)
+  if (start.description !== draft.description) add(words.change.description, start.description, draft.description)
+  if (start.match !== draft.match) add(words.change.match, words.matches[start.match], words.matches[draft.match])
   const [before, after] = [byId(start.constraints), byId(draft.constraints)]
   for (const [n, was] of start.constraints.entries()) {
     const is = after.get(was.id)
     if (!is) changes.push({ title: words.change.removed(n + 1), before: inFull(was) })
-    else if (!same(was, is)) told(words.change.changed(n + 1), inFull(was), inFull(is))
+    else if (!same(was, is)) add(words.change.changed(n + 1), inFull(was), inFull(is))
   }
   for (const is of draft.constraints)
     if (!before.has(is.id)) changes.push({ title: words.change.added, after: inFull(is) })
@@ -48,7 +48,10 @@ const fieldsOf = (constraint: ConstraintDraft) => {
   return { type, property: property.trim(), operator, value: valueOf(constraint), description }
 }
 
-/** The changes that make the segment what the draft is, and beside each the part that it is about: the id of a constraint, or `segment`. */
+/**
+ * Operations that turn the segment into the draft, and for each the part that it concerns: the id of a constraint, or
+ * `segment`.
+ */
 export const sent = (base: LoadedSegment, start: Draft, draft: Draft, reason: string) => {
   const [before, after] = [byId(start.constraints), byId(draft.constraints)]
   const all: [string, SegmentOp][] = []

@@ -31,7 +31,7 @@ type RowProps = {
   readonly onRemove: () => void
 }
 
-/** One constraint: type, property, operator, value and description. `n` counts from 0. */
+/** Fields of a constraint. `n` counts from 0. */
 const Row = ({ constraint, n, flaws, onChange, onRemove }: RowProps) => {
   const { id, type, property, operator, description } = constraint
   return (
@@ -73,7 +73,7 @@ const Row = ({ constraint, n, flaws, onChange, onRemove }: RowProps) => {
   )
 }
 
-/** What an entity must be to be in the segment. */
+/** Editor of the constraints of a segment. */
 export const Constraints = ({
   draft: { match, constraints },
   flaws,

@@ -13,7 +13,7 @@ import { LoadFailed, Loading } from '../../parts/lists/states.tsx'
 import { common } from '../../words/common.ts'
 import { segment as words } from '../../words/segments.ts'
 
-/** Asks whether a segment goes, and deletes it at the revision that was shown; one that is in use stays, with what uses it. */
+/** Dialog that deletes a segment at the revision that was shown. A segment in use is kept, and its uses are listed. */
 export const DeleteSegment = ({
   loaded,
   onClose,

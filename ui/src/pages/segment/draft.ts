@@ -1,23 +1,23 @@
 import type { Constraint, LoadedSegment } from '../../api/segments.ts'
 import { type ComparisonType, operators } from '../../words/operators.ts'
 
-/** A constraint as a person edits it. */
+/** Draft of a constraint. */
 export type ConstraintDraft = {
-  /** The id at the service, or what a new one is called until it has one. */
+  /** Id of the service; temporary for a new constraint. */
   readonly id: string
   readonly type: ComparisonType
   readonly property: string
   readonly operator: string
-  /** One value, as the service takes it. */
+  /** Single value in the format of the API. */
   readonly value: string
-  /** The values of an operator that takes a list. */
+  /** Values of an operator that takes a list. */
   readonly values: readonly string[]
-  /** A date stands for a whole day. */
+  /** Whether a date means the whole day. */
   readonly day: boolean
   readonly description: string
 }
 
-/** A segment as a person edits it; nothing of it is sent before it is saved. */
+/** Draft of a segment. */
 export type Draft = {
   readonly name: string
   readonly description: string
@@ -28,7 +28,7 @@ export type Draft = {
 const lists = new Set(['isoneof', 'isnotoneof'])
 const bare = new Set(['true', 'false', 'empty', 'notempty', 'present', 'notpresent'])
 
-/** What a constraint is compared with. */
+/** Kind of value that a constraint compares with. */
 export type ValueKind = 'none' | 'list' | 'moment' | 'text'
 export const kindOf = ({ type, operator }: Pick<ConstraintDraft, 'type' | 'operator'>): ValueKind => {
   if (bare.has(operator)) return 'none'
@@ -36,7 +36,7 @@ export const kindOf = ({ type, operator }: Pick<ConstraintDraft, 'type' | 'opera
   return type === 'DATETIME_COMPARISON_TYPE' ? 'moment' : 'text'
 }
 
-/** The items of a stored list. Numbers are kept as they are written: a browser holds not every one of them exactly. */
+/** Parses a stored list. Numbers stay as written, because a browser cannot represent all of them exactly. */
 const itemsOf = (type: ComparisonType, text: string): readonly string[] => {
   if (type === 'NUMBER_COMPARISON_TYPE') {
     const inner = text.trim().replace(/^\[|\]$/g, '')
@@ -64,7 +64,7 @@ const draftOfConstraint = ({ id, type, property, operator, value, description }:
   }
 }
 
-/** The draft that changes nothing. */
+/** Creates the draft without changes. */
 export const draftOf = ({ segment: { name, description, matchType, constraints } }: LoadedSegment): Draft => ({
   name,
   description,
@@ -72,7 +72,7 @@ export const draftOf = ({ segment: { name, description, matchType, constraints }
   constraints: constraints.map(draftOfConstraint),
 })
 
-/** A constraint without values that its operator does not take. */
+/** Removes the values that the operator does not take. */
 const settledConstraint = (constraint: ConstraintDraft): ConstraintDraft => {
   const { value, values, day } = constraint
   const kind = kindOf(constraint)
@@ -86,7 +86,7 @@ const settledConstraint = (constraint: ConstraintDraft): ConstraintDraft => {
 
 export const settled = (draft: Draft): Draft => ({ ...draft, constraints: draft.constraints.map(settledConstraint) })
 
-/** A constraint that is not saved yet, called as no other is. */
+/** Creates a new constraint with a temporary unique id. */
 export const freshConstraint = (n: number): ConstraintDraft => ({
   id: `new-${n}`,
   type: 'STRING_COMPARISON_TYPE',
@@ -100,7 +100,7 @@ export const freshConstraint = (n: number): ConstraintDraft => ({
 
 const ENTITY = 'entityId'
 
-/** A constraint of another type: what the type does not know is taken back. */
+/** Changes the type; resets what the new type does not support. */
 export const withType = (constraint: ConstraintDraft, type: ComparisonType): ConstraintDraft => {
   const { property, operator } = constraint
   const [first = ''] = Object.keys(operators[type])
@@ -116,14 +116,14 @@ export const withType = (constraint: ConstraintDraft, type: ComparisonType): Con
   }
 }
 
-/** A constraint with another operator; what was entered goes along from one value to several. */
+/** Changes the operator; a single value becomes the first item of a list. */
 export const withOperator = (constraint: ConstraintDraft, operator: string): ConstraintDraft => {
   const { value, values } = constraint
   const next = { ...constraint, operator }
   return kindOf(next) === 'list' && values.length === 0 && value !== '' ? { ...next, values: [value], value: '' } : next
 }
 
-/** The value that is sent. */
+/** Value in the format of the API. */
 export const valueOf = (constraint: ConstraintDraft): string => {
   const { type, value, values } = settledConstraint(constraint)
   if (kindOf(constraint) !== 'list') return value

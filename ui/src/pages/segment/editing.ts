@@ -6,7 +6,6 @@ import { changesOf, sent, sentenceOf } from './changes.ts'
 import { type Draft, draftOf, settled } from './draft.ts'
 import { flawsOf, refusedFlaws } from './flaws.ts'
 
-/** How a segment is edited. */
 export const segmentEditing: Editing<LoadedSegment, Draft, ChangedSegment> = {
   thing: words.thing,
   draftOf,

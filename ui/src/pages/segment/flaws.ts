@@ -32,7 +32,7 @@ const constraintFlaws = (constraint: ConstraintDraft): Flaws => {
   }
 }
 
-/** What is wrong with what a draft changes; what stays as it is is right. */
+/** Validation errors of the changed parts of a draft; unchanged parts are not checked. */
 export const flawsOf = (start: Draft, { name, description, constraints }: Draft): Flaws => {
   const parts = constraints.filter((is) => !start.constraints.some((was) => same(was, is))).map(constraintFlaws)
   const own = {
@@ -43,7 +43,7 @@ export const flawsOf = (start: Draft, { name, description, constraints }: Draft)
   return Object.fromEntries([...parts.flatMap((part) => Object.entries(part)), ...named])
 }
 
-/** What the service finds wrong with what was sent, by the fields of the page; undefined where one of them is none. */
+/** Maps field violations to fields of the page; undefined if one of them has no field. */
 export const refusedFlaws = (found: readonly FieldViolation[], about: readonly string[]): Flaws | undefined => {
   const named = found.flatMap(({ field, description }): readonly (readonly [string, string])[] => {
     const [, n = '', member = ''] = /^changes\[(\d+)\]\.(name|description|property|value)$/.exec(field) ?? []

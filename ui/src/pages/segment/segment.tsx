@@ -139,7 +139,7 @@ const SegmentEditor = ({
   )
 }
 
-/** A segment: who is in it, edited as one draft and saved as one change (ui.md §11.5). */
+/** Page of a segment, edited as one draft and saved as one change (ui.md §11.5). */
 const SegmentPage = () => {
   const { ns, key } = here.useParams()
   const { at } = here.useSearch()
@@ -157,7 +157,7 @@ const SegmentPage = () => {
   )
 }
 
-/** What stands under the address of a segment: the segment, or the form for a new one. */
+/** Renders the segment of an address, or the form for a new one. */
 export const SegmentOrForm = () => {
   const { key } = here.useParams()
   const { tab } = here.useSearch()

@@ -20,7 +20,7 @@ const columnsOf = (ns: string): readonly Column<ListedFlag>[] => [
   { key: 'where', head: words.where, cell: ({ segmentUses = [] }) => words.uses(segmentUses) },
 ]
 
-/** The flags that use a segment, with the rules and rollouts that do. */
+/** Paged list of the flags that use a segment, with their rules and rollouts that use it. */
 export const UsedBy = ({
   segment: { namespaceKey, key },
   at,

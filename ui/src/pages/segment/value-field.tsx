@@ -13,12 +13,12 @@ type Given = {
   readonly onChange: (part: Partial<ConstraintDraft>) => void
 }
 
-/** A day, or a moment of the person's zone; what is sent is the instant shown beneath. */
+/** Field for a day or a local time; the instant that is sent is shown below. */
 const Moment = ({ constraint: { value, day }, wrong, onChange }: Given) => {
   const { zone } = usePreferences()
   const shown = value === '' || day ? '' : localInput(new Date(value), zone)
   const [typed, setTyped] = useState({ value, zone, text: shown })
-  // A year is typed digit by digit: the text stays as it is typed as long as it means the value.
+  // Keep the text as typed while it parses to the value, because a year is typed digit by digit.
   const text = typed.value === value && typed.zone === zone ? typed.text : shown
   const type = (next: string) => {
     const meant = instantOfInput(next, zone)?.toISOString().replace('.000Z', 'Z') ?? ''
@@ -57,7 +57,7 @@ const Moment = ({ constraint: { value, day }, wrong, onChange }: Given) => {
   )
 }
 
-/** What a constraint is compared with, by its type and operator. */
+/** Field for the value of a constraint, by its type and operator. */
 export const ValueField = (given: Given) => {
   const { constraint, wrong, onChange } = given
   const { type, value, values } = constraint

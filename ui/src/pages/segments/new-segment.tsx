@@ -19,7 +19,7 @@ const matches = (['ALL_MATCH_TYPE', 'ANY_MATCH_TYPE'] as const).map((value) => (
   label: words.matches[value],
 }))
 
-/** Makes a segment (ui.md §11.5). */
+/** Form that creates a segment (ui.md §11.5). */
 export const NewSegmentPage = () => {
   const { ns } = here.useParams()
   const [matchType, setMatchType] = useState<MatchType>('ALL_MATCH_TYPE')

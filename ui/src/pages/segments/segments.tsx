@@ -36,7 +36,7 @@ const columnsOf = (ns: string, zone: string): readonly Column<ListedSegment>[] =
   },
 ]
 
-/** The segments of a namespace, and what uses each (ui.md §11.5). */
+/** List page of the segments of a namespace, with their number of flags (ui.md §11.5). */
 export const Segments = () => {
   const { ns } = here.useParams()
   const search = here.useSearch()

@@ -17,7 +17,7 @@ import { sessions } from '../../words/sessions.ts'
 
 const words = sessions.end
 
-/** What is to be ended: one session, or all of its holder. */
+/** Sessions to end: one, or all of its holder. */
 export type Ending = { readonly record: Authentication; readonly all?: Holder }
 
 type Question = {
@@ -31,7 +31,7 @@ type Question = {
   readonly onClose: () => void
 }
 
-/** Asks before sessions are ended; who ends the own one is signed out. */
+/** Confirmation dialog that ends sessions. Ending the own session signs the user out. */
 const EndAsk = ({ title, name, own, failed, submit, write, done, onClose }: Question) => {
   const [reason, setReason] = useState('')
   const [failure, setFailure] = useState<Failure | undefined>()
@@ -39,7 +39,7 @@ const EndAsk = ({ title, name, own, failed, submit, write, done, onClose }: Ques
   const say = useSay()
   const end = async () => {
     const order = write(reason)
-    // Nothing is read again under a session that has just ended.
+    // Invalidate nothing, because the own session is no longer valid.
     const outcome = await send<{ readonly revoked?: number }>(own ? { ...order, stale: [] } : order)
     if (!outcome) return
     if (!outcome.done) return setFailure(outcome.failure)
@@ -95,7 +95,7 @@ const EndAll = ({
   )
 }
 
-/** Ends one session, or all that a holder has (ui.md §11.13). */
+/** Dialog that ends one session, or all of a holder (ui.md §11.13). */
 export const EndSessions = ({
   ending: { record, all },
   onClose,

@@ -8,13 +8,13 @@ import { Safe } from '../../parts/feedback/safe.tsx'
 import { useSession } from '../../session.tsx'
 import { sessions as words } from '../../words/sessions.ts'
 
-/** What is told of a person whose data is gone, in place of a name. */
+/** Text in place of the name of a person whose data was erased or lost. */
 const goneOf = (record: Authentication): string | undefined => {
   if (metadataOf(record, 'erased') === 'true') return words.erased
   return metadataOf(record, 'lost') === 'true' ? words.lost : undefined
 }
 
-/** What else a person is called: the e-mail address, else the name at the provider. */
+/** Secondary name of a person: the email address, else the user name at the provider. */
 const alsoOf = (record: Authentication): string | undefined => {
   const name = identityOf(record)
   return [metadataOf(record, 'email'), metadataOf(record, 'preferred_username')].find(
@@ -22,13 +22,13 @@ const alsoOf = (record: Authentication): string | undefined => {
   )
 }
 
-/** Whether a record is that of the session that looks at it. */
+/** Returns a predicate: whether a record is that of the present session. */
 export const useIsOwn = (): ((record: Authentication) => boolean) => {
   const { authentication } = useSession()
   return ({ id }) => id === authentication?.id
 }
 
-/** Whose session it is; `linked` as the name of a row. */
+/** Holder of a session; `linked` if it is the row header. */
 export const Who = ({ record, linked = false }: { readonly record: Authentication; readonly linked?: boolean }) => {
   const own = useIsOwn()(record)
   const gone = goneOf(record)
@@ -58,7 +58,7 @@ export const Who = ({ record, linked = false }: { readonly record: Authenticatio
   )
 }
 
-/** How each session came about: by which provider, as the sign-in page calls it. */
+/** Returns a function that names the provider of a session as the sign-in page does. */
 export const useHow = (): ((record: Authentication) => string) => {
   const { data } = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
   return (record) => {

@@ -61,7 +61,7 @@ const Facts = ({ record }: { readonly record: Authentication }) => {
   )
 }
 
-/** One session, with all that is kept with it (ui.md §11.13). */
+/** Page of a session with its metadata (ui.md §11.13). */
 export const SessionPage = () => {
   const { id } = here.useParams()
   const { at } = here.useSearch()

@@ -80,7 +80,7 @@ const columnsOf = (
   },
 ]
 
-/** Settings › Sessions: who is signed in, and how (ui.md §11.13). */
+/** Settings › Sessions: list of sessions and their providers (ui.md §11.13). */
 export const Sessions = () => {
   const search = here.useSearch()
   const { q = '', page, at } = search

@@ -11,7 +11,7 @@ import { tokens as words } from '../../words/tokens.ts'
 import { AccessWords, StatusBadge } from './facts.tsx'
 import { Made } from './maker.tsx'
 
-/** Which rows are chosen, and what is done to them. */
+/** Selected rows and the actions on them. */
 export type Selecting = {
   readonly chosen: ReadonlySet<string>
   readonly choose: (ids: readonly string[], on: boolean) => void
@@ -19,7 +19,7 @@ export type Selecting = {
   readonly whyKept: (records: readonly Authentication[]) => string | undefined
 }
 
-/** The columns of the list; those that the service sorts by say how. */
+/** Columns of the token list; `sort` marks those that the service sorts by. */
 export const columnsOf = (
   rows: readonly Authentication[],
   zone: string,

@@ -10,11 +10,11 @@ const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
 type Preset = keyof typeof words.presets
 
-/** When a token is to end, as it was chosen: an instant to the minute, computed when it was chosen. */
+/** Chosen expiry of a token. The instant is computed when a preset is chosen, to the minute. */
 export type Chosen = {
   readonly preset: Preset
   readonly instant: string | undefined
-  /** What stands in the field of day and time. */
+  /** Text of the date and time field. */
   readonly entered: string
 }
 
@@ -29,7 +29,7 @@ const chosenAs = (preset: Preset, zone: Preferences['zone'], before?: Chosen): C
 
 export const firstChoice = (): Chosen => chosenAs('30', 'browser')
 
-/** The instant that is sent, or what is wrong with it. */
+/** Returns the expiry to send, or its validation error. */
 export const expiryOf = ({
   preset,
   instant,
@@ -39,7 +39,7 @@ export const expiryOf = ({
   return Date.parse(instant) <= serviceNow() ? { wrong: fields.expiryPast } : { instant }
 }
 
-/** Chooses when a token ends. */
+/** Field for the expiry of a token. */
 export const Expiration = ({
   chosen,
   wrong,

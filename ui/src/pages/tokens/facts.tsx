@@ -9,14 +9,14 @@ import { tokens as words } from '../../words/tokens.ts'
 const DAY_MS = 86_400_000
 const SOON_DAYS = 7
 
-/** In which state a token is, and whether it ends soon. */
+/** Badge of a token's state, or of its expiry if that is near. */
 export const StatusBadge = ({ record: { status, expiresAt } }: { readonly record: Authentication }) => {
   const days = expiresAt === undefined ? Number.POSITIVE_INFINITY : (Date.parse(expiresAt) - serviceNow()) / DAY_MS
   if (status !== 'ACTIVE' || days >= SOON_DAYS) return <StateBadge status={status} />
   return <span className="badge warn">{days < 1 ? words.state.today : words.state.soon(Math.floor(days))}</span>
 }
 
-/** What a token may do, and where; what may do everything and never ends is marked. */
+/** Describes the access of a token; full access without expiry is marked. */
 export const AccessWords = ({ record }: { readonly record: Authentication }) => {
   const { grants, expiresAt, status } = record
   if (isFull(record)) {
@@ -26,7 +26,7 @@ export const AccessWords = ({ record }: { readonly record: Authentication }) => 
   return <Safe text={grants ? access.grants(grants) : words.of(boundTo(record) ?? '')} />
 }
 
-/** Every grant of a token with what it lets it do, where it has any. */
+/** List of the grants of a token with their rights; nothing for a token without grants. */
 export const Grants = ({ record }: { readonly record: Authentication }) =>
   record.grants && (
     <section className="tight">

@@ -9,7 +9,10 @@ import { Safe } from '../../parts/feedback/safe.tsx'
 import { useSession } from '../../session.tsx'
 import { tokens as words } from '../../words/tokens.ts'
 
-/** The record of whoever made a token, who may be gone by now. It is asked for once a maker, and only by who may see every record. */
+/**
+ * Reads the record of a token's creator, which may be deleted. It is read once per creator, and only if the user may
+ * read all records.
+ */
 const useMaker = ({ issuedBy }: Authentication): Authentication | undefined => {
   const { authentication: own } = useSession()
   const { access } = useAccess()
@@ -27,13 +30,13 @@ const useMaker = ({ issuedBy }: Authentication): Authentication | undefined => {
   return issuedBy !== undefined && issuedBy === own?.id ? own : data
 }
 
-/** When a token was made, and by whom. */
+/** Time and creator of a token. */
 export const Made = ({ record }: { readonly record: Authentication }) => {
   const maker = useMaker(record)
   return <Happened at={record.createdAt} by={maker ? identityOf(maker) : record.issuedBy?.slice(0, 8)} />
 }
 
-/** Who made a token, as a way to their own record. */
+/** Creator of a token, as a link to its record. */
 export const Maker = ({ record }: { readonly record: Authentication }) => {
   const maker = useMaker(record)
   const { issuedBy } = record

@@ -19,7 +19,7 @@ type Given = {
   readonly onChange: (part: Partial<Draft>) => void
 }
 
-/** The namespaces in which alone somebody may make tokens; undefined where that is everywhere. */
+/** Namespaces to which the user's right to create tokens is limited; undefined if it is held everywhere. */
 export const boundPlaces = (access: Access): readonly string[] | undefined => {
   const places = placesOf(access, 'token.create')
   return places[0] === EVERY ? undefined : places
@@ -27,7 +27,7 @@ export const boundPlaces = (access: Access): readonly string[] | undefined => {
 
 export const freshPlace = (): PlaceDraft => ({ id: randomId(), namespace: '', role: '' })
 
-/** The namespace of a token that is bound to one. */
+/** Field for the namespace that a token is bound to. */
 const Bound = ({ draft, wrong, access, roles, onChange }: Given) => {
   const places = boundPlaces(access)
   const choose = (namespace: string) => {
@@ -49,7 +49,7 @@ const Bound = ({ draft, wrong, access, roles, onChange }: Given) => {
   )
 }
 
-/** Roles in several namespaces, and one everywhere besides. */
+/** Fields for roles in several namespaces and one role everywhere. */
 const Several = ({ draft: { places, everywhere }, wrong, roles, onChange }: Given) => {
   const list = useRef<HTMLDivElement>(null)
   const change = (id: string, part: Partial<PlaceDraft>) =>
@@ -106,7 +106,7 @@ const Several = ({ draft: { places, everywhere }, wrong, roles, onChange }: Give
   )
 }
 
-/** Where a new token may do something, and what: nothing is chosen for somebody, and all access comes last. */
+/** Fields for the access of a new token. Nothing is preselected, and full access is the last option. */
 export const AccessFields = (given: Given) => {
   const { draft, wrong, access, roles, onChange } = given
   const { scope } = draft

@@ -9,9 +9,9 @@ import { type Chosen, expiryOf } from './expiration.tsx'
 
 const { form } = tokens
 
-/** In the place of a role: all that the place can give. */
+/** Value of the role field that stands for full access. */
 export const FULL = '*'
-/** A role in a namespace, one of several. */
+/** Role in one of several namespaces. */
 export type PlaceDraft = { readonly id: string; readonly namespace: string; readonly role: string }
 export type Scope = 'all' | 'one' | 'several'
 export type Draft = {
@@ -19,15 +19,15 @@ export type Draft = {
   readonly description: string
   readonly expiry: Chosen
   readonly scope: Scope
-  /** Of the scopes of one place. */
+  /** For scope `one`; `role` also for `all`. */
   readonly namespace: string
   readonly role: string
-  /** Of several: roles in namespaces, and one everywhere besides. */
+  /** For scope `several`: roles in namespaces, and one role everywhere. */
   readonly places: readonly PlaceDraft[]
   readonly everywhere: string
   readonly reason: string
 }
-/** What is wrong, by field; those of the n-th place are `places.n.namespace` and `places.n.role`. */
+/** Validation errors by field; those of place n are `places.n.namespace` and `places.n.role`. */
 export type Wrong = Readonly<Record<string, string>>
 
 const accessFlaws = ({ scope, namespace, role, places }: Draft): Wrong => {
@@ -44,7 +44,7 @@ const accessFlaws = ({ scope, namespace, role, places }: Draft): Wrong => {
   }
 }
 
-/** What is wrong with what was entered. */
+/** Validation errors of the draft. */
 export const flawsOf = (draft: Draft): Wrong => {
   const { name, description, expiry, reason } = draft
   const { wrong } = expiryOf(expiry)
@@ -68,7 +68,7 @@ const accessOf = ({ scope, namespace, role, places, everywhere }: Draft): Partia
   return { ...(scope === 'one' && { namespaceKey: namespace }), ...(role !== FULL && { role }) }
 }
 
-/** What is sent (api.md §5.4 A7). */
+/** Body of the request (api.md §5.4 A7). */
 export const bodyOf = (draft: Draft): NewToken => {
   const { instant } = expiryOf(draft.expiry)
   return {
@@ -79,7 +79,7 @@ export const bodyOf = (draft: Draft): NewToken => {
   }
 }
 
-/** The field of the form that a field of the request stands in. */
+/** Maps a field of the request to a field of the form. */
 const fieldOf = (field: string, { places }: Draft): string | undefined => {
   const [, n, member = 'role'] = /^grants\[(\d+)\](?:\.(\w+))?$/.exec(field) ?? []
   if (n !== undefined) {
@@ -91,7 +91,7 @@ const fieldOf = (field: string, { places }: Draft): string | undefined => {
   ]
 }
 
-/** What the service finds wrong, by field. */
+/** Maps a failure of the service to errors by field. */
 export const refusedFields = ({ fields: found, status, message }: Failure, draft: Draft): Wrong => {
   if (status === 404) {
     const gone = (key: string) => key !== '' && message.includes(JSON.stringify(key))
@@ -111,7 +111,7 @@ export const refusedFields = ({ fields: found, status, message }: Failure, draft
 
 const widthOf = ({ rights }: Role): number => (rights.includes(EVERY) ? Number.POSITIVE_INFINITY : rights.length)
 
-/** The roles that who is signed in could give there, narrowest first; `''` is any place. */
+/** Roles that the signed-in identity may grant in a place, narrowest first; `''` is any place. */
 export const offeredIn = ({ roles }: Roles, place: string): readonly Role[] =>
   roles
     .filter(({ grantable }) =>
@@ -119,7 +119,10 @@ export const offeredIn = ({ roles }: Roles, place: string): readonly Role[] =>
     )
     .toSorted((one, other) => widthOf(one) - widthOf(other))
 
-/** What a role lets a token do: everywhere, in a namespace among several places, or in the one that it is bound to. */
+/**
+ * Rights that a role gives to a token: everywhere, in one of several namespaces, or in the namespace that it is bound
+ * to.
+ */
 export const rightsOf = (
   rights: readonly string[],
   { rights: all }: Roles,

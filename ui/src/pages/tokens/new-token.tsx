@@ -21,7 +21,7 @@ import { LostToken, Reveal } from './reveal.tsx'
 
 const { form } = words
 
-/** Whether there is an active token of a name, which is no mistake; looked for where somebody may see tokens. */
+/** Whether an active token has the same name, which is allowed. Only checked if the user may read tokens. */
 const useIsTaken = (typed: string, namespace: string, access: Access): boolean => {
   const name = useSettled(typed.trim())
   const all = holds(access, { right: 'token.read', namespaceKey: EVERY })
@@ -54,7 +54,7 @@ const freshDraft = (access: Access): Draft => {
   }
 }
 
-/** In place of what the service says, where it can be said plainer. */
+/** Replaces the message of the service for some failures. */
 const wordsOf = ({ reason, exceeding }: Failure): { readonly words?: string } => {
   if (reason === 'token_scoped') return { words: form.scoped }
   return exceeding ? { words: form.exceeds(exceeding) } : {}
@@ -123,7 +123,7 @@ const Form = ({ access, roles, onClose, onMade }: Known & { readonly onMade: (ma
   )
 }
 
-/** Makes a static token, and shows it once. */
+/** Dialog that creates a static token and shows it once. */
 export const NewToken = ({ onClose }: { readonly onClose: () => void }) => {
   const { access, error: noAccess, refetch: askAccess } = useAccess()
   const { data: roles, error: noRoles, refetch: askRoles } = useRoles()

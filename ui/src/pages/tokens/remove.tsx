@@ -16,7 +16,10 @@ import { tokens } from '../../words/tokens.ts'
 const words = tokens.remove
 type Result = { readonly record: Authentication; readonly failure: Failure | undefined }
 
-/** Deletes tokens: the one that somebody is signed in with last, once none of the others failed, and nothing is read again under it. Undefined while others are under way. */
+/**
+ * Deletes tokens. The token of the present session is last, only if no other failed, and invalidates no queries.
+ * Returns undefined while another deletion is in progress.
+ */
 const useDeletion = (ownId: string | undefined) => {
   const { sendAll, sending } = useWrites()
   const remove = async (records: readonly Authentication[], reason: string): Promise<readonly Result[] | undefined> => {
@@ -38,7 +41,7 @@ const useDeletion = (ownId: string | undefined) => {
 
 type Ways = { readonly onClose: () => void; readonly onSubmit: () => void; readonly sending: boolean }
 
-/** What became of several tokens, each by itself; what failed can be tried again. */
+/** Dialog with the result for each token; failed deletions can be retried. */
 const Results = ({
   results,
   onClose,
@@ -69,7 +72,7 @@ const Results = ({
   </Dialog>
 )
 
-/** Ends one token or several, four at a time, each with its own result; what failed can be tried again. */
+/** Dialog that deletes tokens, at most four at a time, with a result for each. Failed deletions can be retried. */
 export const RemoveTokens = ({
   records,
   onClose,

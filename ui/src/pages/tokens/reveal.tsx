@@ -16,7 +16,7 @@ import { tokens } from '../../words/tokens.ts'
 
 const { reveal: words, remove } = tokens
 
-/** A file with the token, made in the browser. */
+/** Downloads a file with the token, created in the browser. */
 const download = (name: string, token: string): void => {
   const url = URL.createObjectURL(new Blob([`${token}\n`], { type: 'text/plain' }))
   const link = document.createElement('a')
@@ -26,7 +26,10 @@ const download = (name: string, token: string): void => {
   URL.revokeObjectURL(url)
 }
 
-/** Shows a token once. It goes only by “Done”, after the box is ticked; its value lives in a field of this dialog and nowhere else. */
+/**
+ * Dialog that shows a token once. It closes only with “Done”, after the checkbox is ticked. The token is only in a
+ * field of this dialog.
+ */
 export const Reveal = ({ issued, onDone }: { readonly issued: IssuedToken; readonly onDone: () => void }) => {
   const id = useId()
   const field = useRef<HTMLInputElement>(null)
@@ -101,7 +104,7 @@ export const Reveal = ({ issued, onDone }: { readonly issued: IssuedToken; reado
   )
 }
 
-/** A token that was made while its value went astray. */
+/** Dialog for a token that was created but whose value was lost with the answer. */
 export const LostToken = ({ record, onClose }: { readonly record: Authentication; readonly onClose: () => void }) => {
   const [failure, setFailure] = useState<Failure | undefined>()
   const { send, sending } = useWrite()

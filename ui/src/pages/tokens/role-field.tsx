@@ -6,7 +6,7 @@ import { FULL, offeredIn, rightsOf } from './new-token-draft.ts'
 
 const words = tokens.form
 
-/** Chooses a role of those that can be given in a place, and says what it lets a token do there. */
+/** Field for a role that the user may grant in a place; describes its rights. */
 export const RoleField = ({
   label,
   roles,
@@ -20,14 +20,14 @@ export const RoleField = ({
 }: {
   readonly label: string
   readonly roles: Roles
-  /** A namespace, `*`, or nothing where that is not chosen yet. */
+  /** A namespace, `*`, or empty if not chosen yet. */
   readonly place: string
   readonly where: 'everywhere' | 'there' | 'bound'
   readonly value: string
   readonly wrong: string | undefined
-  /** What all access there is called, where it can be given. */
+  /** Label of full access; absent if it cannot be granted. */
   readonly full?: string | undefined
-  /** What it means that no role is chosen. */
+  /** Label of the option without a role. */
   readonly none: string
   readonly onChange: (role: string) => void
 }) => {

@@ -1,7 +1,7 @@
 import { Button } from '../../parts/button.tsx'
 import { tokens as words } from '../../words/tokens.ts'
 
-/** What can be done to the tokens that are chosen. */
+/** Actions on the selected tokens. */
 export const Selection = ({
   count,
   why,

@@ -25,7 +25,7 @@ import { RemoveTokens } from './remove.tsx'
 
 const here = getRouteApi('/inside/settings/tokens/$id')
 
-/** What happened to a token, one after the other, as far as it is known. */
+/** Timeline of a token. */
 const Life = ({ record }: { readonly record: Authentication }) => {
   const { zone } = usePreferences()
   const { status, createdAt, expiresAt, deletedAt } = record
@@ -75,11 +75,11 @@ const Facts = ({ record }: { readonly record: Authentication }) => {
   )
 }
 
-/** What somebody wanted remembered with a token, without what is told above. */
+/** Metadata of a token without the entries that the page shows elsewhere. */
 const ownPairs = ({ metadata }: Authentication) =>
   Object.fromEntries(Object.entries(metadata).filter(([key]) => !/\.token\.(?:name|description|namespace)$/.test(key)))
 
-/** One static token, a deleted one too (ui.md §11.12). */
+/** Page of a static token, also if deleted (ui.md §11.12). */
 export const TokenPage = () => {
   const { id } = here.useParams()
   const { at } = here.useSearch()

@@ -25,7 +25,7 @@ const here = getRouteApi('/inside/settings/tokens')
 const options = Object.entries(words.statuses).map(([value, label]) => ({ value, label }))
 const SORTS = ['-createdAt', 'name', 'expiresAt'] as const
 
-/** The namespaces whose tokens alone may be seen, where it is not all of them, and the one that is looked at. */
+/** Namespaces to which the user's right to read tokens is limited, if it is, and the selected one. */
 const usePlaces = (asked = '') => {
   const { access, settled } = useAccess()
   const found = access ? placesOf(access, 'token.read') : []
@@ -37,7 +37,7 @@ const usePlaces = (asked = '') => {
   }
 }
 
-/** Settings › Static Tokens: made, found and ended (ui.md §11.12). */
+/** Settings › Static Tokens: list, creation and deletion (ui.md §11.12). */
 export const Tokens = () => {
   const search = here.useSearch()
   const { q = '', page, at } = search

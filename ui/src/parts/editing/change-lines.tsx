@@ -1,9 +1,9 @@
 import { Safe } from '../feedback/safe.tsx'
 
-/** One line of what was or will be changed: what it is, before and after. */
+/** Line of a change: its title and the values before and after. */
 export type Change = { readonly title: string; readonly before?: string; readonly after?: string }
 
-/** Changes as a list, what goes and what comes each with its sign. */
+/** List of changes; removed and added values are marked with a sign. */
 export const ChangeLines = ({ name, changes }: { readonly name: string; readonly changes: readonly Change[] }) => (
   <ul className="change-lines" aria-label={name}>
     {changes.map(({ title, before, after }, n) => (

@@ -4,7 +4,7 @@ import { actorName } from '../actor.ts'
 import { Safe } from '../feedback/safe.tsx'
 import { Time } from '../time.tsx'
 
-/** When something happened, and who did it, where that is known. */
+/** Time and, if known, author of an event. */
 export const Happened = ({ at, by }: { readonly at: string; readonly by: string | undefined }) => (
   <span>
     <Time instant={at} />{' '}
@@ -16,7 +16,7 @@ export const Happened = ({ at, by }: { readonly at: string; readonly by: string 
   </span>
 )
 
-/** When something was changed last, and by whom, where that is known. */
+/** Time and, if known, author of the last change. */
 export const Changed = ({ at, by }: { readonly at: string; readonly by: Actor | undefined }) => (
   <Happened at={at} by={by && actorName(by)} />
 )

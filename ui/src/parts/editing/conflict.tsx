@@ -11,7 +11,10 @@ import { type Change, ChangeLines } from './change-lines.tsx'
 
 const { conflict, gone } = pending
 
-/** Somebody else was faster: what they changed and what is changed here, and the two ways on (ui.md §8.5). */
+/**
+ * Dialog of a conflicting edit: shows the changes of both sides and offers to keep or discard the own ones (ui.md
+ * §8.5).
+ */
 export const Conflict = ({
   thing,
   who,
@@ -22,7 +25,7 @@ export const Conflict = ({
   onDiscard,
 }: {
   readonly thing: string
-  /** The name of who changed it, and the instant, as far as they are known. */
+  /** Name of the other author and time of the change, if known. */
   readonly who: string | undefined
   readonly when: string | undefined
   readonly theirs: readonly Change[]
@@ -59,7 +62,7 @@ export const Conflict = ({
   )
 }
 
-/** What is edited here is gone: the changes can be taken along. */
+/** Dialog for an edited resource that was deleted: the changes can be copied. */
 export const Gone = ({
   thing,
   json,

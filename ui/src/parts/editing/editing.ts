@@ -3,31 +3,31 @@ import type { Actor } from '../../api/flags.ts'
 import type { Write } from '../../api/write.ts'
 import type { Change } from './change-lines.tsx'
 
-/** What is wrong with a draft: words by the field, which is called `part.field`. */
+/** Validation errors of a draft by field name, `part.field`. */
 export type Flaws = Readonly<Record<string, string>>
 
-/** A thing as it was read, with its revision. */
+/** Resource with its revision. */
 export type Revised = { readonly revision: string }
 
-/** A draft put on top of another state, and what of it does not fit there any more. */
+/** Draft rebased on another state, with the changes that no longer apply. */
 export type Merged<D> = { readonly draft: D; readonly left: readonly string[] }
 
-/** The present state of a thing that somebody else changed, and by whom and when, as far as that is known. */
+/** State after a conflicting change, with its author and time if known. */
 export type Theirs<L> = { readonly theirs: L; readonly by?: Actor | undefined; readonly at?: string | undefined }
 
-/** How a thing `L` is edited as a draft `D`, which is saved as one change that the service answers with `A`. */
+/** How a resource `L` is edited as a draft `D`, which is saved as one request with the answer `A`. */
 export type Editing<L extends Revised, D extends object, A> = {
-  /** What the thing is called in a sentence. */
+  /** Name of the resource type in a sentence. */
   readonly thing: string
-  /** The draft that changes nothing. */
+  /** Returns the draft without changes. */
   readonly draftOf: (loaded: L) => D
-  /** A draft as it is reviewed and sent: without what was opened and left empty. */
+  /** Returns the draft to review and send: without fields that were opened and left empty. */
   readonly settled: (draft: D) => D
   readonly changesOf: (start: D, draft: D) => readonly Change[]
   readonly flawsOf: (start: D, draft: D) => Flaws
-  /** My changes on top of the present state. */
+  /** Rebases the own changes on the present state. */
   readonly merge: (start: D, mine: D, theirs: D) => Merged<D>
-  /** What is sent, and beside each change of it the part that it is about. */
+  /** Returns the request, and for each operation the part that it concerns. */
   readonly sent: (
     base: L,
     start: D,
@@ -35,12 +35,12 @@ export type Editing<L extends Revised, D extends object, A> = {
     reason: string,
   ) => { readonly write: Write; readonly about: readonly string[] }
   readonly answered: (answer: A, revision: string) => L
-  /** What the service finds wrong, by the fields of the page; undefined where one of them is none. */
+  /** Maps field violations to fields of the page; undefined if one of them has no field. */
   readonly refusedFlaws: (found: readonly FieldViolation[], about: readonly string[]) => Flaws | undefined
   readonly readAgain: (base: L) => Promise<Theirs<L>>
 }
 
-/** Whether two drafts, or parts of them, are the same as they were typed. */
+/** Whether two drafts or parts of drafts are deeply equal. */
 export const same = (a: unknown, b: unknown): boolean => {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false

@@ -9,15 +9,15 @@ import { LeaveGuard } from './leave-guard.tsx'
 import { Saving } from './saving.tsx'
 import { type DraftState, useDraft } from './use-draft.ts'
 
-/** A thing under edit, for the parts that show it. */
+/** Edit state of a resource, for the components that show it. */
 export type Edited<L extends Revised, D extends object> = {
   readonly state: DraftState<L, D>
   readonly flaws: Flaws
-  /** Why nothing can be changed. */
+  /** Reason why editing is disabled. */
   readonly why: string | undefined
 }
 
-/** Asks for a review with Ctrl or Cmd and Enter, where no form takes them. */
+/** Opens the review on Ctrl or Cmd + Enter outside of forms and dialogs. */
 const useReviewKey = (onReview: () => void): void => {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -29,11 +29,11 @@ const useReviewKey = (onReview: () => void): void => {
   }, [onReview])
 }
 
-/** Tells that changes were kept, in sight, wherever the page was scrolled to. */
+/** Notice that the changes were rebased; scrolls itself into view. */
 const Kept = ({ left }: { readonly left: readonly string[] }) => {
   const notice = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    // Newer browsers answer with a promise, which is no clean-up.
+    // Newer browsers return a promise, which must not become the clean-up.
     notice.current?.scrollIntoView({ block: 'center' })
   }, [])
   return (
@@ -58,27 +58,30 @@ const Kept = ({ left }: { readonly left: readonly string[] }) => {
 type EditorProps<L extends Revised, D extends object, A> = {
   readonly editing: Editing<L, D, A>
   readonly loaded: L
-  /** The read of the thing. */
+  /** Query key of the resource. */
   readonly queryKey: readonly unknown[]
   readonly why: string | undefined
-  /** The views of the thing: what they are called together and each, by its name in the address, and the one asked for. Where none is, the first is open. */
+  /**
+   * Tabs of the resource: the name of the tab list, the tabs by their name in the address, and the requested tab. The
+   * first is the default.
+   */
   readonly tabs: {
     readonly name: string
     readonly of: readonly [Tab, ...Tab[]]
     readonly asked: string | undefined
-    /** The address names the first one, too. */
+    /** Whether the address of the first tab names it. */
     readonly firstNamed: boolean
   }
-  /** The view in which a part is edited, which it opens there. */
+  /** Returns the tab in which a part is edited. */
   readonly viewOf: (part: string) => string
   readonly renderHead: (edited: Edited<L, D>) => ReactNode
   readonly renderView: (name: string, edited: Edited<L, D>) => ReactNode
-  /** What a draft comes to, for the review. */
+  /** Effect of the draft, shown in the review. */
   readonly renderEffect?: (start: D, draft: D) => ReactNode
 }
 type Tab = { readonly name: string; readonly words: string }
 
-/** A thing edited as one draft, in several views, and saved as one change (ui.md §11.4). */
+/** Editor of a resource: one draft, several tabs, one request to save (ui.md §11.4). */
 export const Editor = <L extends Revised, D extends object, A>({
   editing,
   loaded,

@@ -7,7 +7,7 @@ import { Actions, Ask } from '../feedback/dialog.tsx'
 
 const atOf = (search: object): unknown => ('at' in search ? search.at : undefined)
 
-/** Asks before a page is left on which something is not saved; another view of the same page and moment is no leaving. */
+/** Asks for confirmation before the user leaves unsaved changes. Another tab of the same page and moment is allowed. */
 export const LeaveGuard = ({ changes }: { readonly changes: number }) => {
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) =>

@@ -3,27 +3,30 @@ import { same } from './editing.ts'
 type Fields = Readonly<Record<string, unknown>>
 type Identified = { readonly id: string }
 type Part = Fields & Identified
-/** The same parts as they were, as I have them, and as they have them. */
+/** Parts of a three-way merge. */
 export type Three<P> = { readonly base: readonly P[]; readonly mine: readonly P[]; readonly theirs: readonly P[] }
 
-/** Parts by what they are called. */
+/** Indexes parts by id. */
 export const byId = <P extends Identified>(parts: readonly P[]): ReadonlyMap<string, P> =>
   new Map(parts.map((part) => [part.id, part]))
 
-/** Each field as I have it where I changed it, else as they have it. */
+/** Three-way merge by field: the own value if it was changed, else theirs. */
 export const ofEach = <T extends Fields>(base: T, mine: T, theirs: T): T =>
   Object.fromEntries(
     Object.keys(theirs).map((name) => [name, same(base[name], mine[name]) ? theirs[name] : mine[name]]),
   ) as T
 
-/** Whether parts were moved about, besides adding at the end and deleting. */
+/** Whether parts were reordered; additions at the end and deletions do not count. */
 export const isMoved = (base: readonly Identified[], mine: readonly Identified[]): boolean => {
   const [before, after] = [byId(base), byId(mine)]
   const ids = [...before.keys()].filter((id) => after.has(id))
   return !same([...ids, ...[...after.keys()].filter((id) => !before.has(id))], [...after.keys()])
 }
 
-/** Their parts with what I changed of them, without those that I deleted, and mine that are new; in my order where I made one. */
+/**
+ * Three-way merge of parts: theirs with the own changes, without the ones deleted here, plus the ones added here. The
+ * own order wins if it was changed.
+ */
 export const mergedParts = <P extends Part>({ base, mine, theirs }: Three<P>): readonly P[] => {
   const [was, mines] = [byId(base), byId(mine)]
   const kept = theirs
@@ -38,7 +41,7 @@ export const mergedParts = <P extends Part>({ base, mine, theirs }: Three<P>): r
   return isMoved(base, mine) ? parts.toSorted((a, b) => place(a) - place(b)) : parts
 }
 
-/** What I changed of parts that they deleted. */
+/** Own changes of parts that the other side deleted. */
 export const changedInVain = <P extends Part>({ base, mine, theirs }: Three<P>): readonly P[] => {
   const [was, there] = [byId(base), byId(theirs)]
   return mine.filter((part) => was.has(part.id) && !there.has(part.id) && !same(was.get(part.id), part))

@@ -5,7 +5,7 @@ import { Button } from '../button.tsx'
 import { Actions, Dialog } from '../feedback/dialog.tsx'
 import { Select } from '../fields/field.tsx'
 
-/** Asks to which place of so many a part of a list goes; places count from 0. */
+/** Dialog to choose the new position of a list item; positions count from 0. */
 export const MoveTo = ({
   title,
   from,

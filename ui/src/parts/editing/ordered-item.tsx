@@ -4,7 +4,7 @@ import { type OrderedWords, order } from '../../words/ordered.ts'
 import { Button, IconButton } from '../button.tsx'
 import { Safe } from '../feedback/safe.tsx'
 
-/** One part of an ordered list at its place: what it says, what can be done with it, and its editor. `n` counts from 0. */
+/** Item of an ordered list with its sentence, actions and editor. `n` counts from 0. */
 export const OrderedItem = ({
   words,
   id,
@@ -34,7 +34,7 @@ export const OrderedItem = ({
   readonly onMove: (to: number, act: 'up' | 'down') => void
   readonly onMoveTo: () => void
   readonly onRemove: () => void
-  /** Its editor, where that is open. */
+  /** Editor of the item, if open. */
   readonly children: ReactNode
 }) => (
   <li className="card part" data-part={id}>

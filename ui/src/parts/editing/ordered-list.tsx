@@ -9,7 +9,7 @@ import { OrderedItem } from './ordered-item.tsx'
 
 type Act = 'edit' | 'up' | 'down' | 'to'
 
-/** Hears Alt and an arrow anywhere in a part of a list. */
+/** Handles Alt + arrow keys inside a list item. */
 const useAltArrows = (
   list: RefObject<HTMLElement | null>,
   onMove: (id: string, by: 1 | -1, act: Act) => void,
@@ -34,22 +34,22 @@ type Given<P> = {
   readonly words: OrderedWords
   readonly parts: readonly P[]
   readonly why: string | undefined
-  /** What a part says, and what is noted about it. */
+  /** Sentence of an item, and a note about it. */
   readonly sentence: (part: P) => string
   readonly note?: (part: P) => string
-  /** What is to be known of the part at a place, whatever it is; it counts from 0. */
+  /** Note that depends on the position only, which counts from 0. */
   readonly mark?: (n: number) => string
-  /** The part whose editor is open. */
+  /** Id of the item whose editor is open. */
   readonly opened: string | undefined
   readonly onOpen: (id: string | undefined) => void
   readonly renderEditor: (part: P, onChange: (change: Partial<P>) => void) => ReactNode
-  /** A new part, called as no other is. */
+  /** Creates an item with a unique id. */
   readonly fresh: () => P
-  /** The parts as they are to be, from the parts as they are. */
+  /** Updates the items; receives a function of the present items. */
   readonly onChange: (next: (parts: readonly P[]) => readonly P[]) => void
 }
 
-/** Parts whose order counts, each moved, edited and deleted in its place. */
+/** Ordered list whose items are moved, edited and deleted in place. */
 export const OrderedList = <P extends { readonly id: string }>(given: Given<P>) => {
   const { words, parts, why, sentence, note, mark, opened, onOpen, renderEditor, fresh, onChange } = given
   const say = useSay()

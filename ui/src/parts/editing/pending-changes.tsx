@@ -1,7 +1,7 @@
 import { pending } from '../../words/pending.ts'
 import { Button } from '../button.tsx'
 
-/** How much is not saved yet, and the ways on: away with it, or to its review. */
+/** Number of unsaved changes, with buttons to discard or review them. */
 export const PendingChanges = ({
   count,
   why,

@@ -11,7 +11,7 @@ import { useFocusFirstWrong } from '../feedback/wrong.ts'
 import { TextField } from '../fields/field.tsx'
 import { tooLong } from './rules.ts'
 
-/** Asks whether a thing goes, and deletes it at the revision that was shown. */
+/** Confirmation dialog that deletes a resource at the revision that was shown. */
 export const Remove = ({
   title,
   words,
@@ -25,15 +25,15 @@ export const Remove = ({
 }: {
   readonly title: string
   readonly words: { readonly submit: string; readonly failed: string }
-  /** A text that is to be typed first, and what asks for it. */
+  /** Text that the user must type to confirm, and the label of its field. */
   readonly confirm?: { readonly label: string; readonly text: string } | undefined
   readonly writeOf: (reason: string) => Write
-  /** Told of a failure; true where that is shown elsewhere. */
+  /** Called on a failure; returns true if the caller shows it. */
   readonly onRefused?: (failure: Failure) => boolean
   readonly onClose: () => void
   readonly onDone: () => void
   readonly back?: WayBack
-  /** What follows from it. */
+  /** Consequences of the deletion. */
   readonly children: ReactNode
 }) => {
   const [typed, setTyped] = useState('')

@@ -9,7 +9,7 @@ import { TextField } from '../fields/field.tsx'
 import { type Change, ChangeLines } from './change-lines.tsx'
 import { tooLong } from './rules.ts'
 
-/** Every change once more before it is saved, with the reason that the history keeps. */
+/** Dialog that lists all changes before they are saved, and asks for a reason. */
 export const Review = ({
   changes,
   failure,
@@ -25,7 +25,7 @@ export const Review = ({
   readonly why: string | undefined
   readonly onClose: () => void
   readonly onSave: (reason: string) => void
-  /** What the changes come to. */
+  /** Effect of the changes. */
   readonly children?: ReactNode
 }) => {
   const [reason, setReason] = useState('')

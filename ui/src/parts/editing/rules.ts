@@ -1,9 +1,8 @@
 import { fields } from '../../words/common.ts'
 
-/** Length of a text in Unicode code points. */
 export const lengthOf = (text: string): number => [...text].length
 
-/** What is wrong with a text that is too long, under the name of its field. */
+/** Validation error of a text that is too long, by its field. */
 export const tooLong = <F extends string>(field: F, text: string, most: number): Partial<Record<F, string>> => {
   const has = text.length > most ? lengthOf(text) : 0
   return has > most ? ({ [field]: fields.tooLong(most, has) } as Record<F, string>) : {}

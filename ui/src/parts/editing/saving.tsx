@@ -18,12 +18,12 @@ type Phase<L> =
   | { readonly name: 'conflict'; readonly found: Theirs<L> }
   | { readonly name: 'gone' }
 
-/** Gives the focus to the heading of the page: the buttons that were pressed are gone with the draft. */
+/** Focuses the heading of the page, because the buttons that had the focus disappear with the draft. */
 const focusHeading = (): void => {
   requestAnimationFrame(() => document.querySelector<HTMLElement>('main h1')?.focus())
 }
 
-/** What is not saved yet, its review, and what becomes of it: saved, refused, or somebody else was faster. */
+/** Unsaved changes, their review, and the result: saved, refused or in conflict. */
 export const Saving = <L extends Revised, D extends object, A>({
   editing,
   state,
@@ -36,15 +36,15 @@ export const Saving = <L extends Revised, D extends object, A>({
 }: {
   readonly editing: Editing<L, D, A>
   readonly state: DraftState<L, D>
-  /** The read of the thing, which a save makes anew. */
+  /** Query key of the resource, updated by a save. */
   readonly queryKey: readonly unknown[]
   readonly why: string | undefined
-  /** Whether the review is asked for, and how that is changed; it opens for what is right alone. */
+  /** State of the review; it opens for a valid draft only. */
   readonly review: { readonly open: boolean; readonly onOpen: () => void; readonly onClose: () => void }
   readonly onRefused: (flaws: Flaws) => void
-  /** The draft stands on another state now; what did not fit is named. */
+  /** Called after the draft was rebased; `left` names the changes that did not apply. */
   readonly onKept: (left: readonly string[]) => void
-  /** What the changes come to. */
+  /** Effect of the changes. */
   readonly children?: ReactNode
 }) => {
   const { base, start, final: draft, changes, discard, rebase } = state

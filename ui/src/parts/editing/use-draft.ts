@@ -1,10 +1,13 @@
 import { useMemo, useState } from 'react'
 import { type Editing, type Revised, same } from './editing.ts'
 
-/** A part of a draft as it is to be, from the draft as it is. */
+/** Updates fields of a draft; receives a function of the present draft. */
 export type ChangeDraft<D> = (part: (draft: D) => Partial<D>) => void
 
-/** What a person edits of a thing, on top of the state that it was begun on; `loaded` is the present state, which counts while nothing is edited. */
+/**
+ * Draft of a resource, based on the state at which the edit began. `loaded` is the present state, which is the base
+ * while there are no changes.
+ */
 export const useDraft = <L extends Revised, D extends object, A>(
   { draftOf, settled, changesOf }: Editing<L, D, A>,
   loaded: L,
@@ -25,14 +28,14 @@ export const useDraft = <L extends Revised, D extends object, A>(
   return {
     base,
     start,
-    /** As it is typed, with fields that were opened and left empty. */
+    /** Draft as typed, including fields that were opened and left empty. */
     draft,
-    /** As it is reviewed and sent. */
+    /** Draft as reviewed and sent. */
     final,
     changes,
     change,
     discard: () => setEdited(undefined),
-    /** Goes on with a draft on top of another state. */
+    /** Continues with a draft on another base. */
     rebase: (onto: L, next: D) => setEdited(differs(next, onto) ? { base: onto, draft: next } : undefined),
   }
 }

@@ -6,7 +6,7 @@ import { Button } from '../button.tsx'
 import { useCopy } from '../copy.tsx'
 import { Safe } from './safe.tsx'
 
-/** The id of a request that failed, to be given to an administrator. */
+/** Id of a failed request, with a button to copy it for an administrator. */
 export const RequestId = ({ id }: { readonly id: string }) => {
   const { copy, told } = useCopy()
   return (
@@ -20,7 +20,7 @@ export const RequestId = ({ id }: { readonly id: string }) => {
   )
 }
 
-/** What a failure says, and whether it is known what became of a write. */
+/** Message of a failure; for a write also whether its outcome is unknown. */
 export const messageOf = (failure: Failure, write = false): string => {
   if (failure.status === 429 && failure.retryAfter !== undefined) return states.limited(failure.retryAfter)
   if (failure.reason === 'auth_stale') return states.stale
@@ -28,7 +28,7 @@ export const messageOf = (failure: Failure, write = false): string => {
   return write && isUnknown(failure) ? states.unknownOutcome : failure.message
 }
 
-/** Asks again, where the service names a time not before that time has gone by. */
+/** Retry button, disabled until `Retry-After` has passed. */
 const TryAgain = ({ failure, onRetry }: { readonly failure: Failure; readonly onRetry: () => void }) => {
   const [counted, setCounted] = useState<{ readonly of: Failure; readonly left: number } | undefined>()
   const left = counted?.of === failure ? counted.left : Math.ceil(failure.retryAfter ?? 0)
@@ -46,7 +46,7 @@ const TryAgain = ({ failure, onRetry }: { readonly failure: Failure; readonly on
   )
 }
 
-/** A failure, where it arose. */
+/** Alert of a failure, shown where it occurred. */
 export const FailureAlert = ({
   title,
   failure,
@@ -58,10 +58,10 @@ export const FailureAlert = ({
   readonly title: string
   readonly failure: Failure
   readonly write?: boolean
-  /** In place of what the service says. */
+  /** Replaces the message of the service. */
   readonly words?: string
   readonly onRetry?: () => void
-  /** What can be done about it. */
+  /** Actions. */
   readonly children?: ReactNode
 }) => (
   <div role="alert" className="alert">

@@ -2,7 +2,7 @@ import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { Dialog as Base } from '@base-ui/react/dialog'
 import { type ReactNode, type RefObject, useState } from 'react'
 
-/** What has the focus once a dialog is closed. */
+/** Returns the element to focus after the dialog closes. */
 export type WayBack = () => HTMLElement | null
 
 type DialogProps = {
@@ -10,15 +10,15 @@ type DialogProps = {
   readonly open: boolean
   readonly onClose: () => void
   readonly children: ReactNode
-  /** It closes by its own buttons alone. */
+  /** Whether only its own buttons close it. */
   readonly firm?: boolean
   readonly drawer?: boolean
   readonly initialFocus?: RefObject<HTMLElement | null>
-  /** Where it is not what had the focus as it opened: of several dialogs that follow one another. */
+  /** Overrides the element that had the focus on opening, for dialogs in sequence. */
   readonly back?: WayBack | undefined
 }
 
-/** A dialog, labelled by its heading. A click beside it never closes it; Escape does, where it is not firm. */
+/** Dialog, labelled by its heading. A click outside never closes it; Escape closes it unless `firm`. */
 export const Dialog = ({
   title,
   open,
@@ -45,7 +45,7 @@ export const Dialog = ({
         {...(initialFocus && { initialFocus })}
         {...(back && { finalFocus: back })}
         onKeyDown={(event) => {
-          // No other dialog beneath a firm one hears of it either.
+          // A dialog below must not receive the key either.
           if (firm && event.key === 'Escape') event.stopPropagation()
         }}
       >
@@ -58,10 +58,13 @@ export const Dialog = ({
 
 const rows = (): readonly HTMLElement[] => [...document.querySelectorAll<HTMLElement>('main tbody tr')]
 
-/** So long after a question the page may still draw what became of it. */
+/** Delay (ms) for the page to render the result of a dialog. */
 const DRAWN_MS = 50
 
-/** Gives the focus back to what had it; where that goes away with what was answered, to the row that then stands in its place, else to the heading. */
+/**
+ * Restores the focus to the element that had it. If that is removed, focuses the row now at its position, else the
+ * heading.
+ */
 const wayBack = (): WayBack => {
   const opener = document.activeElement
   const at = rows().findIndex((row) => row.contains(opener))
@@ -75,10 +78,10 @@ const wayBack = (): WayBack => {
   }
 }
 
-/** The way back from dialogs that follow one another, from where the first of them was opened. */
+/** Focus target after dialogs in sequence, taken when the first opens. */
 export const useWayBack = (): WayBack => useState(wayBack)[0]
 
-/** A question that must be answered before anything else. */
+/** Modal alert dialog. */
 export const Ask = ({ title, open, onClose, children, back }: DialogProps) => {
   const [own, setOwn] = useState(wayBack)
   const [was, setWas] = useState(open)
@@ -99,5 +102,5 @@ export const Ask = ({ title, open, onClose, children, back }: DialogProps) => {
   )
 }
 
-/** The buttons of a dialog, at its end. */
+/** Buttons at the end of a dialog. */
 export const Actions = ({ children }: { readonly children: ReactNode }) => <div className="actions">{children}</div>

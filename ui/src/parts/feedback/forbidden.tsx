@@ -11,7 +11,7 @@ import { PageHead } from '../page.tsx'
 import { FailureAlert, messageOf, RequestId } from './alert.tsx'
 import { Safe } from './safe.tsx'
 
-/** A message to who can give the right that is missing. */
+/** Button that copies a message to an administrator who can grant the missing right. */
 const TellAdministrator = ({ missing }: Pick<Failure, 'missing'>) => {
   const { authentication } = useSession()
   const { zone } = usePreferences()
@@ -31,14 +31,14 @@ const TellAdministrator = ({ missing }: Pick<Failure, 'missing'>) => {
   )
 }
 
-/** What somebody may not see, in its place: which right is missing where. */
+/** Alert in the place of content that the user may not read; names the missing right. */
 export const Forbidden = ({ failure }: { readonly failure: Failure }) => (
   <FailureAlert title={states.forbidden} failure={failure}>
     <TellAdministrator missing={failure.missing} />
   </FailureAlert>
 )
 
-/** The same in the place of a whole page. */
+/** Page in the place of one that the user may not read. */
 export const ForbiddenPage = ({ failure }: { readonly failure: Failure }) => (
   <div className="stack">
     <PageHead heading={states.forbidden} title={[states.forbidden]} />

@@ -4,7 +4,7 @@ import { states } from '../../words/common.ts'
 import { PageHead } from '../page.tsx'
 import { Safe } from './safe.tsx'
 
-/** A thing that is not there, in its namespace where it is of one, at the moment that the page shows. */
+/** Page for a resource that does not exist at the moment that the page shows. */
 export const NotThere = ({
   thing,
   heading,
@@ -12,7 +12,7 @@ export const NotThere = ({
   namespace,
 }: {
   readonly thing: string
-  /** The thing as a heading begins with it. */
+  /** Name of the resource type at the start of a heading. */
   readonly heading: string
   readonly name: string
   readonly namespace?: string

@@ -1,13 +1,15 @@
 import { Fragment } from 'react'
 
-/** Characters that cannot be seen, or that turn the direction of what follows; tabs and line ends apart. */
+/** Invisible and direction-changing characters, except tabs and line ends. */
 const unseen = /([\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}])/u
 const kept = new Set(['\n', '\r', '\t', '\u200d', '\ufe0f'])
 
 const codeOf = (character: string): string =>
   `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
 
-/** A text from outside where only text can stand: what cannot be seen in it is its code in brackets. */
+/**
+ * Replaces invisible characters of an external text by their code in brackets, for places that take plain text only.
+ */
 export const seen = (text: string): string =>
   unseen.test(text)
     ? text
@@ -16,7 +18,7 @@ export const seen = (text: string): string =>
         .join('')
     : text
 
-/** A text from outside, as text: what cannot be seen in it is drawn as a box with its code, and its direction is its own. */
+/** Renders an external text: invisible characters as a box with their code, isolated in its direction. */
 export const Safe = ({ text }: { readonly text: string }) => {
   if (text === '') return null
   if (!unseen.test(text)) return <bdi>{text}</bdi>

@@ -3,10 +3,10 @@ import { createContext, type ReactNode, useCallback, useContext, useEffect, useR
 const SHOWN_MS = 6000
 const Say = createContext<(words: string) => void>(() => undefined)
 
-/** Says what was done, at the bottom of the page and to who listens; never a failure. */
+/** Returns a function that shows a result at the bottom of the page and announces it; never for failures. */
 export const useSay = (): ((words: string) => void) => useContext(Say)
 
-/** The one place of the page where results are told. */
+/** Status region of the page. */
 export const StatusRegion = ({ children }: { readonly children: ReactNode }) => {
   const [words, setWords] = useState('')
   const timer = useRef<number | undefined>(undefined)

@@ -1,7 +1,7 @@
 import { Tooltip } from '@base-ui/react/tooltip'
 import { Safe } from './safe.tsx'
 
-/** A tip, beside what it belongs to. */
+/** Tooltip anchored to its element. */
 export const TipPopup = ({ anchor, words }: { readonly anchor: HTMLElement; readonly words: string }) => (
   <Tooltip.Root open>
     <Tooltip.Portal>

@@ -1,4 +1,4 @@
-/** Words beside what has the focus or the pointer, for the eye: what is named by other words has them as its description. */
+/** Attributes of an element with a tooltip; the text is also its description. */
 export const tip = (words: string): { readonly 'data-tip': string; readonly 'aria-description': string } => ({
   'data-tip': words,
   'aria-description': words,

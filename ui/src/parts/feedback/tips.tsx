@@ -3,13 +3,13 @@ import { noteReach } from '../../api/reach.ts'
 import type { TipPopup } from './tip-popup.tsx'
 
 const DELAY_MS = 300
-/** How long a tip stays for the pointer that is on its way to it, or to the next. */
+/** How long (ms) a tooltip stays while the pointer moves to it or to the next element. */
 const SOON_MS = 100
 
 const tipped = (target: EventTarget | null) =>
   target instanceof Element ? target.closest<HTMLElement>('[data-tip], .tip') : null
 
-/** Calls back with what the tip belongs beside, null for nothing: after a while under the pointer, at once on focus. */
+/** Calls back with the anchor of the tooltip, or null to hide it: after a delay on hover, at once on focus. */
 const watch = (show: (anchor: HTMLElement | null) => void): (() => void) => {
   const ended = new AbortController()
   const { signal } = ended
@@ -50,7 +50,7 @@ const watch = (show: (anchor: HTMLElement | null) => void): (() => void) => {
   return () => ended.abort()
 }
 
-/** The one tooltip of the page: it belongs to what has the focus or the pointer, and is loaded when it is first wanted. */
+/** The only tooltip of the page, for the focused or hovered element; its code is loaded on first use. */
 export const Tips = () => {
   const [anchor, setAnchor] = useState<HTMLElement | null>(null)
   const [part, setPart] = useState<{ readonly Popup: typeof TipPopup } | undefined>()

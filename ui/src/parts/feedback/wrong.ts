@@ -1,6 +1,6 @@
 import { useCallback } from 'react'
 
-/** Gives the focus to the first field that is wrong, once it is drawn so. */
+/** Returns a function that focuses the first invalid field after the next render. */
 export const useFocusFirstWrong = (): (() => void) =>
   useCallback(() => {
     requestAnimationFrame(() => {

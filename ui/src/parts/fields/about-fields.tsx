@@ -3,19 +3,19 @@ import { Safe } from '../feedback/safe.tsx'
 import { Time } from '../time.tsx'
 import { TextArea, TextField } from './field.tsx'
 
-type Told = { readonly name: string; readonly description: string }
+type Named = { readonly name: string; readonly description: string }
 
-/** Name and description of a thing: to be changed, or told where they cannot be. */
+/** Name and description of a resource: as inputs, or as text if editing is disabled. */
 export const AboutFields = ({
   of: { name, description },
   wrong,
   why,
   onChange,
 }: {
-  readonly of: Told
-  readonly wrong: Readonly<Partial<Record<keyof Told, string | undefined>>>
+  readonly of: Named
+  readonly wrong: Readonly<Partial<Record<keyof Named, string | undefined>>>
   readonly why: string | undefined
-  readonly onChange: (part: Partial<Told>) => void
+  readonly onChange: (part: Partial<Named>) => void
 }) =>
   why === undefined ? (
     <>
@@ -40,7 +40,7 @@ export const AboutFields = ({
     </dl>
   )
 
-/** When a thing was made and changed. */
+/** Times of creation and last change. */
 export const AboutTimes = ({
   of: { createdAt, updatedAt },
 }: {

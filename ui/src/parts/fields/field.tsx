@@ -4,9 +4,9 @@ import { Safe, seen } from '../feedback/safe.tsx'
 type Common = {
   readonly label: string
   readonly hint?: ReactNode
-  /** What is wrong with what was entered. */
+  /** Validation error. */
   readonly wrong?: string | undefined
-  /** What should be known, and is not wrong. */
+  /** Notice that is not an error. */
   readonly notice?: string | undefined
 }
 
@@ -47,7 +47,7 @@ type TextFieldProps = Common & {
   readonly readOnly?: boolean
 }
 
-/** A line of text with its label, what it is for, and what is wrong with it. */
+/** Text input with label, hint and validation error. */
 export const TextField = (props: TextFieldProps) => {
   const id = useId()
   const { label, value, onChange, type = 'text', mono, ...rest } = props
@@ -74,7 +74,7 @@ export const TextField = (props: TextFieldProps) => {
   )
 }
 
-/** Lines of text. */
+/** Multi-line text input. */
 export const TextArea = ({
   rows = 3,
   ...props
@@ -102,7 +102,7 @@ export const TextArea = ({
 
 export type Option<V extends string> = { readonly value: V; readonly label: string }
 
-/** One of a few, in a list that opens. */
+/** Select box. */
 export const Select = <V extends string>({
   value,
   onChange,
@@ -140,7 +140,7 @@ export const Select = <V extends string>({
   )
 }
 
-/** One of a few that are all in sight. */
+/** Radio group. */
 export const Choices = <V extends string>({
   value,
   onChange,
@@ -170,7 +170,6 @@ export const Choices = <V extends string>({
   )
 }
 
-/** A box to tick. */
 export const Checkbox = ({
   label,
   checked,
@@ -182,7 +181,7 @@ export const Checkbox = ({
   readonly checked: boolean
   readonly onChange: (checked: boolean) => void
   readonly hiddenLabel?: boolean
-  /** Some of what it stands for are chosen. */
+  /** Whether it is indeterminate: some of its items are selected. */
   readonly some?: boolean
 }) => (
   <label className="choice">

@@ -2,13 +2,13 @@ import { Combobox } from '@base-ui/react/combobox'
 import type { RefObject } from 'react'
 import { Safe } from '../feedback/safe.tsx'
 
-/** What a search of a combobox has found, to choose from; `none` where that is nothing. */
+/** Result list of a combobox; `none` is its text if there are no results. */
 export const FoundKeys = ({
   place,
   none,
   nameOf,
 }: {
-  /** Where it is drawn: within the landmark of its field. */
+  /** Portal container inside the landmark of its field. */
   readonly place: RefObject<HTMLElement | null>
   readonly none: string
   readonly nameOf: (key: string) => string | undefined

@@ -1,20 +1,23 @@
 import { json } from '../../words/json.ts'
 
 type Flaw = { readonly at: number; readonly words: string }
-/** What may stand at a place: a value, a name of a member, its colon, or what follows a value; the first of a list or object may be its end. */
+/**
+ * Tokens expected at a position: a value, a member name, its colon, or a separator. The first item of a list or object
+ * may be its end.
+ */
 type Due = 'value' | 'item or end' | 'name' | 'name or end' | 'colon' | 'next'
 
 const space = /[ \t\n\r]*/y
 const escape = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
 const plain = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
-/** Where what a form finds here ends; undefined where it finds nothing. */
+/** End of the match of a pattern at a position; undefined if there is none. */
 const endOf = (form: RegExp, text: string, at: number): number | undefined => {
   form.lastIndex = at
   return form.test(text) ? form.lastIndex : undefined
 }
 
-/** Where the text in quotes that begins here ends, or what is wrong with it. */
+/** End of the JSON string that begins here, or its syntax error. */
 const endOfText = (text: string, from: number): number | Flaw => {
   for (let at = from + 1; at < text.length; ) {
     const unit = text[at]!
@@ -36,7 +39,7 @@ const wordsFor = (due: Due, inside: string | undefined): string => {
 
 const closing: Readonly<Record<string, string>> = { '{': '}', '[': ']' }
 
-/** The first place at which a text is not JSON; it may be nested to any depth. */
+/** Finds the first syntax error of a JSON text. It does not recurse, so nesting may have any depth. */
 const firstFlaw = (text: string): Flaw | undefined => {
   const open: string[] = []
   let due: Due = 'value'
@@ -79,7 +82,7 @@ const firstFlaw = (text: string): Flaw | undefined => {
   }
 }
 
-/** What is wrong with a text that is to be JSON, with its place; undefined where nothing is. */
+/** Describes the first syntax error of a JSON text with its position; undefined if it is valid. */
 export const jsonFlaw = (text: string): string | undefined => {
   const flaw = firstFlaw(text)
   if (!flaw) return undefined

@@ -4,16 +4,19 @@ import { useQuery } from '@tanstack/react-query'
 import { type RefObject, useDeferredValue, useLayoutEffect, useRef, useState } from 'react'
 import { FoundKeys } from './found-keys.tsx'
 
-/** Something that a search has found. */
+/** Search result. */
 export type Found = { readonly key: string; readonly name: string }
 
-/** How the service is searched: under which name the answer is kept, and what asks it. */
+/** Search of the service: its query key and its request. */
 export type KeySource = {
   readonly queryKey: readonly unknown[]
   readonly read: (typed: string, signal: AbortSignal) => Promise<readonly Found[]>
 }
 
-/** Keeps what is around an open list within reach: Tab goes on there, so it must not be hidden from assistive technology. Base UI hides everything but live regions, and “off” makes one that never speaks. */
+/**
+ * Keeps the content around an open listbox visible to assistive technology, because Tab continues there. Base UI hides
+ * everything but live regions; `aria-live="off"` makes a silent one.
+ */
 const useNothingHidden = (open: boolean, place: RefObject<HTMLElement | null>): void =>
   useLayoutEffect(() => {
     const around = open ? (place.current?.closest('[role$=dialog]') ?? document.getElementById('root')) : null
@@ -21,7 +24,7 @@ const useNothingHidden = (open: boolean, place: RefObject<HTMLElement | null>): 
     return () => around?.removeAttribute('aria-live')
   }, [open, place])
 
-/** A field in which a thing is searched at the service, as one types, and chosen by its key. */
+/** Combobox that searches the service while the user types; its value is a key. */
 export const KeySearch = ({
   value,
   onChange,
@@ -35,11 +38,11 @@ export const KeySearch = ({
   readonly value: string
   readonly onChange: (key: string) => void
   readonly source: KeySource
-  /** Keys that are not offered. */
+  /** Keys to exclude from the results. */
   readonly without?: readonly string[]
-  /** What opens the list, and what stands there when nothing is found. */
+  /** Label of the button that opens the list, and the text if there are no results. */
   readonly words: { readonly open: string; readonly none: string }
-  /** What it means that nothing is chosen, where that may be: the first choice of the list. */
+  /** Label of the first option, which selects nothing; absent if a key is required. */
   readonly all?: string
   readonly input: React.ComponentProps<'input'>
   readonly wide?: boolean

@@ -1,6 +1,6 @@
 const most = 255
 
-/** The key that follows from a name: lower case, and `-` for what no key has. */
+/** Derives a key from a name: lower case, with `-` for every run of other characters. */
 export const keyOf = (name: string): string =>
   name
     .toLowerCase()

@@ -9,12 +9,12 @@ import { isKey, keyOf } from './key.ts'
 
 type Draft = {
   readonly name: string
-  /** Absent while it follows the name. */
+  /** Undefined while it is derived from the name. */
   readonly key: string | undefined
   readonly description: string
   readonly reason: string
 }
-/** What a flag, a segment and a namespace have alike. */
+/** Fields common to flags, segments and namespaces. */
 export type Named = { readonly key: string; readonly name: string; readonly description: string }
 type Wrong = Partial<Record<'name' | 'key' | 'description' | 'reason', string>>
 
@@ -38,7 +38,7 @@ const refusedFields = ({ reason, fields: found, status }: Failure, taken: string
   return Object.fromEntries(named.map(({ field, description }) => [field, description]))
 }
 
-/** A form for a thing that has a name and a key: what is entered, what is wrong with it, and how it is sent. */
+/** Form of a resource with a name and a key: its values, validation errors and submission. */
 export const useNamedForm = (thing: string, taken: string, begun?: Named) => {
   const [draft, setDraft] = useState<Draft>({ name: '', key: undefined, description: '', reason: '', ...begun })
   const [wrong, setWrong] = useState<Wrong>({})
@@ -48,7 +48,7 @@ export const useNamedForm = (thing: string, taken: string, begun?: Named) => {
   const { name, description, reason } = draft
   const named: Named = { key: shownKey(draft), name: name.trim(), description }
 
-  /** Sends what is right; what is wrong, here or for the service, is said beside its field. */
+  /** Submits the form if it is valid. Errors, also those of the service, are shown at their fields. */
   const submit = async <A,>(event: FormEvent, writeOf: (named: Named, reason: string) => Write) => {
     event.preventDefault()
     const flaws = flawsOf(thing, draft)
@@ -71,13 +71,15 @@ export const useNamedForm = (thing: string, taken: string, begun?: Named) => {
     sending,
     submit,
     change: (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part })),
-    /** Takes a failure back that is told elsewhere. */
+    /** Clears a failure that is shown elsewhere. */
     forget: () => setFailure(undefined),
   }
 }
 type Form = Pick<ReturnType<typeof useNamedForm>, 'draft' | 'wrong' | 'change'>
 
-/** Name, key and description of a thing; the key follows the name until it is edited, and never changes once it is there. */
+/**
+ * Fields for name, key and description. The key follows the name until it is edited, and cannot change after creation.
+ */
 export const NamedFields = ({
   form: { draft, wrong, change },
   keyFixed = false,
@@ -85,7 +87,7 @@ export const NamedFields = ({
 }: {
   readonly form: Form
   readonly keyFixed?: boolean
-  /** The first field takes the focus: where the form takes the place of what had it. */
+  /** Whether the first field receives the focus, for a form that replaces the focused element. */
   readonly autoFocus?: boolean
 }) => (
   <>
@@ -116,7 +118,7 @@ export const NamedFields = ({
   </>
 )
 
-/** Why a thing is made or changed, for the history. */
+/** Field for the reason of a creation or change, kept in the history. */
 export const ReasonField = ({ form: { draft, wrong, change } }: { readonly form: Form }) => (
   <TextField
     label={common.reason}

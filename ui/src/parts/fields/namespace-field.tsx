@@ -1,7 +1,7 @@
 import { useId } from 'react'
 import { NamespaceSearch } from './namespace-search.tsx'
 
-/** Chooses a namespace; `all` is what is said where none may be chosen. */
+/** Field to choose a namespace; `all` is the label of the option that chooses none. */
 export const NamespaceField = ({
   label,
   value,

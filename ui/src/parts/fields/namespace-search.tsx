@@ -9,7 +9,7 @@ const source: KeySource = {
   read: async (q, signal) => (await readNamespaces({ q, limit: SHOWN }, signal)).namespaces,
 }
 
-/** A field in which a namespace is searched at the service, as one types, and chosen. */
+/** Combobox that searches namespaces while the user types. */
 export const NamespaceSearch = ({
   value,
   onChange,

@@ -1,5 +1,5 @@
 import type { Option } from './field.tsx'
 
-/** The options that a table of words comes to, in its order. */
+/** Options from a record of labels, in its order. */
 export const choicesOf = <V extends string>(words: Readonly<Record<V, string>>): readonly Option<V>[] =>
   (Object.entries(words) as [V, string][]).map(([value, label]) => ({ value, label }))

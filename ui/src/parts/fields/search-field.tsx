@@ -2,7 +2,7 @@ import { useEffect, useId, useState } from 'react'
 
 const PAUSE_MS = 200
 
-/** A search of the service, asked once a person pauses; Escape clears it. */
+/** Search input that calls back after a pause in typing; Escape clears it. */
 export const SearchField = ({
   label,
   placeholder,

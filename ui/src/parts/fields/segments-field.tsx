@@ -12,7 +12,7 @@ type FieldProps = {
   readonly wrong: string | undefined
 }
 
-/** Chooses segments, one after the other; they are searched at the service as one types. */
+/** Field to choose several segments; the service is searched while the user types. */
 export const SegmentsField = ({ namespace, value, onChange, wrong }: FieldProps) => {
   const id = useId()
   return (

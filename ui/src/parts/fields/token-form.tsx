@@ -24,7 +24,7 @@ const refusedWith = (failure: Failure, token: string): Refused => {
   return { words, requestId, ...(status === 401 && looksCutOff(token) && { hint: login.cutOff }) }
 }
 
-/** Signs in with a client token. The token stands in the field and in one request, and the field is empty after the answer. */
+/** Form to sign in with a client token. The field is cleared after the answer, and the token is not stored. */
 export const TokenForm = ({ onSignedIn }: { readonly onSignedIn: () => void }) => {
   const id = useId()
   const field = useRef<HTMLInputElement>(null)

@@ -2,7 +2,7 @@ import { type ClipboardEvent, type KeyboardEvent, useId, useState } from 'react'
 import { common } from '../../words/common.ts'
 import { Chips } from '../lists/chips.tsx'
 
-/** A list of texts, entered one after the other; what is pasted is split at commas and line ends. */
+/** Field for a list of texts; pasted text is split at commas and line ends. */
 export const ValuesField = ({
   label,
   hint,

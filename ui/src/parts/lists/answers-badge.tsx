@@ -7,7 +7,7 @@ const lookOf = ({ type, enabled, rollouts = [] }: AnswersFrom): string => {
   return on === undefined ? 'badge some' : on ? 'badge on' : 'badge off'
 }
 
-/** What a flag answers now, in a few words. */
+/** Badge that summarizes the present answers of a flag. */
 export const AnswersBadge = ({ of }: { readonly of: AnswersFrom }) => (
   <span className={`answers ${lookOf(of)}`}>
     <Safe text={words.answers(of)} />

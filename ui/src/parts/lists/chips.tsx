@@ -2,7 +2,7 @@ import { XIcon } from '@primer/octicons-react'
 import { IconButton } from '../button.tsx'
 import { Safe } from '../feedback/safe.tsx'
 
-/** Values that were chosen or entered, each with a way to take it back. */
+/** Chosen values, each with a button to remove it. */
 export const Chips = ({
   name,
   values,
@@ -12,7 +12,7 @@ export const Chips = ({
 }: {
   readonly name: string
   readonly values: readonly string[]
-  /** How a value is shown. */
+  /** Label of a value. */
   readonly words?: (value: string) => string
   readonly removeWords: (value: string) => string
   readonly onRemove: (value: string) => void

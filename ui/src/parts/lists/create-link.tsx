@@ -4,7 +4,7 @@ import type { toNewFlag, toNewSegment } from '../../links.ts'
 import { buttonClass, stopOf } from '../button.tsx'
 import { tip } from '../feedback/tip.ts'
 
-/** The way to the page that makes a new thing of a namespace; `why` it cannot be made is said beside it. */
+/** Link to the form for a new flag or segment; `why` is the reason if it is disabled. */
 export const CreateLink = ({
   to,
   why,

@@ -8,7 +8,7 @@ import type { useListAddress } from './paging.ts'
 import { Empty, LoadFailed, Loading, StillLoading } from './states.tsx'
 import { Table, type TableProps } from './table.tsx'
 
-/** What a list is called, and what it says where it has nothing. */
+/** Texts of a list, including those of its empty states. */
 export type ListWords = {
   readonly heading: string
   readonly things: string
@@ -19,38 +19,38 @@ export type ListWords = {
   readonly noMatch: string
 }
 
-/** One page of a list, as its read stands. */
+/** Query result for one page of a list. */
 type Read<R> = {
   readonly page: { readonly totalCount: number; readonly nextPageToken: string } | undefined
   readonly rows: readonly R[]
   readonly error: unknown
   readonly isFetching: boolean
-  /** What is shown was the answer to something else. */
+  /** Whether the rows are from an earlier query. */
   readonly isPlaceholderData: boolean
   readonly refetch: () => unknown
 }
 
 type ListProps<R> = {
   readonly words: ListWords
-  /** What the list is of, for the name of the window. */
+  /** Namespace of the list, for the document title. */
   readonly of?: string
   readonly read: Read<R>
   readonly address: ReturnType<typeof useListAddress>
   readonly q: string
-  /** The filters besides the search: their fields, and what empties them in the address. */
+  /** Additional filters: their fields, and the address parameters that clear them. */
   readonly filters?: ReactNode
   readonly filtered?: boolean
   readonly cleared?: Readonly<Record<string, ''>>
-  /** The first action of the page. */
+  /** Primary action of the page. */
   readonly create?: ReactNode
-  /** What is said where there is nothing yet. */
+  /** Content of an empty list. */
   readonly nothing: ReactNode
-  /** What stands between the filters and the rows. */
+  /** Content between filters and rows. */
   readonly children?: ReactNode
   readonly table: Omit<TableProps<R>, 'name' | 'rows'>
 }
 
-/** A page that lists things: searched, filtered, sorted and paged by the service, each state with its words. */
+/** List page whose search, filter, sort and paging run in the service; covers all loading, empty and error states. */
 export const List = <R,>({
   words,
   of,

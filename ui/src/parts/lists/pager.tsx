@@ -1,7 +1,7 @@
 import { common } from '../../words/common.ts'
 import { Button } from '../button.tsx'
 
-/** The way through the pages of a list, which the service gives. */
+/** Previous and next buttons of a paged list. */
 export const Pager = ({
   onPrevious,
   onNext,
@@ -9,7 +9,7 @@ export const Pager = ({
 }: {
   readonly onPrevious?: (() => void) | undefined
   readonly onNext?: (() => void) | undefined
-  /** Why the next page cannot be asked for. */
+  /** Reason why the next page is disabled. */
   readonly why?: string | undefined
 }) =>
   onPrevious || onNext ? (

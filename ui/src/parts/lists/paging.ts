@@ -3,20 +3,20 @@ import type { Order } from './table.tsx'
 
 type Search = Readonly<Record<string, string | undefined>>
 
-/** The order that an address asks for, of those there are; the first is the one without asking, and `-name` goes down. */
+/** Parses the `sort` parameter. The first of `sorts` is the default; `-name` is descending. */
 export const orderOf = (sort: string | undefined, sorts: readonly [string, ...string[]]): Order => {
   const nameOf = (text: string) => text.replace(/^-/, '')
   const asked = sort !== undefined && sorts.some((one) => nameOf(one) === nameOf(sort)) ? sort : sorts[0]
   return { by: nameOf(asked), descending: asked.startsWith('-') }
 }
 
-/** How an order stands in an address; the one without asking is left out. */
+/** Formats an order as a `sort` parameter; the default is empty. */
 export const sortOf = ({ by, descending }: Order, first: string): string => {
   const text = `${descending ? '-' : ''}${by}`
   return text === first ? '' : text
 }
 
-/** What stands in the address of a list, and the ways to change it: a filter that changes begins at the first page. */
+/** Functions that change the parameters of a list in the address. A changed filter resets to the first page. */
 export const useListAddress = (search: Search) => {
   const navigate = useNavigate()
   const before = useLocation().state.before ?? []

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 
 const PAUSE_MS = 200
 
-/** What was typed, once somebody pauses; nothing until then. */
+/** Debounced value; empty until the first pause. */
 export const useSettled = (value: string): string => {
   const [settled, setSettled] = useState('')
   useEffect(() => {

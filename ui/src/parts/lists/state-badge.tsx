@@ -3,7 +3,7 @@ import { tokens as words } from '../../words/tokens.ts'
 
 const looks = { ACTIVE: 'badge on', EXPIRED: 'badge off', DELETED: 'badge gone' }
 
-/** In which state a record is: a word, and a shape. */
+/** Badge of a record's state, as a word and a shape. */
 export const StateBadge = ({ status }: Pick<Authentication, 'status'>) => (
   <span className={looks[status]}>{words.state[status]}</span>
 )

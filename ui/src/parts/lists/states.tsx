@@ -6,7 +6,7 @@ import { Button } from '../button.tsx'
 import { FailureAlert } from '../feedback/alert.tsx'
 import { Forbidden } from '../feedback/forbidden.tsx'
 
-/** Whether so many milliseconds have gone by since it was first asked. */
+/** Whether `ms` have passed since the first render. */
 const useLater = (ms: number): boolean => {
   const [later, setLater] = useState(false)
   useEffect(() => {
@@ -19,7 +19,7 @@ const useLater = (ms: number): boolean => {
 const missing = { type: 'active', predicate: ({ state }: Query) => state.data === undefined } as const
 const useReading = (): boolean => useIsFetching(missing) > 0
 
-/** After a while a word about what has not come, and a way out of waiting; then one back. */
+/** After 5 s shows that loading continues and offers to cancel it; once cancelled, offers to retry. */
 export const StillLoading = () => {
   const client = useQueryClient()
   const [long, reading] = [useLater(5000), useReading()]
@@ -33,7 +33,7 @@ export const StillLoading = () => {
   )
 }
 
-/** The shape of what is to come, once it is not there at once. */
+/** Skeleton of a page, shown after 150 ms. */
 export const Loading = ({ rows = 6 }: { readonly rows?: number }) => {
   const [soon, reading] = [useLater(150), useReading()]
   return (
@@ -53,7 +53,7 @@ export const Loading = ({ rows = 6 }: { readonly rows?: number }) => {
   )
 }
 
-/** What could not be read, in its place. */
+/** Alert in the place of content that could not be loaded. */
 export const LoadFailed = ({
   things,
   error,
@@ -77,7 +77,7 @@ export const LoadFailed = ({
   return <FailureAlert title={states.notLoaded(things)} failure={error} onRetry={onRetry} />
 }
 
-/** A place where nothing is yet, or nothing that was asked for. */
+/** Empty state of a list: no items, or no matches. */
 export const Empty = ({ title, children }: { readonly title: string; readonly children?: ReactNode }) => (
   <div className="empty">
     <h2>{title}</h2>

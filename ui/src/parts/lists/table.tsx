@@ -4,10 +4,10 @@ import { Fragment, type ReactNode } from 'react'
 export type Column<R> = {
   readonly key: string
   readonly head: ReactNode
-  /** The word beside the cell where rows are blocks; the head, where that is a text. */
+  /** Label next to the cell in the narrow layout; default: `head`, if that is a text. */
   readonly label?: string
   readonly cell: (row: R) => ReactNode
-  /** The name under which the service sorts by it. */
+  /** Value of `sort` in the API. */
   readonly sort?: string
 }
 
@@ -18,12 +18,12 @@ export type TableProps<R> = {
   readonly columns: readonly Column<R>[]
   readonly rows: readonly R[]
   readonly rowKey: (row: R) => string
-  /** The column whose cell names the row. */
+  /** Key of the column with the row header. */
   readonly heads: string
   readonly order?: Order
   readonly onOrder?: (order: Order) => void
   readonly chosen?: (row: R) => boolean
-  /** What is open beneath a row. */
+  /** Expanded content below a row. */
   readonly detail?: (row: R) => ReactNode
 }
 
@@ -54,7 +54,10 @@ const Head = <R,>({
   )
 }
 
-/** A table; in a narrow window each of its rows is a block. Roles are named, because a block is no row by itself. */
+/**
+ * Table whose rows become blocks in a narrow window. Roles are explicit, because CSS `display: block` removes the
+ * implicit ones.
+ */
 export const Table = <R,>({ name, columns, rows, rowKey, heads, order, onOrder, chosen, detail }: TableProps<R>) => (
   <div className="table-scroll" role="region" aria-label={name} tabIndex={0}>
     <table className="rows" role="table" aria-label={name}>

@@ -1,10 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 
-/** What is asked of a list; `at` is the moment that it is to be of. */
+/** Parameters of a list; `at` is its moment. */
 type Asked = { readonly at?: string | undefined }
 
-/** A page of a list. While another is asked for, and where it cannot be read, the one that was shown stays: of the same things, and after a failure of the same moment. */
+/**
+ * Reads a page of a list. The previous page of the same list stays while the next loads; after a failure it stays if
+ * its moment is the same.
+ */
 export const useListRead = <P extends object, A extends Asked>(
   things: readonly string[],
   asked: A,
