@@ -207,7 +207,7 @@ await t.test('a variant that is used goes with what gives it, and that is told f
   await button(page, 'Delete red').click()
   const ask = page.getByRole('alertdialog', { name: 'Delete variant red?' })
   await ask.getByText('Rule 1 gives it: that weight goes with it.').waitFor()
-  await ask.getByText('It is the default variant: the flag has none then.').waitFor()
+  await ask.getByText('It is the default variant: the flag then has no default.').waitFor()
   await ask.getByRole('button', { name: 'Cancel' }).click()
   await page.getByRole('rowheader', { name: 'red' }).waitFor()
   await button(page, 'Delete red').click()

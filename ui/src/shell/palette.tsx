@@ -34,7 +34,7 @@ const Option = ({
       onRun()
     },
   } as const
-  const said = (
+  const content = (
     <>
       <span className={why === undefined ? undefined : 'muted'}>
         <Safe text={words} />
@@ -50,11 +50,11 @@ const Option = ({
   )
   return href === undefined ? (
     <button type="button" {...option}>
-      {said}
+      {content}
     </button>
   ) : (
     <a href={href} {...option}>
-      {said}
+      {content}
     </a>
   )
 }

@@ -90,7 +90,7 @@ export const flag = {
     addRow: 'Add metadata',
     removeRow: (n: number) => `Delete metadata ${n}`,
     none: 'None',
-    precise: 'It holds a number that a browser cannot keep exactly. Change it by the command line.',
+    precise: 'It contains a number that a browser cannot represent exactly. Change it with the command line.',
     keyMissing: 'Give it a key.',
     keyTwice: 'This key is there already.',
     number: 'Enter a number.',

@@ -28,7 +28,7 @@ export const flags = {
   none: 'No flags yet',
   noneWhy: 'A flag answers true or false, or one of several variants, for each entity that asks.',
   noMatch: 'No flags match',
-  importWhy: 'Flags of a file are imported by the command line:',
+  importWhy: 'Import flags from a file with the command line:',
   importLine: 'rollcall import features.yml',
   share: (percentage: string, value: string) => `${percentage} % → ${value}`,
   ofSegments: (keys: string, value: string) => `${keys} → ${value}`,

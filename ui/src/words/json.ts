@@ -9,6 +9,6 @@ export const json = {
   nextMember: '“,” or “}” is expected',
   nextItem: '“,” or “]” is expected',
   end: 'nothing more is expected',
-  control: 'a text holds a line end or another control character',
-  escape: 'this is no escape of JSON',
+  control: 'a text contains a line end or another control character',
+  escape: 'this is not a JSON escape',
 }

@@ -26,7 +26,7 @@ export const pending = {
     discard: 'Discard my changes',
     kept: 'Your changes are now based on the present state. Review them before saving.',
     left: 'Left out, because it does not fit any more:',
-    same: 'Nothing that is seen here.',
+    same: 'Nothing that is shown here.',
   },
   gone: {
     title: (thing: string) => `This ${thing} was deleted meanwhile`,
@@ -42,5 +42,5 @@ export const removal = {
   confirm: 'Type the key to confirm',
   wrong: (key: string) => `Type ${key} to confirm.`,
   sending: 'Deleting…',
-  moved: 'Somebody changed it meanwhile. Close this, look at it again, and then delete it.',
+  moved: 'It was changed in the meantime. Close this dialog, review the change, then delete it.',
 }

@@ -16,7 +16,7 @@ export const segments = {
     changedLabel: 'Changed',
   },
   none: 'No segments yet',
-  noneWhy: 'A segment is a group of entities that is told by what is known of them, such as a plan or a country.',
+  noneWhy: 'A segment is a group of entities with common properties, such as a plan or a country.',
   noMatch: 'No segments match',
   flags: (n: number) => counted(n, 'flag', 'flags'),
   matches: { ALL_MATCH_TYPE: 'All of them', ANY_MATCH_TYPE: 'Any of them' },

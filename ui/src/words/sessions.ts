@@ -42,7 +42,7 @@ export const sessions = {
 
   endOne: (name: string) => `End session of ${name}`,
   endAll: (name: string) => `End all sessions of ${name}`,
-  noHolder: 'Whose it was is erased: end each session by itself.',
+  noHolder: 'Its holder was erased: end each session separately.',
   end: {
     title: (name: string) => `End the session of ${name}?`,
     allTitle: (n: number | undefined, name: string) => {

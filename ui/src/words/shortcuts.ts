@@ -24,7 +24,7 @@ export const shortcuts = {
     {
       name: 'On a page',
       of: [
-        { keys: ['n'], does: 'New thing of this page', single: true },
+        { keys: ['n'], does: 'Create a new item', single: true },
         { keys: ['e'], does: 'Edit', single: true },
         { keys: ['j'], does: 'Next row', single: true },
         { keys: ['k'], does: 'Previous row', single: true },

@@ -23,7 +23,7 @@ export const variant = {
   actions: 'Actions',
   default: 'default',
   defaultVariant: 'Default variant',
-  defaultHint: 'What entities get that no rule matches, and all of them while the flag is off.',
+  defaultHint: 'For entities that no rule matches, and for all entities while the flag is off.',
   left: (key: string) => `Variant ${key}`,
   defaultIs: (key: string) => `Default variant: ${key}`,
   noDefault: 'None',
@@ -39,7 +39,7 @@ export const variant = {
       rules.length === 1
         ? `Rule ${rules[0]} gives it: that weight goes with it.`
         : `Rules ${each().format(rules.map(String))} give it: those weights go with it.`,
-    default: 'It is the default variant: the flag has none then.',
+    default: 'It is the default variant: the flag then has no default.',
     draft: 'Nothing is deleted before the changes are saved.',
     submit: 'Delete variant',
     cancel: common.cancel,
@@ -66,7 +66,7 @@ export const rule = {
       rule !== undefined ? `Rule ${rule}` : alone ? 'Every entity' : 'Otherwise',
     portion: (percentage: string, key: string | undefined, rest: boolean) =>
       key === undefined ? `${percentage} % no variant` : `${percentage} % ${rest ? `default ${key}` : key}`,
-    even: 'Each rule is drawn as long as any other: how many entities it matches is not known here.',
+    even: 'All bars have the same length, because the number of matching entities is not known here.',
   },
   left: (key: string, sentence: string) => `Weight of ${key} in: ${sentence}`,
 }

@@ -47,18 +47,18 @@ const failedWords = (failed: Failed, { entity, context }: Question, zone: Zone):
 const whyNot = (step: TraceStep, question: Question, zone: Zone): readonly string[] => {
   const { askedSegmentKeys = [], segmentKeys, failedConstraints = [], failedConstraintIds } = step
   const several = askedSegmentKeys.length > 1
-  const told = failedConstraints
+  const sentences = failedConstraints
     .filter(({ segmentKey }) => !segmentKeys.includes(segmentKey))
     .map((failed) => {
       const sentence = failedWords(failed, question, zone)
       return several ? words.ofSegment(failed.segmentKey, sentence) : sentence
     })
-  const untold = failedConstraintIds.length - failedConstraints.length
-  if (untold > 0) return [...told, words.moreFailed(untold)]
+  const omitted = failedConstraintIds.length - failedConstraints.length
+  if (omitted > 0) return [...sentences, words.moreFailed(omitted)]
   const gone = askedSegmentKeys.filter(
     (key) => !segmentKeys.includes(key) && !failedConstraints.some(({ segmentKey }) => segmentKey === key),
   )
-  return [...told, ...gone.map(words.segmentGone)]
+  return [...sentences, ...gone.map(words.segmentGone)]
 }
 
 const bucketWords = ({ matched, bucket, threshold, cumulative = [], variantKey }: TraceStep): readonly string[] => {
