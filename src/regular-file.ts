@@ -11,9 +11,9 @@ import {
 } from 'node:fs'
 import { open } from 'node:fs/promises'
 
-/** The code of an error that says that something else stands in the place of a file. */
+/** Error code: the path exists and is not a file. */
 export const NO_FILE = 'NO_FILE'
-/** To open a named pipe so never waits for who writes to it. */
+/** Opening a named pipe with these flags never waits for a writer. */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK
 
 const what = (found: Stats): string => {
@@ -22,7 +22,7 @@ const what = (found: Stats): string => {
   return found.isSocket() ? 'a socket' : 'a device'
 }
 
-/** What stands in the place of a file and is none, nor leads to one; undefined where that is a file, or nothing. */
+/** Kind of the object at a path that is not a file; undefined if it is a file, leads to one, or does not exist. */
 export const noFileAt = (path: string): string | undefined => {
   const itself = lstatSync(path, { throwIfNoEntry: false })
   if (!itself) return undefined
@@ -30,25 +30,28 @@ export const noFileAt = (path: string): string | undefined => {
     const found = statSync(path)
     return found.isFile() ? undefined : what(found)
   } catch {
-    return 'a link that leads to no file'
+    return 'a broken symbolic link'
   }
 }
 
-/** Throws where one of these places has something that is no file. To open it could take for ever. */
+/** Throws if one of these paths exists and is not a file, because opening it could block for ever. */
 export const insistOnFiles = (...paths: readonly string[]): void => {
   for (const path of paths) {
     const found = noFileAt(path)
-    if (found !== undefined) throw Object.assign(new Error(`${path} is ${found} and no file`), { code: NO_FILE, found })
+    if (found !== undefined) throw Object.assign(new Error(`${path} is ${found}, not a file`), { code: NO_FILE, found })
   }
 }
 
-/** Why a file cannot be read, in brackets of a sentence: what stands in its place, or the code of the system. */
+/**
+ * Short reason, for use in brackets, why a file cannot be read: the kind of object at its path, or the error code of
+ * the system.
+ */
 export const whyUnread = (error: unknown): string => {
   const { found, code = 'unknown error' } = error as NodeJS.ErrnoException & { readonly found?: string }
   return found ?? code
 }
 
-/** The same of a file that is not read yet; undefined where it can be. */
+/** The same for a file that has not been opened; undefined if it is readable. */
 export const unreadFor = (path: string): string | undefined => {
   try {
     accessSync(path, constants.R_OK)
@@ -59,7 +62,7 @@ export const unreadFor = (path: string): string | undefined => {
   }
 }
 
-/** The bytes of a file. Never waits for a writer, as a named pipe would. */
+/** Content of a file. Never blocks on a named pipe. */
 export const bytesOf = async (path: string): Promise<Buffer> => {
   const file = await open(path, READ)
   try {
@@ -70,7 +73,7 @@ export const bytesOf = async (path: string): Promise<Buffer> => {
   }
 }
 
-/** The same, before anything else is done. */
+/** Synchronous variant of `bytesOf`. */
 export const bytesNow = (path: string): Buffer => {
   const file = openSync(path, READ)
   try {

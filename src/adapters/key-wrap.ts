@@ -1,24 +1,27 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
-/** A subject's key under the key-encryption key: nonce, AES-256-GCM with the subject as associated data, tag. */
+/**
+ * Wraps the key of a subject with the key-encryption key: nonce, AES-256-GCM ciphertext with the subject as associated
+ * data, tag.
+ */
 export const wrap = (kek: Uint8Array, subject: string, key: Uint8Array): Uint8Array => {
   const nonce = randomBytes(12)
   const cipher = createCipheriv('aes-256-gcm', kek, nonce).setAAD(Buffer.from(subject))
   return Buffer.concat([nonce, cipher.update(key), cipher.final(), cipher.getAuthTag()])
 }
 
-/** The key again. Throws when it was wrapped for another subject or under another key-encryption key. */
+/** Unwraps a key. Throws if it was wrapped for another subject or with another key-encryption key. */
 export const unwrap = (kek: Uint8Array, subject: string, wrapped: Uint8Array): Uint8Array => {
   const decipher = createDecipheriv('aes-256-gcm', kek, wrapped.subarray(0, 12)).setAAD(Buffer.from(subject))
   decipher.setAuthTag(wrapped.subarray(-16))
   try {
     return Buffer.concat([decipher.update(wrapped.subarray(12, -16)), decipher.final()])
   } catch (cause) {
-    throw new Error('the key-encryption key is not the one that the stored keys were wrapped with', { cause })
+    throw new Error('the stored keys are wrapped with a different key-encryption key', { cause })
   }
 }
 
-/** True when a wrapped key opens for this subject under this key-encryption key. */
+/** Returns true if the key-encryption key unwraps the key for this subject. */
 export const opens = (kek: Uint8Array, subject: string, wrapped: Uint8Array): boolean => {
   try {
     unwrap(kek, subject, wrapped)

@@ -193,7 +193,7 @@ void t.test('streams, links and marks of others are not the log', async (t) => {
     (await collect(log.readAll(0n))).map(({ data }) => data),
     ['{"n":1}', '{"n":2}'],
   )
-  await t.rejects(log.append('other-2', [happened(1)], 'none'), /is of no category of this log/)
+  await t.rejects(log.append('other-2', [happened(1)], 'none'), /has no category of this log/)
 })
 
 void t.test('an event that somebody else wrote into a stream of the log is given on and not skipped', async (t) => {

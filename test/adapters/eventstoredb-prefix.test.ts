@@ -102,7 +102,7 @@ void t.test(
         seen,
       )
       t.same(await followed, seen)
-      await t.rejects(log.append('later-2', [happened(4)], 'none'), /is of no category of this log/)
+      await t.rejects(log.append('later-2', [happened(4)], 'none'), /has no category of this log/)
     }
   },
 )

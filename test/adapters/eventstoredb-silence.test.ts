@@ -45,7 +45,7 @@ await t.test('a subscription that is not confirmed within a second is left', asy
   t.same([told.silences, left()], [0, 0])
   await clock.advance(1)
   t.same([told.silences, left()], [1, 1])
-  t.match(live.failure(), { message: 'a subscription was not confirmed' })
+  t.match(live.failure(), { message: 'the subscription is not confirmed' })
   t.equal(live.confirmed(), false)
   t.equal(await live.take(), undefined)
   t.same(clock.waiting(), [], 'and leaves no timer')
@@ -67,7 +67,7 @@ await t.test('one that says nothing is compared with the head each 500 ms, and l
   t.equal(told.silences, 0)
   await clock.advance(1)
   t.equal(told.silences, 1)
-  t.match(live.failure(), { message: 'a subscription fell silent' })
+  t.match(live.failure(), { message: 'the subscription is silent' })
 })
 
 await t.test('an event on its way has 500 ms to arrive', async (t) => {

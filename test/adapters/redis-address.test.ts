@@ -16,24 +16,24 @@ await t.test('what can never be right is told by its setting, without a word of 
   const tls = 'rediss://r'
   const sentinel = { url: 'redis://a,b:1', mode: 'sentinel' } as const
   const cases: readonly (readonly [place: RedisPlace, setting: keyof RedisPlace, said: RegExp])[] = [
-    [{ url: 'redis://canary@/' }, 'url', /names no host/],
-    [{ url: 'redis://:canary@:6379' }, 'url', /names no host/],
-    [{ url: 'redis://canary:canary@r/1/2' }, 'url', /no number/],
-    [{ url: 'redis://r:70000' }, 'url', /is none/],
-    [{ url: 'redis://:can ary@r' }, 'url', /is none/],
+    [{ url: 'redis://canary@/' }, 'url', /has no host/],
+    [{ url: 'redis://:canary@:6379' }, 'url', /has no host/],
+    [{ url: 'redis://canary:canary@r/1/2' }, 'url', /not a number/],
+    [{ url: 'redis://r:70000' }, 'url', /is invalid/],
+    [{ url: 'redis://:can ary@r' }, 'url', /is invalid/],
     [{ url: 'redis://r#canary' }, 'url', /has options/],
-    [{ url: 'redis://a,b/1', mode: 'cluster' }, 'url', /has 0 alone/],
+    [{ url: 'redis://a,b/1', mode: 'cluster' }, 'url', /a Redis Cluster does not support/],
     [{ ...sentinel }, 'master', /is required/],
     [{ url, master: 'm' }, 'master', /is for redis\.mode sentinel/],
     [{ url, sentinel_password: 'canary' }, 'sentinel_password', /is for redis\.mode sentinel/],
-    [{ url: 'redis://canary:x@r', username: 'canary' }, 'username', /given twice/],
-    [{ url: 'redis://:canary@r', password: 'canary' }, 'password', /given twice/],
+    [{ url: 'redis://canary:x@r', username: 'canary' }, 'username', /is set twice/],
+    [{ url: 'redis://:canary@r', password: 'canary' }, 'password', /is set twice/],
     [{ url, username: 'canary' }, 'username', /needs redis\.password/],
     [{ url, ca_file: cert }, 'ca_file', /does not begin with rediss/],
     [{ url: tls, ca_file: missing }, 'ca_file', /cannot be read \(ENOENT\)/],
-    [{ url: tls, ca_file: empty }, 'ca_file', /holds no certificate/],
-    [{ url: tls, cert_file: cert }, 'cert_file', /needed together/],
-    [{ url: tls, cert_file: key, cert_key: key }, 'cert_file', /no certificate and its private key/],
+    [{ url: tls, ca_file: empty }, 'ca_file', /contains no certificate/],
+    [{ url: tls, cert_file: cert }, 'cert_file', /must be set together/],
+    [{ url: tls, cert_file: key, cert_key: key }, 'cert_file', /not a certificate and its private key/],
   ]
   for (const [place, setting, said] of cases) {
     const wrong = wrongWith(place)

@@ -97,7 +97,7 @@ await t.test('a full disk', async (t) => {
   t.match(refused, {
     msg: 'answered',
     reason: 'backend_unavailable',
-    why: `disk full: there is no room in ${directory}`,
+    why: `disk full: no space left in ${directory}`,
   })
   t.match(await checks(), { status: 200, storage: 'degraded', log: 'ok', views: 'ok' })
   t.equal((await evaluate()).status, 200, 'evaluation goes on')

@@ -11,7 +11,7 @@ const makers: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
   [PIPE]: async (path) => spawnSync('mkfifo', [path]),
   'a directory': (path) => mkdir(path),
   'a device': (path) => symlink('/dev/zero', path),
-  'a link that leads to no file': (path) => symlink(path, path),
+  'a broken symbolic link': (path) => symlink(path, path),
 }
 
 /** Copies of what a service left that ran and was stopped. */
@@ -39,7 +39,7 @@ const startedWith = async (t: Test, data: string, name: string, what: string) =>
 await t.test('in the place of what can be made anew it is set aside', async (t) => {
   const copied = await ran(t)
   for (const [name, kinds] of [
-    ['memory.snapshot', [PIPE, 'a link that leads to no file']],
+    ['memory.snapshot', [PIPE, 'a broken symbolic link']],
     ['memory.snapshot.new', [PIPE]],
     ['views.sqlite', [PIPE, 'a directory']],
   ] as const)
@@ -51,7 +51,7 @@ await t.test('in the place of what can be made anew it is set aside', async (t) 
         service.kill('SIGTERM')
         t.equal(await service.ended, 0)
         const told = service.lines().filter(({ level, msg }) => level === 'WARN' && /set aside/.test(String(msg)))
-        t.match(told, [{ file: join(data, `${name}.damaged`), why: new RegExp(`${name} is ${what} and no file`) }])
+        t.match(told, [{ file: join(data, `${name}.damaged`), why: new RegExp(`${name} is ${what}, not a file`) }])
         t.equal(told.length, 1)
         t.notOk((await lstat(join(data, `${name}.damaged`))).isFile())
         if (name === 'memory.snapshot') t.ok((await readFile(join(data, name))).length > 0, 'it is written anew')
@@ -64,7 +64,7 @@ await t.test('in the place of what is the truth, or of the lock, it refuses the 
     ['events.sqlite', Object.keys(makers)],
     ['events.sqlite-wal', [PIPE]],
     ['subjects.sqlite', [PIPE]],
-    ['keys', [PIPE, 'a link that leads to no file']],
+    ['keys', [PIPE, 'a broken symbolic link']],
     ['lock', [PIPE]],
     ['lock.pid', [PIPE]],
   ] as const)
@@ -73,7 +73,7 @@ await t.test('in the place of what is the truth, or of the lock, it refuses the 
         const { data, service } = await startedWith(t, await copied(), name, what)
         t.notOk(service.listens)
         t.equal(await service.ended, 1)
-        t.match(service.err(), `${name} is ${what} and no file`)
+        t.match(service.err(), `${name} is ${what}, not a file`)
         t.notOk((await lstat(join(data, name))).isFile(), 'it is left as it is')
       })
 })

@@ -68,7 +68,7 @@ await t.test('what cannot start says why and ends', async (t) => {
   t.equal(await first.exited, 0)
 
   await chmod(join(directory, 'keys'), 0o640)
-  t.match(await failed(t, directory), { exit: 1, err: /key file .* may be read by others/, out: '' })
+  t.match(await failed(t, directory), { exit: 1, err: /key file .* is readable by other users/, out: '' })
 
   const file = join(await directoryOf(t), 'file')
   await writeFile(file, '')
@@ -145,7 +145,7 @@ const authorized = (token: string) => ({ authorization: `Bearer ${token}` })
 for (const [fault, why] of [
   ['rejection', /Error: a provoked rejection\\n +at /],
   ['exception', /Error: a provoked exception\\n +at /],
-  ['writer', /Error: the writer has ended\\n +at /],
+  ['writer', /Error: the writer thread is not running\\n +at /],
 ] as const) {
   await t.test(`a fault ends it in order, with 1, and a restart finds everything: ${fault}`, async (t) => {
     const directory = await directoryOf(t)

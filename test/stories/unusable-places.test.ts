@@ -26,12 +26,12 @@ await t.test('a file, and a path below one', async (t) => {
   await refused(t, join(file, 'below'), /\/file is not a directory$/)
 })
 
-await t.test('a link to nothing, a path below one, and a link to itself', async (t) => {
+await t.test('a broken link, a path below one, and a link to itself', async (t) => {
   const place = await scratch(t)
   await symlink(join(place, 'nothing'), join(place, 'dangling'))
   await symlink(join(place, 'loop'), join(place, 'loop'))
-  await refused(t, join(place, 'dangling'), /\/dangling is a link to nothing$/)
-  await refused(t, join(place, 'dangling', 'below'), /\/dangling is a link to nothing$/)
+  await refused(t, join(place, 'dangling'), /\/dangling is a broken symbolic link$/)
+  await refused(t, join(place, 'dangling', 'below'), /\/dangling is a broken symbolic link$/)
   await refused(t, join(place, 'loop'), /ELOOP/)
 })
 

@@ -6,13 +6,13 @@ import { opens, unwrap, wrap } from '../key-wrap.ts'
 import type { Channel } from './writer/channel.ts'
 
 const CACHED = 10_000
-/** Stands in the file for the key-encryption key itself: what opens it fits the rest. */
+/** Pseudo-subject of the witness row. A key-encryption key that unwraps the witness unwraps the other keys too. */
 export const WITNESS = ''
 
 /**
- * Keys of subjects in a file of their own, each wrapped by the key-encryption key (AES-256-GCM). A new key-encryption
- * key throws, or, where an operator `accepted` the loss, puts aside what it does not open: those subjects have no key
- * then. Who was erased stays erased.
+ * Keys of subjects in a file of their own, each wrapped by the key-encryption key (AES-256-GCM). A different
+ * key-encryption key throws. If an operator `accepted` the loss, the keys that it cannot unwrap are moved to
+ * `lost_subjects`; erased subjects stay erased.
  */
 export const embeddedKeys = async (channel: Channel, kek: Uint8Array, accepted = false): Promise<Keys> => {
   const cache = new LRUCache<string, Uint8Array | 'erased'>({ max: CACHED })
@@ -50,7 +50,7 @@ export const embeddedKeys = async (channel: Channel, kek: Uint8Array, accepted =
   }
 }
 
-/** Which log the keys are for, in the file of the keys. */
+/** Binding of the keys to a log, stored in the key database. */
 export const embeddedBinding = (channel: Pick<Channel, 'call'>): Binding => ({
   read: async () => {
     const found = await channel.call('readBinding')

@@ -4,7 +4,10 @@ import type { EventLog, NewEvent, Stored } from '../../events/log.ts'
 import { type Database, isBroken, isDamage, isPage, PAGE_ROWS, pageOf, rowsOf, whileOpen } from './sqlite.ts'
 import type { Channel } from './writer/channel.ts'
 
-/** The columns of an event. Short texts come as one, parted by a character that ids, times and types do not have: making strings is what reading costs. */
+/**
+ * Columns of an event. The short texts are joined by U+001F, which ids, times, types and streams never contain, because
+ * creating strings dominates the cost of reading.
+ */
 export const eventColumns = (of = ''): string =>
   `${of}revision, ${['id', 'time', 'type', 'stream'].map((name) => of + name).join(' || char(31) || ')}, ${of}data, ${of}meta`
 const COLUMNS = eventColumns()
@@ -14,11 +17,11 @@ const IN_STREAM = 'stream = ? and revision >= ? and +position <= ? order by revi
 const MOST = BigInt(Number.MAX_SAFE_INTEGER)
 
 type Raw = [revision: number, head: string, data: string, meta: string]
-/** What is asked for of an event, and its position. */
+/** Columns of an event and its position. */
 export type Placed = [...Raw, position: number]
 type Page = { readonly page: readonly Stored[]; readonly more: boolean }
 
-/** The event of what a statement gives. */
+/** Converts a row of columns into an event. */
 export const stored = ([revision, head, data, meta]: Raw | Placed, position: number): Stored => {
   const time = head.indexOf(PART) + 1
   const type = head.indexOf(PART, time) + 1
@@ -41,7 +44,7 @@ const flat = (events: readonly NewEvent[]): string[] => {
   return texts
 }
 
-/** Lets followers sleep until something is appended. */
+/** Suspends followers until the next append. */
 const sleepers = () => {
   const asleep = new Set<() => void>()
   return {
@@ -62,13 +65,16 @@ const sleepers = () => {
   }
 }
 
-/** Whether the file of the log is at fault. */
+/** Returns true for an I/O error or damage of the log file. */
 export const isAtFault = (error: unknown) => isBroken(error) || isDamage(error)
 
-/** Where the log is, and who is told that it is damaged. */
+/** Path of the log file and the listener for its damage. */
 export type LogFile = { readonly file: string; readonly onDamage: (error: Error) => void }
 
-/** The log in a SQLite file: appended by the writer thread, read on a connection of its own. Positions are 1, 2, 3 …; times never run backwards. */
+/**
+ * Event log in a SQLite file. The writer thread appends; reads use a connection of their own. Positions are 1, 2, 3 …;
+ * times never run backwards.
+ */
 export const embeddedLog = (channel: Channel, reader: Database, { file, onDamage }: LogFile): EventLog => {
   const from = (columns: string, where: string) => rowsOf(reader, `select ${columns} from events where ${where}`)
   const ofStream = from(`${COLUMNS}, position`, IN_STREAM)
@@ -89,7 +95,10 @@ export const embeddedLog = (channel: Channel, reader: Database, { file, onDamage
     })
   const head = (): bigint => reading(() => BigInt((newest.get() as [number | null])[0] ?? 0))
 
-  /** The same for a long way. SQLite counts rows and lengths without reading texts; what has no gap and is small comes faster all at once. */
+  /**
+   * Page for reading many events. SQLite counts rows and lengths without reading texts; a range that is small and has
+   * no gaps is faster to read with `all`.
+   */
   const pageOfMany = (after: number, to: number): Page => {
     const end = Math.min(to, after + PAGE_ROWS)
     const [count, size] = reading(() => extent.get(after, end) as [number, number])

@@ -31,42 +31,42 @@ export type Embedded = {
   readonly keys: Keys
   readonly binding: Binding
   readonly files: Files
-  /** Makes damaged read models anew while all else goes on. */
+  /** Rebuilds damaged read models while the service runs. */
   readonly renewal: Renewal
-  /** True while the disk has no room for what is to be written. */
+  /** True while the disk is full. */
   readonly full: () => boolean
-  /** Ends the jobs, writes what waits, and gives the directory free. */
+  /** Stops the jobs, writes pending rows and releases the directory. */
   readonly close: () => Promise<void>
 }
-/** The key-encryption key to go on with. */
+/** Key-encryption key to use, and the losses that the operator accepted. */
 export type Kek = {
   readonly kek: Uint8Array
-  /** The log is damaged, and that was accepted: tells the history so. */
+  /** Set if the log is damaged and the operator accepted it: appends that to the history. */
   readonly damage?: ((log: EventLog) => Promise<void>) | undefined
-  /** Keys of subjects are lost, and that was accepted: tells the history so, before new ones are made. */
+  /** Set if keys of subjects are lost and the operator accepted it: records it before new keys are created. */
   readonly accepted?: ((log: EventLog) => Promise<void>) | undefined
 }
 export type EmbeddedOptions = {
   readonly clock: Clock
-  /** Key-encryption key, 32 bytes; or who decides on it by what stands in the directory, before anything of it is made. */
+  /** Key-encryption key (32 bytes), or a function that chooses it before any file is created. */
   readonly kek: Uint8Array | ((standing: Standing) => Promise<Kek>)
-  /** Told of every run of a job that failed. */
+  /** Called for every failed run of a job. */
   readonly onError: (job: string, error: unknown) => void
-  /** Told once when a file can be written no more, or the writer has ended unasked. */
+  /** Called once when a file can no longer be written or the writer thread ends unexpectedly. */
   readonly onLost?: (error: Error) => void
-  /** Told once when the log is found damaged by who reads it. */
+  /** Called once when a read finds the log damaged. */
   readonly onDamage?: (error: Error) => void
-  /** Told of each file of read models that is found damaged, once it is set aside. */
+  /** Called for each damaged file of read models, after it is set aside. */
   readonly onDamagedViews?: (error: Error) => void
-  /** Told when that is done, with its new name. */
+  /** Called with the new name of the file of read models that was set aside. */
   readonly onSetAside?: (file: string, cause: Error) => void
-  /** Told when something was set aside that stood in the place of the snapshot and is no file. */
+  /** Called when something that is not a file is moved away from the path of the snapshot. */
   readonly onSnapshotSetAside?: (file: string, cause: Error) => void
-  /** Told when the disk is full, and when there is room again. */
+  /** Called when the disk becomes full and when it has space again. */
   readonly onFull?: (full: boolean) => void
 }
 
-/** Passes on the first call alone. */
+/** Forwards only the first call. */
 const once = (tell: (error: Error) => void) => {
   let reported = false
   return (error: Error): void => {
@@ -75,7 +75,7 @@ const once = (tell: (error: Error) => void) => {
   }
 }
 
-/** Opens the views that there are in a file. */
+/** Returns a function that opens the views of a file. */
 const viewsOf =
   (
     file: string,
@@ -101,7 +101,7 @@ const viewsOf =
 
 type Opened = { readonly store: Embedded } | { readonly spoiled: Error }
 
-/** Opens the store, or gives what is wrong with the file of the read models, which was set aside then. */
+/** Opens the store. If the file of the read models is damaged, sets it aside and returns the damage. */
 const opened = async (directory: string, options: EmbeddedOptions): Promise<Opened> => {
   const { clock, kek: given, onError, onLost = () => undefined, onFull = () => undefined, onSetAside } = options
   let spoiled: Error | undefined
@@ -112,7 +112,7 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
     views: join(directory, 'views.sqlite'),
     subjects: join(directory, 'subjects.sqlite'),
   }
-  /** At once: open connections go on with the file that they have, and an end that takes too long leaves no damage behind. */
+  /** Moves the file away immediately, so that no damaged file remains if a slow shutdown is killed. */
   const putAside = (error: Error): void => {
     spoiled = undefined
     try {
@@ -131,7 +131,7 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
   const room = roomOf(directory, clock, onFull)
   let channel: Channel | undefined
   let readModels: Awaited<ReturnType<typeof renewableViews>> | undefined
-  /** The writer goes last: only then can it bring everything into the files themselves. */
+  /** Closes the readers first: only the last connection can checkpoint the write-ahead log completely. */
   const release = async () => {
     room.close()
     for (const reader of readers) reader.close()
@@ -182,9 +182,9 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
 }
 
 /**
- * Opens the whole embedded store over one writer thread. Three databases, by what may happen to them: events.sqlite must never be lost,
- * views.sqlite can be deleted at any time, and is made anew where it does not open, subjects.sqlite must be able to forget. Throws when
- * another process has the directory.
+ * Opens the embedded store with one writer thread. It has three databases: events.sqlite must never be lost;
+ * views.sqlite may be deleted and is rebuilt if it does not open; subjects.sqlite supports erasure. Throws if another
+ * process has locked the directory.
  */
 export const openEmbedded = async (directory: string, options: EmbeddedOptions): Promise<Embedded> => {
   for (let again = false; ; again = true) {

@@ -17,8 +17,8 @@ const runOf = ([name, startedAt, finished, error]: Raw, progress: Progress | und
 })
 
 /**
- * Jobs on timers that do not keep the process alive. The last run of each is stored in the log's file, its progress in
- * memory. `onError` gets every failed run.
+ * Runs jobs on timers that do not keep the process alive. The last run of each job is stored in the file of the log;
+ * progress is kept in memory. `onError` is called for every failed run.
  */
 export const embeddedQueue = (
   channel: Channel,

@@ -9,12 +9,12 @@ import type { ViewsFile } from './views/renewable-views.ts'
 import { embeddedViews } from './views/views.ts'
 import type { Paths } from './writer/protocol.ts'
 
-/** What another thread reads of a store that is open: its files, when all that was put stands in them, and who is told of damage of one. */
+/** Access of another thread to the files of an open store. */
 export type Files = {
   readonly paths: Pick<Paths, 'events' | 'views'>
   readonly flushed: () => Promise<void>
   readonly onDamage: (file: string, error: Error, era: number) => void
-  /** The file of the views that there is just now. */
+  /** The current file of the views. */
   readonly views: ViewsFile
 }
 
@@ -25,7 +25,10 @@ export type ReadOnly = {
   readonly close: () => void
 }
 
-/** Opens the history and the read models of a store that a thread of this process has open, on connections of their own. Reads what stands in the files. */
+/**
+ * Opens the log and the read models of a store that this process has open, on read-only connections of their own. Sees
+ * only rows that are written to the files.
+ */
 export const openReadOnly = async (
   { events, views }: Files['paths'],
   clock: Clock,

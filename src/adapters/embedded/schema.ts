@@ -1,7 +1,8 @@
 /**
- * events.sqlite, for analysts: `events` is the log, one row an event, never changed (triggers refuse). `position` orders all events,
- * `revision` those of a stream. `time` is RFC 3339 UTC text; `data` and `meta` are JSON texts (`data ->> 'id'` reads a field).
- * `records` are kept answers until `until` (epoch ms), `runs` the last run of each job (epoch ms).
+ * events.sqlite, for analysts. `events` is the log with one row per event; triggers reject updates and deletes.
+ * `position` orders all events, `revision` the events of a stream.
+ * `time` is RFC 3339 UTC text; `data` and `meta` are JSON texts (`data ->> 'id'` reads a field). `records` holds cached
+ * answers until `until` (epoch ms); `runs` holds the last run of each job (epoch ms).
  */
 export const eventsSchema = `
 create table if not exists events (
@@ -35,10 +36,12 @@ create table if not exists runs (
 `
 
 /**
- * views.sqlite, for analysts: one table a view and version, `tokens_1` for instance; `views` says up to which position each is complete, what it knows of the log there, and the position of the newest row.
- * `_doc` is the document's JSON text, absent for a tombstone and for a document that `_unreadable` closed; the other columns without underscore are its searchable fields.
- * The file holds nothing that cannot be made again from events.sqlite: deleting it costs a rebuild at the next start.
- * A column that is added later has a default: an earlier version writes the checkpoints of its own views without it.
+ * views.sqlite, for analysts: one table per view and version, for example `tokens_1`. `views` holds the checkpoint of
+ * each view and the position of its newest row.
+ * `_doc` is the document as JSON text. It is null for a tombstone and for a document that `_unreadable` closed. The
+ * columns without an underscore are the searchable fields.
+ * Everything in the file can be rebuilt from events.sqlite: deleting it costs a rebuild at the next start.
+ * A column added later needs a default, because earlier versions write the checkpoints of their views without it.
  */
 export const viewsSchema = `
 create table if not exists views (
@@ -54,9 +57,9 @@ create table if not exists views (
 `
 
 /**
- * subjects.sqlite: the wrapped key of each subject; a subject whose key is null is erased for ever. `lost_subjects` are keys that an operator
- * gave up (`serve --accept-lost-keys`): they open only under the key file that was lost. `binding` is the
- * first event of the log that all of these are for.
+ * subjects.sqlite: the wrapped key of each subject; a null key marks an erased subject. `lost_subjects` holds keys that
+ * an operator gave up (`serve --accept-lost-keys`): they open only with the lost key file. `binding` is the first event
+ * of the log that the keys belong to.
  */
 export const subjectsSchema = `
 create table if not exists subjects (

@@ -11,7 +11,7 @@ export type Statement = {
   readonly iterate: (...values: readonly Value[]) => Iterable<unknown>
   readonly setReturnArrays: (on: boolean) => void
 }
-/** What is used of the `DatabaseSync` API, which Node's own driver and the packaged one share. */
+/** The subset of the `DatabaseSync` API in use; Node's driver and the packaged driver both provide it. */
 export type Database = {
   readonly exec: (sql: string) => void
   readonly prepare: (sql: string) => Statement
@@ -19,7 +19,7 @@ export type Database = {
 }
 type Driver = { readonly DatabaseSync: new (path: string, options: { readOnly: boolean; timeout: number }) => Database }
 
-/** Node's own SQLite where it can read rows as arrays (22.16 and 24 on), else the package of the same API. */
+/** Node's own SQLite if it can return rows as arrays (22.16 and 24 or later), else the package with the same API. */
 const driver = async (): Promise<Driver> => {
   const own = process.getBuiltinModule('node:sqlite' as 'fs') as unknown as
     | (Driver & { StatementSync: { prototype: object } })
@@ -30,7 +30,7 @@ const driver = async (): Promise<Driver> => {
 
 export type Mode = 'read' | 'durable' | 'rebuildable' | 'erasing' | 'lock'
 
-/** Settings of a connection by what it is for; durability is stated, never left to how the driver was compiled. */
+/** Pragmas by purpose. Durability is explicit, because the driver's defaults depend on its compilation. */
 const settings: Readonly<Record<Mode, string>> = {
   read: 'pragma query_only=on; pragma mmap_size=1073741824',
   durable: 'pragma journal_mode=wal; pragma synchronous=full',
@@ -40,12 +40,12 @@ const settings: Readonly<Record<Mode, string>> = {
   lock: 'pragma journal_mode=memory',
 }
 
-/** The files of a database: its own first. */
+/** Paths of the files of a database, the main file first. */
 export const filesOf = (path: string): readonly string[] => [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]
 
 /**
- * Opens a database file. All but readers create it, for its owner only; SQLite gives the files beside it the same mode.
- * Waits up to 5 s for another process that holds it.
+ * Opens a database file. All modes except `read` create it, accessible only to its owner; SQLite gives its companion
+ * files the same mode. Waits up to 5 s for a lock of another process, except in mode `lock`.
  */
 export const openDatabase = async (path: string, mode: Mode): Promise<Database> => {
   const { DatabaseSync } = await driver()
@@ -59,17 +59,17 @@ export const openDatabase = async (path: string, mode: Mode): Promise<Database> 
   return database
 }
 
-/** A statement whose rows are arrays of its columns: twice as fast to read as objects. */
+/** Prepares a statement that returns rows as arrays, which is twice as fast as objects. */
 export const rowsOf = (database: Database, sql: string): Statement => {
   const statement = database.prepare(sql)
   statement.setReturnArrays(true)
   return statement
 }
 
-/** Statements that a connection keeps. */
+/** Maximum number of cached statements of a connection. */
 const KEPT = 128
 
-/** Gives statements as `rowsOf` does, and keeps those that were asked for last: to prepare one takes longer than to find a row by it. */
+/** Prepares statements and caches them (LRU), because preparing takes longer than finding a row. */
 export const prepared = (database: Database): ((sql: string) => Statement) => {
   const kept = new LRUCache<string, Statement>({ max: KEPT })
   return (sql) => {
@@ -79,19 +79,19 @@ export const prepared = (database: Database): ((sql: string) => Statement) => {
   }
 }
 
-/** Rows of a page at most. */
+/** Maximum rows of a page. */
 export const PAGE_ROWS = 1000
 
-/** Characters of a page, beyond which no row is added. */
+/** Characters of text after which a page takes no more rows. */
 const PAGE_CHARACTERS = 4 * 1_048_576
 
-/** True once this many rows with this many characters of text are a page: memory stays bounded, however large the texts are. */
+/** Returns true when a page is full. The limit on characters bounds memory for large texts. */
 export const isPage = (rows: number, characters: number, most = PAGE_CHARACTERS): boolean =>
   rows >= PAGE_ROWS || characters >= most
 
 type PageOf = { readonly rows: unknown[]; readonly more: boolean }
 
-/** The next page, of so many characters, of a statement whose rows are arrays, and whether there may be more behind it. Has at least one row where there is one. */
+/** Next page of at most `most` characters and at least one row; `more` is true if further rows may follow. */
 export const pageUpTo = (most: number, statement: Statement, ...values: readonly Value[]): PageOf => {
   const rows: unknown[] = []
   let characters = 0
@@ -103,18 +103,18 @@ export const pageUpTo = (most: number, statement: Statement, ...values: readonly
   return { rows, more: false }
 }
 
-/** The same in pages of the usual size. */
+/** Next page of the usual size. */
 export const pageOf = (statement: Statement, ...values: readonly Value[]): PageOf =>
   pageUpTo(PAGE_CHARACTERS, statement, ...values)
 
-/** A file whose damage somebody wants to know of, and which errors say that it is damaged. */
+/** A file, its damage listener, and the predicate that recognizes damage in errors. */
 export type Watched = {
   readonly file: string
   readonly isDamage: (error: unknown) => boolean
   readonly onDamage: (error: Error) => void
 }
 
-/** The refusal of a read that failed. Damage of the file is told to who watches it. */
+/** Refusal for a failed read. Reports damage of the file to its listener. */
 export const refusalOf = (cause: unknown, { file, isDamage, onDamage }: Watched): Refusal => {
   if (cause instanceof Refusal) return cause
   if (!isDamage(cause)) return new Refusal('backend_unavailable', undefined, { cause })
@@ -123,7 +123,7 @@ export const refusalOf = (cause: unknown, { file, isDamage, onDamage }: Watched)
   return new Refusal('backend_unavailable', undefined, { cause: damage })
 }
 
-/** Runs reads of a store that is open; closed, or failing, it refuses with `backend_unavailable`. */
+/** Wraps reads of a store. Refuses with `backend_unavailable` if the store is closed or the read fails. */
 export const whileOpen =
   (isOpen: () => boolean, watched: Watched) =>
   <T>(read: () => T): T => {
@@ -135,7 +135,7 @@ export const whileOpen =
     }
   }
 
-/** SQLite's own words for its codes: the packaged driver leaves the code out where a query fails that gives several rows. */
+/** Codes of SQLite's messages. The packaged driver omits the code when a query for several rows fails. */
 const CODES: Readonly<Record<string, number>> = {
   'database is locked': 5,
   'disk I/O error': 10,
@@ -151,36 +151,36 @@ const code = (error: unknown): number | undefined => {
 
 /** SQLITE_BUSY: another connection holds the file. */
 export const isBusy = (error: unknown): boolean => code(error) === 5
-/** SQLITE_FULL: nothing was written, and there may be room again later. */
+/** SQLITE_FULL or ENOSPC: nothing was written; a later write may succeed. */
 export const isFull = (error: unknown): boolean =>
   code(error) === 13 || (error instanceof Error && 'code' in error && error.code === 'ENOSPC')
-/** The disk, or what it holds, is at fault: CORRUPT, IOERR, CANTOPEN, NOTADB. */
+/** I/O error or unusable file: CORRUPT, IOERR, CANTOPEN, NOTADB. */
 export const isBroken = (error: unknown): boolean => [10, 11, 14, 26].includes(code(error) ?? 0)
 const isNoFile = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === NO_FILE
-/** What was read makes no sense, though SQLite gave it: not JSON, no number. */
+/** A row that SQLite returned has invalid content, for example text that is not JSON. */
 const isSenseless = (error: unknown): boolean =>
   (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) &&
   !('code' in error && error.code === 'ERR_INVALID_ARG_TYPE')
-/** The file does not hold what was written into it: CORRUPT, NOTADB, or rows that make no sense; or it is no file. */
+/** The file does not hold the data written to it: CORRUPT, NOTADB, invalid rows, or no file. */
 export const isDamage = (error: unknown): boolean =>
   [11, 26].includes(code(error) ?? 0) || isSenseless(error) || isNoFile(error)
-/** Tables, indexes or rows are not as this program makes them: ERROR, CONSTRAINT, MISMATCH. */
+/** Tables, indexes or rows differ from the schema of this program: ERROR, CONSTRAINT, MISMATCH. */
 export const isMisshapen = (error: unknown): boolean => [1, 19, 20].includes(code(error) ?? 0)
 
 export const DAMAGED = 'DAMAGED'
-/** Says which file it is that is damaged. */
+/** Error that names the damaged file. */
 export const damaged = (file: string, cause: unknown): Error => {
-  // What makes no sense is not quoted: it may be anything.
-  const why = isSenseless(cause) || !(cause instanceof Error) ? 'a row makes no sense' : cause.message
+  // Do not quote invalid content: it may be personal or huge.
+  const why = isSenseless(cause) || !(cause instanceof Error) ? 'a row has invalid content' : cause.message
   return Object.assign(new Error(`${file}: ${why}`), { code: DAMAGED, file })
 }
-/** The file that an error says is damaged. */
+/** File named by an error of `damaged`. */
 export const damagedFile = (error: unknown): string | undefined =>
   error instanceof Error && 'file' in error && 'code' in error && error.code === DAMAGED
     ? String(error.file)
     : undefined
 
-/** Does what concerns a file, and says which one it is when that is damaged. */
+/** Runs work on a file. Errors that indicate damage are rethrown with the name of the file. */
 export const ofFile = async <T>(
   file: string,
   work: () => T | Promise<T>,

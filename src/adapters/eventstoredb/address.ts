@@ -1,18 +1,21 @@
 import type { Credentials } from '@eventstore/db-client'
 import { wrongWithFile } from '../named-file.ts'
 
-/** What the driver is told: once to go to the leader, once to follow, and who calls. */
+/** Connection strings for the leader and for following, and the credentials. */
 export type Address = {
   readonly leader: string
   readonly follower: string
   readonly credentials: Credentials
-  /** Certificates and keys that it names. */
+  /** Files of certificates and keys that the address names. */
   readonly files: readonly string[]
 }
 
 const SHAPE = /^(?:esdb|kurrentdb)(\+discover)?:\/\/(?:([^:@/?]*)(?::([^?]*))?@)?([^@/?]+)\/*(?:\?(.+))?$/
 const HOST = /^[^:\s]+(?::\d+)?$/
-/** What the driver knows, as it compares the names. Of any other it would warn by printing the address, and with it the password. */
+/**
+ * Options that the driver supports, in its normalized form. For any other option it would log a warning with the
+ * address, including the password.
+ */
 const OPTIONS = new Set(
   'tls tlsCAFile userCertFile userKeyFile connectionName nodePreference gossipTimeout discoveryInterval maxDiscoverAttempts keepAliveInterval keepAliveTimeout defaultDeadline throwOnAppendFailure'
     .toLowerCase()
@@ -22,46 +25,47 @@ const FILES = ['tlscafile', 'usercertfile', 'userkeyfile']
 const flat = (key: string) => key.trim().toLowerCase().replace(/[_-]/g, '')
 
 const SUBJECT = 'the address of EventStoreDB '
-const wrong = (what: string): never => {
-  throw new Error(SUBJECT + what)
+const wrong = (problem: string): never => {
+  throw new Error(SUBJECT + problem)
 }
 const decoded = (text: string): string => {
   try {
     return decodeURIComponent(text)
   } catch {
-    return wrong('has a % in its name or password that must be written %25')
+    return wrong('has an invalid escape in its name or password: write % as %25')
   }
 }
 
 /**
- * Reads `esdb://[name:password@]host[:port][,host…][?option=value&…]`, or the same with `kurrentdb`; an error never repeats it, for it may hold a password.
- * `esdb+discover://` would use only the first of several hosts, so those are named as they are. Whatever node the operator
- * prefers is preferred for following: what needs the leader goes to the leader.
+ * Parses `esdb://[name:password@]host[:port][,host…][?option=value&…]`, also with `kurrentdb`. Errors never repeat the
+ * address, because it may hold a password. `esdb+discover://` would use only the first of several hosts, so several
+ * hosts are passed without it. The operator's node preference applies to following; all other calls go to the leader.
  */
 export const addressOf = (url: string): Address => {
   const [, discover = '', name, password, hosts, query = ''] = SHAPE.exec(url.trim()) ?? []
   if (hosts === undefined || !hosts.split(',').every((host) => HOST.test(host)))
-    return wrong('is none: it reads esdb://name:password@host:2113,host:2113?option=value')
-  if (name === '') wrong('has a password and names no user')
-  if (name !== undefined && !password) wrong('names a user and has no password')
+    return wrong('is invalid: expected esdb://name:password@host:2113,host:2113?option=value')
+  if (name === '') wrong('has a password but no user')
+  if (name !== undefined && !password) wrong('has a user but no password')
   const given = query.split('&').filter((option) => option !== '')
   const options = new Map(
     given.map((option) => [flat(option.split('=', 1)[0]!), option.slice(option.indexOf('=') + 1)]),
   )
   if (options.get('tlsverifycert') === 'false')
-    wrong('cannot switch the check of certificates off: name the authority with tlsCAFile')
+    wrong('must not disable certificate verification: set tlsCAFile to the authority')
   for (const key of options.keys())
     if (!OPTIONS.has(key) && key !== 'tlsverifycert')
-      wrong(`has an option that there is not${/^[a-z]+$/.test(key) ? `: ${key}` : ''}`)
+      wrong(`has an unknown option${/^[a-z]+$/.test(key) ? `: ${key}` : ''}`)
   if (name === undefined && options.get('tls') !== 'false')
-    wrong('names no user: esdb://name:password@host:2113, or ?tls=false')
+    wrong('has no user: write esdb://name:password@host:2113, or add ?tls=false')
 
-  // Credentials at the call choose the unary append; without TLS the driver does not send them.
+  // Credentials on the call make the driver use the unary append; without TLS the driver does not send them.
   const credentials = { username: decoded(name ?? 'none'), password: decoded(password ?? 'none') }
   const user =
     name === undefined ? '' : `${encodeURIComponent(credentials.username)}:${encodeURIComponent(credentials.password)}@`
   const base = `esdb${hosts.includes(',') ? '' : discover}://${user}${hosts}`
-  // Of an option that is given twice the driver takes the last. It looks for the cluster once a call: who calls tries again.
+  // The driver uses the last value of a repeated option. One discovery attempt per call is enough, because callers
+  // retry.
   const all = [
     'gossipTimeout=1',
     'maxDiscoverAttempts=1',
@@ -73,7 +77,10 @@ export const addressOf = (url: string): Address => {
   return { leader: `${base}?${all}&nodePreference=leader`, follower: `${base}?${all}`, credentials, files }
 }
 
-/** What keeps an address from ever being right, the files that it names among it; undefined where only the server can tell. No server is asked. */
+/**
+ * Problem of an address that can be found without a server: its syntax, its options and the files that it names.
+ * Undefined if there is none.
+ */
 export const wrongWith = (url: string): string | undefined => {
   try {
     const [unread] = addressOf(url).files.flatMap((path) => wrongWithFile(path) ?? [])

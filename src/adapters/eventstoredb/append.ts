@@ -8,7 +8,7 @@ import { encodeAll, tooLarge } from './event.ts'
 import { damaged, isExpired, isFailure } from './failures.ts'
 import type { Reader } from './read.ts'
 
-/** Appends on the wire at once: a connection carries 100 calls, and reads need some of them. */
+/** Maximum concurrent appends. A connection carries 100 calls, and reads need some of them. */
 const ON_WIRE = 64
 
 const isTooLarge = (error: unknown) =>
@@ -43,8 +43,9 @@ const begins = (found: readonly Stored[], { events }: Order) =>
 const same = (found: readonly Stored[], order: Order) => found.length === order.events.length && begins(found, order)
 
 /**
- * What a look at the stream says of an append that was not acknowledged: what it became, that it is a conflict, or nothing yet.
- * A wrong version is believed only where the stream shows it: a leader that lost its followers checks against events that may vanish again.
+ * Looks up the result of an unacknowledged append in the stream: success, conflict, or undefined if still unknown. A
+ * wrong-version error counts only if the stream confirms it, because a leader that lost its followers checks against
+ * events that may disappear.
  */
 const outcomeInStream = async (
   reader: Reader,
@@ -68,7 +69,7 @@ const outcomeInStream = async (
 
 type Acknowledged = { readonly nextExpectedRevision: bigint; readonly position?: { readonly commit: bigint } }
 
-/** Where the events of an acknowledged append stand, or undefined while the stream does not show them. */
+/** Positions of the events of an acknowledged append; undefined while the stream does not show them. */
 const outcomeOf = async (
   reader: Reader,
   order: Order,
@@ -79,12 +80,12 @@ const outcomeOf = async (
   if (revision !== last || !position)
     throw damaged(`${order.stream} stands at ${revision} and not at ${last}: it was deleted or truncated`)
   if (order.events.length === 1) return { revision, positions: [position.commit] }
-  // The server names the place of the last event only.
+  // The server reports only the position of the last event.
   const found = await reader.some(order.stream, first, order.events.length)
   return same(found, order) ? answered(found) : undefined
 }
 
-/** Throws where a failed append is not to be tried again. */
+/** Throws if a failed append must not be retried. */
 const throwFinal = (error: unknown, stream: string): void => {
   if (error instanceof Refusal || isFailure(error, 'damaged')) throw error
   if (isTooLarge(error)) tooLarge(error)
@@ -92,7 +93,10 @@ const throwFinal = (error: unknown, stream: string): void => {
   if (isFailure(error, 'access-denied', 7)) throw new Refusal('backend_unavailable', undefined, { cause: error })
 }
 
-/** Appends by unary calls to the leader, with the expected revision always given: then a repeated append is the same append, whatever became of the first. */
+/**
+ * Appends with unary calls to the leader. The expected revision is always given, so repeating an append is idempotent
+ * whatever the result of the first attempt.
+ */
 export const appender = ({ connection, clock, reader, credentials, patience, inFlight, closing }: Appending) => {
   const inTurn = keyedQueue()
   const wireSlots = semaphore(ON_WIRE)
@@ -104,7 +108,8 @@ export const appender = ({ connection, clock, reader, credentials, patience, inF
         expectedRevision: expected === 'none' ? 'no_stream' : expected,
         credentials,
         requiresLeader: true,
-        // The driver reads the clock of the machine. The connection gives up by ours, and the driver ends what nobody waits for any more.
+        // The driver uses the machine's clock. The connection times out by the given clock; the driver's deadline only
+        // ends abandoned calls.
         deadline: patience,
       }),
     )
@@ -125,7 +130,7 @@ export const appender = ({ connection, clock, reader, credentials, patience, inF
         if (!wrong) await pause(clock)
         undecided ||= !wrong
         try {
-          // A server that hangs would hang the look at the stream too; the same append, sent again, tells what became of the first.
+          // A hanging server would also block this read; repeating the append reveals the result of the first attempt.
           const settled = isExpired(error) ? undefined : await outcomeInStream(reader, order, error, undecided)
           if (settled) return settled
         } catch (error) {
@@ -138,7 +143,9 @@ export const appender = ({ connection, clock, reader, credentials, patience, inF
   }
 
   return {
-    /** Appends as the port says; what has no certain answer within the patience is refused with `backend_unavailable`. */
+    /**
+     * Appends as the port specifies. Without a certain result within `patience`, refuses with `backend_unavailable`.
+     */
     append: async (stream: string, events: readonly NewEvent[], expected: Expected): Promise<Appended> => {
       if (events.length === 0) throw new Error(`nothing to append to ${stream}`)
       if (running.size >= inFlight) refuse('backend_unavailable')
@@ -154,7 +161,7 @@ export const appender = ({ connection, clock, reader, credentials, patience, inF
         running.delete(job)
       }
     },
-    /** Resolves when no append is under way. */
+    /** Resolves when no append is in progress. */
     idle: async (): Promise<void> => void (await Promise.allSettled(running)),
   }
 }

@@ -2,7 +2,7 @@ import type { EventStoreDBClient } from '@eventstore/db-client'
 
 export type Driver = typeof import('@eventstore/db-client')
 
-/** What of the driver's client has to be taken in hand. */
+/** Private members of the driver's client that have to be patched. */
 type Stub = { readonly getChannel: () => { readonly getConnectivityState: (connect: boolean) => number } }
 type Inside = {
   execute: <T>(service: unknown, name: string, action: (stub: Stub) => Promise<T>) => Promise<T>
@@ -13,17 +13,20 @@ type Inside = {
 export const insideOf = (client: EventStoreDBClient) => client as unknown as Inside
 const SHUT_DOWN = 4
 
-/** The driver leaves two rejections to nobody, and either would end the process when a server goes while calls are under way. */
+/**
+ * Catches two rejections that the driver does not handle. Either would end the process when a server disappears during
+ * calls.
+ */
 export const patchClient = (client: EventStoreDBClient): EventStoreDBClient => {
   const inside = insideOf(client)
   const { execute, handleError } = inside
-  // It fails when the search for another node fails.
+  // Fails when the search for another node fails.
   inside.handleError = (stub, error) => handleError(stub, error).catch(() => undefined)
-  // An append on a channel that another call has just closed throws where nobody catches.
+  // An append on a channel that another call has just closed throws outside of any promise.
   inside.execute = (service, name, action) =>
     execute(service, name, (stub) => {
       const gone = stub.getChannel().getConnectivityState(false) === SHUT_DOWN
-      return gone ? Promise.reject(new Error('the connection was left before the call')) : action(stub)
+      return gone ? Promise.reject(new Error('the connection is closed before the call')) : action(stub)
     })
   return client
 }

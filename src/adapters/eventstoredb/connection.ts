@@ -6,25 +6,32 @@ import { type Driver, insideOf, patchClient } from './client.ts'
 import { expired, inPort, isAnswer, isExpired, isFailure } from './failures.ts'
 import { type Read, readUntil, type Take } from './read-until.ts'
 
-/** Own timer over the driver's deadline, for what the driver does before a call has one (discovery, connecting). */
+/**
+ * Extra time in ms before the own timeout, which also covers discovery and connecting; the driver's deadline does not.
+ */
 const GRACE = 250
-/** Reads on the wire at once, by what for: a connection carries 100 calls, and what must be answered soon waits for nothing that is many. Appends have the rest. */
+/**
+ * Maximum concurrent reads per lane. A connection carries 100 calls; separate lanes keep bulk reads from delaying
+ * urgent ones. Appends use the rest.
+ */
 export const READS = { head: 4, log: 6, stream: 20 } as const
 export type Lane = keyof typeof READS
-/** Expired calls in a row after which the client is made anew: by itself it leaves a hung server only after 17 s. */
+/**
+ * Consecutive timeouts after which the client is replaced. The driver alone leaves a hanging server only after 17 s.
+ */
 const STRIKES = 2
 
 /**
- * Connections made by this process. Clients with equal settings would share one HTTP/2 connection, its 100 streams and
- * its stalls. A keep-alive interval of its own keeps each apart.
+ * Number of connections made by this process. Clients with equal settings would share one HTTP/2 connection with its
+ * 100 streams and its stalls, so each gets a unique keep-alive interval.
  */
 let made = 0
 
-/** A short wait of uneven length, so that those who failed together do not come again together. */
+/** Waits for a short random time, so that calls that failed together do not retry together. */
 export const pause = ({ sleep }: Pick<Clock, 'sleep'>, most = 200, signal?: AbortSignal): Promise<void> =>
   sleep(most / 4 + Math.random() * most * 0.75, signal)
 
-/** Tries until there is an answer, for so many milliseconds; then Refusal `backend_unavailable`. */
+/** Retries until there is a result, for at most `ms` ms; then throws the Refusal `backend_unavailable`. */
 export const patiently = async <T>(clock: Clock, ms: number, attempt: () => Promise<T>): Promise<T> => {
   for (const end = clock.monotonic() + ms; ; ) {
     try {
@@ -42,7 +49,7 @@ type Connecting = {
   readonly driver: Driver
   readonly clock: Clock
   readonly url: string
-  /** Milliseconds that one call may take, and that it may wait for its turn before. */
+  /** Timeout of one call in ms, and the maximum wait for its turn. */
   readonly deadline: number
   readonly patience: number
   readonly onRenewed: () => void
@@ -53,7 +60,10 @@ const noTurn = (): never => {
   throw new Error('too many reads at once')
 }
 
-/** One connection to the store, with a timer around every call from when it has its turn, made anew when it goes silent. */
+/**
+ * One connection to the store. Each call has a timeout that starts with its turn; the client is replaced after repeated
+ * timeouts.
+ */
 export const connection = ({ driver, clock, url, deadline, patience, onRenewed, onBreak }: Connecting) => {
   const make = () =>
     patchClient(driver.EventStoreDBClient.connectionString(`${url}&keepAliveInterval=${10_000 + (made++ % 10_000)}`))
@@ -64,11 +74,12 @@ export const connection = ({ driver, clock, url, deadline, patience, onRenewed, 
 
   const leave = async (old: EventStoreDBClient) => {
     const inside = insideOf(old)
-    // The driver never closes a channel that it gives up; left open, each would keep its socket. Nor may it look for a server again.
+    // The driver never closes a channel that it abandons, so its socket would stay open. It must not search for a
+    // server again either.
     const close = async () => (await inside.getChannel()).close()
-    inside.resolveUri = () => Promise.reject(new Error('this client was left'))
+    inside.resolveUri = () => Promise.reject(new Error('this client is closed'))
     await old.dispose()
-    // There is none while it still looks for a server, which nobody waits for any more.
+    // A client that is still searching for a server has no channel.
     close().catch(() => undefined)
   }
   const renew = (used = client) => {
@@ -77,7 +88,7 @@ export const connection = ({ driver, clock, url, deadline, patience, onRenewed, 
     try {
       client = make()
     } catch {
-      // The file of an authority cannot be read just now: the old client goes on until the next strikes.
+      // The file of an authority is not readable at the moment. Keep the old client until the next timeouts.
       return
     }
     onRenewed()
@@ -100,7 +111,7 @@ export const connection = ({ driver, clock, url, deadline, patience, onRenewed, 
     client: (): EventStoreDBClient => (open ? client : refuse('backend_unavailable')),
     renew,
 
-    /** One call, answered or failed within the deadline. */
+    /** Runs one call, which succeeds or fails within the deadline. */
     call: async <T>(action: (client: EventStoreDBClient) => Promise<T>): Promise<T> => {
       const used = open ? client : refuse('backend_unavailable')
       const limit = deadline + GRACE
@@ -110,14 +121,17 @@ export const connection = ({ driver, clock, url, deadline, patience, onRenewed, 
       return countTimeouts(used, withTimeout(clock, limit, Promise.resolve(used).then(action), late))
     },
 
-    /** Reads until the end or until `take` says that it is enough; fails when it has no turn in time, or then nothing comes within the deadline. */
+    /**
+     * Reads until the end or until `take` returns true. Fails if it gets no turn in time, or receives nothing within
+     * the deadline.
+     */
     gather: (lane: Lane, start: (client: EventStoreDBClient) => Read, take: Take): Promise<void> =>
       lanes[lane].holdWithin(
         clock,
         lane === 'head' ? deadline : patience,
         async () => {
           const used = open ? client : refuse('backend_unavailable')
-          // Cancelled with its client, a read ends like one that has everything.
+          // Cancelling the client also ends its reads normally, so check that the client is still current.
           const isWhole = () => open && used === client
           return countTimeouts(used, readUntil(clock, start(used), take, isWhole, deadline + GRACE))
         },

@@ -7,21 +7,26 @@ import type { NewEvent, Stored } from '../../events/log.ts'
 const pack = promisify(gzip)
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** What a real server takes in one append, counted over its events by `sizeOf`. */
+/** Maximum size of one append on a real server: the sum of `sizeOf` of its events. */
 const APPEND_BYTES = 1_048_576
-/** Data up to here stand as JSON, where people and projections of the store can read them; larger data are packed. */
+/**
+ * Data up to this size are stored as JSON, readable for people and projections of the store; larger data are
+ * compressed.
+ */
 const JSON_BYTES = 65_536
-/** What one packed event may unpack to: far above the largest that fits an append, far below what would hurt. */
+/**
+ * Maximum size of an event after decompression: far above the largest event of an append, far below a dangerous size.
+ */
 const UNPACKED_BYTES = 64 * 1_048_576
 
-/** The event as the driver gives it; `position` is always there on servers from 21 on. */
+/** Event as returned by the driver; `position` is always set by servers from version 21 on. */
 export type Recorded = NonNullable<ResolvedEvent['event']>
 
 type Envelope = {
   readonly $correlationId?: string
   readonly $causationId?: string
   readonly time: string
-  /** The object when JSON gives its text back as it was, else the text. */
+  /** Object if JSON reproduces its text exactly, else the text. */
   readonly meta: object | string
 }
 
@@ -43,20 +48,23 @@ const envelope = ({ time, meta }: NewEvent): Envelope => {
   }
 }
 
-/** Bytes of an event as EventStoreDB 24.10 counts them: data, metadata, and two for each letter of the type. 23.10 counts the data alone. */
+/**
+ * Size of an event in bytes as EventStoreDB 24.10 counts it: data, metadata, and two bytes per letter of the type.
+ * 23.10 counts only the data.
+ */
 const sizeOf = ({ type, metadata }: { readonly type: string; readonly metadata: Envelope }, data: number): number =>
   data + Buffer.byteLength(JSON.stringify(metadata)) + 2 * type.length
 
 /**
- * An event for the wire, and its size as the server counts it. Data larger than 64 KiB, or that JSON would not give
- * back byte for byte, travel as gzip of their text.
+ * Encodes an event and returns its size as the server counts it. Data over 64 KiB, or that JSON would not reproduce
+ * byte for byte, are sent as gzip of their text.
  */
 const encode = async (event: NewEvent): Promise<{ readonly wire: EventData; readonly bytes: number }> => {
   const { id, type, data } = event
   const metadata = envelope(event)
   const { value, exact } = parsed(data)
   const length = Buffer.byteLength(data)
-  // The driver prints what it is given, so the value is printed to the very text it was read from.
+  // The driver serializes the value; for exact data this reproduces the original text.
   if (exact && length <= JSON_BYTES)
     return {
       wire: { id, type, contentType: 'application/json', data: value as Record<string, unknown>, metadata },
@@ -69,14 +77,14 @@ const encode = async (event: NewEvent): Promise<{ readonly wire: EventData; read
   }
 }
 
-/** The events of one append for the wire. Refuses 413 what no server would take whole: nothing is ever cut. */
+/** Encodes the events of one append. Refuses with 413 if the server would reject the append as too large. */
 export const encodeAll = async (events: readonly NewEvent[]): Promise<EventData[]> => {
   const encoded = await Promise.all(events.map(encode))
   if (encoded.reduce((sum, { bytes }) => sum + bytes, 0) > APPEND_BYTES) tooLarge()
   return encoded.map(({ wire }) => wire)
 }
 
-/** Refuses an append that is larger than the server takes. */
+/** Refuses an append that exceeds the size limit of the server. */
 export const tooLarge = (cause?: unknown): never =>
   refuse('body_too_large', 'the change is larger than the event store takes', { cause })
 
@@ -84,12 +92,15 @@ const unpacked = (data: Uint8Array): string => {
   try {
     return utf8.decode(gunzipSync(data, { maxOutputLength: UNPACKED_BYTES }))
   } catch {
-    // Not ours, or damaged: given on as the text of its bytes, which no codec of the house takes for an event.
+    // Foreign or damaged data: return the bytes as a base64 text, which every codec rejects.
     return JSON.stringify(Buffer.from(data).toString('base64'))
   }
 }
 
-/** The event as it was appended. What somebody else wrote comes as well as it can: it is never skipped, the codec of its category refuses it. */
+/**
+ * Restores the event as appended. Events of other applications are converted as far as possible and never skipped; the
+ * codec of their category rejects them.
+ */
 export const decode = ({ streamId, id, type, revision, data, metadata, created, position }: Recorded): Stored => {
   const { time, meta } = (isObject(metadata) ? metadata : {}) as Partial<Envelope>
   return {
@@ -104,15 +115,16 @@ export const decode = ({ streamId, id, type, revision, data, metadata, created, 
   }
 }
 
-/** True for an event in the form that this log gives its events. */
+/** Returns true for an event in the format of this log. */
 export const isEnveloped = ({ metadata }: Recorded): boolean =>
   isObject(metadata) && typeof metadata['time'] === 'string' && 'meta' in metadata
 
 const CATEGORY = /^[a-z]+$/
 
 /**
- * True for the events of the log: under a prefix every stream that begins with a category, which a later version may know alone; without one
- * the streams of these categories. The store's own streams, links and marks begin with `$`.
+ * Returns a predicate for the events of the log. With a prefix, these are all streams whose name continues with a
+ * category, including categories of later versions; without one, the streams of the given categories. Streams and
+ * events of the store itself begin with `$`.
  */
 export const ownOf =
   (prefix: string, categories: ReadonlySet<string>) =>

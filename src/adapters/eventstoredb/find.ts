@@ -4,7 +4,7 @@ import type { Connection, Lane } from './connection.ts'
 import { decode, type Recorded } from './event.ts'
 import { isFailure } from './failures.ts'
 
-/** Events of one read. */
+/** Maximum events of one read. */
 export const PAGE = 1000
 
 export type IsOwn = (event: Recorded) => boolean
@@ -12,11 +12,11 @@ export type IsOwn = (event: Recorded) => boolean
 export const at = (position: bigint): Position => ({ commit: position, prepare: position })
 export const position = ({ position }: Recorded): bigint => position!.commit
 
-/** True for the answer to a position that no event carries. */
+/** Returns true for the error of a position at which there is no event. */
 export const isBetween = (error: unknown): boolean =>
   isFailure(error, 'unknown') && (error as { code?: unknown }).code === 2
 
-/** Reads $all backwards from a position, as far as `take` wants it. */
+/** Reads $all backwards from a position until `take` returns true. */
 export const readBackwards = (
   connection: Connection,
   lane: Lane,
@@ -30,7 +30,7 @@ export const readBackwards = (
     ({ event }) => take(event!),
   )
 
-/** The last position at or before the given one that an event carries: reads may begin only at such. */
+/** Position of the last event at or before `given`. Reads can start only at the position of an event. */
 export const carriedPosition = async (connection: Connection, given: bigint): Promise<bigint | undefined> => {
   for (let from: Position | 'end' = 'end'; ; ) {
     let found: bigint | undefined
@@ -45,9 +45,9 @@ export const carriedPosition = async (connection: Connection, given: bigint): Pr
   }
 }
 
-/** Finds the position of the log's last event; each time it looks no further back than the time before. */
+/** Finds the position of the log's last event. Searches back to the newest event seen by the previous call. */
 export const headFinder = (connection: Connection, isOwn: IsOwn) => {
-  /** The newest event of $all looked at, and the head found from there. */
+  /** The newest event of $all seen so far, and the head found from there. */
   let known = { newest: -1n, head: 0n }
 
   return async (): Promise<bigint> => {
@@ -59,7 +59,7 @@ export const headFinder = (connection: Connection, isOwn: IsOwn) => {
       await readBackwards(connection, 'head', from, most, (event) => {
         last = position(event)
         first ??= last
-        // Where the newest event known is not there any more, the log is another than it was, or this leader knows less.
+        // If the newest known event is missing, the log was replaced or this leader lags behind.
         if (last === before.newest) found = before.head
         else if (isOwn(event)) found = last
         return found !== undefined
@@ -73,7 +73,7 @@ export const headFinder = (connection: Connection, isOwn: IsOwn) => {
   }
 }
 
-/** Reads $all forwards from an event, or from the start, as far as `take` wants it. */
+/** Reads $all forwards from an event or from the start, until `take` returns true. */
 export const readForwards = (
   connection: Connection,
   from: bigint | undefined,
@@ -87,7 +87,7 @@ export const readForwards = (
     ({ event }) => take(event!),
   )
 
-/** The event of the log that carries exactly this position. */
+/** Event of the log at exactly this position. */
 export const eventAt = async (connection: Connection, isOwn: IsOwn, wanted: bigint): Promise<Stored | undefined> => {
   let found: Recorded | undefined
   try {
@@ -101,7 +101,7 @@ export const eventAt = async (connection: Connection, isOwn: IsOwn, wanted: bigi
   return found && decode(found)
 }
 
-/** The first event of the log, looked for from the start of the store on. */
+/** First event of the log, searched from the start of the store. */
 const firstEvent = async (connection: Connection, isOwn: IsOwn): Promise<Stored | undefined> => {
   for (let from: bigint | undefined; ; ) {
     let found: Recorded | undefined
@@ -117,7 +117,10 @@ const firstEvent = async (connection: Connection, isOwn: IsOwn): Promise<Stored 
   }
 }
 
-/** Finds the first event of the log; found once, it is asked for by its place, for none comes before it: the events of others may be many. */
+/**
+ * Finds the first event of the log. Later calls look it up by position, because the store may have many events of other
+ * applications before it.
+ */
 export const firstFinder = (connection: Connection, isOwn: IsOwn) => {
   let known: Stored | undefined
 

@@ -14,7 +14,7 @@ type Follow = {
   readonly clock: Clock
   readonly connection: Connection
   readonly reader: Reader
-  /** What the names of its streams begin with. */
+  /** Prefixes of the log's stream names. */
   readonly prefixes: string[]
   readonly isOwn: (event: Recorded) => boolean
   readonly onError: (error: unknown) => void
@@ -22,7 +22,7 @@ type Follow = {
   readonly onBreak: () => void
 }
 
-/** Gives what comes first: what was asked for, or nothing once the signal aborts. */
+/** Resolves with the promise, or with undefined once the signal aborts. */
 const orAborted = async <T>(signal: AbortSignal, next: Promise<T>): Promise<T | undefined> => {
   let leave = () => {}
   const aborted = new Promise<undefined>((resolve) => {
@@ -37,8 +37,8 @@ const orAborted = async <T>(signal: AbortSignal, next: Promise<T>): Promise<T | 
 }
 
 /**
- * Follows the log over a connection of its own. Subscriptions never resume by themselves, and the server drops slow
- * ones: they are a fast lane, and paged reads close every gap.
+ * Follows the log over a connection of its own. Subscriptions do not resume by themselves, and the server drops slow
+ * ones. So paged reads close every gap, and a subscription delivers new events.
  */
 export const follower = ({
   driver,
@@ -64,7 +64,7 @@ export const follower = ({
     let position = after
     let [carried, failures, subscribed] = [false, 0, false]
     const failed = async (error: unknown) => {
-      // One word for each outage. Being dropped as too slow is everyday life.
+      // Report each outage once. Being dropped as too slow is normal.
       if (!isFailure(error, 'timeout', 10) && failures++ === 0) onError(error)
       await pause(clock, Math.min(BACKOFF_MS, 50 * 2 ** failures), signal)
     }
@@ -82,7 +82,7 @@ export const follower = ({
         }
         const head = await orAborted(signal, reader.head())
         if (head === undefined || signal.aborted) return
-        // A subscription may begin only at a position that an event carries: the head, or what was read last.
+        // A subscription can start only at the position of an event: the head, or the last event read.
         if (head > position && !carried) continue
         if (subscribed) onRestart()
         subscribed = true

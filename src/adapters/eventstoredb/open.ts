@@ -10,37 +10,53 @@ import { follower } from './follow.ts'
 import { otherPrefix } from './other-prefix.ts'
 import { reader } from './read.ts'
 
-/** What the names of the log's streams begin with in a store that others may use too. */
+/** Default prefix of the log's streams, for a store shared with other applications. */
 export const STREAM_PREFIX = 'rollcall.'
 
 type Options = {
   readonly clock: Clock
-  /** What stands before the name of each stream in the store, and nowhere else; without `-`, which ends a category. */
+  /**
+   * Prefix of every stream name in the store, invisible outside the adapter. It must not contain `-`, which ends a
+   * category.
+   */
   readonly prefix?: string
-  /** The categories that are written. Without a prefix their streams are the log; with one all are that begin with it and a category, of later versions too. Everything else in the store is not seen. */
+  /**
+   * Categories that may be written. Without a prefix, the log consists of their streams; with a prefix, of all streams
+   * that start with the prefix and any category, including those of later versions. Other streams are ignored.
+   */
   readonly categories: Iterable<string>
-  /** Told once for each outage that a follower survives. */
+  /** Called once per outage that a follower survives. */
   readonly onError: (job: string, error: unknown) => void
-  /** Told of each connection and each subscription that is made anew. */
+  /** Called for each connection and each subscription that is replaced. */
   readonly onRestart?: (what: 'connection' | 'subscription') => void
-  /** Told of each call that found the store out of reach, and of each subscription that broke off: what is there next may be another. */
+  /**
+   * Called for each call that cannot reach the store, and for each subscription that breaks off: the store behind it
+   * may have been replaced.
+   */
   readonly onBreak?: () => void
-  /** Milliseconds that one call may take; short, for a leader that hangs is left after two that expired. */
+  /** Timeout of one call in ms. It is short, because a hanging leader is abandoned after two timeouts. */
   readonly deadline?: number
-  /** Milliseconds after which an append or a read that has no certain answer is refused; a new leader is elected within 8.5 s. */
+  /**
+   * Time in ms after which an append or a read without a certain result is refused. Electing a new leader takes up to
+   * 8.5 s.
+   */
   readonly patience?: number
-  /** Appends taken on at once, the next is refused; the driver begins to fail at twice as many as the default. */
+  /** Maximum concurrent appends; further ones are refused. The driver starts to fail at twice the default. */
   readonly inFlight?: number
 }
 
 export type EventStore = EventLog & {
-  /** The prefix under which the store has streams like those of this log, where none is of this log: a history that it does not see. */
+  /**
+   * Prefix under which the store has streams like those of this log, while this log has none: a history that the
+   * configured prefix hides.
+   */
   readonly otherPrefix: () => Promise<string | undefined>
 }
 
 /**
- * The log in EventStoreDB 23 or later, one node or a cluster, named by `esdb://[name:password@]host[,host…][?tls=false]`.
- * Connects when it is first asked. Times are kept as given. An append holds at most 1 MiB of data, as stored; more is refused with `body_too_large`.
+ * Log in EventStoreDB 23 or later, a single node or a cluster, at `esdb://[name:password@]host[,host…][?tls=false]`.
+ * Connects on first use and stores times as given. An append may hold 1 MiB of encoded data; larger ones are refused
+ * with `body_too_large`.
  */
 export const openEventStore = async (
   url: string,
@@ -64,7 +80,7 @@ export const openEventStore = async (
   const address = addressOf(url)
   const connecting = { driver, clock, deadline, patience, onRenewed: () => onRestart('connection'), onBreak }
   const main = connection({ ...connecting, url: address.leader })
-  // Followers of a cluster notice nothing when its leader dies, so what is only followed is followed there.
+  // Followers do not notice the death of a leader, so the log is followed on a follower.
   const following = connection({ ...connecting, url: address.follower })
   const read = reader(main, isOwn, { clock, patience, quick: deadline })
   const append = appender({
@@ -97,7 +113,7 @@ export const openEventStore = async (
   return {
     append: async (stream, events, expected) => {
       if (!own.has(stream.slice(0, Math.max(0, stream.indexOf('-')))))
-        throw new Error(`${stream} is of no category of this log`)
+        throw new Error(`${stream} has no category of this log`)
       return whenOpen(append).append(prefix + stream, events, expected)
     },
     read: (stream, from) => pages(read.read(prefix + stream, from)),

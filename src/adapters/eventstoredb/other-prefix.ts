@@ -3,15 +3,15 @@ import { type Connection, patiently } from './connection.ts'
 import { isEnveloped, type Recorded } from './event.ts'
 import { PAGE, readBackwards, readForwards } from './find.ts'
 
-/** Milliseconds that a look at the beginning or the end of the store may take. */
+/** Timeout in ms of the search at the start or at the end of the store. */
 const PATIENCE_MS = 10_000
 
-/** A prefix as it may be set. */
+/** Pattern of a valid prefix. */
 const PREFIX = '[A-Za-z0-9_.:/]*?'
 
 /**
- * The prefix of streams that look like those of these categories and hold events in our form, under any prefix but this one. Looks at the
- * beginning and at the end of the store.
+ * Finds another prefix whose streams have these categories and hold events in the format of this log. Searches only the
+ * start and the end of the store.
  */
 export const otherPrefix = async (
   connection: Connection,

@@ -6,8 +6,8 @@ export type Read = StreamingRead<ResolvedEvent>
 export type Take = (item: ResolvedEvent) => boolean
 
 /**
- * Takes events of a read until it ends, or until `take` returns true. Rejects when nothing comes for `limit`
- * milliseconds, or when it ends early.
+ * Passes the items of a read to `take` until the read ends or `take` returns true. Rejects if nothing arrives for
+ * `limit` ms, or if the read ends early.
  */
 export const readUntil = (
   { monotonic, after }: Pick<Clock, 'monotonic' | 'after'>,
@@ -23,29 +23,29 @@ export const readUntil = (
       done = true
       timer.cancel()
       settle()
-      // A read that is left keeps its HTTP/2 stream until it is cancelled.
+      // An abandoned read occupies its HTTP/2 stream until it is cancelled.
       read.cancel().catch(() => undefined)
     }
     const late = () => finish(() => reject(expired(limit)))
-    let heard = 0
+    let received = 0
     let last = monotonic()
-    /** What came while this process was busy is read first. */
-    const unheard = () => {
+    /** Checks the timeout. First processes the items that arrived while the process was busy. */
+    const checkSilence = () => {
       const left = last + limit - monotonic()
       if (left > 0) {
-        timer = after(left, unheard)
+        timer = after(left, checkSilence)
         return
       }
-      const before = heard
+      const before = received
       setImmediate(() => {
-        if (heard === before) late()
-        else if (!done) unheard()
+        if (received === before) late()
+        else if (!done) checkSilence()
       })
     }
-    let timer = after(limit, unheard)
+    let timer = after(limit, checkSilence)
     read.on('data', (item: ResolvedEvent) => {
       if (done) return
-      heard++
+      received++
       last = monotonic()
       try {
         if (take(item)) finish(resolve)

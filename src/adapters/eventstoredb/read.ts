@@ -10,12 +10,12 @@ import { isFailure } from './failures.ts'
 import { at, carriedPosition, eventAt, firstFinder, headFinder, type IsOwn, isBetween, position } from './find.ts'
 
 const PAGE = 1000
-/** A page is cut when its data and metadata have this many characters: memory and the time of one read stay bounded. */
+/** Maximum characters of data and metadata in a page. It bounds memory and the time of one read. */
 const PAGE_CHARACTERS = 4 * 1_048_576
 
 const sizeOf = ({ data, meta }: Stored) => data.length + meta.length
 
-/** How many of these events make the next page. */
+/** Number of events in the next page. */
 export const pageLength = (events: readonly Stored[]): number => {
   let characters = 0
   const full = events.findIndex((event) => (characters += sizeOf(event)) >= PAGE_CHARACTERS)
@@ -23,12 +23,12 @@ export const pageLength = (events: readonly Stored[]): number => {
 }
 
 /**
- * A part of a stream or of the log. `last` is the position or revision of the last event looked at, ours or not. `end`:
- * there was no more.
+ * Part of a stream or of the log. `last` is the position or revision of the last event read, including foreign events.
+ * `end` is true if there are no more events.
  */
 type ReadPage = { readonly events: readonly Stored[]; readonly last: bigint | undefined; readonly end: boolean }
 
-/** Collects a page: gives what to do with each item, and the page when the read is over. */
+/** Collects a page: `take` processes an item, `done` returns the page after the read. */
 const page = (most: number, keep: (event: Recorded) => boolean, mark: (event: Recorded) => bigint) => {
   const events: Stored[] = []
   let [seen, characters] = [0, 0]
@@ -71,7 +71,9 @@ const streamPart = async (connection: Connection, stream: string, from: bigint, 
   return part.done()
 }
 
-/** `known` says that an event carries `from`: then no answer may start the search for one that does. */
+/**
+ * `known` is true if there is an event at `from`; then a failed read does not start the search for a valid position.
+ */
 const logPart = async (
   connection: Connection,
   isOwn: IsOwn,
@@ -92,7 +94,7 @@ const logPart = async (
   try {
     await read(from === 0n ? undefined : from)
   } catch (error) {
-    // The answer to a position between two events.
+    // Error for a position between two events.
     if (known || !isBetween(error)) throw error
     await read(await carriedPosition(connection, from))
   }
@@ -101,19 +103,22 @@ const logPart = async (
 
 type Patience = {
   readonly clock: Clock
-  /** Milliseconds after which a read is refused that has no certain answer. */
+  /** Timeout in ms of a read without a certain result. */
   readonly patience: number
-  /** The same for what must be answered soon. */
+  /** The same for urgent reads. */
   readonly quick: number
 }
 
 export type Reader = ReturnType<typeof reader>
 
-/** Reads streams and the log in pages, each its own short call to the leader, so that a reader that pulls slowly holds nothing on the connection. */
+/**
+ * Reads streams and the log in pages. Each page is a short call to the leader, so a slow consumer occupies nothing on
+ * the connection.
+ */
 export const reader = (connection: Connection, isOwn: IsOwn, { clock, patience, quick }: Patience) => {
   const find = headFinder(connection, isOwn)
   const findFirst = firstFinder(connection, isOwn)
-  /** The end of a read: no head before was later, for a leader that knows less must not make the log look shorter. */
+  /** Highest head seen. A leader that lags behind must not make the log look shorter. */
   let highest = 0n
   const findHead = async () => {
     const head = await find()
@@ -127,14 +132,14 @@ export const reader = (connection: Connection, isOwn: IsOwn, { clock, patience, 
   const shared = sharedCalls<ReadPage>()
 
   return {
-    /** The position of the last event, asked of the leader within one deadline: readiness and freshness are told by it. */
+    /** Position of the last event, read from the leader within one deadline. Readiness and freshness depend on it. */
     head: (): Promise<bigint> => patiently(clock, quick, findHead),
-    /** The event at exactly this position. */
+    /** Event at exactly this position. */
     at: (position: bigint): Promise<Stored | undefined> =>
       patiently(clock, quick, () => eventAt(connection, isOwn, position)),
-    /** The first event of the log. */
+    /** First event of the log. */
     first: (): Promise<Stored | undefined> => patiently(clock, patience, findFirst),
-    /** So many events of a stream from a revision on, in one try. */
+    /** At most `most` events of a stream from a revision on, without retries. */
     some: async (stream: string, from: bigint, most: number): Promise<readonly Stored[]> => {
       const events: Stored[] = []
       for (let next = from; events.length < most; ) {

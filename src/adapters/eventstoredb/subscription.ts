@@ -4,20 +4,21 @@ import type { Stored } from '../../events/log.ts'
 import { decode, type Recorded } from './event.ts'
 import { pageLength, type Reader } from './read.ts'
 
-/** Events and characters taken off a subscription ahead of their reader; one that is further behind reads pages instead. */
+/** Maximum events and characters buffered ahead of the reader. A reader that is further behind reads pages instead. */
 const AHEAD = 5000
 const AHEAD_CHARACTERS = 16 * 1_048_576
 /**
- * How often a silent subscription is compared with the head of the log, how long an event may take to come through it, and how long a node
- * may take to confirm it. Together well below the freshness lease: a follower that hangs must not make an instance stale.
+ * Interval (ms) at which a silent subscription is compared with the head of the log, timeout of an event's delivery,
+ * and timeout of the confirmation. Their sum is well below the freshness lease, so a stalled subscription does not make
+ * an instance stale.
  */
 const SILENT_MS = 500
 const DELIVERY_MS = 500
 const CONFIRM_MS = 1000
 
-/** Events that a subscription has delivered and nobody has taken yet, and why it ended. */
+/** Events that a subscription has delivered and the reader has not taken, and the cause of its end. */
 export type Live = {
-  /** The next page, or nothing once the subscription is over and all of it was taken. */
+  /** Next page; undefined once the subscription has ended and all events are taken. */
   readonly take: () => Promise<readonly Stored[] | undefined>
   readonly failure: () => unknown
   readonly confirmed: () => boolean
@@ -29,24 +30,27 @@ type Source = {
   readonly clock: Clock
   readonly reader: Reader
   readonly isOwn: (event: Recorded) => boolean
-  /** Told of a subscription that fell silent. */
+  /** Called when the subscription is silent although the log has more events. */
   readonly onSilence: () => void
 }
 
-/** Watches a subscription: says so when it is not confirmed in time, or says nothing while the log has more than `last`. */
+/**
+ * Watches a subscription. Calls `onSilence` if it is not confirmed in time, or delivers nothing while the log has
+ * events after `last`.
+ */
 const silenceWatch = (
   { monotonic, after, every }: Clock,
   reader: Reader,
   last: () => bigint,
-  onSilence: (what: string) => void,
+  onSilence: (message: string) => void,
 ) => {
   let heard = monotonic()
-  const confirmation = after(CONFIRM_MS, () => onSilence('a subscription was not confirmed'))
+  const confirmation = after(CONFIRM_MS, () => onSilence('the subscription is not confirmed'))
   const watch = every(SILENT_MS, () => {
     if (monotonic() - heard < SILENT_MS) return
-    // A node cut off from the others keeps a subscription open and says nothing: only the leader knows whether there is something to say.
+    // A node that is cut off from the cluster keeps a subscription open without events; only the leader knows the head.
     reader.head().then(
-      (head) => after(DELIVERY_MS, () => head > last() && onSilence('a subscription fell silent')).unref(),
+      (head) => after(DELIVERY_MS, () => head > last() && onSilence('the subscription is silent')).unref(),
       () => undefined,
     )
   })
@@ -62,7 +66,10 @@ const silenceWatch = (
   }
 }
 
-/** Takes what a subscription delivers after a position, until it ends, fails, falls silent or is too far ahead of its reader. */
+/**
+ * Buffers the events of a subscription after a position, until it ends, fails, is silent or is too far ahead of its
+ * reader.
+ */
 export const liveFrom = (
   after: bigint,
   signal: AbortSignal,
@@ -83,9 +90,9 @@ export const liveFrom = (
     wake()
   }
   const aborted = () => stop()
-  const silent = (what: string) => {
+  const silent = (message: string) => {
     if (state.over) return
-    stop(new Error(what))
+    stop(new Error(message))
     onSilence()
   }
   const watch = silenceWatch(clock, reader, () => last, silent)

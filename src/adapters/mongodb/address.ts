@@ -1,7 +1,9 @@
 import { MongoClient } from 'mongodb'
 import { wrongWithFile } from '../named-file.ts'
 
-/** What the driver says of an address without repeating any of it: a user, a password or a session token may stand anywhere in one. */
+/**
+ * Driver messages about an address that repeat no part of it. Any part may hold a user, a password or a session token.
+ */
 const HARMLESS = [
   /^options? [\w, ]+ (?:is|are) not supported/,
   /^URI contained empty userinfo section/,
@@ -16,30 +18,33 @@ const HARMLESS = [
   /^authMechanism one of [\w,-]+/,
 ]
 
-/** The driver leaves the write concern out where the address names none, though its type has one always. */
+/** The driver omits the write concern if the address has none, although its type requires one. */
 type AddressOptions = Pick<MongoClient['options'], 'readPreference'> &
   Partial<Pick<MongoClient['options'], 'writeConcern'>>
 
-/** An option that would let a read miss what was just written, or a write be lost after it was acknowledged. */
+/** Problem of an option that would allow stale reads or the loss of acknowledged writes. */
 const unsafe = ({ readPreference, writeConcern = {} }: AddressOptions): string | undefined => {
   if (readPreference.mode !== 'primary')
-    return `asks for readPreference ${readPreference.mode}: only primary is sure to have what was just written`
+    return `sets readPreference to ${readPreference.mode}: only primary always has the latest writes`
   const { w = 'majority', journal = true } = writeConcern
-  if (w !== 'majority') return 'asks for a w other than majority: a write could be acknowledged and lost'
-  return journal ? undefined : 'asks for journal=false: a write could be acknowledged and lost'
+  if (w !== 'majority') return 'sets w to a value other than majority: acknowledged writes could be lost'
+  return journal ? undefined : 'sets journal=false: acknowledged writes could be lost'
 }
 
-/** What keeps an address from ever being right, as the driver reads it, the files that it names among it; undefined where only the server can tell. No server is asked. */
+/**
+ * Problem of an address that can be found without a server: its syntax, its options and the files that it names.
+ * Undefined if there is none.
+ */
 export const wrongWith = (url: string): string | undefined => {
   try {
     const { options } = new MongoClient(url)
     const { tlsCAFile, tlsCertificateKeyFile, tlsCRLFile } = options
-    const said = unsafe(options)
-    if (said !== undefined) return said
+    const problem = unsafe(options)
+    if (problem !== undefined) return problem
     return [tlsCAFile, tlsCertificateKeyFile, tlsCRLFile].flatMap((path) => (path && wrongWithFile(path)) ?? [])[0]
   } catch (error) {
     const message = (error as Error).message
-    const said = HARMLESS.flatMap((form) => form.exec(message)?.[0] ?? [])[0]
-    return said === undefined ? 'cannot be read' : `cannot be read: ${said}`
+    const reason = HARMLESS.flatMap((form) => form.exec(message)?.[0] ?? [])[0]
+    return reason === undefined ? 'cannot be read' : `cannot be read: ${reason}`
   }
 }

@@ -3,20 +3,20 @@ import { type Clock, withTimeout } from '../../clock.ts'
 import { Refusal, refuse } from '../../errors.ts'
 
 /**
- * Milliseconds that a request may wait for one read, all reads of one answer, a write, and a batch of a build. The
- * driver's own limits do not help: it retries.
+ * Timeouts in ms of a read, of all reads of one answer, of a write, and of a batch of a build. The driver's own
+ * timeouts are not sufficient, because it retries.
  */
 export const patience = { read: 1500, whole: 1900, write: 2000, batch: 10_000 } as const
 
-/** Milliseconds that the end waits for a server that does not answer. */
+/** Maximum time in ms that `close` waits for the server. */
 const CLOSE_MS = 2000
 
-/** The code of a write that met a document with the same `_id`. */
+/** Error code of a write that found an existing document with the same `_id`. */
 const DUPLICATE = 11000
 
 /**
- * True for the error of inserts, or of guarded upserts, that met documents with the same `_id` and failed in nothing else. The driver gives the
- * error of a bulk the code of the first write that failed, so each is looked at.
+ * Returns true for the error of inserts, or of guarded upserts, that failed only because documents with the same `_id`
+ * exist. Checks every write of a bulk, because the driver sets only the code of the first failed write.
  */
 export const isDuplicate = (error: unknown): error is MongoServerError => {
   if (!(error instanceof MongoServerError)) return false
@@ -29,13 +29,13 @@ export const isDuplicate = (error: unknown): error is MongoServerError => {
   )
 }
 
-/** True for a document beyond 16 MiB: the driver has no room to write it down, or the server says so. */
+/** Returns true if a document exceeds 16 MiB: the driver has no space to serialize it, or the server rejects it. */
 const isTooLarge = (error: unknown): boolean =>
   error instanceof RangeError ||
   (error instanceof MongoInvalidArgumentError && /larger than the maximum/.test(error.message)) ||
   (error instanceof MongoServerError && [10334, 17419, 17420].includes(Number(error.code)))
 
-/** The result of a write, or undefined when it met a document with the same `_id`. */
+/** Result of a write; undefined if a document with the same `_id` exists. */
 export const unlessDuplicate = <T>(write: Promise<T>): Promise<T | undefined> =>
   write.catch((error: unknown) => {
     if (isDuplicate(error)) return undefined
@@ -43,14 +43,14 @@ export const unlessDuplicate = <T>(write: Promise<T>): Promise<T | undefined> =>
   })
 
 /**
- * Options that every read is given. `signal` ends the waiting for it. The server ends its own work after `maxTimeMS`: one
- * that does not notice that nobody waits would work on. Absent where the clock is not the one that servers measure by.
+ * Options of every read. `signal` ends the wait. `maxTimeMS` makes the server stop its work, because it may not notice
+ * that the client gave up. Omitted for a virtual clock, which servers do not share.
  */
 export type ReadLimits = { readonly signal: AbortSignal; readonly maxTimeMS?: number }
 
 /**
- * Runs work against the server within its time. Any failure is the refusal `backend_unavailable`; a document beyond 16
- * MiB is `body_too_large`. Refuses all after `close`.
+ * Runs calls to the server with a timeout. A failure throws the refusal `backend_unavailable`, or `body_too_large` for
+ * a document over 16 MiB. Refuses all calls after `close`.
  */
 export const mongoCalls = (clock: Clock) => {
   let open = true
@@ -79,7 +79,7 @@ export const mongoCalls = (clock: Clock) => {
       }
     },
     open: () => open,
-    /** Refuses all from here on, and ends the connection as it is told to; who waits is kept no longer than two seconds. */
+    /** Refuses all further calls and closes the connection with `end`. Waits at most two seconds. */
     close: (end: () => Promise<void>): Promise<void> => {
       open = false
       return withTimeout(clock, CLOSE_MS, end(), () => undefined)

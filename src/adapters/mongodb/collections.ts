@@ -12,7 +12,7 @@ const HEARTBEAT_MS = 15_000
 
 const nameOf = ({ name, version }: View) => `${name}_${version}`
 
-/** A field that is absent has its place in an index, as null. */
+/** Fields of an index. An absent field is indexed as null. */
 const keysOf = ({ lacking, by, having, also }: Index): Record<string, 1> => {
   const fields = (names: readonly (string | undefined)[]) => names.flatMap((name) => (name ? [[`doc.${name}`, 1]] : []))
   return Object.fromEntries([...fields([lacking, ...by]), ['_id', 1], ...fields([...(also ?? []), having])]) as Record<
@@ -21,15 +21,15 @@ const keysOf = ({ lacking, by, having, also }: Index): Record<string, 1> => {
   >
 }
 
-/** Sees to the indexes of a collection once a process; on an empty one it costs nothing. */
+/** Creates the indexes of a collection, once per process; on an empty collection this is cheap. */
 const indexMaker = (db: Db, calls: Calls) => {
   const indexed = new Map<string, Promise<void>>()
   return (name: string, { indexes }: View): Promise<void> => {
     let making = indexed.get(name)
     if (!making) {
-      // One command each: some servers fail when several of one command are there already.
+      // One command per index: some servers fail if a command lists several existing indexes.
       making = calls.call('batch', async () => {
-        // The newest row is looked for at each start.
+        // Each start looks up the newest row.
         await db.collection<StoredRow>(name).createIndex({ position: 1 })
         for (const index of indexes) await db.collection<StoredRow>(name).createIndex(keysOf(index))
       })
@@ -52,8 +52,8 @@ type Staging = {
 }
 
 /**
- * A collection under construction: the one that got furthest, or a new one. Every write goes to it too, until it is
- * swapped in, given up, or not tended for a minute.
+ * Opens a collection under construction: the unfinished one with the highest checkpoint, or a new one. Every write also
+ * goes to it until it is swapped in, discarded, or has had no heartbeat for a minute.
  */
 const stagingOf = ({ clock, states, find, make, makeIndexes, collection, dropOld, onError }: Staging) => {
   const tended = new Set<string>()
@@ -96,7 +96,7 @@ const stagingOf = ({ clock, states, find, make, makeIndexes, collection, dropOld
         for (let tries = 0; tries < 5; tries++) {
           const { rows, building = {} } = await find(view)
           if (!(staging in building))
-            throw new Error(`the build of ${_id} was given up: nothing was heard of it for ${GIVEN_UP_MS} ms`)
+            throw new Error(`the build of ${_id} is abandoned: it sent no heartbeat for ${GIVEN_UP_MS} ms`)
           const update = {
             $set: { rows: staging, checkpoint: to, [`retired.${rows}`]: clock.now() },
             $unset: { [`building.${staging}`]: '', [`progress.${staging}`]: '' },
@@ -119,9 +119,9 @@ const stagingOf = ({ clock, states, find, make, makeIndexes, collection, dropOld
 }
 
 /**
- * Where the rows of each view are. Any instance may build a view anew at any time, so memory alone is never trusted. A
- * read goes where the rows were last seen and is repeated when they have moved. A write asks first, and goes to
- * collections under construction before the one in use: a visible row is never missing from the next one.
+ * Locates the rows of each view. Any instance may rebuild a view at any time, so the cached location is always
+ * verified. A read uses the cached collection and is repeated if the rows have moved. A write first looks up the state,
+ * and goes to collections under construction before the live one, so the next collection contains every visible row.
  */
 export const mongoPlaces = (db: Db, calls: Calls, clock: Clock, onError: (error: unknown) => void) => {
   const states = viewStates(db, calls, clock)
@@ -135,7 +135,7 @@ export const mongoPlaces = (db: Db, calls: Calls, clock: Clock, onError: (error:
     known.set(place._id, place)
     return place
   }
-  /** Changes a view and looks, aside, for what nobody uses any more. */
+  /** Updates a view and starts a sweep of unused collections in the background. */
   const make = async (view: View, update: object): Promise<void> => {
     const place = await states.make(nameOf(view), update)
     if (place) void sweep(place).catch(onError)
@@ -143,13 +143,13 @@ export const mongoPlaces = (db: Db, calls: Calls, clock: Clock, onError: (error:
 
   return {
     find,
-    /** Reads from the rows of the view. */
+    /** Reads from the collection of the view. */
     reading: async <T>(view: View, read: (rows: Collection<StoredRow>) => Promise<T>): Promise<T> => {
       const before = known.get(nameOf(view)) ?? (await find(view))
       const [place, answer] = await Promise.all([find(view), read(collection(before.rows))])
       return place.rows === before.rows ? answer : read(collection(place.rows))
     },
-    /** Writes to every collection that has to have it. */
+    /** Writes to the collections under construction and to the live one. */
     writing: async (view: View, write: (rows: Collection<StoredRow>) => Promise<void>): Promise<void> => {
       const { rows, building = {} } = await find(view)
       for (const name of [...Object.keys(building), rows]) {
@@ -157,7 +157,7 @@ export const mongoPlaces = (db: Db, calls: Calls, clock: Clock, onError: (error:
         await write(collection(name))
       }
     },
-    /** Rows of a collection, or a part of them, in the order of their keys, from just behind one. */
+    /** Page of a collection in key order, after the given key: whole rows or the fields of `part`. */
     page: (rows: string, after: string | undefined, limit: number, part?: ViewPart): Promise<readonly StoredRow[]> =>
       calls.call('batch', (limits) => {
         const where = {
@@ -175,7 +175,7 @@ export const mongoPlaces = (db: Db, calls: Calls, clock: Clock, onError: (error:
           .find(where, { sort: { _id: 1 }, limit, ...limits, ...(projection && { projection }) })
           .toArray()
       }),
-    /** Moves the checkpoint from where it stands; false when it stands elsewhere. Where there is none, the first one is made. */
+    /** Moves the checkpoint if it is at `from`, else returns false. Without a checkpoint, creates the first one. */
     mark: async (view: View, from: bigint | undefined, checkpoint: Checkpoint): Promise<boolean> => {
       const state = await find(view)
       if (state.checkpoint?.position !== from) return false

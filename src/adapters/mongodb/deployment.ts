@@ -6,7 +6,10 @@ import type { Binding } from '../../events/binding.ts'
 import type { KeyFile } from '../embedded/files/key-file.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
-/** The keys themselves stand here only when no instance has them in a file; `fingerprint` tells whether another has the same ones. */
+/**
+ * Keys of the deployment. The secrets are stored only if no instance has a key file; `fingerprint` detects instances
+ * with different keys.
+ */
 type StoredKeys = {
   readonly _id: 'keys'
   readonly fingerprint: string
@@ -26,11 +29,11 @@ const fingerprintOf = ({ pepper, kek }: KeyFile): string =>
 const place = (db: Db) => db.collection<StoredKeys>('deployment')
 const find = (db: Db, calls: Calls) => calls.call('read', (limits) => place(db).findOne({ _id: 'keys' }, limits))
 
-/** What is known of the deployment's keys. */
+/** State of the deployment's keys. */
 export type StandingKeys = {
-  /** The keys themselves, where they are in the database and not in a key file. */
+  /** The keys; undefined if they are in a key file instead of the database. */
   readonly keys: KeyFile | undefined
-  /** Whether the deployment has these keys. */
+  /** Returns true if these are the keys of the deployment. */
   readonly are: (keys: KeyFile) => boolean
 }
 
@@ -38,20 +41,20 @@ const standingOf = ({ fingerprint, kid, pepper, kek }: StoredKeys): StandingKeys
   const are = (keys: KeyFile) => fingerprint === fingerprintOf(keys)
   if (kid === undefined || !pepper || !kek) return { keys: undefined, are }
   const keys: KeyFile = { pepper: { kid, key: pepper.value() }, kek: kek.value() }
-  if (!are(keys)) throw new Error('the keys of the deployment are damaged: they do not fit their fingerprint')
+  if (!are(keys)) throw new Error('the keys of the deployment are damaged: they do not match their fingerprint')
   return { keys, are }
 }
 
-/** The keys that a deployment has; undefined where there are none. Makes nothing. */
+/** Keys of the deployment; undefined if there are none. Creates nothing. */
 export const standingKeys = async (db: Db, calls: Calls): Promise<StandingKeys | undefined> => {
   const stored = await find(db, calls)
   return stored ? standingOf(stored) : undefined
 }
 
 /**
- * The keys that all instances of a deployment share (api.md §12.3): those of a key file, else those in the database.
- * Whoever comes first makes them, from `begin` where a deployment is moved here. Throws when this instance's keys are
- * not the deployment's, unless an operator said that those are lost (`accepted`): then the given ones take their place.
+ * Keys shared by all instances of a deployment (api.md §12.3): those of a key file, else those in the database. The
+ * first instance creates them, from `begin` when a deployment is migrated. Throws if this instance has different keys,
+ * unless an operator accepted the loss of the stored ones (`accepted`); then the given keys replace them.
  */
 export const deploymentKeys = async (
   db: Db,
@@ -84,7 +87,7 @@ export const deploymentKeys = async (
   const { keys, are } = standingOf(stored)
   if (!given) return keys ?? inFile()
   if (!are(given))
-    throw new Error('the key file is not that of this deployment: its keys differ from those of the other instances')
+    throw new Error('the key file belongs to another deployment: its keys differ from those of the other instances')
   return given
 }
 
@@ -94,7 +97,7 @@ const inFile = (): never => {
 
 type StoredBinding = { readonly _id: 'log'; readonly event: string; readonly position: bigint; readonly madeAt: Date }
 
-/** Which log the keys of the deployment are for. */
+/** Binding of the deployment's keys to a log. */
 export const deploymentBinding = (db: Db, calls: Calls, clock: Clock): Binding => {
   const collection = db.collection<StoredBinding>('deployment')
   const read = async () => {

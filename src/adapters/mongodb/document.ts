@@ -1,7 +1,7 @@
 /**
- * Clients choose the keys of metadata, attributes and attachments, and some mean something to a document database. Dots
- * and dollars are paths and operators; `_bsontype` and `toBSON` make the driver see one of its own types; some servers
- * refuse the empty key. They are percent-encoded: nothing is lost, and a path in any tool still leads there.
+ * Encoding of client-chosen keys of metadata, attributes and attachments, because some have a special meaning. Dots and
+ * dollars are paths and operators; the driver treats `_bsontype` and `toBSON` as its own types; some servers reject the
+ * empty key. Such keys are percent-encoded, so nothing is lost and any tool can address them.
  */
 const special = /[%.$\0]|^_(?=bsontype$)|^t(?=oBSON$)/g
 const EMPTY = '%'
@@ -28,8 +28,8 @@ const mapped = (value: unknown, keyOf: (key: string) => string): unknown => {
   return Object.fromEntries(entries)
 }
 
-/** A JSON value as it stands in the database: the same but for keys with `%`, `.`, `$` or NUL, which are percent-encoded. */
+/** JSON value as stored in the database: keys with `%`, `.`, `$` or NUL are percent-encoded. */
 export const toDocument = (value: object): object => mapped(value, encodeKey) as object
 
-/** The JSON value again. */
+/** Restores the JSON value. */
 export const fromDocument = (stored: object): object => mapped(stored, decodeKey) as object

@@ -7,19 +7,19 @@ import type { Keys } from '../../events/personal.ts'
 import { opens, unwrap, wrap } from '../key-wrap.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
-/** `key` is wrapped by the key-encryption key; a subject without one is erased. */
+/** `key` is wrapped by the key-encryption key; a subject without `key` is erased. */
 type StoredKey = { readonly _id: string; readonly key?: Binary; readonly madeAt?: Date; readonly erasedAt?: Date }
 type Known = { readonly key: Uint8Array | 'erased'; readonly until: number }
 
 const CACHED = 10_000
-/** An erasure made by another instance is known here after this many milliseconds. */
+/** Time in ms after which an erasure by another instance takes effect here. */
 const FRESH_MS = 1000
-/** Stands among the subjects for the key-encryption key itself: what opens it fits the rest. */
+/** Pseudo-subject of the witness. A key-encryption key that unwraps the witness unwraps the other keys too. */
 const WITNESS = 'key-encryption key'
-/** Keys put aside at once. */
+/** Keys set aside per page. */
 const PAGE = 50
 
-/** Whether there are keys of subjects, and the key-encryption key opens them. Makes nothing. */
+/** Returns a function that checks whether subject keys exist and the key-encryption key opens them. Creates nothing. */
 export const subjectKeys = async (db: Db, calls: Calls) => {
   const stored = await calls.call('read', (limits) =>
     db.collection<StoredKey>('subjects').findOne({ _id: WITNESS }, limits),
@@ -29,8 +29,8 @@ export const subjectKeys = async (db: Db, calls: Calls) => {
 }
 
 /**
- * Moves the keys that the key-encryption key does not open to a collection that nobody reads. Who was erased stays
- * erased. Can be begun again.
+ * Moves the keys that the key-encryption key cannot unwrap to `lost_subjects`. Erased subjects stay erased. The
+ * operation can be repeated.
  */
 const putAside = async (db: Db, calls: Calls, kek: Uint8Array): Promise<void> => {
   const [from, to] = [db.collection<StoredKey>('subjects'), db.collection<StoredKey>('lost_subjects')]
@@ -50,9 +50,9 @@ const putAside = async (db: Db, calls: Calls, kek: Uint8Array): Promise<void> =>
 }
 
 /**
- * Keys of subjects in a collection of their own, each wrapped by the key-encryption key. A key is given out only once a majority has it, so
- * that no fail-over forgets what something was sealed with. When the key-encryption key is another than before it throws, or puts aside what
- * that does not open where an operator said so (`accepted`).
+ * Keys of subjects in a collection of their own, each wrapped by the key-encryption key. A key is returned only after a
+ * majority stored it, so no failover loses the key of sealed data. If the key-encryption key has changed, it throws, or
+ * sets aside the keys that it cannot unwrap if an operator `accepted` that.
  */
 export const mongoKeys = async (
   db: Db,
@@ -85,7 +85,8 @@ export const mongoKeys = async (
   const make: Keys['make'] = async (subject, given) => {
     const held = cache.get(subject)?.key
     const known = await find(subject).catch((error: unknown) => {
-      // What is sealed under a key that was destroyed meanwhile can simply not be opened, so for sealing an old answer does.
+      // A cached key is sufficient for sealing: if the key is destroyed in the meantime, the data cannot be opened, as
+      // intended.
       if (held === undefined || !isRefusal(error, 'backend_unavailable')) throw error
       return held
     })
@@ -98,7 +99,7 @@ export const mongoKeys = async (
         unlessDuplicate(subjects.findOneAndUpdate({ _id: subject }, insert, { upsert: true, returnDocument: 'after' })),
       )
     const stored = (await write()) ?? (await write())
-    if (!stored) throw new Error(`the key of a subject was made by another and is not there`)
+    if (!stored) throw new Error(`the key of a subject cannot be read back after its creation`)
     return remember(subject, asked, stored)
   }
 

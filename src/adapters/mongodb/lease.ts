@@ -4,16 +4,17 @@ import type { Clock } from '../../clock.ts'
 import type { Lease } from '../../projections/engine/lease.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
-/** `beat` goes up with every renewal, `term` with every holder. Nobody's clock stands here. */
+/** `beat` counts renewals, `term` counts holders. No wall-clock time is stored. */
 type StoredLease = { readonly _id: string; readonly holder: string; readonly term: number; readonly beat: number }
 
 const NOBODY = ''
-/** Who gave it up leaves it to others for so many times its length. */
+/** After giving up the lease, an instance waits this many times its length before it takes the lease again. */
 const REST = 2
 
 /**
- * One holder at a time over all instances, for `ttl` milliseconds after each renewal was sent. Who waits takes it once it has seen no
- * renewal for longer than that. Both measure durations on their own monotonic clock, so no two clocks need agree.
+ * Lease with one holder over all instances. It lasts `ttl` ms from the time each renewal is sent. Another instance
+ * takes it after it has seen no renewal for 1.25 `ttl`; all durations are measured on local monotonic clocks, so clocks
+ * need not agree.
  */
 export const mongoLease = (db: Db, calls: Calls, clock: Clock, name: string, ttl: number): Lease => {
   const leases = db.collection<StoredLease>('leases')
@@ -62,7 +63,7 @@ export const mongoLease = (db: Db, calls: Calls, clock: Clock, name: string, ttl
     until = sent + ttl
   }
 
-  // Out of reach it is simply not renewed; whoever works for its holder has errors of its own to tell.
+  // Without a connection the lease is not renewed; the work of the holder reports its own errors.
   const next = async () => {
     if (term !== undefined) await (able() ? renew(term) : giveUp())
     else if (able() && clock.monotonic() >= restsUntil) await take()

@@ -18,34 +18,37 @@ import { mongoViews } from './views.ts'
 
 export type MongoOptions = {
   readonly clock: Clock
-  /** Told what went wrong behind the scenes: cleaning up, tending a build. */
+  /** Called with errors of background work: cleanup and heartbeats of builds. */
   readonly onError: (error: unknown) => void
-  /** Documents in one write command. */
+  /** Maximum documents of one write command. */
   readonly bulk?: number
 }
 
 export type Mongo = {
   readonly views: Views
   readonly snapshots: Snapshots
-  /** What there is of keys, looked at without making any. */
+  /** Existing keys; creates none. */
   readonly standing: () => Promise<{
     readonly deployment: StandingKeys | undefined
     readonly subjects: (kek: Uint8Array) => 'missing' | 'closed' | 'open'
   }>
-  /** The keys of subjects under the deployment's key-encryption key. Throws when that is another than before, unless their loss was `accepted`. */
+  /**
+   * Keys of subjects, wrapped by the deployment's key-encryption key. Throws if that key changed, unless the loss was
+   * `accepted`.
+   */
   readonly keys: (kek: Uint8Array, accepted?: boolean) => Promise<Keys>
   /**
-   * The keys that all instances share: those of the key file, else those in the database, made from `begin` where there
-   * are none. Keys of a file must be the deployment's, unless the loss of those was `accepted`.
+   * Keys shared by all instances: those of the key file, else those in the database, created from `begin` if there are
+   * none. The keys of a file must be the deployment's, unless the loss of those was `accepted`.
    */
   readonly deploymentKeys: (given?: KeyFile, begin?: KeyFile, accepted?: boolean) => Promise<KeyFile>
   readonly binding: Binding
-  /** A lease of `ttl` milliseconds on a name. */
+  /** Lease of a name for `ttl` ms. */
   readonly lease: (name: string, ttl: number) => Lease
   readonly close: () => Promise<void>
 }
 
-/** Time limits of the driver itself, which tries again within those of a call. */
+/** Timeouts of the driver. Its retries stay within the timeout of a call. */
 export const driverLimits = {
   serverSelectionTimeoutMS: 1000,
   connectTimeoutMS: 1000,
@@ -55,9 +58,8 @@ export const driverLimits = {
 } as const
 
 /**
- * Opens read models, keys and leases in a MongoDB database (docs/decisions/0005). Throws when the server does not
- * answer now. Later it may come and go: meanwhile what needs it is refused with `backend_unavailable` within two
- * seconds.
+ * Opens read models, keys and leases in a MongoDB database (docs/decisions/0005). Throws if the server does not answer.
+ * During a later outage, operations are refused with `backend_unavailable` within two seconds.
  */
 export const openMongo = async (
   url: string,

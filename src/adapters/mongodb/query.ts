@@ -3,7 +3,7 @@ import { KEY, type Match, type Query, type Scalar } from '../../projections/view
 import { above } from '../embedded/views/view-query.ts'
 import type { StoredRow } from './rows.ts'
 
-/** Comparisons stay among values of their operand's kind: no number is found by a range of text. */
+/** Range condition. MongoDB compares only values of the same type, so a range of text matches no numbers. */
 const range = (from: Scalar | undefined, below: Scalar | undefined): Document => {
   if (from === undefined && below === undefined) return { $exists: true }
   return { ...(from !== undefined && { $gte: from }), ...(below !== undefined && { $lt: below }) }
@@ -11,7 +11,7 @@ const range = (from: Scalar | undefined, below: Scalar | undefined): Document =>
 
 const condition = (field: string, match: Match): Document => {
   if ('prefix' in match) return { [field]: range(match.prefix, above(match.prefix)) }
-  // Among the values asked for, null finds what is absent.
+  // In `$in`, null matches absent fields.
   if ('equals' in match) return { [field]: { $in: match.equals.map((value) => value ?? null) } }
   const within = { [field]: range(match.from, match.below) }
   return match.orAbsent ? { $or: [within, { [field]: null }] } : within
@@ -19,7 +19,7 @@ const condition = (field: string, match: Match): Document => {
 
 const path = (field: string) => (field === KEY ? '_id' : `doc.${field}`)
 
-/** The filter of all that match, that of the page behind `after`, and the order of the page. */
+/** Filter of all matches, filter of the page after `after`, and sort order of the page. */
 export const filtersOf = ({ where, order, descending, after }: Query) => {
   const by = path(order)
   const [direction, past, pastOrAt] = descending ? ([-1, '$lt', '$lte'] as const) : ([1, '$gt', '$gte'] as const)
@@ -29,7 +29,7 @@ export const filtersOf = ({ where, order, descending, after }: Query) => {
     ),
   )
   const all = [{ [by]: { $exists: true } }, ...matching]
-  // The first condition says nothing more than the second; it gives the index its bound.
+  // The first condition is implied by the second; it gives the index scan its bound.
   const behind = after && [
     { [by]: { [pastOrAt]: after.value } },
     { $or: [{ [by]: { [past]: after.value } }, { [by]: after.value, _id: { [past]: after.key } }] },

@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../clock.ts'
 import type { RecordOf, Views } from '../../projections/views.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
-/** A record as it stands: `value` is JSON text, for it is only ever taken whole. */
+/** Stored record. `value` is JSON text, because it is only read as a whole. */
 type StoredRecord = {
   readonly _id: string
   readonly table: string
@@ -16,7 +16,9 @@ type StoredRecord = {
 const PURGE_AFTER_MS = 60_000
 const PURGED = 1000
 
-/** Small records changed by compare-and-set, in one collection. Those past their time are removed within about a minute of a later write. */
+/**
+ * Small records with compare-and-set, in one collection. Expired ones are removed about a minute after a later write.
+ */
 export const mongoRecords = (
   db: Db,
   calls: Calls,
@@ -47,7 +49,10 @@ export const mongoRecords = (
       .unref()
   }
 
-  /** Makes a record where there is none, or one past its time. A duplicate may also be another's upsert of a record past its time. */
+  /**
+   * Creates a record, or replaces an expired one. A duplicate-key error may also come from a concurrent upsert of an
+   * expired record.
+   */
   const make = async (record: Omit<StoredRecord, 'revision'>): Promise<boolean> => {
     const { _id, ...content } = record
     const write = (upsert: boolean) => {

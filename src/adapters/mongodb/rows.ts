@@ -3,14 +3,14 @@ import { type Closed, type Row, supersedes } from '../../projections/views.ts'
 import { type Calls, isDuplicate, unlessDuplicate } from './calls.ts'
 import { fromDocument, toDocument } from './document.ts'
 
-/** A row as it stands in its view's collection. A tombstone has no `doc`. */
+/** A row as stored in the collection of its view. A tombstone has no `doc`. */
 export type StoredRow = {
   readonly _id: string
   readonly revision: bigint
   readonly position: bigint
   readonly changes: bigint
   readonly doc?: object
-  /** What closed the document; then there is no `doc`. */
+  /** Event that closed the document; then there is no `doc`. */
   readonly unreadable?: object
 }
 
@@ -34,7 +34,7 @@ const storedOf = ({ key, revision, position, changes, doc, unreadable }: Row): S
 
 type Rows = Collection<StoredRow>
 
-/** Matches the row only where it stands at an older revision, or closed at the same where the new one is open. */
+/** Filter that matches the row at an older revision, or closed at the same revision if the new row is open. */
 const older = ({ _id, revision, unreadable }: StoredRow) =>
   unreadable
     ? { _id, revision: { $lt: revision } }
@@ -42,8 +42,8 @@ const older = ({ _id, revision, unreadable }: StoredRow) =>
 const contentOf = ({ _id, ...content }: StoredRow): Omit<StoredRow, '_id'> => content
 
 /**
- * What a bulk wrote besides its duplicates, and which operations those were; undefined without any. Some servers stop
- * at the first and count nothing.
+ * Counts and indexes of the operations of a bulk that found duplicates; undefined without duplicates. Some servers stop
+ * at the first duplicate and report no counts.
  */
 const duplicatesOf = (work: Promise<BulkWriteResult>) =>
   work.then(
@@ -55,7 +55,7 @@ const duplicatesOf = (work: Promise<BulkWriteResult>) =>
     },
   )
 
-/** Of each key the latest row. */
+/** Latest row of each key. */
 const latest = (rows: readonly Row[]): StoredRow[] => {
   const byKey = new Map<string, Row>()
   for (const row of rows) {
@@ -68,13 +68,13 @@ const latest = (rows: readonly Row[]): StoredRow[] => {
 const chunks = (rows: readonly StoredRow[], size: number): (readonly StoredRow[])[] =>
   Array.from({ length: Math.ceil(rows.length / size) }, (_, n) => rows.slice(n * size, (n + 1) * size))
 
-/** Writes rows, each over an older revision of itself only, at most `bulk` in one command. */
+/** Writes rows in commands of at most `bulk` rows. A row replaces only an older revision of itself. */
 export const rowWriter = (calls: Calls, bulk: number) => {
   const replace = (to: Rows, row: StoredRow, upsert: boolean) =>
     calls.call('write', () => unlessDuplicate(to.replaceOne(older(row), contentOf(row), { upsert })))
 
   const putOne = async (to: Rows, row: StoredRow) => {
-    // No row is older than one of the first event: only a closed one is a reason to write over it.
+    // Revision 0 has no older row; it only replaces a closed one.
     if (row.revision === 0n) {
       const made = await calls.call('write', () => unlessDuplicate(to.insertOne(row)))
       if (made === undefined && !row.unreadable) await replace(to, row, false)

@@ -3,13 +3,13 @@ import { Binary, type Db } from 'mongodb'
 import type { Snapshots } from '../../projections/snapshots.ts'
 import type { Calls } from './calls.ts'
 
-/** The head says which snapshot is the one and of how many chunks it is; a chunk holds bytes of one snapshot. */
+/** The head names the current snapshot and its number of chunks; a chunk holds bytes of one snapshot. */
 type Stored = { readonly _id: string; readonly of: string; readonly chunks?: number; readonly data?: Binary }
 
 const HEAD = 'head'
 const CHUNK = 4 * 1_048_576
 
-/** The same bytes in chunks of one size, but for the last. */
+/** Splits the bytes into chunks of equal size; the last one may be smaller. */
 async function* inChunks(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let waiting: Uint8Array[] = []
   let bytes = 0
@@ -27,7 +27,10 @@ async function* inChunks(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Buffe
   if (bytes > 0) yield Buffer.concat(waiting)
 }
 
-/** A snapshot in a collection: its chunks first, then the head that names them; chunks that no head names go with the next one. */
+/**
+ * Snapshot in a collection. Its chunks are written first, then the head that names them; the next write removes chunks
+ * without a head.
+ */
 export const mongoSnapshots = (db: Db, calls: Calls): Snapshots => {
   const stored = db.collection<Stored>('snapshots')
   const find = (_id: string) => calls.call('batch', (limits) => stored.findOne({ _id }, limits))

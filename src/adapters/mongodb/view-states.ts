@@ -4,24 +4,24 @@ import type { Checkpoint, View } from '../../projections/views.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
 /**
- * The state of one version of a view: the collection of its rows, up to where they hold every event, and the
- * collections being built or soon to be dropped.
+ * State of one version of a view: its collection of rows, its checkpoint, and the collections under construction or
+ * about to be dropped.
  */
 export type ViewState = {
   readonly _id: string
   readonly rows: string
   readonly checkpoint?: Checkpoint
-  /** Collections under construction; one not heard of by its time is given up. */
+  /** Collections under construction, with the time after which they count as abandoned unless renewed. */
   readonly building?: Readonly<Record<string, Date>>
-  /** Of collections under construction, how far each is. */
+  /** Checkpoint of each collection under construction. */
   readonly progress?: Readonly<Record<string, Checkpoint>>
-  /** Collections out of use since then; a reader that is slow may still be in one. */
+  /** Collections out of use and the time of their retirement; slow readers may still use them. */
   readonly retired?: Readonly<Record<string, Date>>
 }
 
 const RETIRED_MS = 600_000
 
-/** What is known of the collections of views, in a collection of its own. */
+/** Stores the state of each view version, in a collection of its own. */
 export const viewStates = (db: Db, calls: Calls, clock: Clock) => {
   const places = db.collection<ViewState>('views')
 
@@ -44,18 +44,18 @@ export const viewStates = (db: Db, calls: Calls, clock: Clock) => {
   return {
     find: async (_id: string): Promise<ViewState> =>
       (await calls.call('read', (limits) => places.findOne({ _id }, limits))) ?? { _id, rows: _id },
-    /** Changes a view that is there and as `where` says. */
+    /** Updates an existing view that matches `where`. */
     change,
-    /** Changes a view, and makes it where there is none. */
+    /** Updates a view; creates it if it does not exist. */
     make,
-    /** Takes a collection out of the building ones. */
+    /** Retires a collection under construction. */
     retire: (_id: string, name: string, where: object = {}) =>
       change(
         _id,
         { $unset: { [`building.${name}`]: '', [`progress.${name}`]: '' }, $set: { [`retired.${name}`]: clock.now() } },
         where,
       ),
-    /** All versions of a view of this name. */
+    /** All versions of the view with this name. */
     versions: (name: string): Promise<readonly ViewState[]> =>
       calls.call('read', (limits) => places.find({ _id: { $gte: `${name}_`, $lt: `${name}\`` } }, limits).toArray()),
     remove: (_id: string) => calls.call('write', () => places.deleteOne({ _id })),
@@ -63,11 +63,11 @@ export const viewStates = (db: Db, calls: Calls, clock: Clock) => {
 }
 type ViewStates = ReturnType<typeof viewStates>
 
-/** Drops what nobody uses any more. */
+/** Drops unused collections. */
 export const cleaner = (db: Db, calls: Calls, clock: Clock, states: ViewStates) => {
   const drop = (name: string) => calls.call('batch', () => db.collection(name).drop())
   return {
-    /** Gives up builds that nobody tends any more, and drops what is long out of use. */
+    /** Retires abandoned builds, and drops collections retired more than ten minutes ago. */
     sweep: async ({ _id, rows, building = {}, retired = {} }: ViewState): Promise<void> => {
       const now = clock.now().getTime()
       for (const [name, until] of Object.entries(building))
@@ -78,7 +78,7 @@ export const cleaner = (db: Db, calls: Calls, clock: Clock, states: ViewStates) 
         await states.change(_id, { $unset: { [`retired.${name}`]: '' } })
       }
     },
-    /** Drops versions before the one before this: instances of the version before may still run. */
+    /** Drops all but the newest of the earlier versions, because instances of the previous release may still use it. */
     dropOld: async ({ name, version }: View): Promise<void> => {
       const versionOf = ({ _id }: ViewState) => _id.slice(name.length + 1)
       const older = (await states.versions(name)).filter(

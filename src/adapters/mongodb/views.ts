@@ -13,7 +13,7 @@ const PAGE = 1000
 const TRIES = 5
 const PAUSE_MS = 250
 
-/** Tries a read of a start again before it fails: one slow answer need not throw away all that was read before it. */
+/** Retries a read during startup, because one slow answer should not discard all earlier reads. */
 const retried = async <T>(calls: Calls, clock: Clock, read: () => Promise<T>): Promise<T> => {
   for (let tries = 1; ; tries++) {
     try {
@@ -25,7 +25,7 @@ const retried = async <T>(calls: Calls, clock: Clock, read: () => Promise<T>): P
   }
 }
 
-/** How many documents with the one field there are of each value of the other. */
+/** Number of documents with the field `having`, by value of the field `by`. */
 const tallied = (calls: Calls, rows: Collection<StoredRow>, having: string, by: string) =>
   calls.call('batch', (limits) => {
     const where = { [`doc.${having}`]: { $exists: true }, [`doc.${by}`]: { $exists: true } }
@@ -33,14 +33,17 @@ const tallied = (calls: Calls, rows: Collection<StoredRow>, having: string, by: 
     return rows.aggregate<{ readonly _id: string | number; readonly n: number | bigint }>(pipeline, limits).toArray()
   })
 
-/** The values of a field among the documents that meet conditions. */
+/** Distinct values of a field among the documents that match the conditions. */
 const valued = (calls: Calls, rows: Collection<StoredRow>, where: Filter<StoredRow>, field: string, most: number) =>
   calls.call('read', (limits) => {
     const pipeline = [{ $match: where }, { $group: { _id: `$doc.${field}` } }, { $limit: most }]
     return rows.aggregate<{ readonly _id: Scalar }>(pipeline, limits).toArray()
   })
 
-/** How many rows there are, and the sum of their changes: two questions, as not every engine of the protocol adds up two things in one. */
+/**
+ * Number of rows and the sum of their changes. Uses two queries, because some implementations of the protocol cannot
+ * aggregate both at once.
+ */
 const totalsOf = (calls: Calls, rows: Collection<StoredRow>): Promise<Totals> =>
   calls.call('batch', async (limits) => {
     const sum = { $group: { _id: null, changes: { $sum: '$changes' } } }
@@ -57,7 +60,10 @@ export type ViewsParts = {
   readonly records: ReturnType<typeof mongoRecords>
 }
 
-/** Views in MongoDB: a document a row, in a collection a view. `put` answers when a majority has the rows in its journal, so every instance sees them. */
+/**
+ * Views in MongoDB: one document per row, one collection per view. `put` resolves when a majority has journaled the
+ * rows, so every instance sees them.
+ */
 export const mongoViews = ({ calls, clock, places, rows: writer, records }: ViewsParts): Omit<Views, 'close'> => ({
   get: async <D extends object>(view: View, key: string) => {
     const read = () =>

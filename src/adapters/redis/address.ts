@@ -3,10 +3,13 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { bytesNow } from '../../regular-file.ts'
 import { wrongWithFile } from '../named-file.ts'
 
-/** Where Redis is, and how it is entered. `url` reads `redis://[name:password@]host[:port][,host[:port]…][/database]`; rediss is over TLS. */
+/**
+ * Address and credentials of Redis. `url` has the form `redis://[name:password@]host[:port][,host[:port]…][/database]`;
+ * `rediss` uses TLS.
+ */
 export type RedisPlace = {
   readonly url: string
-  /** What the hosts are: one server (default), nodes of a Redis Cluster, or Sentinels that watch `master`. */
+  /** Kind of the hosts: one server (default), nodes of a Redis Cluster, or Sentinels that watch `master`. */
   readonly mode?: 'single' | 'cluster' | 'sentinel'
   readonly master?: string | undefined
   readonly username?: string | undefined
@@ -19,7 +22,7 @@ export type RedisPlace = {
 }
 type Wrong = readonly [setting: keyof RedisPlace, description: string]
 
-const FORM = 'is none: it reads redis://name:password@host:6379/0'
+const FORM = 'is invalid: expected redis://name:password@host:6379/0'
 const PORTS = { single: 6379, cluster: 6379, sentinel: 26_379 } as const
 
 const parts = (url: string) => {
@@ -30,10 +33,10 @@ const parts = (url: string) => {
   return { name, password: secret.join(':'), hosts: hosts.split(','), database: path.join('/') }
 }
 
-/** What is wrong with one host of an address. */
+/** Problem of one host of an address. */
 const wrongWithHost = (host: string): string | undefined => {
-  if (host === '' || host.startsWith(':')) return 'names no host'
-  if (/[?#]/.test(host)) return 'has options, and Redis takes none there'
+  if (host === '' || host.startsWith(':')) return 'has no host'
+  if (/[?#]/.test(host)) return 'has options, which Redis does not support there'
   return URL.canParse(`redis://${host}`) && !/[@\s%]/.test(host) ? undefined : FORM
 }
 
@@ -44,11 +47,13 @@ const wrongWithUrl = ({ url, mode = 'single', ...place }: RedisPlace): string | 
   const { name, password, hosts, database } = parts(url)
   const wrong = hosts.flatMap((host) => wrongWithHost(host) ?? [])[0]
   if (wrong !== undefined) return wrong
-  if (!isEncoded(`${name}:${password}`)) return `${FORM}, what is special in name and password written as %40`
-  if (!/^\d{0,9}$/.test(database)) return 'names a database that is no number'
-  if (mode === 'single' && hosts.length > 1) return 'names several hosts: set redis.mode to cluster or sentinel'
-  if (mode === 'cluster' && Number(database) > 0) return 'names a database, and a Redis Cluster has 0 alone'
-  if (name !== '' && password === '' && place.password === undefined) return 'names a user and has no password'
+  if (!isEncoded(`${name}:${password}`))
+    return `${FORM}, with special characters of name and password escaped as in %40`
+  if (!/^\d{0,9}$/.test(database)) return 'has a database that is not a number'
+  if (mode === 'single' && hosts.length > 1) return 'has several hosts: set redis.mode to cluster or sentinel'
+  if (mode === 'cluster' && Number(database) > 0)
+    return 'has a database other than 0, which a Redis Cluster does not support'
+  if (name !== '' && password === '' && place.password === undefined) return 'has a user but no password'
   return undefined
 }
 
@@ -60,7 +65,7 @@ const certificates = ({ ca_file, cert_file, cert_key }: RedisPlace): SecureConte
 
 const FILES = ['ca_file', 'cert_file', 'cert_key'] as const
 
-/** A secure context takes an authority that is none without a word. */
+/** Checks a certificate file, because a secure context silently accepts an authority without certificates. */
 const holdsCertificate = (path: string): boolean => {
   try {
     return new X509Certificate(bytesNow(path)).raw.length > 0
@@ -72,25 +77,25 @@ const holdsCertificate = (path: string): boolean => {
 const wrongWithFiles = (place: RedisPlace): readonly Wrong[] => {
   const given = FILES.filter((file) => place[file] !== undefined)
   if (!place.url.startsWith('rediss:'))
-    return given.map((file) => [file, 'is for TLS, and redis.url does not begin with rediss://'])
+    return given.map((file) => [file, 'requires TLS, but redis.url does not begin with rediss://'])
   const missing = given.flatMap((file): readonly Wrong[] => {
     const wrong = wrongWithFile(place[file]!)
     return wrong === undefined ? [] : [[file, wrong]]
   })
   if (missing.length > 0) return missing
   if ((place.cert_file === undefined) !== (place.cert_key === undefined))
-    return [['cert_file', 'and cert_key are needed together']]
+    return [['cert_file', 'and cert_key must be set together']]
   if (place.ca_file !== undefined && !holdsCertificate(place.ca_file))
-    return [['ca_file', 'holds no certificate in PEM']]
+    return [['ca_file', 'contains no certificate in PEM format']]
   try {
     createSecureContext(certificates({ ...place, ca_file: undefined }))
   } catch {
-    return [['cert_file', 'and cert_key are no certificate and its private key, in PEM']]
+    return [['cert_file', 'and cert_key are not a certificate and its private key in PEM format']]
   }
   return []
 }
 
-/** What keeps the settings of Redis from ever being right; undefined where only the server can tell. Never repeats any of the address. */
+/** Problems of the Redis settings that can be found without a server. Never repeats any part of the address. */
 export const wrongWith = (place: RedisPlace): readonly Wrong[] => {
   const { mode = 'single', url, master } = place
   const { name, password } = parts(url)
@@ -101,20 +106,23 @@ export const wrongWith = (place: RedisPlace): readonly Wrong[] => {
     ...(['sentinel_username', 'sentinel_password'] as const).map(
       (key) => [key, mode !== 'sentinel' && place[key] !== undefined && 'is for redis.mode sentinel'] as const,
     ),
-    ['username', place.username !== undefined && name !== '' && 'is given twice: redis.url names a user'],
-    ['password', place.password !== undefined && password !== '' && 'is given twice: redis.url has a password'],
+    ['username', place.username !== undefined && name !== '' && 'is set twice: redis.url has a user'],
+    ['password', place.password !== undefined && password !== '' && 'is set twice: redis.url has a password'],
     [
       'username',
       place.username !== undefined && password === '' && place.password === undefined && 'needs redis.password',
     ],
   ]
-  return [...found.flatMap(([key, said]): readonly Wrong[] => (said ? [[key, said]] : [])), ...wrongWithFiles(place)]
+  return [
+    ...found.flatMap(([key, problem]): readonly Wrong[] => (problem ? [[key, problem]] : [])),
+    ...wrongWithFiles(place),
+  ]
 }
 
 const given = <T extends object>(values: T): { readonly [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as ReturnType<typeof given<T>>
 
-/** The address as the driver wants it. Reads the files of certificates. */
+/** Address in the format of the driver. Reads the certificate files. */
 export const addressOf = (place: RedisPlace) => {
   const { url, mode = 'single', master = '' } = place
   const { name, password, hosts, database } = parts(url)

@@ -4,23 +4,23 @@ import { type Address, addressOf, type RedisPlace } from './address.ts'
 
 export type Client = Redis | Cluster
 
-/** Hears how Redis does. */
+/** Receives the health of Redis. */
 export type Health = {
-  /** A connection was lost or cannot be made, or Redis refuses or does not answer. */
+  /** A connection is lost or cannot be made, or Redis refuses or does not answer. */
   readonly failed: (error: unknown) => void
   /** Redis answered. */
   readonly worked: () => void
 }
 
-/** What keys begin with where nothing is said. */
+/** Default prefix of keys. */
 export const PREFIX = 'rollcall'
-/** What keys begin with: the braces keep all of them on one node of a Redis Cluster. */
+/** Start of all keys; the braces keep them on one node of a Redis Cluster. */
 export const keysOf = (prefix: string): string => `{${prefix}}`
 
-/** Milliseconds after which an answer of Redis is no longer waited for. */
+/** Timeout of a call to Redis in ms. */
 export const PATIENCE_MS = 1000
 
-/** The work's result, or undefined when it fails or takes longer than that; what comes later is dropped. */
+/** Result of the work, or undefined if it fails or takes longer than `ms` ms. A later result is discarded. */
 export const soon = <T>(clock: Pick<Clock, 'after'>, work: Promise<T>, ms = PATIENCE_MS): Promise<T | undefined> => {
   const nothing = () => undefined
   return withTimeout(clock, ms, work.catch(nothing), nothing)
@@ -28,19 +28,19 @@ export const soon = <T>(clock: Pick<Clock, 'after'>, work: Promise<T>, ms = PATI
 
 const retry = (times: number): number => Math.min(PATIENCE_MS, 50 * times)
 
-/** The error of a node or an address in place of the one that says that all of them failed. */
+/** Error of a single node or address, taken from the error that summarizes all of them. */
 const causeOf = (error: unknown): unknown => {
   if (error instanceof AggregateError) return error.errors[0]
   return error instanceof Error && 'lastNodeError' in error ? (error.lastNodeError ?? error) : error
 }
 
-/** What both kinds of connection are told: `patient` ones keep what they are asked until the server is back. */
+/** Options of both kinds of connections. `patient` connections queue commands until the server is back. */
 const optionsOf = ({ credentials, tls }: Address, patient: boolean) => ({
   ...credentials,
   ...(tls && { tls }),
   connectTimeout: PATIENCE_MS,
   keepAlive: 10_000,
-  // Older servers and users with few rights refuse it.
+  // Older servers and users with few rights reject it.
   disableClientInfo: true,
   ...(patient
     ? { maxRetriesPerRequest: null }
@@ -51,7 +51,7 @@ const clusterOf = (address: Address, patient: boolean): Cluster =>
   new Cluster([...address.nodes], {
     enableOfflineQueue: patient,
     clusterRetryStrategy: retry,
-    // Names are left as they are, for certificates are checked by them.
+    // Host names stay unresolved, because certificates are verified against them.
     dnsLookup: (name, callback) => callback(null, name),
     redisOptions: optionsOf(address, patient),
   })
@@ -76,8 +76,8 @@ const serverOf = (address: Address, patient: boolean): Redis => {
 }
 
 /**
- * A connection that looks for its server for ever, and says whenever one is lost or cannot be made. `patient` = commands wait for the
- * server's return (BullMQ needs that); otherwise they fail when it is away or does not answer.
+ * Connection that reconnects for ever and reports each lost or failed connection. With `patient`, commands wait for the
+ * server (required by BullMQ); otherwise they fail if the server is unavailable or does not answer.
  */
 export const connectRedis = (place: RedisPlace, patient: boolean, { failed }: Pick<Health, 'failed'>): Client => {
   const address = addressOf(place)
@@ -86,9 +86,12 @@ export const connectRedis = (place: RedisPlace, patient: boolean, { failed }: Pi
   return client
 }
 
-/** What a connection was asked and had not answered when it was lost. */
+/** Commands that were unanswered when the connection was lost. */
 type Unanswered = { readonly prevCommandQueue?: Redis['commandQueue'] | null }
-/** Ends what has no server just now: ioredis never would, and BullMQ keeps a timer of up to eleven seconds for what it was asked. */
+/**
+ * Ends a client that has no server at the moment. ioredis never does so, and BullMQ keeps a timer of up to eleven
+ * seconds for its pending commands.
+ */
 const endAlone = (redis: Redis) => {
   if (redis.status !== 'reconnecting' && redis.status !== 'end') return
   const closed = new Error('Connection is closed.')
@@ -98,7 +101,10 @@ const endAlone = (redis: Redis) => {
   for (let item = unanswered?.shift(); item; item = unanswered?.shift()) item.command.reject(closed)
 }
 
-/** Ends a connection and all that were made from it, for good; BullMQ does not end its own, or even opens them again, when the server is away. */
+/**
+ * Returns a function that permanently ends a connection and all connections duplicated from it. Without a server,
+ * BullMQ does not end its own connections or even reopens them.
+ */
 export const familyOf = (client: Client): (() => void) => {
   const family: Client[] = [client]
   const adopt = <C extends Client>(another: C): C => {
@@ -117,7 +123,7 @@ export const familyOf = (client: Client): (() => void) => {
     for (const each of family) {
       if (each instanceof Cluster) each.options.clusterRetryStrategy = () => null
       else each.options.retryStrategy = () => null
-      each.connect = () => Promise.reject(new Error('this connection has ended'))
+      each.connect = () => Promise.reject(new Error('this connection is closed'))
       each.disconnect()
       if (each instanceof Redis) endAlone(each)
     }

@@ -5,7 +5,7 @@ import { type Client, type Health, soon } from './connection.ts'
 import type { LastRuns } from './queue-runs.ts'
 import { heard, missedTurn, redisView } from './queue-view.ts'
 
-/** A worker that dies gives its job up after about six seconds, however often that happens. */
+/** Worker settings. The job of a dead worker is released after about six seconds, however often that happens. */
 const worker = {
   lockDuration: 5000,
   stalledInterval: 2000,
@@ -15,10 +15,13 @@ const worker = {
 } as const
 const LOOK_MS = 1000
 const CLOSE_MS = 1000
-/** What Redis refuses a worker asks for again at once, for ever: so long it is held back. */
+/** Pause in ms after Redis refuses a worker, which would otherwise retry immediately and for ever. */
 const BACK_OFF_MS = 2000
 
-/** Gives up the locks of a worker at once: its `close` ends their timer after Redis has answered, so it may never. */
+/**
+ * Releases the locks of a worker immediately. Its `close` stops their timer only after Redis has answered, which may
+ * never happen.
+ */
 const giveUpLocks = (worker: Worker): Promise<void> => worker['lockManager'].close()
 
 export type JobParts = {
@@ -27,7 +30,7 @@ export type JobParts = {
   readonly prefix: string
   readonly runs: LastRuns
   readonly signal: AbortSignal
-  /** Milliseconds beyond its interval after which a job counts as forgotten. */
+  /** Time in ms after its due time at which a job counts as forgotten. */
   readonly grace: number
   readonly onError: (job: string, error: unknown) => void
   readonly health: Health
@@ -35,16 +38,16 @@ export type JobParts = {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** The runs of one job in this process, never two at once. */
+/** Runs of one job in this process, at most one at a time. */
 const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) => {
   const { name, every } = job
   let running: Promise<void> | undefined
-  /** When the job was last known to begin, anywhere; and which run that was. */
+  /** Last known start of the job in any instance. */
   let began = Number.NEGATIVE_INFINITY
   let known: number | undefined
-  /** The run before the last of this instance, which Redis still tells of until it has heard of the last. */
+  /** Previous run of this instance. Redis still returns it until the latest run is stored. */
   let replaced: number | undefined
-  /** When it was last known to run, anywhere. */
+  /** Last time the job was known to run in any instance. */
   let ran = Number.NEGATIVE_INFINITY
   const noteRunning = () => void (ran = clock.monotonic())
 
@@ -76,23 +79,27 @@ const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) =
         noteRunning()
       })),
     running: (): Promise<void> | undefined => running,
-    /** Takes note of the last run that all instances know of. */
+    /** Records the start of the last run known to all instances. */
     note: (startedAt: number | undefined): void => {
       const isNew = startedAt !== undefined && startedAt !== known && startedAt !== replaced
       if (began === Number.NEGATIVE_INFINITY || isNew) began = clock.monotonic()
       if (isNew) known = startedAt
     },
-    /** Takes note that it runs just now, in whichever instance. */
+    /** Records that the job is running in some instance. */
     noteRunning,
-    /** Milliseconds for which the job has been due: an interval after its last run began, and never before that was over. */
+    /**
+     * Milliseconds since the job was due: one interval after the start of its last run, but not before the end of that
+     * run.
+     */
     overdue: (): number => clock.monotonic() - Math.max(began + every, ran),
   }
 }
 
 /**
- * One job over all instances: a queue of its own with a scheduler, and never more than one run. Beside it a watchdog that needs no Redis:
- * it makes the scheduler anew when Redis has been emptied, and runs the job itself when nobody has for its interval. All
- * durations are on this process's monotonic clock, for Redis goes by the clocks of its workers.
+ * One job over all instances: a BullMQ queue of its own with a scheduler, and at most one run at a time. A watchdog
+ * works without Redis: it recreates the scheduler after Redis has been emptied, and runs the job itself if no instance
+ * did so within the interval. All durations use the local monotonic clock, because Redis uses the clocks of its
+ * workers.
  */
 export const bullmqJob = (job: Job, parts: JobParts) => {
   const { clock, client, prefix, signal, grace, onError, health } = parts
@@ -109,14 +116,14 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
     } catch (error) {
       if (!signal.aborted) throw new UnrecoverableError(messageOf(error))
     }
-    if (signal.aborted) throw new Error('cut short: this instance is closing')
+    if (signal.aborted) throw new Error('interrupted: this instance is closing')
   }
 
   const open = () => {
     const queue = new Queue(name, options)
     const workers = new Worker(name, process, { ...options, ...worker })
     const backOff = (error: Error) => {
-      // A lock lost by an outage or a suspended machine is what the watchdog is for.
+      // The watchdog handles a lock that is lost in an outage or on a suspended machine.
       if (/\block\b/i.test(error.message)) return
       health.failed(error)
       if (client.status !== 'ready' || workers.isPaused() || signal.aborted) return
@@ -129,7 +136,7 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
   }
   let opened: ReturnType<typeof open> | undefined
   let opening: Promise<void> | undefined
-  /** BullMQ begins with INFO, and never again where that was denied: so it begins once that is answered. */
+  /** Opens the queue after Redis has answered INFO. BullMQ starts with INFO and never retries it after a denial. */
   const openOnce = (): Promise<void> =>
     (opening ??= client
       .info('server')
@@ -174,7 +181,7 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
       timer.cancel()
       await own.running()?.catch(() => undefined)
       if (!opened) return
-      // By force when Redis does not answer: the other way would wait for it with its timers running.
+      // Close by force if Redis does not answer; a normal close would wait for it while its timers run.
       const there = client.status === 'ready' && (await soon(clock, client.ping(), CLOSE_MS / 2)) !== undefined
       await soon(clock, Promise.all([opened.workers.close(!there), opened.queue.close()]), CLOSE_MS)
       await giveUpLocks(opened.workers)

@@ -10,27 +10,32 @@ const parse = (text: string): Run | undefined => {
   return isRun(value) ? value : undefined
 }
 
-/** Tells the later of two runs of a job, or of one run the end. */
+/** The later of two runs of a job; for the same run, the finished state. */
 const later = (a: Run, b: Run): Run => {
   if (a.startedAt !== b.startedAt) return a.startedAt > b.startedAt ? a : b
   return a.finishedAt === undefined ? b : a
 }
 
-/** Milliseconds between two tellings of how far one run is. */
+/** Minimum interval in ms between progress updates of a run. */
 const TELL_MS = 1000
 
-/** The last run of each job: in Redis for all instances, and in memory those of this one for when Redis is away. */
+/** Last run of each job. Redis stores those of all instances; memory keeps those of this instance for Redis outages. */
 export const lastRuns = (client: Client, clock: Clock, key: string, onError: (error: unknown) => void) => {
   const own = new Map<string, Run>()
   const toldAt = new Map<string, number>()
-  /** Never waits; without Redis the others do not learn of it, and run the job themselves. */
+  /**
+   * Stores a run without waiting. If Redis is unavailable, other instances do not see it and run the job themselves.
+   */
   const note = (run: Run): void => {
     own.set(run.name, run)
     if (client.status === 'ready') client.hset(key, run.name, JSON.stringify(run)).catch(onError)
   }
   return {
     note,
-    /** Keeps how far a run is, and tells Redis of it once a second at most; true when it did. The end of the run tells the rest. */
+    /**
+     * Records progress, and sends it to Redis at most once a second; returns true if it was sent. The end of the run
+     * sends the final progress.
+     */
     noteProgress: (run: Run): boolean => {
       own.set(run.name, run)
       if (clock.monotonic() - (toldAt.get(run.name) ?? Number.NEGATIVE_INFINITY) < TELL_MS) return false

@@ -4,7 +4,10 @@ import type { Job } from '../../jobs/queue.ts'
 import { type Client, type Health, PATIENCE_MS } from './connection.ts'
 import type { LastRuns } from './queue-runs.ts'
 
-/** What an instance cut short by its own end is taken over by another at once; what fails is not tried before the next interval. */
+/**
+ * Retry settings. A run interrupted by the shutdown of its instance is retried by another instance at once; a failed
+ * run waits for the next interval.
+ */
 export const retries = {
   attempts: 5,
   backoff: { type: 'fixed', delay: 1000 },
@@ -12,15 +15,15 @@ export const retries = {
   removeOnFail: { count: 10 },
 } as const
 /**
- * The turn that an instance asks for when the scheduler gave none after the run that began then. Its identifier outlasts it, so
- * that instances that ask one after the other have one run.
+ * Options of a run that an instance requests because the scheduler produced none after the run that started at
+ * `startedAt`. The id is kept after completion, so that requests of several instances produce one run.
  */
 export const missedTurn = (name: string, startedAt = 0) => ({
   ...retries,
   removeOnComplete: { count: 10 },
   jobId: `missed-${name}-${startedAt}`,
 })
-/** A connection that has not answered for so long is made anew. */
+/** Time in ms without an answer after which the connection is replaced. */
 const DEAF_MS = 5000
 
 export type ViewParts = {
@@ -35,7 +38,7 @@ const silent = (): never => {
   throw SILENT
 }
 
-/** The answer of Redis, or undefined when it does not answer soon or refuses, which is told. */
+/** Answer of Redis. Undefined if Redis refuses or does not answer in time; that is reported to `failed`. */
 export const heard = async <T>(
   clock: Clock,
   work: Promise<T>,
@@ -49,14 +52,17 @@ export const heard = async <T>(
   }
 }
 
-/** Asks Redis about a job, one question at a time: whether it runs and began, and that it is scheduled at all. */
+/**
+ * Queries Redis about a job, one query at a time: its running state and last start. Also ensures that the job is
+ * scheduled.
+ */
 export const redisView = ({ name, every }: Job, queue: Queue, { clock, client, runs, health }: ViewParts) => {
   type Seen = { readonly runs: boolean; readonly startedAt: number | undefined }
   let looking: Promise<Seen> | undefined
   let asked = 0
   let settled = false
 
-  /** Whether a worker that is alive has the job: one that died holds it as well, without its lock. */
+  /** Returns true if a live worker has the job. A dead worker's job is active too, but has no lock. */
   const isHeld = async (): Promise<boolean> => {
     const ids = await client.lrange(queue.toKey('active'), 0, -1)
     const locks = await Promise.all(ids.map((id) => client.exists(queue.toKey(`${id}:lock`))))
@@ -65,7 +71,8 @@ export const redisView = ({ name, every }: Job, queue: Queue, { clock, client, r
 
   const look = async (): Promise<Seen> => {
     const [scheduler, held, last] = await Promise.all([queue.getJobScheduler(name), isHeld(), runs.find(name)])
-    // Who was configured last says the interval, once: two that differ would each make the other's anew for ever.
+    // Each instance sets the interval at most once; otherwise two instances with different settings would overwrite
+    // each other for ever.
     if (!scheduler || (!settled && scheduler.every !== every)) {
       await queue.setGlobalConcurrency(1)
       await queue.upsertJobScheduler(name, { every }, { name, opts: retries })
@@ -75,7 +82,7 @@ export const redisView = ({ name, every }: Job, queue: Queue, { clock, client, r
     return { runs: held, startedAt: last?.startedAt }
   }
 
-  /** Undefined when Redis does not answer. */
+  /** Undefined if Redis does not answer. */
   return async (): Promise<Seen | undefined> => {
     if (!looking) {
       asked = clock.monotonic()

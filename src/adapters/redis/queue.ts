@@ -8,25 +8,29 @@ import { lastRuns } from './queue-runs.ts'
 
 export type BullmqOptions = {
   readonly clock: Clock
-  /** Told of every run of a job that failed here. */
+  /** Called for every failed run of a job in this instance. */
   readonly onError: (job: string, error: unknown) => void
   readonly health: Health
-  /** What all keys in Redis begin with, in braces, so that they lie on one node of a cluster; instances share their jobs under the same. */
+  /**
+   * Prefix of all keys in Redis, put in braces so that they are on one node of a cluster. Instances with the same
+   * prefix share their jobs.
+   */
   readonly prefix?: string
-  /** Milliseconds beyond its interval after which a job counts as forgotten and is run here. */
+  /** Time in ms after its due time at which a job counts as forgotten and runs here. */
   readonly grace?: number
 }
 
 /**
- * Jobs in BullMQ, each once an interval over all instances. Redis only says when: it may be away, lose everything or hang, and jobs
- * still run, in every instance then, and beside a run that began so, which is harmless. Nothing here waits for it; `close` waits for running jobs and two seconds at most for Redis.
+ * Jobs in BullMQ, each once per interval over all instances. Redis only schedules: during an outage or after data loss,
+ * every instance runs its jobs itself; concurrent runs are harmless. No operation waits for Redis; `close` waits for
+ * running jobs and at most two seconds for Redis.
  */
 export const openBullmq = async (
   place: RedisPlace,
   { clock, onError, health, prefix: word = PREFIX, grace = 3000 }: BullmqOptions,
 ): Promise<Queue> => {
   const stop = new AbortController()
-  /** What ends by itself is no fault. */
+  /** Ignores errors caused by the shutdown itself. */
   const failed = (error: unknown) => {
     if (!stop.signal.aborted) health.failed(error)
   }

@@ -5,14 +5,17 @@ import type { RedisPlace } from './address.ts'
 import { type Client, connectRedis, familyOf, type Health, keysOf, PREFIX } from './connection.ts'
 
 const FLUSH_MS = 250
-/** Counts sent to Redis in one call. */
+/** Maximum counts sent to Redis in one call. */
 const TOLD = 5_000
 
 export type RedisLimitsOptions = {
-  /** Minutes are those of its wall clock. */
+  /** Its wall clock defines the minutes. */
   readonly clock: Clock
   readonly health: Pick<Health, 'failed'>
-  /** The key that instances share: Redis is told of clients under it, for an address is personal. */
+  /**
+   * Key shared by the instances. Client addresses are personal data, so Redis receives only pseudonyms computed with
+   * it.
+   */
   readonly key: Uint8Array
   readonly prefix?: string
   readonly flushMs?: number
@@ -25,12 +28,14 @@ type Shared = {
   readonly failed: (error: unknown) => void
 }
 
-/** One limit of this instance: what it knows of a client is what Redis said last and what has been counted here since. */
+/**
+ * One limit of this instance. The count of a client is the last count from Redis plus the local increments since then.
+ */
 const sharedLimiter = ({ client, hashOf, pseudonym, failed }: Shared, limit: number, now: () => number) => {
-  /** Counted here and not yet told to Redis. */
+  /** Local increments not yet sent to Redis. */
   const unsent = new Map<string, number>()
   const addUnsent = (key: string, by: number): void => {
-    // The window may have forgotten keys that Redis has not been told of: there are no more of them than of counted ones.
+    // The window may have evicted keys that are not sent yet; their number has the same bound as the window.
     if (unsent.has(key) || unsent.size < MOST_KEYS) unsent.set(key, (unsent.get(key) ?? 0) + by)
   }
   const { exhausted, retryAfter, ...window } = limitWindow(limit, now, () => unsent.clear())
@@ -50,7 +55,7 @@ const sharedLimiter = ({ client, hashOf, pseudonym, failed }: Shared, limit: num
     if (minute !== window.minute()) return
     for (const [n, [key, by]] of telling.entries()) {
       const [error, total] = replies?.[n] ?? [new Error('no answer'), undefined]
-      // Whether an unanswered count arrived nobody knows; counted twice it only makes the limit stricter for that client.
+      // An unanswered increment may have arrived. Counting it twice only makes the limit stricter for that client.
       if (error || typeof total !== 'number') addUnsent(key, by)
       else window.set(key, total + (unsent.get(key) ?? 0))
     }
@@ -60,8 +65,9 @@ const sharedLimiter = ({ client, hashOf, pseudonym, failed }: Shared, limit: num
 }
 
 /**
- * Counters that instances share. An event counts here at once and elsewhere about half a second later; no request waits for Redis, and
- * without it each instance counts for itself. Minutes are those of the clock, so that instances mean the same.
+ * Counters shared by instances. An event counts here immediately and in other instances about half a second later. No
+ * request waits for Redis; without Redis each instance counts for itself. Minutes are those of the wall clock, so that
+ * all instances use the same ones.
  */
 export const openRedisLimits = (
   place: RedisPlace,
@@ -90,7 +96,7 @@ export const openRedisLimits = (
       flushes.push(flush)
       return limiter
     },
-    /** True while Redis answers. */
+    /** True while Redis is connected. */
     ready: (): boolean => client.status === 'ready',
     close: async (): Promise<void> => {
       closed = true

@@ -21,7 +21,7 @@ await t.test(
   async (t) => {
     const { clock, told, place, room } = await world(t)
     t.equal(room.full(), false)
-    t.match(room.lacking(), { message: `disk full: there is no room in ${place}`, code: 'ENOSPC' })
+    t.match(room.lacking(), { message: `disk full: no space left in ${place}`, code: 'ENOSPC' })
     t.same([room.full(), told], [true, [true]])
     await clock.advance(LOOK_MS - 1)
     t.match(room.lacking(), { code: 'ENOSPC' })

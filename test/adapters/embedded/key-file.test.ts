@@ -38,7 +38,7 @@ void t.test('a key file that others may read is refused', async (t) => {
   for (const mode of [0o640, 0o604, 0o620, 0o444, 0o460, 0o441]) {
     await chmod(path, mode)
     await t.rejects(openKeyFile(path), {
-      message: `key file ${path} may be read by others than its owner (mode ${mode.toString(8)})`,
+      message: `key file ${path} is readable by other users (mode ${mode.toString(8)})`,
     })
   }
 })
@@ -60,12 +60,12 @@ void t.test('a key file in a mounted Secret is read, which the own group may rea
 
 void t.test('a mounted key file that any other user, or another group, may read is refused', async (t) => {
   const open = await mounted(t, 0o444)
-  await t.rejects(openKeyFile(open.path), { message: /may be read by others than its owner \(mode 444\)/ })
+  await t.rejects(openKeyFile(open.path), { message: /is readable by other users \(mode 444\)/ })
   if (process.getuid?.() !== 0) return
   const { path } = await mounted(t)
   const strangers = 54_321
   await chown(path, 0, strangers)
-  await t.rejects(openKeyFile(path), { message: /may be read by others than its owner \(mode 440\)/ })
+  await t.rejects(openKeyFile(path), { message: /is readable by other users \(mode 440\)/ })
 })
 
 void t.test('a key file that is not there and cannot be made is told with its cause', async (t) => {

@@ -25,7 +25,7 @@ const outcomeOf = (work: Promise<unknown>) => {
   )
   return seen
 }
-const late = 'read models waited 5000 ms to be written'
+const late = 'writing the read models takes longer than 5000 ms'
 
 await t.test('a put waits for room behind 1024 others for five seconds, and is refused then', async (t) => {
   const { clock, held, rows } = world()

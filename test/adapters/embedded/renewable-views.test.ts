@@ -72,7 +72,7 @@ await t.test('a damaged row closes the views to requests until they were built a
   ]
   for (const work of [...asked, ...written]) await refused(t, work)
   const file = join(directory, 'views.sqlite')
-  t.strictSame(told, [`${file}.damaged set aside`, `${file}: a row makes no sense`])
+  t.strictSame(told, [`${file}.damaged set aside`, `${file}: a row has invalid content`])
   t.ok(existsSync(`${file}.damaged`) && !existsSync(file))
   t.equal(files.views.era(), undefined)
   t.equal(await views.swapRecord('k', 'key', 0, { v: 1 }, 9e15), true, 'records stand elsewhere')

@@ -28,7 +28,7 @@ void t.test('a file that cannot be read is an error, not the absence of one', as
   const path = join(await newDirectory(t), 'memory.snapshot')
   const snapshots = snapshotFile(path)
   await mkdir(path)
-  await t.rejects(snapshots.read(), /is a directory and no file/)
+  await t.rejects(snapshots.read(), /is a directory, not a file/)
 })
 
 void t.test(
@@ -41,12 +41,12 @@ void t.test(
     piped(`${path}.new`)
     const snapshots = snapshotFile(path, (file, { message }) => told.push(`${file}: ${message}`))
     t.same(told, [
-      `${path}.damaged: ${path} is a named pipe and no file`,
-      `${path}.new.damaged: ${path}.new is a named pipe and no file`,
+      `${path}.damaged: ${path} is a named pipe, not a file`,
+      `${path}.new.damaged: ${path}.new is a named pipe, not a file`,
     ])
     t.equal(await snapshots.read(), undefined)
     piped(path)
-    await t.rejects(snapshots.read(), /is a named pipe and no file/)
+    await t.rejects(snapshots.read(), /is a named pipe, not a file/)
     piped(`${path}.new`)
     await snapshots.write(
       (async function* () {

@@ -45,7 +45,7 @@ void t.test('a store that does not open gives its directory free again', async (
   const directory = await newDirectory(t)
   await (await open(directory)).close()
   const other = openEmbedded(directory, { clock: systemClock, kek: randomBytes(32), onError: () => undefined })
-  await t.rejects(other, { message: /key-encryption key is not the one/ })
+  await t.rejects(other, { message: /wrapped with a different key-encryption key/ })
   await (await open(directory)).close()
 })
 

@@ -4,7 +4,10 @@ import { openDatabase } from '../sqlite.ts'
 import { checkLog, type Finding } from './look.ts'
 import { closed } from './standing.ts'
 
-/** Checks a file of events that others may be writing to, and lends its log to be read where SQLite finds the file whole. */
+/**
+ * Checks a file of events while other processes may write to it. Passes the log to `take` only if SQLite finds the file
+ * intact.
+ */
 export const withCheckedLog = async (
   file: string,
   take: (findings: readonly Finding[], log: Pick<EventLog, 'readAll'> | undefined) => Promise<void>,

@@ -1,13 +1,13 @@
 import { lstatSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-/** The code of an error that says that a place is no directory to write in. */
+/** Code of the error for a path that cannot be used as a writable directory. */
 export const UNUSABLE = 'UNUSABLE'
 const unusable = (why: string, cause?: unknown): Error => Object.assign(new Error(why, { cause }), { code: UNUSABLE })
 
 const WHERE = ['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']
 
-/** Does what makes something at a place, and says so where the place allows none. */
+/** Runs work that creates something at a path. Converts errors of the path itself to `UNUSABLE`. */
 export const atPlace = <T>(work: () => T): T => {
   try {
     return work()
@@ -17,7 +17,7 @@ export const atPlace = <T>(work: () => T): T => {
   }
 }
 
-/** What a look at a place finds; nothing below a file. */
+/** `stat` or `lstat` of a path. Returns undefined if it does not exist or a parent is a file. */
 const at = (path: string, look: typeof statSync) => {
   try {
     return look(path, { throwIfNoEntry: false })
@@ -37,15 +37,15 @@ const make = (path: string): void => {
 }
 
 /**
- * Makes a directory with those on the way to it, each its owner's alone. Fails at once where the place allows none; the `recursive` of Node
- * tries for ever where a parent is there and the directory can never be (`/proc/x`).
+ * Creates a directory and its missing parents, accessible only to the owner. Fails immediately if the path is unusable,
+ * because `recursive` of Node loops for ever where the parent exists but the directory cannot be created (`/proc/x`).
  */
 export const makeDirectory = (directory: string): void =>
   atPlace(() => {
     const missing: string[] = []
     for (let path = resolve(directory); !isDirectory(path); path = dirname(path)) {
       const found = at(path, lstatSync)
-      if (found) throw unusable(`${path} is ${found.isSymbolicLink() ? 'a link to nothing' : 'not a directory'}`)
+      if (found) throw unusable(`${path} is ${found.isSymbolicLink() ? 'a broken symbolic link' : 'not a directory'}`)
       missing.unshift(path)
     }
     for (const path of missing) make(path)

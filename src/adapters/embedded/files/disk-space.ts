@@ -1,17 +1,20 @@
 import { statfs } from 'node:fs/promises'
 import type { Clock, Timer } from '../../../clock.ts'
 
-/** So much free space is room. */
+/** Minimum free bytes for the disk to count as having space. */
 const ROOM = 1_048_576
 const LOOK_MS = 5_000
 
-/** Whether the file system has room for this process: what is kept for the superuser is room for nobody else. */
+/** Returns true if the file system has space for this process. Only the superuser may use the reserved blocks. */
 const hasRoom = async (directory: string): Promise<boolean> => {
   const { bsize, bfree, bavail } = await statfs(directory)
   return bsize * (process.getuid?.() === 0 ? bfree : bavail) >= ROOM
 }
 
-/** Whether the disk of a directory is full: from the first write that found no room until the file system reports some. `onFull` is called at both. */
+/**
+ * Tracks whether the disk of a directory is full: from the first write that fails with ENOSPC until the file system
+ * reports space. `onFull` is called at both changes.
+ */
 export const roomOf = (directory: string, clock: Clock, onFull: (full: boolean) => void) => {
   let timer: Timer | undefined
 
@@ -28,13 +31,13 @@ export const roomOf = (directory: string, clock: Clock, onFull: (full: boolean) 
 
   return {
     full: (): boolean => timer !== undefined,
-    /** Takes note of a write that found no room; gives its cause. */
+    /** Records a write that failed for lack of space and returns its cause. */
     lacking: (): Error => {
       if (timer === undefined) {
         onFull(true)
         lookLater()
       }
-      return Object.assign(new Error(`disk full: there is no room in ${directory}`), { code: 'ENOSPC' })
+      return Object.assign(new Error(`disk full: no space left in ${directory}`), { code: 'ENOSPC' })
     },
     close: (): void => {
       timer?.cancel()

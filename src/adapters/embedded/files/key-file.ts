@@ -7,10 +7,10 @@ import { makeDirectory } from './directory.ts'
 
 const BYTES = 32
 
-/** The service's own secrets: the pepper of the token digests under its id, and the key-encryption key of the keys of subjects. */
+/** Secrets of the service: the pepper of token digests with its id, and the key-encryption key of the subject keys. */
 export type KeyFile = { readonly pepper: { readonly kid: string; readonly key: Uint8Array }; readonly kek: Uint8Array }
 
-/** New secrets. */
+/** Generates new secrets. */
 export const freshKeys = (): KeyFile => ({
   pepper: { kid: randomBytes(4).toString('hex'), key: randomBytes(BYTES) },
   kek: randomBytes(BYTES),
@@ -21,7 +21,10 @@ const print = ({ pepper: { kid, key }, kek }: KeyFile): string => {
   return `${JSON.stringify({ pepper: { [kid]: text(key) }, kek: text(kek) }, undefined, 2)}\n`
 }
 
-/** Appears whole or not at all, and never in place of another: two processes that make it at once read the same one. */
+/**
+ * Creates the file atomically and never replaces an existing one: two processes that create it at once read the same
+ * file.
+ */
 const create = async (path: string, content: KeyFile): Promise<void> => {
   makeDirectory(dirname(path))
   const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
@@ -45,8 +48,8 @@ const create = async (path: string, content: KeyFile): Promise<void> => {
 }
 
 const parse = (text: string, path: string): KeyFile => {
-  const bad = (what: string, cause?: unknown): never => {
-    throw new Error(`key file ${path} ${what}`, { cause })
+  const bad = (problem: string, cause?: unknown): never => {
+    throw new Error(`key file ${path} ${problem}`, { cause })
   }
   const secret = (value: unknown, name: string): Uint8Array => {
     const bytes =
@@ -66,22 +69,28 @@ const parse = (text: string, path: string): KeyFile => {
   return { pepper: { kid, key: secret(key, 'pepper') }, kek: secret(kek, 'kek') }
 }
 
-/** True when nobody but this process's own user can read it, or, of a file that nobody may write (a mounted Secret), its own group. */
+/**
+ * Returns true if only the user of this process can read the file. A file without write permission (a mounted Secret)
+ * may also be readable by a group of this process.
+ */
 const isPrivate = ({ mode, gid }: Stats): boolean =>
   (mode & 0o077) === 0 ||
   ((mode & 0o337) === 0 && [process.getegid?.(), ...(process.getgroups?.() ?? [])].includes(gid))
 
-/** Does what concerns the key file, and says which one it is when that fails. */
-const aboutFile = async <T>(path: string, what: string, work: () => Promise<T>): Promise<T> => {
+/** Runs work on the key file. Errors name the file and the failed operation. */
+const aboutFile = async <T>(path: string, problem: string, work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`key file ${path} ${what}: ${why}`, { cause })
+    throw new Error(`key file ${path} ${problem}: ${why}`, { cause })
   }
 }
 
-/** Reads the key file of api.md §12.3; undefined when there is none. Throws when others may read it, or when it is not whole. */
+/**
+ * Reads the key file of api.md §12.3; undefined if it does not exist. Throws if other users can read it or it is
+ * invalid.
+ */
 export const readKeyFile = async (path: string): Promise<KeyFile | undefined> => {
   const found = await aboutFile(path, 'cannot be read', async () => {
     insistOnFiles(path)
@@ -92,15 +101,15 @@ export const readKeyFile = async (path: string): Promise<KeyFile | undefined> =>
   if (!found) return undefined
   if (process.platform !== 'win32' && !isPrivate(found))
     throw new Error(
-      `key file ${path} may be read by others than its owner (mode ${(found.mode & 0o777).toString(8)}): chmod 600 it; in a mounted Secret, 440 and of this process's group`,
+      `key file ${path} is readable by other users (mode ${(found.mode & 0o777).toString(8)}): set its mode to 600; a mounted Secret needs mode 440 and the group of this process`,
     )
   return parse(await aboutFile(path, 'cannot be read', async () => String(await bytesOf(path))), path)
 }
 
-/** Reads the key file, and makes it durably when there is none: of fresh keys, or of those given. */
+/** Reads the key file. If it does not exist, creates it durably from the given keys or from new ones. */
 export const openKeyFile = async (path: string, given?: KeyFile): Promise<KeyFile> => {
   const found = await readKeyFile(path)
   if (found) return found
-  await aboutFile(path, 'is not there, and none can be made', () => create(path, given ?? freshKeys()))
+  await aboutFile(path, 'does not exist and cannot be created', () => create(path, given ?? freshKeys()))
   return (await readKeyFile(path))!
 }

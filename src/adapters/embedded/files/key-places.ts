@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto'
 const EMPTY = 0
 
 /**
- * Numbers keys from 1, and finds the number of a key again: eight bytes a place and at most three quarters of the places
- * taken. It keeps a hash of each key; the key of a number is asked for where the hash is the same.
+ * Hash table that numbers keys from 1 and finds the number of a key. A slot takes eight bytes; at most three quarters
+ * of the slots are in use. It stores a hash per key and fetches the key itself with `keyOf` only when hashes are equal.
  */
 export const keyPlaces = (keyOf: (number: number) => string) => {
   const seed = randomInt(2 ** 32)
@@ -43,7 +43,7 @@ export const keyPlaces = (keyOf: (number: number) => string) => {
 
   return {
     find: (key: string): number | undefined => find(key),
-    /** The number of a key, the next one where it has none yet. */
+    /** Number of a key; assigns the next number to a new key. */
     take: (key: string): number => {
       const hash = hashOf(key)
       const found = find(key, hash)

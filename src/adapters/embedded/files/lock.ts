@@ -6,8 +6,9 @@ import { atPlace } from './directory.ts'
 import { privateFile } from './private-file.ts'
 
 /**
- * Takes the data directory for this process alone; throws, naming the directory and the process that has it. The lock is the operating
- * system's, held on a file of its own, so it goes with the process however that ends; the pid beside it only serves the message.
+ * Locks the data directory for this process. Throws with the name of the directory and the process that holds the lock.
+ * The lock is held by the operating system on a separate file, so it ends with the process; the pid file only serves
+ * the error message.
  */
 export const lockDirectory = async (directory: string): Promise<() => void> => {
   const pidFile = join(directory, 'lock.pid')

@@ -1,24 +1,27 @@
 import { eventsSchema } from '../schema.ts'
 import { type Database, rowsOf } from '../sqlite.ts'
 
-/** Something that is not as this service leaves it: what kind, where, and what was found there. */
+/** A deviation from the state that this service writes: the kind of check, the place, and the result. */
 export type Finding = {
   readonly check: 'sqlite' | 'guards' | 'positions' | 'revisions' | 'ids' | 'times' | 'events'
   readonly where: string
   readonly found: string
 }
-/** What a look at a log found. The numbers say how much is missing, whatever is told of it. */
+/** Result of the quick check of a log. The counts cover all missing events, including those that `findings` omits. */
 export type Look = {
   readonly findings: readonly Finding[]
   readonly positionsMissing: number
   readonly revisionsMissing: number
 }
 
-/** Of one kind that many are told one by one. */
+/** Maximum findings of one kind. */
 const TOLD = 10
 export const NOTHING: Look = { findings: [], positionsMissing: 0, revisionsMissing: 0 }
 
-/** What keeps events from being changed, and the index that holds streams together: by name the text behind `create … if not exists`. */
+/**
+ * Triggers that reject changes of events, and the unique index of streams: the text after `create … if not exists` by
+ * name.
+ */
 const GUARDS: ReadonlyMap<string, string> = new Map(
   eventsSchema
     .split('\n')
@@ -27,26 +30,26 @@ const GUARDS: ReadonlyMap<string, string> = new Map(
 )
 
 const INDEX = 'events_stream'
-/** What could have happened to the events without each guard. */
+/** Possible consequence of each missing guard. */
 const WITHOUT: Readonly<Record<string, string>> = {
-  events_never_change: 'events could be changed meanwhile',
-  events_never_go: 'events could be deleted meanwhile',
-  [INDEX]: 'a revision could be written twice meanwhile',
+  events_never_change: 'events may have been changed',
+  events_never_go: 'events may have been deleted',
+  [INDEX]: 'a revision may have been written twice',
 }
 
-/** The guards that are not as the schema makes them, by name. */
+/** Names of the guards that differ from the schema. */
 const wrongGuards = (database: Database): readonly (readonly [name: string, found: string])[] => {
   const texts = rowsOf(database, "select name, sql from sqlite_schema where tbl_name = 'events'").all()
   const there = new Map(texts as [string, string | null][])
   return [...GUARDS].flatMap(([name, text]) => {
     const found = there.get(name)
-    return found?.endsWith(` ${text}`) ? [] : [[name, found ? 'it was changed' : 'it was taken away'] as const]
+    return found?.endsWith(` ${text}`) ? [] : [[name, found ? 'it was changed' : 'it is missing'] as const]
   })
 }
 
 const kindOf = (guard: string): string => (guard === INDEX ? 'index' : 'trigger')
 
-/** Takes away guards that were changed, so that the schema makes them anew. */
+/** Drops changed guards, so that the schema creates them again. */
 export const dropChanged = (database: Database): void => {
   for (const [name] of wrongGuards(database)) database.exec(`drop ${kindOf(name)} if exists ${name}`)
 }
@@ -88,7 +91,7 @@ const revisions = (database: Database, head: number): readonly [missing: number,
   return [holes.reduce((sum, [, missing]) => sum + missing, 0), findings]
 }
 
-/** Ids that more than one event has. */
+/** Ids that occur more than once. */
 const ids = (database: Database, head: number): readonly Finding[] =>
   (
     rowsOf(
@@ -110,29 +113,32 @@ const times = (database: Database, head: number): readonly Finding[] =>
     found: 'it is older than the event before it',
   }))
 
-/** SQLite's own check of the whole file, and all that can be seen of a log without knowing its events. Reads everything; changes nothing. */
+/**
+ * Runs SQLite's integrity check and all checks of a log that need no knowledge of its events. Reads the whole file;
+ * changes nothing.
+ */
 export const checkLog = (database: Database): readonly Finding[] => {
   const own = (rowsOf(database, `pragma integrity_check(${TOLD})`).all() as [string][])
-    .filter(([said]) => said !== 'ok')
-    .map(([said]): Finding => ({ check: 'sqlite', where: 'the file', found: said }))
+    .filter(([message]) => message !== 'ok')
+    .map(([message]): Finding => ({ check: 'sqlite', where: 'the file', found: message }))
   if (own.length > 0 || !rowsOf(database, IS_THERE).get()) return own
   const head = headOf(database)
   return [...lookAtLog(database).findings, ...ids(database, head), ...times(database, head)]
 }
 
 const IS_THERE = "select 1 from sqlite_schema where type = 'table' and name = 'events'"
-/** The newest event there is; those that are written during a look are none of its business. */
+/** Position of the newest event. It bounds a check, so that events appended during it do not matter. */
 export const headOf = (database: Database): number =>
   (rowsOf(database, 'select coalesce(max(position), 0) from events').get() as [number])[0]
 
-/** What is cheap to see of a log: its guards, and holes in positions and streams, counted over one index. Changes nothing. */
+/** Quick check of a log: its guards, and gaps in positions and revisions, counted over one index. Changes nothing. */
 export const lookAtLog = (database: Database): Look => {
   if (!rowsOf(database, IS_THERE).get()) return NOTHING
   const wrong = wrongGuards(database)
   const missing = wrong.map(([name, found]): Finding => {
     return { check: 'guards', where: `${kindOf(name)} ${name}`, found: `${found}, so ${WITHOUT[name]}` }
   })
-  // Without its index counting would read the whole log.
+  // Without the index, counting would read the whole log.
   if (wrong.some(([name]) => name === INDEX)) return { ...NOTHING, findings: missing }
   const head = headOf(database)
   const [positionsMissing, gaps] = positions(database, head)

@@ -16,15 +16,17 @@ const madeNow = (path: string): boolean => {
   }
 }
 
-/** Takes a file away from all but its owner; one that is not there, or is no ordinary file, is left as it is. */
+/**
+ * Removes the permissions of group and others from a file. Ignores missing paths and paths that are not regular files.
+ */
 export const closeToOthers = (path: string): void => {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found?.isFile() && (found.mode & 0o077) !== 0) chmodSync(path, found.mode & 0o700)
 }
 
 /**
- * Sees to it that a file is there and its owner's alone, whatever the umask; so are the directories that it makes on the way.
- * A file that is there is never opened: to close it would end the locks that SQLite holds on it.
+ * Ensures that a file exists and only its owner can access it, regardless of the umask; creates missing directories
+ * likewise. Never opens an existing file, because closing it would release the locks that SQLite holds on it.
  */
 export const privateFile = (path: string): void => {
   makeDirectory(dirname(path))

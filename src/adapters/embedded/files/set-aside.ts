@@ -3,8 +3,8 @@ import { lstatSync, renameSync, rmSync } from 'node:fs'
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 /**
- * Puts a file, or what stands in its place, out of the way, with what SQLite wrote beside it, in place of one that was put there before; gives
- * its new name. The file goes first: SQLite believes nothing that it finds beside one that is new.
+ * Renames a file, or another object at its path, and its write-ahead log to `….damaged`, replacing an earlier one;
+ * returns the new name. The main file goes first, because SQLite ignores companion files of a new database.
  */
 export const setAside = (file: string): string => {
   const aside = `${file}.damaged`

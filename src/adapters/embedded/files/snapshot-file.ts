@@ -17,8 +17,8 @@ const synced = async (path: string): Promise<void> => {
 }
 
 /**
- * A snapshot in a file, its owner's alone: written whole beside the one before, and then put in its place. What stands there and is no file is
- * put aside, and told with its new name and why.
+ * Snapshot in a file that only its owner can access. It is written to a temporary file and then renamed. An object at
+ * its path that is not a file is set aside; `onSetAside` receives its new name and the reason.
  */
 export const snapshotFile = (
   path: string,
@@ -27,7 +27,7 @@ export const snapshotFile = (
   const next = `${path}.new`
   for (const place of [path, next]) {
     const found = noFileAt(place)
-    if (found !== undefined) onSetAside(setAside(place), new Error(`${place} is ${found} and no file`))
+    if (found !== undefined) onSetAside(setAside(place), new Error(`${place} is ${found}, not a file`))
   }
   closeToOthers(path)
   return {

@@ -9,18 +9,18 @@ import type { Channel } from '../writer/channel.ts'
 import type { Paths } from '../writer/protocol.ts'
 import { type Look, lookAtLog, NOTHING } from './look.ts'
 
-/** What stands in a directory before anything of it is made. */
+/** Contents of a data directory before any file is created in it. */
 export type Standing = {
-  /** The history, to read; undefined where there is none. */
+  /** The log, read-only; undefined if there is none. */
   readonly log: Pick<EventLog, 'first' | 'read' | 'readAll' | 'head'> | undefined
-  /** What is cheap to see of the history. */
+  /** Quick check of the log. */
   readonly look: () => Promise<Look>
-  /** Whether there are keys of subjects, and this key-encryption key opens them. */
+  /** State of the subject keys: none, or locked or opened by this key-encryption key. */
   readonly subjects: (kek: Uint8Array) => 'missing' | 'closed' | 'open'
 }
 
 const isThere = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
-/** A channel to no writer. */
+/** A channel without a writer; refuses all calls. */
 export const closed: Channel = {
   call: async () => refuse('backend_unavailable'),
   loseViews: () => undefined,
@@ -29,7 +29,10 @@ export const closed: Channel = {
 }
 const HAS_TABLE = "select 1 from sqlite_master where type = 'table' and name = ?"
 
-/** Looks at a directory that this process has locked and nobody writes to yet, and makes no file in it but those that SQLite puts beside its own. */
+/**
+ * Inspects a directory that this process has locked, before the writer thread starts. Creates no files except the
+ * companion files of SQLite.
+ */
 export const withStanding = async <T>(
   { events, subjects }: Pick<Paths, 'events' | 'subjects'>,
   look: (standing: Standing) => Promise<T>,
@@ -50,7 +53,10 @@ export const withStanding = async <T>(
   }
 }
 
-/** The witness among the keys of subjects. Written like the writer opens it, for what a power loss left half done is undone before it is read. */
+/**
+ * Reads the witness of the subject keys. Opens the file for writing, as the writer does, so that SQLite first rolls
+ * back a transaction that a power loss interrupted.
+ */
 const witnessIn = async (path: string): Promise<Uint8Array | undefined> => {
   if (!isThere(path)) return undefined
   const database = await openDatabase(path, 'erasing')

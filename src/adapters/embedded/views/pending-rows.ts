@@ -5,11 +5,11 @@ import { type Row, supersedes, type View } from '../../../projections/views.ts'
 import type { Channel } from '../writer/channel.ts'
 import { flat, shapeOf } from './view-build.ts'
 
-/** Puts that may be on their way to the file; who comes then waits, and is refused when that lasts. */
+/** Maximum puts in flight. Further puts wait and are refused after `PATIENCE_MS`. */
 const BACKLOG = 1024
 const PATIENCE_MS = 5000
 
-/** Rows on their way to the file, seen by their writer already: by table and key, the latest revision of each. */
+/** Rows in flight to the file, readable by this process: the latest revision by table and key. */
 const pendingRows = () => {
   const tables = new Map<string, Map<string, Row>>()
   return {
@@ -22,7 +22,7 @@ const pendingRows = () => {
         if (!there || supersedes(row, there)) waiting.set(row.key, row)
       }
     },
-    /** These rows have reached the file; a later one of the same key stays. */
+    /** Removes rows that have reached the file. A later row of the same key stays. */
     drop: (table: string, rows: readonly Row[]) => {
       const waiting = tables.get(table)
       for (const row of rows) if (waiting?.get(row.key) === row) waiting.delete(row.key)
@@ -30,25 +30,28 @@ const pendingRows = () => {
   }
 }
 
-/** Waits until this has happened, and refuses when it takes too long. */
+/** Waits for work; refuses after `PATIENCE_MS`. */
 const soon = (clock: Clock, work: Promise<unknown>) =>
   withTimeout(clock, PATIENCE_MS, work, () =>
     refuse('backend_unavailable', undefined, {
-      cause: new Error(`read models waited ${PATIENCE_MS} ms to be written`),
+      cause: new Error(`writing the read models takes longer than ${PATIENCE_MS} ms`),
     }),
   )
 
-/** Rows on their way to the file: they stand in memory until they are there, also when the file cannot be written any more. */
+/**
+ * Rows in flight to the file. They are readable from memory until they are written, even if the file can no longer be
+ * written.
+ */
 export const rowsUnderWay = (channel: Channel, clock: Clock) => {
   const pending = pendingRows()
   const flushing = new Set<Promise<void>>()
   const backlog = semaphore(BACKLOG)
-  /** Why the views cannot be written any more. */
+  /** Reason why the views can no longer be written. */
   let failure: unknown
 
   return {
     get: pending.get,
-    /** Answers when the rows are on their way. */
+    /** Resolves when the rows are queued. */
     put: async (view: View, rows: readonly Row[]): Promise<void> => {
       const entered = backlog.enter()
       if (entered)
@@ -74,7 +77,7 @@ export const rowsUnderWay = (channel: Channel, clock: Clock) => {
         backlog.leave()
       })
     },
-    /** Resolves when all that is under way now is in the file. */
+    /** Resolves when all rows queued so far are in the file. */
     flushed: async (): Promise<void> => {
       if (flushing.size > 0) await soon(clock, Promise.all(flushing))
       if (failure !== undefined) throw failure

@@ -6,12 +6,12 @@ import { shapeOf } from './view-build.ts'
 import { leastOf } from './view-query.ts'
 import { tableQuery, tablesIn } from './views.ts'
 
-/** Characters that are a lot of text where many things are read together. */
+/** Maximum characters of text in one combined read. */
 const LOT = 262_144
 
 /**
- * The events of many parts of streams. `cross join` keeps the parts in their order, and the index the events in theirs; SQLite would put them in
- * order once more, were it asked to.
+ * Query for the events of several parts of streams. `cross join` keeps the parts in their order and the index keeps the
+ * events in theirs; an `order by` would make SQLite sort again.
  */
 export const partsQuery = `select part.key, ${eventColumns('e.')}, e.position from json_each(?) part cross join events e
  on e.stream = part.value ->> 0 and e.revision >= part.value ->> 1 and e.revision < (part.value ->> 1) + ?
@@ -20,7 +20,7 @@ export const partsQuery = `select part.key, ${eventColumns('e.')}, e.position fr
 const isWhole = (events: readonly Stored[], from: bigint, most: number): boolean =>
   events.length > 0 && events.length < most && events.every(({ revision }, n) => revision === from + BigInt(n))
 
-/** Reads parts of many streams by one statement. */
+/** Reads parts of several streams with one statement. */
 export const partsReader = (events: Database, { file, onDamage }: LogFile): ReadParts => {
   const statement = rowsOf(events, partsQuery)
   const reading = whileOpen(() => true, { file, isDamage: isAtFault, onDamage })
@@ -29,13 +29,13 @@ export const partsReader = (events: Database, { file, onDamage }: LogFile): Read
     const { rows, more } = reading(() => pageUpTo(LOT, statement, asked, most, Number(upTo)))
     const found: Stored[][] = parts.map(() => [])
     for (const [part, ...row] of rows as (readonly [number, ...Placed])[]) found[part]!.push(stored(row, row[4]))
-    // The last part that there was room for may go on.
+    // The last part of a full page may be incomplete.
     const there = more ? found.slice(0, (rows as (readonly [number])[]).at(-1)![0]) : found
     return there.map((page, n) => (isWhole(page, parts[n]![1], most) ? page : undefined))
   }
 }
 
-/** Finds the least documents of many texts by one statement. */
+/** Finds the least document for each of several texts with one statement. */
 export const leastFinder = (views: Database, { file, onDamage }: LogFile): FindLeast => {
   const isThere = tablesIn(tableQuery(views))
   const prepare = prepared(views)

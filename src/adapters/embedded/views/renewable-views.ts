@@ -4,36 +4,38 @@ import { DAMAGED } from '../sqlite.ts'
 import type { Channel } from '../writer/channel.ts'
 import type { EmbeddedViews } from './views.ts'
 
-/** How read models that were found damaged are made anew under a service that runs. */
+/** Rebuild of damaged read models while the service runs. */
 export type Renewal = {
-  /** True while their file is whole. */
+  /** True unless the file is damaged or a rebuild is unfinished. */
   readonly isWhole: () => boolean
-  /** Opens an empty file in place of the damaged one; gives its views to who builds them. */
+  /** Opens an empty file in place of the damaged one; returns its views to the builder. */
   readonly begin: () => Promise<Views>
-  /** All of them are built: who follows the log for them goes on. */
+  /** All views are built: the projections continue to follow the log. */
   readonly built: () => void
-  /** They hold all that was in the log when they were built: requests read them again. */
+  /** The views have caught up with the log as of the end of the build: requests may read them again. */
   readonly done: () => void
 }
 
-/** The file of the views that there is just now, for who reads it by itself. */
+/** The current file of the views, for threads that read it directly. */
 export type ViewsFile = {
-  /** Counts the files; undefined while there is none. */
+  /** Number of the current file; undefined while there is none. */
   readonly era: () => number | undefined
-  /** Refuses with `view_behind` where they are not whole. */
+  /** Refuses with `view_behind` unless the views are whole. */
   readonly insist: () => void
 }
 
-/** Views of one file, and the connection that they read by. */
+/** Views of one file and the close function of their connection. */
 export type Opened = { readonly views: EmbeddedViews; readonly close: () => void }
 
-/** What requests read, which must be all there is; the others are for who writes the views, in any order. */
+/** `read`: operations of requests, which need complete views. `written`: operations of the projections. */
 const read = ['get', 'list', 'values', 'tally'] as const
 const written = ['getMany', 'put', 'checkpoint', 'mark', 'totals', 'newest', 'build', 'flushed'] as const
 
 type Operation = (typeof read)[number] | (typeof written)[number]
 
-/** The port over the views that there are just now. What is not open, or meets damage, is refused as `behind` says. */
+/**
+ * Views port over the current file. Operations are refused with `behind` while the views are unavailable or damaged.
+ */
 const portOver = (
   current: () => EmbeddedViews,
   isOpen: (own: boolean) => boolean,
@@ -68,7 +70,7 @@ const portOver = (
   }
 }
 
-/** Views over files that take each other's place; `open` opens the one that there is, and tells what is given of its damage. */
+/** Views over a file that can be replaced. `open` opens the current file and passes damage to its listener. */
 export const renewableViews = async (
   channel: Pick<Channel, 'renewViews' | 'loseViews'>,
   records: Pick<Views, 'record' | 'records' | 'swapRecord'>,

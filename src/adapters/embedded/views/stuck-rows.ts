@@ -4,8 +4,9 @@ import type { Failure, Request } from '../writer/protocol.ts'
 const RETRY_MS = 250
 
 /**
- * View rows that found no room on the disk, kept in order and retried. Other view writes are refused meanwhile, so none
- * waits and no checkpoint gets ahead of the rows. Gives what writes a group: `commit` answers it, unless it says what failed.
+ * Retries view rows for which the disk had no space, in order. Other view writes are refused until then, so no
+ * checkpoint gets ahead of the rows. Returns the function that writes a group; `commit` replies to the group or returns
+ * the failure.
  */
 export const stuckRows = (
   clock: Clock,

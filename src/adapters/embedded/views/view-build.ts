@@ -6,17 +6,17 @@ import type { FlatCheckpoint, FlatRows, Shape } from '../writer/protocol.ts'
 import { rowOf } from './view-scan.ts'
 import { indexName } from './view-schema.ts'
 
-/** Pages of a view under construction that may be on their way to the writer. */
+/** Maximum pages of a view under construction in flight to the writer thread. */
 const PAGES_AHEAD = 4
 
-/** The table of a view. */
+/** Table and columns of a view. */
 export const shapeOf = ({ name, version, fields, indexes }: View): Shape => ({
   table: `${name}_${version}`,
   fields,
   indexes,
 })
 
-/** A checkpoint as the writer takes it. */
+/** Checkpoint in the format of the writer thread. */
 export const flatCheckpoint = ({ position, event, log, events, rows, changes }: Checkpoint): FlatCheckpoint => [
   Number(position),
   event,
@@ -34,7 +34,7 @@ export const checkpointOf = ([position, event, log, events, rows, changes]: Flat
   changes,
 })
 
-/** Adds a row's values to a list; gives the characters of its document. */
+/** Appends the values of a row to a list; returns the number of characters of its document. */
 const add = (
   values: Value[],
   { fields: searched }: Shape,
@@ -48,14 +48,14 @@ const add = (
   return (text ?? closed ?? '').length
 }
 
-/** Rows as the writer takes them: one list of values. */
+/** Rows in the format of the writer thread: one list of values. */
 export const flat = (shape: Shape, rows: readonly Row[]): FlatRows => {
   const values: Value[] = []
   for (const row of rows) add(values, shape, row)
   return values
 }
 
-/** The same in pages, each made when it is asked for: the texts of all rows together may be more than memory holds. */
+/** The same in pages, each created on demand, because the texts of all rows may exceed the memory. */
 function* pagesOf(shape: Shape, rows: readonly Row[]): Generator<FlatRows> {
   let [values, count, characters]: [Value[], number, number] = [[], 0, 0]
   for (const row of rows) {
@@ -67,13 +67,13 @@ function* pagesOf(shape: Shape, rows: readonly Row[]): Generator<FlatRows> {
   if (count > 0) yield values
 }
 
-/** Builds views beside the live ones, and their secondary indexes behind them. */
+/** Builds views while the live ones stay in use; creates their secondary indexes afterwards. */
 export const viewBuilder = (channel: Channel, views: Database, clock: Clock, isOpen: () => boolean) => {
   const indexed = rowsOf(views, "select 1 from sqlite_schema where type = 'index' and name = ?")
   let indexing: Promise<void> = Promise.resolve()
   let builds = 0
 
-  /** What a query is fast by follows in the background, one index at a time, so that no append waits for all of them. */
+  /** Creates the secondary indexes in the background, one at a time, so that an append waits for at most one. */
   const indexSoon = ({ table, indexes }: Shape) => {
     const make = async (index: Index) => {
       if (isOpen() && !indexed.get(indexName(table, index))) await channel.call('buildIndex', table, index)

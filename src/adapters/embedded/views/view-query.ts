@@ -4,12 +4,12 @@ import type { Shape } from '../writer/protocol.ts'
 
 type Condition = { readonly sql: string; readonly values: readonly Value[] }
 
-/** The columns of a row. */
+/** Columns of a row. */
 export const ROW = '_key, _revision, _position, _changes, _doc, _unreadable'
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
 
-/** The least text above every text with this prefix, in code point order; undefined when there is none. */
+/** Least text above every text with this prefix, in code point order; undefined if there is none. */
 export const above = (prefix: string): string | undefined => {
   const points = Array.from(prefix, (character) => character.codePointAt(0)!)
   while (points.at(-1) === 0x10ffff) points.pop()
@@ -17,7 +17,10 @@ export const above = (prefix: string): string | undefined => {
   return last === undefined ? undefined : String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1)
 }
 
-/** SQLite sorts every number below every text; a range with one end stays among values of that end's kind. */
+/**
+ * Range condition. SQLite sorts every number below every text, so a range with one end is limited to values of that
+ * end's type.
+ */
 const range = (column: string, from: Scalar | undefined, below: Scalar | undefined): Condition => {
   const low = from ?? (typeof below === 'string' ? '' : undefined)
   const high = below ?? (typeof from === 'number' ? '' : undefined)
@@ -45,13 +48,15 @@ const isPrefix = (match: Match) => 'prefix' in match
 const isThere = (match: Match) => !('equals' in match) && !('orAbsent' in match && match.orAbsent)
 const isFew = (match: Match) => 'prefix' in match || ('equals' in match && !isAbsent(match))
 
-/** What lies below a value: mostly few, as what has expired does. */
+/** A range with only an upper bound. It usually matches few rows, for example expired tokens. */
 const isPast = (match: Match) => 'below' in match && match.from === undefined && !match.orAbsent
 
 /**
- * SQLite cannot know which index finds the fewest. The view says it: what its first index that fits does not hold only
- * filters (`+`), and where none fits, all but the order and what is absent does. `sorted`: what it finds must be put in order.
- * That is for few rows: `inOrder` wants an index that has the order.
+ * Chooses the index that a query may use, because SQLite has no statistics to choose by. The first matching index of
+ * the view is used. Fields that it does not contain only filter (`+`); without a matching index, every field except the
+ * order and absent fields filters.
+ * `sorted`: the rows must be sorted, which is suitable for few rows only; `inOrder` requires an index that has the
+ * order.
  */
 const mayFind = ({ indexes }: Shape, conditions: Conditions, order: string, inOrder: boolean) => {
   const some = (field: string, holds: (match: Match) => boolean) =>
@@ -61,7 +66,10 @@ const mayFind = ({ indexes }: Shape, conditions: Conditions, order: string, inOr
     return at >= 0 && by.slice(0, at).every((field) => some(field, isFew))
   }
   const isOne = (field: string) => some(field, (match) => 'equals' in match && match.equals.length === 1)
-  /** Behind a prefix nothing is in order; keys are, where all in front of them is one value. */
+  /**
+   * True if the index returns rows in order: no prefix condition before the order field; for the key, a single value
+   * for every indexed field.
+   */
   const has = ({ by }: Index) =>
     order === KEY
       ? by.every(isOne)
@@ -92,7 +100,7 @@ const conditionsOf = (where: Query['where']): Conditions =>
     ),
   )
 
-/** The statement that finds the values of a field among the documents that meet conditions. */
+/** Statement for the distinct values of a field among the documents that match the conditions. */
 export const valuesOf = (shape: Shape, where: Query['where'], field: string, most: number) => {
   const conditions = conditionsOf(where)
   const { finds } = mayFind(shape, conditions, field, false)
@@ -106,8 +114,9 @@ export const valuesOf = (shape: Shape, where: Query['where'], field: string, mos
 }
 
 /**
- * The statements of a query on a table: one page of documents, and how many there are over all pages, up to its `count`. A row without a
- * document has no fields, so an index alone tells which rows there are; of those that must be put in order, only those of the page are read.
+ * Statements of a query on a table: one page of documents, and the total number of rows up to `count`. A row without a
+ * document has no fields, so the index alone identifies the rows; if they must be sorted, only the rows of the page are
+ * read.
  */
 export const queryOf = (
   shape: Shape,
@@ -140,7 +149,10 @@ export const queryOf = (
   }
 }
 
-/** The statement that finds, of each of many texts (a JSON list) of a field, the document with the least value from one on of another. */
+/**
+ * Statement that finds, for each text of a JSON list, the document with that value of `by` and the least value of
+ * `order` from a bound on.
+ */
 export const leastOf = (table: string, by: string, order: string): string =>
   `select (select _doc from ${quoted(table)} where ${quoted(by)} = texts.value and ${quoted(order)} >= ?
     order by ${quoted(order)}, _key limit 1) from json_each(?) texts`

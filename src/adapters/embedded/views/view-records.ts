@@ -3,7 +3,7 @@ import type { RecordOf, Views } from '../../../projections/views.ts'
 import { type Database, rowsOf, type whileOpen } from '../sqlite.ts'
 import type { Channel } from '../writer/channel.ts'
 
-/** Small records changed by compare-and-set, in the file of the log. */
+/** Small records with compare-and-set, in the file of the log. */
 export const embeddedRecords = (
   channel: Channel,
   events: Database,

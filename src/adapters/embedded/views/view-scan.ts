@@ -4,7 +4,7 @@ import { type Database, pageOf, rowsOf, type Statement, type Value } from '../sq
 import type { Raw, Shape } from '../writer/protocol.ts'
 import { queryOf, ROW, valuesOf } from './view-query.ts'
 
-/** The row of what a table gives. */
+/** Converts a row of a table. */
 export const rowOf = <D extends object>([key, revision, position, changes, doc, unreadable]: Raw): Row<D> => ({
   key,
   revision: BigInt(revision),
@@ -14,7 +14,7 @@ export const rowOf = <D extends object>([key, revision, position, changes, doc, 
   ...(unreadable !== null && { unreadable: JSON.parse(unreadable) as Closed<D> }),
 })
 
-/** What a scan asks for, and how a row is made of the answer. */
+/** Columns and condition of a scan, and the conversion of its rows. */
 const partOf = <D extends object>(part: ViewPart | undefined) => {
   if (!part) return { columns: ROW, where: 'true', row: rowOf<D> }
   const { lacking, fields } = part
@@ -34,18 +34,18 @@ const partOf = <D extends object>(part: ViewPart | undefined) => {
 }
 
 /**
- * Ends what a connection reads as one. To close it does not: a statement that is not yet garbage keeps the connection, and the
- * close of the store would wait for that.
+ * Ends the read transaction of a connection. Closing is not enough: a statement that is not yet garbage-collected keeps
+ * the connection open and would delay the close of the store.
  */
 const ended = (snapshot: Database): void => {
   try {
     snapshot.exec('rollback')
   } catch {
-    // After some errors SQLite has rolled back by itself and there is no transaction to end.
+    // After some errors SQLite has already rolled back.
   }
 }
 
-/** The rows of a table, page by page, as they are when the first is asked for: all, or a part made of columns alone. */
+/** Rows of a table, page by page, from a snapshot taken at the first page: all columns, or only those of `part`. */
 export async function* scanned<D extends object>(
   snapshot: Database,
   table: string,
@@ -67,17 +67,17 @@ export async function* scanned<D extends object>(
   }
 }
 
-/** How many documents of a table have the one field, by the value of the other as text. */
+/** Number of documents with the field `having`, by the value of the field `by` as text. */
 export const tallied = (views: Database, table: string, having: string, by: string): ReadonlyMap<string, number> => {
   const where = `"${having}" is not null and "${by}" is not null`
   const sql = `select "${by}", count(*) from "${table}" where ${where} group by 1`
-  // SQLite would print a number as the driver bound it, which one binds as an integer and another with a fraction.
+  // Convert numbers to text here: SQLite would print them as the driver bound them, as integers or with a fraction.
   return new Map(
     (rowsOf(views, sql).all() as [string | number, number][]).map(([value, count]) => [String(value), count]),
   )
 }
 
-/** The values of a field among the documents of a table that meet conditions. */
+/** Distinct values of a field among the documents that match the conditions. */
 export const valued = (
   prepare: (sql: string) => Statement,
   ...asked: Parameters<typeof valuesOf>
@@ -86,7 +86,10 @@ export const valued = (
   return (prepare(sql).all(...values) as [Scalar][]).map(([value]) => value)
 }
 
-/** One page of a query, and how many rows all pages have. Where these are too many to be put in order, they are looked for in order. */
+/**
+ * One page of a query and the total number of rows. If there are too many rows to sort, the query uses an index that
+ * has the order.
+ */
 export const listed = <D extends object>(
   prepare: (sql: string) => Statement,
   shape: Shape,

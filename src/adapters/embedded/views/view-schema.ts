@@ -3,7 +3,7 @@ import type { Shape } from '../writer/protocol.ts'
 
 const OWN = ['_key', '_revision', '_position', '_changes', '_doc', '_unreadable'] as const
 
-/** Where the position stands in a row's values. */
+/** Index of the position in a row's values. */
 export const POSITION = OWN.indexOf('_position')
 
 export const quoted = (name: string) => `"${name}"`
@@ -17,11 +17,14 @@ export const createTable = (table: string, { fields }: Shape) =>
 export const createKey = (table: string) =>
   `create unique index if not exists ${quoted(`${table}_key`)} on ${quoted(table)} (_key)`
 
-/** What an index of a table is called. */
+/** Name of an index. */
 export const indexName = (table: string, { by, lacking, having }: Index) =>
   [table, 'by', ...by, ...(lacking ? ['no', lacking] : []), ...(having ? ['with', having] : [])].join('_')
 
-/** Partial, because most fields are absent in most documents. What must be absent is in it too, or SQLite would look at the row. */
+/**
+ * Creates a partial index, because most fields are absent in most documents. It includes the field that must be absent;
+ * otherwise SQLite would read the row.
+ */
 export const createIndex = (table: string, index: Index) => {
   const { by, lacking, having, also } = index
   const columns = [...by, '_key', ...(also ?? []), ...(lacking ? [lacking] : [])]
@@ -33,7 +36,7 @@ export const createIndex = (table: string, index: Index) => {
    where ${where.join(' and ')}`
 }
 
-/** Writes so many rows, each unless there is a later one of its key; by `rowid` the number of each stands in front of its columns. */
+/** Upserts rows unless the table has a later revision of the key. With `rowid`, each row starts with its row number. */
 export const insertInto = (table: string, view: Shape, rows: number, by: '_key' | 'rowid') => {
   const columns = [...(by === 'rowid' ? [by] : []), ...columnsOf(view)]
   const one = `(${list(columns, () => '?')})`

@@ -20,20 +20,23 @@ import { ROW } from './view-query.ts'
 import { embeddedRecords } from './view-records.ts'
 import { listed, rowOf, scanned, tallied, valued } from './view-scan.ts'
 
-/** What the views read from: their file and the file of the log, which holds the records; and a new connection for a scan. Records end by the clock. */
+/**
+ * Connections of the views: their file, the file of the log, which holds the records, and a new connection per scan.
+ * Records expire by the clock.
+ */
 export type ViewReaders = {
   readonly clock: Clock
   readonly views: Database
   readonly events: Database
   readonly another: () => Promise<Database>
-  /** Who is told of damage of either. */
+  /** Files and listeners for their damage. */
   readonly watched: { readonly views: Omit<Watched, 'isDamage'>; readonly events: Omit<Watched, 'isDamage'> }
 }
 
-/** The views, and when all that was put before stands in their file. */
+/** Views and a promise that all rows put before are in their file. */
 export type EmbeddedViews = Views & { readonly flushed: () => Promise<void> }
 
-/** Finds the row of a key in a table; a table that is not there has none. */
+/** Finds the row of a key in a table; undefined if the table does not exist. */
 const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading: ReturnType<typeof whileOpen>) => {
   const one = new Map<string, Statement>()
   return <D extends object>(table: string, key: string): Row<D> | undefined =>
@@ -49,11 +52,11 @@ const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading
     })
 }
 
-/** The statement that finds a table by its name. */
+/** Statement that finds a table by its name. */
 export const tableQuery = (views: Database): Statement =>
   rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
 
-/** Whether a table is there: one that was, stays. */
+/** Returns true if a table exists; caches positive results. */
 export const tablesIn = (hasTable: Statement) => {
   const there = new Set<string>()
   return (table: string): boolean => {
@@ -63,7 +66,7 @@ export const tablesIn = (hasTable: Statement) => {
   }
 }
 
-/** How many rows and changes a view has in its file, and how new they are. */
+/** Number of rows and changes of a view in its file, and the position of its newest row. */
 const extents = (
   views: Database,
   hasTable: Statement,
@@ -89,8 +92,8 @@ const extents = (
 }
 
 /**
- * Views in a SQLite file. `put` resolves before the rows are durable: this process sees them at once, and what a crash
- * loses comes back from the log.
+ * Views in a SQLite file. `put` resolves before the rows are durable: this process sees them immediately, and rows lost
+ * in a crash are restored from the log.
  */
 export const embeddedViews = (
   channel: Channel,
@@ -171,7 +174,7 @@ export const embeddedViews = (
     close: async () => {
       open = false
       await indexing()
-      // What cannot be written now (a full disk) comes back from the log by the catch-up at the next start.
+      // Rows that cannot be written now (full disk) are restored from the log at the next start.
       await underWay.flushed().catch(() => undefined)
     },
   }

@@ -4,7 +4,7 @@ import { Refusal } from '../../../errors.ts'
 import { DAMAGED } from '../sqlite.ts'
 import { type Calls, type Op, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
 
-/** Requests of one side that may wait for the writer; who comes then waits for room. */
+/** Maximum pending requests per side; further calls wait for a slot. */
 const BOUND = 4096
 
 type Pending = {
@@ -13,26 +13,32 @@ type Pending = {
   readonly fail: (cause: Error) => void
 }
 
-/** The main thread's end of the writer. What is asked within one turn of the event loop goes over as one message. Failure: Refusal `backend_unavailable`. */
+/**
+ * Main thread's end of the connection to the writer thread. All requests of one turn of the event loop are sent as one
+ * message. A failed call throws the Refusal `backend_unavailable`.
+ */
 export type Channel = {
   readonly call: <K extends Op>(op: K, ...args: Parameters<Calls[K]>) => Promise<ReturnType<Calls[K]>>
-  /** Takes no more for the file of views that there is: it is damaged. */
+  /** Refuses all further calls for the views, because their file is damaged. */
   readonly loseViews: (cause: Error) => void
-  /** Goes on with another file of views; what was on its way to the one before is refused. */
+  /** Switches to a new file of views. Calls that were pending for the previous file are refused. */
   readonly renewViews: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
 export type ChannelOptions = {
-  /** Told once when a side can be written no more, or the writer has ended unasked. */
+  /** Called once when a side can no longer be written or the writer thread ends unexpectedly. */
   readonly onLost: (error: Error) => void
-  /** Told once of each file, in place of that, when the file of the read models is damaged. */
+  /** Called once per file, instead of `onLost`, when the file of the read models is damaged. */
   readonly onDamagedViews: (error: Error) => void
-  /** Makes the cause of a write that found no room; told of each. */
+  /** Called for each write that fails for lack of space; returns its cause. */
   readonly noRoom: () => Error
 }
 
-/** Sides that are written no more, and why. A loss is told once; that of the views too, where nothing else is lost. */
+/**
+ * Sides that can no longer be written, with the cause. A loss is reported once; the loss of the views is reported only
+ * if nothing else is lost.
+ */
 const losses = (tell: (cause: Error, report: (cause: Error) => void) => void) => {
   const lost = new Map<Side, Error>()
   const lose = (side: Side, cause: Error, report: (cause: Error) => void) => {
@@ -42,14 +48,14 @@ const losses = (tell: (cause: Error, report: (cause: Error) => void) => void) =>
   return { lost, lose }
 }
 
-/** Answers with the first word of the writer. */
+/** Resolves with the first message of the writer thread. */
 const isReady = (worker: Worker): Promise<void> =>
   new Promise((resolve, reject) => {
     worker.once('error', reject)
     worker.once('message', () => resolve())
   })
 
-/** Starts the writer on its files and answers when it is ready; throws when they do not open. */
+/** Starts the writer thread on its files and resolves when it is ready. Throws if a file does not open. */
 export const openChannel = async (
   paths: Paths,
   { onLost, onDamagedViews, noRoom }: ChannelOptions,
@@ -58,7 +64,7 @@ export const openChannel = async (
   const pending = new Map<number, Pending>()
   const gates = { log: semaphore(BOUND), views: semaphore(BOUND), keys: semaphore(BOUND) }
   let requests: Request[] = []
-  /** `era` counts the files of the views. */
+  /** Number of the current file of the views. */
   let [serial, era] = [0, 0]
   let closing: Promise<void> | undefined
 
@@ -96,7 +102,7 @@ export const openChannel = async (
   worker.on('error', onEnd)
   const ended = new Promise<void>((resolve) => {
     worker.once('exit', () => {
-      onEnd(new Error('the writer has ended'))
+      onEnd(new Error('the writer thread is not running'))
       resolve()
     })
   })
@@ -113,7 +119,7 @@ export const openChannel = async (
       const fail = (cause: Error) => reject(new Refusal('backend_unavailable', undefined, { cause }))
       const id = ++serial
       pending.set(id, { side, done: resolve, fail })
-      // Not by the next tick: that comes after each request read, and what was read together would go over one by one.
+      // Not `nextTick`: it runs after each message read, so requests that arrived together would be sent one by one.
       if (requests.push([id, op, args]) === 1) setImmediate(send)
     })
 
@@ -139,7 +145,7 @@ export const openChannel = async (
       await call('renewViews')
       lost.delete('views')
     },
-    // A writer that is dead already answers nothing and has ended.
+    // A writer thread that is already dead never replies; then `ended` resolves.
     close: () => (closing ??= Promise.race([call('close').catch(() => undefined), ended]).then(() => ended)),
   }
 }

@@ -1,14 +1,14 @@
 import type { Index } from '../../../projections/views.ts'
 import type { Value } from '../sqlite.ts'
 
-/** Five texts an event: id, type, time, data, meta. Flat, because that is what crosses threads fastest. */
+/** Five texts per event: id, type, time, data, meta. A flat list is the fastest to pass between threads. */
 export type FlatEvents = readonly string[]
 export type AppendReply =
   | 'conflict'
   | { readonly revision: number; readonly positions: readonly number[]; readonly times?: readonly string[] }
-/** Key, revision, position, changes, document, what closed it, then one value for each field of the view that can be searched. */
+/** Per row: key, revision, position, changes, document, closing event, then the value of each searchable field. */
 export type FlatRows = readonly Value[]
-/** A row as a table gives it. */
+/** A row as read from a table. */
 export type Raw = [key: string, revision: number, position: number, changes: number, doc: Text, unreadable: Text]
 type Text = string | null
 export type FlatCheckpoint = readonly [
@@ -22,7 +22,9 @@ export type FlatCheckpoint = readonly [
 export type FlatBinding = readonly [event: string, position: number]
 export type Shape = { readonly table: string; readonly fields: readonly string[]; readonly indexes: readonly Index[] }
 
-/** What the writer thread does on request. Numbers cross instead of bigints: a file never holds 2^53 events. */
+/**
+ * Operations of the writer thread. Positions are numbers instead of bigints, because a file never holds 2^53 events.
+ */
 export type Calls = {
   readonly append: (stream: string, expected: number, events: FlatEvents) => AppendReply
   readonly swapRecord: (
@@ -36,10 +38,10 @@ export type Calls = {
   readonly ran: (name: string, started: number, finished: number | null, error: string | null) => void
   readonly put: (view: Shape, rows: FlatRows) => void
   readonly mark: (view: Shape, from: number | null, to: FlatCheckpoint) => boolean
-  /** Goes on with what an earlier build left, or makes a table of this name. */
+  /** Continues an earlier unfinished build, or creates a table named `fresh`. */
   readonly build: (view: Shape, fresh: string) => { readonly staging: string; readonly checkpoint?: FlatCheckpoint }
   readonly buildPut: (view: Shape, staging: string, rows: FlatRows) => void
-  /** The rows that there are of these keys, with all that was put before. */
+  /** Existing rows of these keys, including all rows put before. */
   readonly buildGet: (view: Shape, staging: string, keys: readonly string[]) => readonly Raw[]
   readonly buildMark: (staging: string, to: FlatCheckpoint) => void
   readonly buildLeave: (staging: string) => void
@@ -53,7 +55,7 @@ export type Calls = {
   readonly scrubKeys: () => void
   readonly readBinding: () => FlatBinding | undefined
   readonly writeBinding: (event: string, position: number) => FlatBinding
-  /** Goes on with another file of views, that which stands in the place of the one before. */
+  /** Switches to the new file at the path of the views. */
   readonly renewViews: () => void
   readonly close: () => void
 }
@@ -85,8 +87,10 @@ export const sides: Readonly<Record<Exclude<Op, 'close' | 'renewViews'>, Side>> 
 }
 
 /**
- * `lost`: this process never writes this side of the store again. `damaged`: nor does any other, the file is at fault. `failed`: this group was not written, the next may
- * be. `full`: there was no room.
+ * - `lost`: this process can no longer write this side of the store.
+ * - `damaged`: the file is damaged; no process can write it.
+ * - `failed`: this group was not written; the next may be.
+ * - `full`: the disk is full.
  */
 export type Failure = { readonly kind: 'lost' | 'damaged' | 'failed' | 'full'; readonly message: string }
 export type Reply = readonly [

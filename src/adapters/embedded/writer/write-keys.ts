@@ -3,7 +3,10 @@ import { subjectsSchema } from '../schema.ts'
 import { type Database, rowsOf } from '../sqlite.ts'
 import type { Calls } from './protocol.ts'
 
-/** The writer's half of the keys of subjects. Each call is a transaction of its own. `journal` is the file of the database's rollback journal. */
+/**
+ * Writer side of the subject keys. Each call is its own transaction. `journal` is the path of the database's rollback
+ * journal.
+ */
 export const keysWriter = (database: Database, journal: string) => {
   database.exec(subjectsSchema)
   const find = rowsOf(database, 'select key from subjects where subject = ?')
@@ -38,7 +41,7 @@ export const keysWriter = (database: Database, journal: string) => {
         database.exec(
           'insert into lost_subjects (subject, key) select subject, key from subjects where key is not null; delete from subjects where key is not null',
         ),
-      /** The journal of a transaction that is over still has pages as they were: with the key that was destroyed. */
+      /** Overwrites the rollback journal with zeros, because it still holds the pages with the destroyed key. */
       scrubKeys: () => {
         if (!existsSync(journal)) return
         const file = openSync(journal, 'r+')

@@ -9,11 +9,12 @@ const PURGE_EVERY = 256
 
 type Last = { position: number; time: string }
 
-/** The writer's half of the log: what is appended, inside the transaction of its group. `reset` follows a group that was rolled back. */
+/** Writer side of the log. Runs inside the transaction of its group; call `reset` after a rollback. */
 export const logWriter = (database: Database) => {
   dropChanged(database)
   database.exec(eventsSchema)
-  // A sync that failed in an earlier process may have left pages that the cache has and the disk has not; this writes them anew.
+  // After a failed sync, an earlier process may have left pages in the cache that are not on disk. A checkpoint writes
+  // them again.
   database.exec('pragma wal_checkpoint(truncate)')
 
   const insert = database.prepare(
@@ -51,7 +52,7 @@ export const logWriter = (database: Database) => {
       ? { revision, positions }
       : { revision, positions, times }
 
-  /** The answer of the first time, when exactly these events already stand right behind `expected`. */
+  /** Result of the first append, if exactly these events already follow `expected`; otherwise `conflict`. */
   const repeated = (stream: string, expected: number, events: readonly string[]): AppendReply => {
     const count = events.length / FIELDS
     const found = behind.all(stream, expected, count) as [position: number, id: string, time: string][]

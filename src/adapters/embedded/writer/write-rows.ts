@@ -4,15 +4,15 @@ import { ROW } from '../views/view-query.ts'
 import { columnsOf, createIndex, createKey, createTable, insertInto, quoted } from '../views/view-schema.ts'
 import type { FlatRows, Raw, Shape } from './protocol.ts'
 
-/** Rows that one statement writes where there are as many. */
+/** Rows per multi-row insert statement. */
 const AT_ONCE = 10
-/** Rows that are found by a hash of their key at most, with 64 MiB in memory; a table of more has its key in the file. */
+/** Maximum rows that are located by a hash table in memory (64 MiB). A larger table gets its key index in the file. */
 const MOST_PLACED = 6_291_456
 
-/** Rows of a table that has no key in the file yet: the number of each is found by its key. */
+/** Locates the rows of a table that has no key index yet: maps each key to its row number. */
 const keyless = (database: Database, table: string) => {
   const at = rowsOf(database, `select _key from ${quoted(table)} where rowid = ?`)
-  /** Keys of the rows that are about to be written, behind those that are there. */
+  /** Keys of the rows about to be written, which follow the existing rows. */
   let coming: string[] = []
   let there = 0
   const places = keyPlaces((number) =>
@@ -21,7 +21,7 @@ const keyless = (database: Database, table: string) => {
   return {
     find: places.find,
     size: places.size,
-    /** The rows with their numbers in front. */
+    /** Rows with their row numbers prepended. */
     numbered: (rows: FlatRows, width: number): FlatRows => {
       there = places.size()
       coming = []
@@ -42,8 +42,9 @@ const keyless = (database: Database, table: string) => {
 type Statements = { readonly one: Statement; readonly many: Statement; readonly get: Statement; readonly width: number }
 
 /**
- * Writes rows into tables, and finds those of a table under construction. Such a table gets its key when it is complete: an index that takes
- * keys in no order is written anew with each page. Meanwhile memory knows where the rows are. A view's own table is made when it is first written.
+ * Writes rows into tables and finds the rows of a table under construction. Such a table gets its key index on
+ * completion, because inserting keys in random order rewrites index pages; until then a hash table in memory locates
+ * its rows. The live table of a view is created on its first write.
  */
 export const rowWriter = (database: Database, isThere: (table: string) => boolean, most = MOST_PLACED) => {
   const prepared = new Map<string, Statements>()
@@ -73,7 +74,7 @@ export const rowWriter = (database: Database, isThere: (table: string) => boolea
   }
 
   return {
-    /** Makes an empty table for a view under construction. */
+    /** Creates an empty table for a view under construction. */
     begin: (table: string, view: Shape): void => {
       database.exec(createTable(table, view))
       placed.set(table, keyless(database, table))
@@ -91,7 +92,7 @@ export const rowWriter = (database: Database, isThere: (table: string) => boolea
         n += step
       }
     },
-    /** The rows that there are of these keys. */
+    /** Existing rows of these keys. */
     find: (table: string, view: Shape, keys: readonly string[]): readonly Raw[] => {
       const { get } = statementsOf(table, view)
       const places = placed.get(table)
@@ -103,16 +104,16 @@ export const rowWriter = (database: Database, isThere: (table: string) => boolea
       }
       return rows
     },
-    /** Gives a table its key in the file. */
+    /** Creates the key index of a table. */
     key,
-    /** Forgets where the rows of a table are. */
+    /** Discards the row locations of a table. */
     leave: (table: string): void => {
       placed.delete(table)
       prepared.delete(table)
     },
-    /** Forgets the statements, as tables change their names. */
+    /** Discards prepared statements, because tables are about to be renamed. */
     reset: (): void => prepared.clear(),
-    /** Forgets what a transaction that was undone had written, so that those tables are looked at again. */
+    /** Discards all state after a rollback; tables are examined again. */
     undo: (): void => {
       prepared.clear()
       placed.clear()

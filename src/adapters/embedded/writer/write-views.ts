@@ -4,16 +4,16 @@ import { columnsOf, createIndex, POSITION, quoted } from '../views/view-schema.t
 import type { Calls, FlatCheckpoint, FlatRows, Op, Shape } from './protocol.ts'
 import { rowWriter } from './write-rows.ts'
 
-/** The latest position of these rows. */
+/** Highest position of these rows. */
 const newestOf = (rows: FlatRows, width: number): number => {
   let newest = 0
   for (let n = POSITION; n < rows.length; n += width) newest = Math.max(newest, Number(rows[n]))
   return newest
 }
 
-/** The checkpoints of views, and of those under construction. */
+/** Checkpoints of live views and of views under construction. */
 const checkpointMarks = (database: Database) => {
-  // Checkpoints of an older form say less than they must: those views are built anew.
+  // Checkpoints of an older schema lack columns; those views are rebuilt.
   const columns = rowsOf(database, "select name from pragma_table_info('views')").all() as [string][]
   if (columns.length > 0 && !columns.some(([name]) => name === 'changes')) database.exec('drop table views')
   database.exec(viewsSchema)
@@ -29,10 +29,10 @@ const checkpointMarks = (database: Database) => {
   )
   const raise = database.prepare('update views set newest = ? where name = ? and newest < ?')
   const drop = database.prepare('delete from views where name = ?')
-  /** Of each view under construction, the newest row that was put live meanwhile. */
+  /** Per view under construction, the position of the newest row put to the live view during the build. */
   const meanwhile = new Map<string, number>()
   const of = (table: string) => find.get(table) as FlatCheckpoint | undefined
-  /** Notes rows put live, which those under construction get too. */
+  /** Records the newest row put to the live view, also for its views under construction. */
   const rise = (table: string, stagings: readonly string[], newest: number) => {
     raise.run(newest, table, newest)
     for (const staging of stagings) meanwhile.set(staging, Math.max(newest, meanwhile.get(staging) ?? 0))
@@ -48,9 +48,9 @@ const checkpointMarks = (database: Database) => {
 type ViewOps = Pick<Calls, 'put' | 'mark' | Extract<Op, `build${string}`>>
 
 /**
- * The writer's half of the views, inside a transaction that need not be synced. A view under construction is a table
- * `tokens_1~…` with a mark that says how far it is. Rows put live meanwhile go into it too, so the swap loses none. A
- * table left half done is gone on with, and dropped once the live one goes on without it.
+ * Writer side of the views, in transactions without sync. A view under construction is a table `tokens_1~…` with its
+ * own checkpoint. Live rows are also written to it, so the swap loses none.
+ * An unfinished table is continued by the next build, or dropped when the live view moves its checkpoint.
  */
 export const viewsWriter = (database: Database) => {
   const marks = checkpointMarks(database)
@@ -63,10 +63,10 @@ export const viewsWriter = (database: Database) => {
   for (const unfinished of named('*~*')) if (!marks.of(unfinished)) drop(unfinished)
 
   const rows = rowWriter(database, (table) => named(table).length > 0)
-  /** Tables that this process builds, and of each view those of them that are there. */
+  /** Tables that this process builds, and the existing ones of these per view. */
   const tended = new Set<string>()
   const stagings = new Map<string, readonly string[]>()
-  /** Views of which nothing is left that was not looked at. */
+  /** Views whose abandoned tables have been dropped. */
   const settled = new Set<string>()
   const reset = () => {
     rows.reset()
@@ -85,7 +85,7 @@ export const viewsWriter = (database: Database) => {
     return known
   }
   const left = (table: string) => named(`${table}~*`).filter((staging) => !tended.has(staging))
-  /** Drops what was left of a view that goes on without it. */
+  /** Drops the abandoned tables of a view. */
   const settle = (table: string) => {
     if (settled.has(table)) return
     settled.add(table)

@@ -18,12 +18,12 @@ import { logWriter } from './write-log.ts'
 import { viewsWriter } from './write-views.ts'
 
 /**
- * The one writer, in a thread of its own. It takes all that waits, commits events as one group with one sync, and
- * answers. Then it writes the views that wait: they are never ahead of the log.
+ * The writer thread. It takes all pending requests, commits the events as one group with one sync, and replies. Then it
+ * writes the views, so views are never ahead of the log.
  */
 const port = parentPort!
 const paths = workerData as Paths
-/** A database, and who writes it; damage is told with the name of the file. */
+/** Opens a database with its writer. Damage is reported with the name of the file. */
 const opened = <W>(
   file: string,
   mode: Mode,
@@ -67,8 +67,8 @@ const answer = (group: readonly Request[], outcome: Reply[1]) =>
   port.postMessage([group.map(([id]) => id), outcome] satisfies Reply)
 
 /**
- * One transaction. After a disk error the database is never written again: what a failed sync left behind is unknown.
- * View writes without room stay unanswered for now; the result says why.
+ * Runs a group in one transaction. After a disk error the side is never written again, because the result of a failed
+ * sync is unknown. View writes that find no space get no reply yet; the caller gets the failure.
  */
 const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
   const database = databases[side]
@@ -102,7 +102,7 @@ const undo = (side: Side) => {
   try {
     databases[side].exec('rollback')
   } catch {
-    // After some errors SQLite has rolled back by itself and there is no transaction to end.
+    // After some errors SQLite has already rolled back.
   }
   try {
     if (side === 'log') log.reset()
@@ -118,12 +118,12 @@ const writeViews = stuckRows(
   (others, failure) => answer(others, { ...failure, side: 'views' }),
 )
 
-/** Brings what was committed out of the write-ahead log into the file, so that the file alone is a whole copy. */
+/** Checkpoints the write-ahead log into the file, so that the file alone is a complete copy. */
 const settle = (database: Database) => {
   try {
     database.exec('pragma wal_checkpoint(truncate)')
   } catch {
-    // What finds no room stays beside the file, as safe as before, until the next start.
+    // Without disk space, the write-ahead log stays next to the file until the next start; no data is lost.
   }
 }
 
@@ -131,13 +131,13 @@ const shut = (database: Database) => {
   try {
     database.close()
   } catch {
-    // It is closed already: another was to take its place, and did not open.
+    // Already closed: an earlier `renew` failed to open the new file.
   }
 }
 
-/** Goes on with the file that stands in the place of the views now; what waits for room in the one before is refused. */
+/** Switches to the new file at the path of the views. Rows that wait for disk space of the old file are refused. */
 const renew = async (request: Request): Promise<void> => {
-  lost.set('views', { kind: 'lost', message: 'another file takes its place' })
+  lost.set('views', { kind: 'lost', message: 'another file replaces it' })
   writeViews([])
   shut(readModels)
   try {
