@@ -1,29 +1,32 @@
 import type { Clock } from './clock.ts'
 import { Refusal } from './errors.ts'
 
-/** Who takes of a budget. What holders of published tokens have counts together too, for anybody may be one. */
+/** Owner of bytes of a budget. Holders of published tokens share a common limit, because anyone can be one. */
 export type Taker = { readonly holder: string; readonly published: boolean }
 
-/** Bytes that are taken of a budget until they are given back. */
+/** Bytes taken from a budget until they are freed. */
 export type Lease = {
   readonly bytes: () => number
-  /** Takes so many bytes from now on. False where there is no room for them; then nothing changes. */
+  /** Changes the number of bytes. Returns false, without a change, if there is no space. */
   readonly resize: (bytes: number) => boolean
-  /** Takes so many bytes from now on, room or not: of what is there already. */
+  /** Changes the number of bytes regardless of the limit, for data that already exists. */
   readonly hold: (bytes: number) => void
-  /** Gives all back, once. */
+  /** Frees all bytes; further calls have no effect. */
   readonly free: () => void
 }
 
-/** A holder has at most a quarter of a budget, and so have all holders of published tokens together; each of them has a quarter of that. */
+/**
+ * Share of the budget: a holder may have a quarter; all holders of published tokens together may have a quarter, and
+ * each of them a quarter of that.
+ */
 const SHARE = 4
-/** How many may wait: of all, and of each holder. */
+/** Maximum waiting requests in total and per holder. */
 const WAITING = { all: 1024, each: 64 }
 const WAIT_MS = 5_000
 
 type Waiting = { readonly taker: Taker; readonly bytes: number; readonly go: () => void }
 
-/** What is taken of a budget, and whether there is room for more. */
+/** Bytes taken from a budget, and the check for more. */
 const account = (most: number) => {
   const held = new Map<string, number>()
   let [all, published] = [0, 0]
@@ -38,7 +41,10 @@ const account = (most: number) => {
       all += bytes
       if (isPublished) published += bytes
     },
-    /** Whether a holder may have so many bytes beside what it has. One that has nothing may have more than its share, so that whatever is asked alone is served. */
+    /**
+     * Returns true if a holder may take `bytes` more. A holder without bytes may exceed its share, so that a single
+     * request is always served.
+     */
     fits: ({ holder, published: isPublished }: Taker, bytes: number): boolean => {
       const share = most / SHARE
       const own = held.get(holder) ?? 0
@@ -49,7 +55,7 @@ const account = (most: number) => {
   }
 }
 
-/** Those that wait, by holder; holders take turns, and whose turn is next comes first. */
+/** Waiting requests by holder. Holders are served round-robin. */
 const lines = () => {
   const waiting = new Map<string, Set<Waiting>>()
   let all = 0
@@ -67,12 +73,12 @@ const lines = () => {
       all++
     },
     remove,
-    /** The first in turn of those that fit. */
+    /** First waiting request, in round-robin order, that fits. */
     next: (fits: (one: Waiting) => boolean): Waiting | undefined => {
       for (const [one] of waiting.values()) if (one && fits(one)) return one
       return undefined
     },
-    /** It goes; its holder's next turn comes after those of all others. */
+    /** Removes a request that is served and moves its holder to the end of the order. */
     leave: (one: Waiting): void => {
       const line = waiting.get(one.taker.holder)!
       waiting.delete(one.taker.holder)
@@ -83,20 +89,21 @@ const lines = () => {
 }
 
 /**
- * Bytes of memory that all requests may hold together for one purpose (docs/decisions/0034). Holders are served in turn, and none can have
- * all of them. Who finds no room waits, for no longer than `withinMs`, and is then refused with `busy`.
+ * Memory budget in bytes that all requests share for one purpose (docs/decisions/0034). Holders are served round-robin,
+ * and no holder can take all of it. A request that does not fit waits at most `withinMs` and is then refused with
+ * `busy`.
  */
 export const byteBudget = (most: number, { after }: Pick<Clock, 'after'>, withinMs = WAIT_MS) => {
   const { all, add, fits } = account(most)
   const line = lines()
   let refused = 0
 
-  /** The refusal of who finds no room. */
+  /** Counts and returns the refusal of a request that does not fit. */
   const busy = (): Refusal => {
     refused++
     return new Refusal('busy')
   }
-  /** Lets those go that fit now, in turn. Nobody is held up by one that asks for more. */
+  /** Serves all waiting requests that fit, in turn. A large request does not block smaller ones. */
   const serve = (): void => {
     while (line.size() > 0) {
       const next = line.next(({ taker, bytes }) => fits(taker, bytes))
@@ -120,7 +127,7 @@ export const byteBudget = (most: number, { after }: Pick<Clock, 'after'>, within
       hold: change,
       resize: (bytes) => {
         if (isFree) return true
-        // What it has itself is no reason to refuse it more.
+        // Its own bytes do not count against it.
         add(taker, -held)
         const isAllowed = bytes <= held || fits(taker, bytes)
         add(taker, held)
@@ -155,16 +162,16 @@ export const byteBudget = (most: number, { after }: Pick<Clock, 'after'>, within
     waiting: line.size,
     refused: (): number => refused,
     busy,
-    /** Takes bytes at once; `undefined` where there is no room. */
+    /** Takes bytes immediately; `undefined` if there is no space. */
     takeNow,
-    /** Takes bytes, at once or in turn. */
+    /** Takes bytes, immediately or after waiting. */
     take: (taker: Taker, bytes: number): Lease | Promise<Lease> => {
       const now = takeNow(taker, bytes)
       if (now) return now
       if (line.isFull(taker.holder)) throw busy()
       return inTurn(taker, bytes)
     },
-    /** Takes bytes, room or not: of what is there already. */
+    /** Takes bytes regardless of the limit, for data that already exists. */
     hold,
   }
 }

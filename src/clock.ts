@@ -1,31 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Work that a clock does later. */
+/** Scheduled work. */
 export type Timer = {
-  /** It is not done any more. */
+  /** Cancels the work. */
   readonly cancel: () => void
-  /** It keeps no process alive that has nothing else to do. */
+  /** Does not keep the process alive. */
   readonly unref: () => Timer
 }
 
 /**
- * PORT. Time. Whatever waits, measures or judges by time is given one of these, so that a test can be the one who moves it
+ * PORT. Time. Code that waits, measures or compares times takes a clock as a parameter, so that tests can move it
  * (docs/decisions/0033).
  */
 export type Clock = {
-  /** True where it moves as the clocks of other machines do, so that they can be told limits. */
+  /** True if it runs like the clocks of other machines, so that time limits can be sent to servers. */
   readonly real: boolean
-  /** The wall clock, which may jump. Asked often within a millisecond, it gives the same object. */
+  /** Wall clock, which may jump. Returns the same object within a millisecond. */
   readonly now: () => Date
-  /** Milliseconds since some moment, with fractions. It never goes backwards. */
+  /** Milliseconds, with fractions, since an arbitrary moment. Never goes backwards. */
   readonly monotonic: () => number
-  /** Resolves after so many milliseconds, or as soon as the signal aborts. */
+  /** Resolves after `ms` milliseconds, or when the signal aborts. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** Does work once, after so many milliseconds. */
+  /** Runs work once after `ms` milliseconds. */
   readonly after: (ms: number, work: () => void) => Timer
-  /** Does work every so many milliseconds. Keeps no process alive. */
+  /** Runs work every `ms` milliseconds. Does not keep the process alive. */
   readonly every: (ms: number, work: () => void) => Timer
-  /** A signal that aborts with a `TimeoutError` after so many milliseconds. */
+  /** Signal that aborts with a `TimeoutError` after `ms` milliseconds. */
   readonly timeout: (ms: number) => AbortSignal
 }
 
@@ -42,7 +42,9 @@ const timerOf = (timeout: NodeJS.Timeout): Timer => {
 
 let present = new Date()
 
-/** The clock of the machine. Only what puts a process together names it; everything else is given a clock. */
+/**
+ * Clock of the machine. Only code that assembles a process refers to it; everything else takes a clock as a parameter.
+ */
 export const systemClock: Clock = {
   real: true,
   now: () => {
@@ -57,7 +59,7 @@ export const systemClock: Clock = {
   timeout: (ms) => AbortSignal.timeout(ms),
 }
 
-/** The outcome of the work, or that of `late` when the work takes longer than that many milliseconds; a later outcome is dropped. */
+/** Result of the work, or of `late` if the work takes longer than `ms` milliseconds. A later result is discarded. */
 export const withTimeout = async <T, L>(
   { after }: Pick<Clock, 'after'>,
   ms: number,

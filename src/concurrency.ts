@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/** Writes items in groups: those that come while the write before is under way go in the next one, together. */
+/** Writes items in groups: items added during a write form the next group. */
 export const batched = <T>(write: (items: readonly T[]) => Promise<void>): ((item: T) => Promise<void>) => {
   let gathering: { readonly items: T[]; readonly done: Promise<void> } | undefined
   let before: Promise<unknown> = Promise.resolve()
@@ -19,7 +19,10 @@ export const batched = <T>(write: (items: readonly T[]) => Promise<void>): ((ite
   }
 }
 
-/** Runs what is given under one key one after the other in the order given, whatever becomes of those before; different keys do not wait for each other. */
+/**
+ * Runs work of one key sequentially, in the given order and regardless of earlier failures. Different keys run
+ * independently.
+ */
 export const keyedQueue = () => {
   const last = new Map<string, Promise<unknown>>()
   return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
@@ -34,7 +37,8 @@ export const keyedQueue = () => {
 }
 
 /**
- * Runs one call a key at a time: callers that come meanwhile share the next one, so that each gets a result that was begun after it asked.
+ * Runs one call per key at a time. Callers that arrive during a call share the next one, so each gets a result that was
+ * started after its request.
  */
 export const sharedCalls = <T>() => {
   type Calls = { readonly current: Promise<T>; next: Promise<T> | undefined }
@@ -57,12 +61,12 @@ export const sharedCalls = <T>() => {
   }
 }
 
-/** Lets a number of holders in at once. Who comes then waits in line; a place that is left goes to the first of the line. */
+/** Semaphore with a FIFO queue: `leave` passes a slot to the first waiter. */
 export const semaphore = (places: number) => {
   const line = new Set<() => void>()
   let free = places
 
-  /** Nothing to wait for when there is a place. */
+  /** Returns undefined if a slot is free. */
   const enter = (): Promise<void> | undefined => {
     if (free === 0) return new Promise((resolve) => line.add(resolve))
     free--
@@ -75,7 +79,7 @@ export const semaphore = (places: number) => {
       next()
     } else free++
   }
-  /** As `enter`, for no longer than so many milliseconds: false for who has left the line by then. */
+  /** Like `enter`, for at most `ms` ms; resolves with false on timeout. */
   const enterWithin = (clock: Clock, ms: number): Promise<boolean> | undefined => {
     if (free > 0) {
       free--
@@ -104,12 +108,12 @@ export const semaphore = (places: number) => {
   return {
     enter,
     leave,
-    /** Does the work while it holds a place. */
+    /** Runs the work while holding a slot. */
     hold: async <T>(work: () => Promise<T>): Promise<T> => {
       await enter()
       return released(work)
     },
-    /** Does the work while it holds a place, or answers as `late` does when there is none within so many milliseconds. */
+    /** Runs the work while holding a slot, or calls `late` if no slot is free within `ms` ms. */
     holdWithin: async <T>(clock: Clock, ms: number, work: () => Promise<T>, late: () => never): Promise<T> =>
       (await enterWithin(clock, ms)) === false ? late() : released(work),
   }

@@ -1,30 +1,33 @@
-/** Milliseconds of a slice of the event loop. All work in steps shares the slice, whichever request it is for. */
+/** Length in ms of a slice of the event loop. All sliced work of all requests shares it. */
 const SLICE_MS = 5
 
-/** Milliseconds of work that does not yield, whoever has used the slice. */
+/** Time in ms that new work may run without yielding, even if the slice is used up. */
 const SHORT_MS = 0.1
 
-/** Turns of the event loop that everything else gets between two slices, and their milliseconds at most. A turn accepts one connection. */
+/** Turns of the event loop between two slices, and their maximum duration in ms. A turn accepts one connection. */
 const [TURNS_BETWEEN, BETWEEN_MS] = [8, 2 * SLICE_MS]
 
-/** Milliseconds, by which slices are measured. */
+/** Clock of the slices, in ms. */
 let measure = (): number => performance.now()
 
-/** The slice under way. */
+/** The current slice. */
 let slice: { readonly began: number } | undefined
 
-/** Measures slices by something else from now on. Tests count with it. */
+/** Replaces the clock of the slices; for tests. */
 export const measureSlicesBy = (other: () => number): void => {
   measure = other
   slice = undefined
 }
 
 type Resume = () => void
-/** Who yields for the first time, and who had a slice before. */
+/** Queues of paused work: work that yields for the first time, and work that already had a slice. */
 const lines: { readonly fresh: Resume[]; readonly served: Resume[] } = { fresh: [], served: [] }
 let [isResuming, isFreshNext] = [false, true]
 
-/** When the slice under way began. It ends with the turn of the event loop, or, when somebody has yielded, with the turns of everything else. */
+/**
+ * Start of the current slice. A slice ends with the turn of the event loop; if work is paused, with the turns that
+ * follow.
+ */
 const sliceBegan = (): number => {
   if (slice) return slice.began
   const mine = { began: measure() }
@@ -35,7 +38,7 @@ const sliceBegan = (): number => {
   return mine.began
 }
 
-/** Resumes one of those that wait, with a new slice. */
+/** Resumes one paused task with a new slice. */
 const resumeNext = (): void => {
   const line = lines.served.length === 0 || (isFreshNext && lines.fresh.length > 0) ? lines.fresh : lines.served
   isFreshNext = line === lines.served
@@ -50,8 +53,9 @@ const resumeLater = (turns = TURNS_BETWEEN, until = measure() + BETWEEN_MS): voi
   void setImmediate(() => (turns > 1 && measure() < until ? resumeLater(turns - 1, until) : resumeNext()))
 
 /**
- * Yields to the event loop. Of all that wait here one resumes at a time, so many of them block it no longer than one. Those that yield for the
- * first time alternate with the others, so short work does not wait for all of the long work.
+ * Yields to the event loop. Only one paused task resumes at a time, so that many tasks together block the loop no
+ * longer than one. Tasks that yield for the first time alternate with the others, so short work does not wait for all
+ * long work.
  */
 export const yieldToEventLoop = (line: keyof typeof lines = 'fresh'): Promise<void> => {
   if (!isResuming) resumeLater()
@@ -59,7 +63,10 @@ export const yieldToEventLoop = (line: keyof typeof lines = 'fresh'): Promise<vo
   return new Promise((resume) => lines[line].push(resume))
 }
 
-/** For work in many steps, called between two of them: a promise to wait for once all such work has had its slice of `ms` milliseconds, else undefined. */
+/**
+ * Slicer for work in many steps. Call it between steps: it returns a promise to await if the shared slice of `ms` ms is
+ * used up, else undefined.
+ */
 export const timeSlicer = (ms = SLICE_MS): (() => Promise<void> | undefined) => {
   sliceBegan()
   const isShortUntil = measure() + SHORT_MS
@@ -73,7 +80,10 @@ export const timeSlicer = (ms = SLICE_MS): (() => Promise<void> | undefined) => 
   }
 }
 
-/** Does the work for one item after the other until it says false, yielding where that takes long; what is short is done at once, without a promise. */
+/**
+ * Runs the work for each item until it returns false, yielding when a slice is used up. Returns undefined if it
+ * finishes within the slice.
+ */
 export const forEachSliced = <T>(
   items: readonly T[],
   work: (item: T) => boolean,
@@ -88,7 +98,7 @@ export const forEachSliced = <T>(
   return undefined
 }
 
-/** Items that are sorted, or merged, in one piece. */
+/** Number of items sorted or merged without yielding. */
 const RUN = 512
 
 const merged = async <T>(one: readonly T[], other: readonly T[], isBefore: IsBefore<T>, pause: () => unknown) => {
@@ -102,7 +112,7 @@ const merged = async <T>(one: readonly T[], other: readonly T[], isBefore: IsBef
 }
 type IsBefore<T> = (one: T, other: T) => boolean
 
-/** The items in order, those that are alike as they stood; yields where that takes long. */
+/** Stable merge sort that yields when a slice is used up. */
 export const sortSliced = async <T>(items: readonly T[], isBefore: IsBefore<T>): Promise<readonly T[]> => {
   const pause = timeSlicer()
   let runs: (readonly T[])[] = []

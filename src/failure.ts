@@ -1,4 +1,4 @@
-/** What the process ends with: scripts decide by it. 130 and 143 are added by signals. */
+/** Exit codes, for scripts. Signals add 130 and 143. */
 export const EXIT = {
   ok: 0,
   failed: 1,
@@ -11,12 +11,12 @@ export const EXIT = {
   interrupted: 130,
 } as const
 
-/** An error whose message is shown to the user as it is, with its exit code. */
+/** Error whose message is shown to the user unchanged, with its exit code. */
 export type Failure = Error & { readonly exit: number; readonly about: About }
-/** What a refusal of the service says of its object (`metadata` of api.md §2.1). */
+/** Details of the object of a refusal (`metadata` of api.md §2.1). */
 export type About = Readonly<Record<string, unknown>>
 
-/** Fails with what happened and, where there is one, the next thing to do. */
+/** Fails with a message and, if given, the next step. */
 export const fail = (exit: keyof typeof EXIT, happened: string, next?: string, about: About = {}): never => {
   throw Object.assign(new Error(next === undefined ? happened : `${happened}\n${next}`), { exit: EXIT[exit], about })
 }

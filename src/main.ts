@@ -4,13 +4,16 @@ import type { LoadServices } from './cli/services.ts'
 
 const USAGE = 2
 
-/** Loaded late: the house is heavy, and most verbs do without it. Those that write to stores write for their owner only. */
+/**
+ * Loads the service on demand, because it is large and most commands do not need it. Files written by the process are
+ * accessible only to their owner.
+ */
 const load: LoadServices = () => {
   process.umask(0o077)
   return import('./app/start.ts')
 }
 
-/** Runs the command line. Its modules are loaded here, for an old Node.js cannot load them. */
+/** Runs the command line. Imports its modules here, because an old Node.js cannot load them. */
 const main = async (): Promise<number> => {
   const { systemClock: clock } = await import('./clock.ts')
   const { run } = await import('./cli/program.ts')
