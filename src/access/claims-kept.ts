@@ -1,12 +1,12 @@
 import { type Claims, pathOf } from './claims.ts'
 
-/** What a rule asks of the claims of a login. */
+/** A rule's use of a claim: its name and the accepted values. */
 export type ClaimUse = { readonly claim: string; readonly anyOf: readonly string[] }
 
-/** What is asked of a value: which texts it must hold, or by which names it leads on. */
+/** Parts of a value that rules use: the accepted texts, at the end of a path of names. */
 type Wanted = { readonly path: readonly string[]; readonly texts: readonly string[] }
 
-/** What says of other claims how they are to be read, and the address that it says it of. */
+/** Claims that are always kept: the e-mail address, its verification, and the references to other claims. */
 const ALWAYS = ['email', 'email_verified', '_claim_names'] as const
 
 const isTree = (value: unknown): value is Claims => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -14,11 +14,14 @@ const isTree = (value: unknown): value is Claims => typeof value === 'object' &&
 const picked = (tree: Claims, names: ReadonlySet<string>): Claims =>
   Object.fromEntries(Object.entries(tree).filter(([name]) => names.has(name)))
 
-/** The claims that rules read, as they are. */
+/** Claims that rules read, unchanged. */
 export const claimsRead = (claims: Claims, asked: readonly ClaimUse[]): Claims =>
   picked(claims, new Set([...asked.map(({ claim }) => pathOf(claim)[0]!), ...ALWAYS]))
 
-/** Of a value only what some rules name. A list in which one of them leads on stays whole: there a name is a place. */
+/**
+ * Reduces a value to the parts that rules name. A list with a path into it stays complete, because paths contain its
+ * indexes.
+ */
 const cut = (value: unknown, wanted: readonly Wanted[]): unknown => {
   const on = wanted.filter(({ path }) => path.length > 0)
   if (isTree(value)) {
@@ -33,7 +36,10 @@ const cut = (value: unknown, wanted: readonly Wanted[]): unknown => {
   return texts.has(value) ? value : undefined
 }
 
-/** The same, with nothing in them but what the rules name: they match it as they match the whole. An e-mail address and references stay as they are. */
+/**
+ * Claims reduced to the values that rules name. Rules match them like the complete claims. The claims that are always
+ * kept stay unchanged.
+ */
 export const claimsNamed = (claims: Claims, asked: readonly ClaimUse[]): Claims => ({
   ...(cut(
     claims,

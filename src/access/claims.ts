@@ -1,4 +1,4 @@
-/** What an ID token says, by name. */
+/** Claims of an ID token, by name. */
 export type Claims = Readonly<Record<string, unknown>>
 
 const member = (value: unknown, name: string): unknown => {
@@ -9,7 +9,7 @@ const member = (value: unknown, name: string): unknown => {
 
 const isPointer = (claim: string): boolean => claim.startsWith('/')
 
-/** The names that lead to a claim: one, or those of a JSON Pointer (RFC 6901). */
+/** Path to a claim: one name, or the names of a JSON Pointer (RFC 6901). */
 export const pathOf = (claim: string): readonly string[] =>
   isPointer(claim)
     ? claim
@@ -18,21 +18,18 @@ export const pathOf = (claim: string): readonly string[] =>
         .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
     : [claim]
 
-/** Whether a text names a claim: not empty, and where it begins with `/` a JSON Pointer. */
+/** Returns true if the text can name a claim: not empty, and a valid JSON Pointer if it begins with `/`. */
 export const isClaim = (text: string): boolean => text !== '' && !(isPointer(text) && /~(?![01])/.test(text))
 
-/** Whether the provider gave a reference in the place of a claim. */
+/** Returns true if the provider sent a reference in place of the claim (`_claim_names`). */
 export const isReferenced = (claims: Claims, claim: string): boolean =>
   member(claims['_claim_names'], pathOf(claim)[0]!) !== undefined
 
-/**
- * Whether `email_verified` says that an address is verified: `true` or "true", and nothing else. Where the provider says nothing of it, `assumed`
- * is the answer.
- */
+/** Returns true if `email_verified` is `true` or "true". Returns `assumed` if the claim is absent. */
 export const isVerified = (said: unknown, assumed: boolean): boolean =>
   said === undefined ? assumed : said === true || said === 'true'
 
-/** Why a claim holds no text, in words; undefined where it holds one. */
+/** Describes why a claim has no text; undefined if it has one. */
 export const lackOf = (claims: Claims, claim: string, assumeVerified = false): string | undefined => {
   if (textsOf(claims, claim, assumeVerified).length > 0) return undefined
   if (isReferenced(claims, claim)) return 'only a reference'
@@ -43,7 +40,10 @@ export const lackOf = (claims: Claims, claim: string, assumeVerified = false): s
     : 'without a text'
 }
 
-/** The texts that a claim holds: itself, or those of its list. An e-mail address that is not verified is none, nor is a reference. */
+/**
+ * Texts of a claim: its value, or the items of its list. Empty for a reference and for an e-mail address that is not
+ * verified.
+ */
 export const textsOf = (claims: Claims, claim: string, assumeVerified = false): readonly string[] => {
   const path = pathOf(claim)
   if (isReferenced(claims, claim)) return []

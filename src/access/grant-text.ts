@@ -1,7 +1,7 @@
 import { EVERYWHERE, type Grant, isKey } from './grants.ts'
 import { isRight, RIGHTS } from './rights.ts'
 
-/** A grant read from a text, or what is wrong with it. */
+/** A parsed grant, or the error in its text. */
 export type Read = { readonly grant: Grant } | { readonly wrong: string }
 
 const parts = (text: string): { readonly what: string; readonly place: string } | undefined => {
@@ -10,11 +10,16 @@ const parts = (text: string): { readonly what: string; readonly place: string } 
 }
 
 const wrongPlace = (place: string, others: readonly string[]): string | undefined => {
-  if (place === '') return 'names no place: a namespace, or * for every one'
-  return [EVERYWHERE, ...others].includes(place) || isKey(place) ? undefined : `"${place}" is no namespace key, nor *`
+  if (place === '') return 'has no place: a namespace key, or * for all namespaces'
+  return [EVERYWHERE, ...others].includes(place) || isKey(place)
+    ? undefined
+    : `"${place}" is neither a namespace key nor *`
 }
 
-/** A grant of a role, `editor@shop` or `viewer@*`; `others` are further words for places. Whether there is such a role is not looked at. */
+/**
+ * Parses a grant of a role: `editor@shop` or `viewer@*`. `others` are further valid places. Does not check that the
+ * role exists.
+ */
 export const readGrant = (text: string, others: readonly string[] = []): Read => {
   const given = parts(text)
   if (given === undefined) return { wrong: 'must be ROLE@PLACE, such as editor@shop or viewer@*' }
@@ -22,13 +27,13 @@ export const readGrant = (text: string, others: readonly string[] = []): Read =>
   return wrong === undefined ? { grant: { place: given.place, role: given.what } } : { wrong }
 }
 
-/** A grant of rights, `flag.read,flag.update@shop`. */
+/** Parses a grant of rights: `flag.read,flag.update@shop`. */
 export const readRights = (text: string): Read => {
   const given = parts(text)
   if (given === undefined) return { wrong: 'must be RIGHT,RIGHT@PLACE, such as flag.read,flag.update@shop' }
   const rights = [...new Set(given.what.split(',').map((right) => right.trim()))]
   const unknown = rights.find((right) => !isRight(right))
-  if (unknown !== undefined) return { wrong: `unknown right "${unknown}"; there are ${RIGHTS.join(', ')}` }
+  if (unknown !== undefined) return { wrong: `unknown right "${unknown}"; known rights: ${RIGHTS.join(', ')}` }
   const wrong = wrongPlace(given.place, [])
   return wrong === undefined ? { grant: { place: given.place, rights } } : { wrong }
 }

@@ -3,13 +3,13 @@ import { NAMESPACED } from './reach.ts'
 import { ANYWHERE, bitOf, type Right, type RightSet, rightsIn } from './rights.ts'
 import { EVERY } from './roles.ts'
 
-/** Rights in a place; `*` alone in their list is every one. */
+/** Rights in a place; `*` as the only right stands for all. */
 export type NamespaceRights = { readonly namespaceKey: string; readonly rights: readonly string[] }
 
-/** A grant as a record shows it: with the rights that are in force by it. */
+/** A grant in a token's record, with the rights that it gives. */
 export type GrantInForce = NamespaceRights & { readonly role?: string; readonly rule?: string }
 
-/** The grant that gives a right, by its place among the grants of its token. */
+/** The grant that gives a right, by its index among the grants of the token. */
 export type Because = {
   readonly grant: number
   readonly namespaceKey: string
@@ -22,14 +22,14 @@ const named = ({ role, rule }: Grant) => ({
   ...(rule === undefined ? {} : { rule }),
 })
 
-/** What a grant gives: of a namespaced token nothing but what such a one may do. */
+/** Rights that a grant gives. A token bound to a namespace has at most the rights of such a token. */
 const inForce = ({ roles, namespace }: Holding, grant: Grant): RightSet =>
   conveyed(grant, roles) & (namespace === undefined ? ~0 : NAMESPACED)
 
 const listed = (holding: Holding, grant: Grant): readonly string[] =>
   holding.namespace === undefined && isFull(grant, holding.roles) ? [EVERY] : rightsIn(inForce(holding, grant))
 
-/** The grants of a token in their order, each with the rights in force by it; undefined of a token without. */
+/** Grants of a token in order, each with its rights; undefined for a token without grants. */
 export const grantsInForce = (holding: Holding): readonly GrantInForce[] | undefined =>
   holding.grants?.map((grant) => ({
     namespaceKey: grant.place,
@@ -42,7 +42,7 @@ const byKey = (a: NamespaceRights, b: NamespaceRights): number => {
   return b.namespaceKey === EVERYWHERE || a.namespaceKey > b.namespaceKey ? 1 : -1
 }
 
-/** What may be done where: every namespace first, then each by its key. The use of its own record that every login has is not in it. */
+/** Rights by place: `*` first, then the namespaces by key. Excludes the right of a login to use its own record. */
 export const placesOf = (holding: Holding): readonly NamespaceRights[] => {
   const { grants, namespace, roles } = holding
   if (namespace === undefined && (grants === undefined || grants.some((grant) => isFull(grant, roles))))
@@ -59,7 +59,7 @@ export const placesOf = (holding: Holding): readonly NamespaceRights[] => {
     .sort(byKey)
 }
 
-/** The first grant that gives a right in a place. */
+/** First grant that gives a right in a place. */
 export const because = (holding: Holding, right: Right, place: string): Because | undefined => {
   const { grants = [], namespace } = holding
   const bit = bitOf(right)

@@ -1,7 +1,7 @@
 import { lackOf } from './claims.ts'
 import type { AccessPolicy, OidcRule, Subject } from './rules.ts'
 
-/** So many claims are named. */
+/** Maximum number of claims listed by name. */
 const MOST = 10
 const UNLISTED = 'without one of any_of'
 
@@ -10,7 +10,10 @@ const named = (claims: readonly string[]): string => {
   return claims.slice(0, MOST).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
-/** What the rules of a provider ask of a login that none of them matches, and what each of these claims lacks; nothing of what a claim holds. */
+/**
+ * Describes, for a login that no rule matches, the claims that the provider's rules read and their defects. Contains no
+ * values of claims.
+ */
 export const missedClaims = (
   { rules, assumeVerified }: Pick<AccessPolicy, 'rules' | 'assumeVerified'>,
   { provider, claims }: Extract<Subject, { method: 'oidc' }>,

@@ -4,22 +4,22 @@ import { type Reach, reachOf, rightsAt } from './reach.ts'
 import { type RightSet, rightsIn } from './rights.ts'
 import type { Meanings } from './roles.ts'
 
-/** The grants that are left, and what their roles mean. */
+/** Remaining grants, and the rights of their roles. */
 export type Narrowed = { readonly grants: readonly Grant[]; readonly roles: Meanings }
 
-/** The rights of a reach in a place, each place by itself. */
+/** Rights of a reach in one place. `*` excludes the rights in single namespaces. */
 const at = (reach: Reach, place: string): RightSet => (place === EVERYWHERE ? reach.everywhere : rightsAt(reach, place))
 
-/** Every namespace first, then each that one of the reaches names. */
+/** All places of the reaches: `*` first, then the namespaces by key. */
 const placesIn = (...reaches: readonly Reach[]): readonly string[] => [
   EVERYWHERE,
   ...[...new Set(reaches.flatMap(({ places }) => [...places.keys()]))].sort(),
 ]
 
 /**
- * What a login or an exchange has left of its old grants under new ones: exactly what both give. Undefined where
- * nothing is lost, without any grant where nothing is left. New grants that lose nothing stay as they are, what is left
- * of the others stands as rights.
+ * Intersects the old grants of a login or an exchange with new ones. Undefined if nothing is lost; an empty list if
+ * nothing remains. New grants within the old rights are kept unchanged. The other remaining rights become grants of
+ * rights.
  */
 export const narrowed = (old: Holding, under: Holding): Narrowed | undefined => {
   const [before, now] = [reachOf(old, true), reachOf(under, true)]

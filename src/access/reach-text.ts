@@ -3,7 +3,7 @@ import { FULL, NAMESPACED, type Reach, resolved } from './reach.ts'
 import { ALL, IN_NAMESPACE, LATER, type RightSet, rightsIn, setOf } from './rights.ts'
 import { EVERY } from './roles.ts'
 
-/** A namespace alone stands for itself, unless it could be taken for another text. */
+/** Returns true if the namespace alone is an unambiguous text of a reach. */
 const standsAlone = (namespace: string): boolean => namespace !== '' && !namespace.startsWith('[')
 
 const setText = (set: RightSet): string => ((set & LATER) === 0 ? rightsIn(set).join(',') : EVERY)
@@ -16,8 +16,8 @@ const setFrom = (text: string, place: string): RightSet => {
 const byKey = ([a]: readonly [string, RightSet], [b]: readonly [string, RightSet]): number => (a < b ? -1 : 1)
 
 /**
- * A reach as a text: equal reaches have equal ones. Empty for the full reach, the bare namespace for a token that is
- * bound to one and not narrowed. Names stand in it and no bits, so that another version may read it.
+ * Serializes a reach. Equal reaches have equal texts. Empty for the full reach, the namespace alone for a token that is
+ * bound to it and not narrowed. Contains the names of rights instead of bits, so that other versions can read it.
  */
 export const reachText = ({ full, namespace, everywhere, places }: Reach): string => {
   if (full) return ''
@@ -26,7 +26,7 @@ export const reachText = ({ full, namespace, everywhere, places }: Reach): strin
   return JSON.stringify([namespace ?? null, ...held.map(([place, set]) => [place, setText(set)])])
 }
 
-/** The reach of a text; of none the full one. A right that this version does not know is left out. */
+/** Parses the text of a reach; without a text it is the full reach. Ignores rights that this version does not know. */
 export const reachFrom = (text = ''): Reach => {
   if (text === '') return FULL
   if (standsAlone(text)) return resolved(text, 0, new Map([[text, NAMESPACED]]))

@@ -1,23 +1,23 @@
 import { conveyed, EVERYWHERE, type Grant, type Holding, isFull } from './grants.ts'
 import { ALL, ANYWHERE, bitOf, LATER, type RightSet, setOf } from './rights.ts'
 
-/** What a token may do and where, resolved from its grants once. */
+/** Rights of a token by place, computed once from its grants. */
 export type Reach = {
-  /** Every right there is and will be, everywhere. */
+  /** All rights in all places, including rights of later versions. */
   readonly full: boolean
   /** The namespace that the token is bound to. */
   readonly namespace: string | undefined
-  /** Rights in every namespace and of the deployment, and those that count wherever they were granted. */
+  /** Rights in all namespaces and of the deployment, and rights that apply regardless of their place. */
   readonly everywhere: RightSet
-  /** Further rights by namespace: none that is held everywhere, and no namespace without any. */
+  /** Additional rights by namespace. Excludes rights in `everywhere` and namespaces without rights. */
   readonly places: ReadonlyMap<string, RightSet>
-  /** Rights that are held in some place. */
+  /** Rights in at least one place. */
   readonly somewhere: RightSet
 }
 
 const EVALUATE = bitOf('flag.evaluate')
 
-/** What a namespaced token may do in its namespace where no role narrows it (api.md §3.3). */
+/** Rights of a token bound to a namespace, unless a role narrows them (api.md §3.3). */
 export const NAMESPACED: RightSet = setOf([
   'flag.evaluate',
   'flag.snapshot',
@@ -34,7 +34,7 @@ export const NAMESPACED: RightSet = setOf([
   'history.read',
 ])
 
-/** A reach that is not full, by what is held where. */
+/** Creates a reach that is not full. */
 export const resolved = (
   namespace: string | undefined,
   everywhere: RightSet,
@@ -47,7 +47,7 @@ export const resolved = (
   somewhere: [...places.values()].reduce((all, set) => all | set, everywhere),
 })
 
-/** The reach of a token that is not bound to a namespace and has no grants. */
+/** Reach of a token without namespace and grants. */
 export const FULL: Reach = {
   full: true,
   namespace: undefined,
@@ -61,7 +61,7 @@ const bound = (namespace: string, grants: readonly Grant[] | undefined, roles: H
   return resolved(namespace, 0, new Map([[namespace, granted & NAMESPACED]]))
 }
 
-/** The reach that a holding gives; `self`: of a login or an exchange, which always may use its own record. */
+/** Computes a reach. `self`: for a login or an exchange, which always may use its own record. */
 export const reachOf = ({ grants, roles, namespace }: Holding, self = false): Reach => {
   if (namespace !== undefined) return bound(namespace, grants, roles)
   if (grants === undefined || grants.some((grant) => isFull(grant, roles))) return FULL
@@ -76,18 +76,21 @@ export const reachOf = ({ grants, roles, namespace }: Holding, self = false): Re
   return resolved(undefined, everywhere, new Map(places.filter(([, rights]) => rights !== 0)))
 }
 
-/** Whether a reach has a right, given as its bit, in a place: a namespace, or `*` for every one and the deployment. The one decision about access, by the token and by names only. */
+/**
+ * Returns true if a reach has a right (as a bit) in a place: a namespace, or `*`. This is the only decision about
+ * access; it depends on the token and on names only.
+ */
 export const allowed = ({ everywhere, places }: Reach, bit: RightSet, place: string): boolean =>
   (everywhere & bit) !== 0 || ((places.get(place) ?? 0) & bit) !== 0
 
-/** Whether a reach has a right in any place at all. */
+/** Returns true if a reach has a right in any place. */
 export const allowedSomewhere = ({ somewhere }: Reach, bit: RightSet): boolean => (somewhere & bit) !== 0
 
-/** The rights of a reach in a place, as one set. */
+/** Rights of a reach in a namespace, as one set. */
 export const rightsAt = ({ everywhere, places }: Reach, place: string): RightSet =>
   everywhere | (places.get(place) ?? 0)
 
-/** What two reaches have in common. */
+/** Intersection of two reaches. */
 export const common = (one: Reach, other: Reach): Reach => {
   if (one === other || other.full) return one
   if (one.full) return other
@@ -98,5 +101,5 @@ export const common = (one: Reach, other: Reach): Reach => {
   return resolved(one.namespace ?? other.namespace, everywhere, new Map(places))
 }
 
-/** Whether a token may be published: its only right is to ask flags. */
+/** Returns true if a token may be published: its only right is to evaluate flags. */
 export const publishable = ({ somewhere }: Reach): boolean => somewhere === EVALUATE

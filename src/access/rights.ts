@@ -1,7 +1,10 @@
-/** Where a right counts: in a namespace it was granted in, only where it was granted in every namespace, or wherever it was granted. */
+/**
+ * Scope of a right: `namespace` applies in the place of the grant, `deployment` requires a grant for `*`, `any` applies
+ * regardless of the place.
+ */
 export type Level = 'namespace' | 'deployment' | 'any'
 
-/** Every right there is, in the order in which answers list them. */
+/** All rights, in the order of lists in answers. */
 const LEVELS = {
   'flag.evaluate': 'namespace',
   'flag.snapshot': 'namespace',
@@ -27,37 +30,37 @@ const LEVELS = {
   'self.use': 'any',
 } as const satisfies Readonly<Record<string, Level>>
 
-/** One thing that can be allowed. */
+/** Name of a right. */
 export type Right = keyof typeof LEVELS
 export const RIGHTS: readonly Right[] = Object.keys(LEVELS) as Right[]
 
-/** Rights as the bits of one number, at most 30. */
+/** Set of rights as a bit mask of at most 30 rights. */
 export type RightSet = number
 
 const bits: ReadonlyMap<string, RightSet> = new Map(RIGHTS.map((right, n) => [right, 1 << n]))
 
 export const isRight = (text: string): text is Right => bits.has(text)
 export const levelOf = (right: Right): Level => LEVELS[right]
-/** The set of one right. */
+/** Set with one right. */
 export const bitOf = (right: Right): RightSet => bits.get(right)!
 
-/** The set of some rights; a name that is no right of this version adds nothing. */
+/** Set of the named rights. Ignores names that are not rights of this version. */
 export const setOf = (rights: Iterable<string>): RightSet => {
   let set = 0
   for (const right of rights) set |= bits.get(right) ?? 0
   return set
 }
 
-/** The rights of a set, in order. */
+/** Rights of a set, in order. */
 export const rightsIn = (set: RightSet): readonly Right[] => RIGHTS.filter((right) => (set & bitOf(right)) !== 0)
 
 const ofLevel = (...levels: readonly Level[]) => setOf(RIGHTS.filter((right) => levels.includes(levelOf(right))))
 
-/** Every right. */
+/** Set of all rights. */
 export const ALL: RightSet = setOf(RIGHTS)
-/** Beside the rights of a set: those of later versions too. */
+/** Additional bit that stands for rights of later versions. */
 export const LATER: RightSet = 1 << 30
-/** What a grant in one namespace can convey there. */
+/** Rights that a grant for a namespace can give there. */
 export const IN_NAMESPACE: RightSet = ofLevel('namespace')
-/** What counts wherever it was granted. */
+/** Rights that apply regardless of the place of the grant. */
 export const ANYWHERE: RightSet = ofLevel('any')

@@ -1,9 +1,9 @@
 import { isRight, RIGHTS, type Right } from './rights.ts'
 
-/** In the place of a list of rights: every one that the place can convey, those of later versions too. */
+/** Stands for all rights that the place can give, including rights of later versions. */
 export const EVERY = '*'
 
-/** What roles mean, by name: rights, or `*` alone for every one. */
+/** Rights of roles, by name of the role; `*` as the only right stands for all. */
 export type Meanings = Readonly<Record<string, readonly string[]>>
 
 export type Role = { readonly name: string; readonly description: string; readonly rights: readonly string[] }
@@ -13,7 +13,7 @@ const viewer: readonly Right[] = [...server, 'flag.read', 'segment.read', 'names
 
 const inOrder = (rights: readonly string[]): readonly string[] => RIGHTS.filter((right) => rights.includes(right))
 
-/** The roles that every deployment has. Their rights never shrink in a minor version. */
+/** Roles of every deployment. Their rights never shrink in a minor version. */
 export const BUILT_IN: readonly Role[] = [
   { name: 'client', description: 'Browsers and mobile apps: safe to publish.', rights: ['flag.evaluate'] },
   { name: 'server', description: 'Services that evaluate flags.', rights: server },
@@ -48,12 +48,12 @@ export const BUILT_IN: readonly Role[] = [
   },
 ].map(({ rights, ...role }) => ({ ...role, rights: rights.some(isRight) ? inOrder(rights) : rights }))
 
-/** Names that roles and rules may have. */
+/** Pattern for names of roles and rules. */
 export const NAME = /^[a-z][a-z0-9_-]{0,62}$/
 
 export const isBuiltIn = (name: string): boolean => BUILT_IN.some((role) => role.name === name)
 
-/** The roles of a deployment: the built-in ones, then its own in their order. */
+/** Roles of a deployment: the built-in ones, then its own in their order. */
 export const rolesWith = (own: Meanings): readonly Role[] => [
   ...BUILT_IN,
   ...Object.entries(own).map(([name, rights]) => ({

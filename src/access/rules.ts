@@ -4,9 +4,9 @@ import { type Grant, type Holding, isKey } from './grants.ts'
 import { meaningsIn, meaningsOf } from './meanings.ts'
 import type { Role } from './roles.ts'
 
-/** In the place of a grant: the namespace of the service account. */
+/** Place of a grant that stands for the namespace of the service account. */
 export const ITS_NAMESPACE = '{namespace}'
-/** Grants that a login or an exchange may have. */
+/** Maximum number of grants of a login or an exchange. */
 export const MAX_GRANTS = 256
 
 type Named = { readonly name: string; readonly grants: readonly Grant[] }
@@ -28,23 +28,23 @@ export type OrchestratorRule = Named & {
   readonly namespaces: readonly string[]
   readonly serviceAccounts: readonly string[]
 }
-/** What somebody must be for the provider, and the grants that follow. */
+/** Condition for the person or account according to the provider, and the resulting grants. */
 export type Rule = OidcRule | CodehostRule | OrchestratorRule
 
-/** The access that a deployment is configured with. */
+/** Access configuration of a deployment. */
 export type AccessPolicy = {
   readonly rules: readonly Rule[]
-  /** What they get whom no rule matches; undefined where the configuration does not say, which is nothing once there is a rule. */
+  /** Grants if no rule matches. Undefined if not configured: no rights if rules exist. */
   readonly unmatched: 'refuse' | readonly Grant[] | undefined
-  /** The providers that say nothing of whether an e-mail address is verified, and whose addresses count as verified. */
+  /** Providers that send no `email_verified`, and whose e-mail addresses count as verified. */
   readonly assumeVerified: readonly string[]
-  /** Built-in and own. */
+  /** Built-in and own roles. */
   readonly roles: readonly Role[]
-  /** A static token must be given a role or grants. */
+  /** True if a new static token must have a role or grants. */
   readonly requireRole: boolean
 }
 
-/** Who logs in or exchanges, as rules see them. */
+/** Person or account of a login or an exchange, in the form for rules. */
 export type Subject =
   | { readonly method: 'oidc'; readonly provider: string; readonly claims: Claims }
   | {
@@ -54,10 +54,10 @@ export type Subject =
     }
   | { readonly method: 'orchestrator'; readonly namespace: string; readonly account: string }
 
-/** What rules give: a holding, or nothing, because none grants anything or because it is more than a token may have. */
+/** Result of the rules: the access, or a refusal because it is empty or exceeds the limit. */
 export type GrantedAccess = { readonly holding: Holding } | { readonly refused: 'nothing' | 'too_many' }
 
-/** Whether logins and exchanges are under rules: there is one, or the configuration says what they get whom none matches. */
+/** Returns true if rules apply to logins and exchanges: a rule exists, or `unmatched` is configured. */
 export const isGoverned = ({
   rules,
   unmatched,
@@ -68,7 +68,7 @@ export const isGoverned = ({
 
 const covers = (listed: readonly string[], name: string): boolean => listed.includes('*') || listed.includes(name)
 
-/** A text of a claim as it is compared: in the domain of an e-mail address case means nothing. */
+/** Normalizes a text of a claim for comparison. The domain of an e-mail address is case-insensitive. */
 const compared = (claim: string): ((text: string) => string) => (claim === 'email' ? foldDomain : (text) => text)
 
 const matches = (rule: Rule, subject: Subject, assumeVerified: readonly string[]): boolean => {
@@ -92,14 +92,14 @@ const matches = (rule: Rule, subject: Subject, assumeVerified: readonly string[]
   )
 }
 
-/** The rules that match, by name: their order in the configuration is no matter. */
+/** Matching rules by name. Their order in the configuration does not count. */
 export const matchingRules = (
   { rules, assumeVerified }: Pick<AccessPolicy, 'rules' | 'assumeVerified'>,
   subject: Subject,
 ): readonly Rule[] =>
   rules.filter((rule) => matches(rule, subject, assumeVerified)).sort((a, b) => (a.name < b.name ? -1 : 1))
 
-/** A grant with the namespace of the account in its place; nothing where that can be the key of none. */
+/** Replaces `{namespace}` with the namespace of the account. Drops the grant if that is not a valid key. */
 const placed = (grant: Grant, subject: Subject): readonly Grant[] => {
   if (grant.place !== ITS_NAMESPACE) return [grant]
   return subject.method === 'orchestrator' && isKey(subject.namespace) ? [{ ...grant, place: subject.namespace }] : []
@@ -114,7 +114,7 @@ const merged = (grants: readonly Grant[]): readonly Grant[] => {
   return [...known.values()]
 }
 
-/** What the rules give a login or an exchange. Where it is under none it is the full reach. */
+/** Access of a login or an exchange according to the rules; the full reach if no rules apply. */
 export const grantsFor = (policy: Omit<AccessPolicy, 'requireRole'>, subject: Subject): GrantedAccess => {
   if (!isGoverned(policy)) return { holding: {} }
   const { unmatched = 'refuse', roles } = policy
@@ -130,7 +130,7 @@ export const grantsFor = (policy: Omit<AccessPolicy, 'requireRole'>, subject: Su
   return { holding: { grants, roles: meaningsIn(grants, meaningsOf(roles)) } }
 }
 
-/** The claims that rules ask for and that the provider gave a reference for: to be told to the operator. */
+/** Claims that rules read and that the provider sent as a reference only. Logged for the operator. */
 export const referencedClaims = (rules: readonly Rule[], subject: Subject): readonly string[] => {
   if (subject.method !== 'oidc') return []
   const asked = rules.flatMap((rule) =>

@@ -3,12 +3,12 @@ import { allowed, type Reach, reachOf, rightsAt } from './reach.ts'
 import { ANYWHERE, bitOf, LATER, RIGHTS, type Right, type RightSet } from './rights.ts'
 import { EVERY, type Role } from './roles.ts'
 
-/** A right, or `*` where only those of later versions are missing, and the place where it is. */
+/** A right and its place; `*` as the right if only rights of later versions are missing. */
 export type Excess = { readonly right: Right | typeof EVERY; readonly place: string }
 
 const CREATE = bitOf('token.create')
 
-/** What the asked rights have more than the creator's, by place: every namespace first, then each by its key. */
+/** Requested rights that the creator does not have, by place: `*` first, then the namespaces by key. */
 const beyond = (creator: Reach, asked: Reach): readonly (readonly [place: string, more: RightSet])[] => [
   [EVERYWHERE, asked.everywhere & ~creator.everywhere],
   ...[...asked.places.keys()]
@@ -16,13 +16,13 @@ const beyond = (creator: Reach, asked: Reach): readonly (readonly [place: string
     .map((place) => [place, asked.places.get(place)! & ~rightsAt(creator, place)] as const),
 ]
 
-/** Where a right that counts anywhere was asked for. */
+/** Place of the grant with a right that applies regardless of the place. */
 const placeOf = ({ grants = [], roles }: Holding, bit: RightSet): string => {
   const places = grants.filter((grant) => (conveyed(grant, roles) & bit) !== 0).map(({ place }) => place)
   return places.includes(EVERYWHERE) ? EVERYWHERE : (places.sort()[0] ?? EVERYWHERE)
 }
 
-/** The first right, in order, that a new token would have and its creator has not; undefined where all are the creator's own. */
+/** First right that a new token would have and its creator lacks; undefined if there is none. */
 export const exceeding = (creator: Reach, asked: Holding): Excess | undefined => {
   const more = beyond(creator, reachOf(asked)).filter(([, set]) => set !== 0)
   const find = (bit: RightSet) => more.find(([, set]) => (set & bit) !== 0)?.[0]
@@ -35,7 +35,7 @@ export const exceeding = (creator: Reach, asked: Holding): Excess | undefined =>
   return place === undefined ? undefined : { right: EVERY, place }
 }
 
-/** Where a creator could issue a token with a role: `*` alone for everywhere, else those of the given namespaces. */
+/** Places where a creator can issue a token with a role: `*` alone for all, otherwise those of the given namespaces. */
 export const grantable = (creator: Reach, { rights }: Role, namespaces: Iterable<string>): readonly string[] => {
   const within = (asked: Holding): boolean => exceeding(creator, asked) === undefined
   if (creator.namespace !== undefined) return []
