@@ -5,10 +5,12 @@ import { integer, text } from './readers/fields.ts'
 import { query } from './readers/input.ts'
 import { atMoment } from './readers/moment.ts'
 
-/** Rights in one place: `*` among places is every namespace and the deployment, `*` among rights every one. */
+/**
+ * Rights in one place. `*` as the place stands for all namespaces and the deployment, `*` as a right for all rights.
+ */
 const PlaceShown = named('AccessPlace', { namespaceKey: Text, rights: Texts })
 
-/** What the token used may do and where (api.md §5.8). */
+/** Access of the token in use, by place (api.md §5.8). */
 export const Access = named('Access', {
   authenticationId: Type.Optional(Id),
   full: Type.Boolean(),
@@ -20,7 +22,7 @@ export const Access = named('Access', {
 })
 export type Access = Shown<typeof Access>
 
-/** Why somebody may or may not. */
+/** Reasons for an access decision. */
 export const ACCESS_REASONS = [
   'full_reach',
   'namespaced',
@@ -33,7 +35,7 @@ export const ACCESS_REASONS = [
 ] as const
 export type AccessReason = (typeof ACCESS_REASONS)[number]
 
-/** The first grant that gives a right: its place in the list, and what it says. */
+/** First grant that gives a right: its index in the list, and its content. */
 export const Because = named('AccessBecause', {
   grant: Type.Integer(),
   namespaceKey: Text,
@@ -56,7 +58,7 @@ export const AccessChecked = named('AccessChecked', {
 })
 export type AccessChecked = Shown<typeof AccessChecked>
 
-/** Roles and rights that this deployment knows. */
+/** Roles and rights of this deployment. */
 export const Roles = named('Roles', {
   roles: Type.Array(
     named('Role', {
@@ -64,7 +66,7 @@ export const Roles = named('Roles', {
       description: Text,
       builtIn: Type.Boolean(),
       rights: Texts,
-      /** Where the caller could issue a token with it; `*`: everywhere. */
+      /** Places where the caller can issue a token with this role; `*`: all. */
       grantable: Texts,
     }),
   ),
@@ -72,7 +74,7 @@ export const Roles = named('Roles', {
 })
 export type Roles = Shown<typeof Roles>
 
-/** Query of the review of access: who could do this there then (api.md §5.8). */
+/** Query of the access review: tokens that have a right in a place at a moment (api.md §5.8). */
 export const reviewQuery = query({
   right: rightName,
   namespaceKey: text({ trim: true, stored: false }),
@@ -81,10 +83,10 @@ export const reviewQuery = query({
   at: atMoment,
 })
 export const AccessReview = named('AccessReview', {
-  /** What the clock showed at the moment asked about, and how far the history went. */
+  /** Time and log position of the requested moment. */
   at: Instant,
   position: Text,
-  /** Whether the service asked nobody for a credential then. */
+  /** True if the service required no credential at that moment. */
   anonymous: Type.Boolean(),
   entries: Type.Array(
     named('AccessEntry', {
@@ -96,7 +98,7 @@ export const AccessReview = named('AccessReview', {
     }),
   ),
   ...pageFields,
-  /** False where there are more than `totalCount`. */
+  /** False if there are more than `totalCount`. */
   totalCountExact: Type.Optional(Type.Boolean()),
 })
 export type AccessReview = Shown<typeof AccessReview>

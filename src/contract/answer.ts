@@ -6,10 +6,10 @@ type Frozen<T> = T extends readonly (infer I)[]
     ? { readonly [K in keyof T]: Frozen<T[K]> }
     : T
 
-/** What an answer of this schema holds. */
+/** TypeScript type of an answer with this schema. */
 export type Shown<S extends TSchema> = Frozen<Static<S>>
 
-/** An object that the OpenAPI document describes once, under this name. */
+/** Object schema that the OpenAPI document describes once, under this name. */
 export const named = <P extends TProperties>(name: string, properties: P) => Type.Object(properties, { $id: name })
 
 export const Text = Type.String()
@@ -24,10 +24,10 @@ export const TextMap = Type.Unsafe<Record<string, string>>(Type.Object({}, { add
 /** Any JSON object. */
 export const AnyObject = Type.Unsafe<Record<string, unknown>>(Type.Object({}, { additionalProperties: true }))
 
-/** When a resource was made and last changed. */
+/** Times of creation and last change of a resource. */
 export const times = { createdAt: Instant, updatedAt: Instant }
 
-/** Who acted, as the history has it; `name` is that of a static token. */
+/** Actor in the history. `name` is that of a static token. */
 export const Actor = named('Actor', {
   kind: Text,
   id: Type.Optional(Id),
@@ -36,11 +36,11 @@ export const Actor = named('Actor', {
   host: Type.Optional(Text),
   name: Type.Optional(Text),
 })
-/** When something or any part of it was last changed, and by whom. */
+/** Time and actor of the last change of a resource or any part of it. */
 export const changedFields = { changedAt: Type.Optional(Instant), changedBy: Type.Optional(Actor) }
 
-/** What a list tells of its page: where the next one begins (`""`: nowhere), and the number of all items. */
+/** Pagination: token of the next page (`""`: none), and the number of all items. */
 export const pageFields = { nextPageToken: Text, totalCount: Type.Integer() }
 
-/** The answer of a request that leaves nothing to show. */
+/** Empty answer. */
 export const Nothing = Type.Object({})

@@ -1,35 +1,40 @@
 import type { ListedFlag } from './flag.ts'
 
-/** What a rollout gives, as far as it is known without its segments. */
+/** A rollout without its segments, as far as its answers are known. */
 export type Gives = {
   readonly threshold?: { readonly percentage: number; readonly value: boolean } | undefined
   readonly segment?: { readonly value: boolean } | undefined
 }
-/** What answers are told from: of a Boolean flag its rollouts in their order, of a variant flag how many rules it has. */
+/**
+ * Input for the summary of answers: the rollouts of a Boolean flag in order, or the number of rules of a variant flag.
+ */
 export type AnswersFrom = Pick<ListedFlag, 'type' | 'enabled' | 'ruleCount'> & {
   readonly rollouts?: readonly Gives[] | undefined
   readonly defaultVariant?: { readonly key: string } | undefined
 }
 
-/** How many of 100 entities a threshold reaches (api.md §8.5). */
+/** Number of buckets (of 100) that a threshold covers (api.md §8.5). */
 export const reachOf = (percentage: number): number => Math.min(100, Math.max(0, Math.ceil(Math.fround(percentage))))
 
-/** What a Boolean flag answers. Rollouts are counted from 1. */
+/** Summary of a Boolean flag's answers. Rollouts are counted from 1. */
 export type BooleanAnswers = {
-  /** What every entity gets, whichever segments it is in. */
+  /** Answer for every entity, regardless of segments. */
   readonly everybody?: boolean
-  /** An entity that is in no segment gets `!otherwise` where it is among these of 100, and else `otherwise`. */
+  /** Number of buckets (of 100) whose entities outside all segments get `!otherwise`; the others get `otherwise`. */
   readonly share: number
   readonly otherwise: boolean
-  /** An entity may get another answer because of a segment. */
+  /** True if an entity can get another answer because of a segment. */
   readonly segments: boolean
-  /** The rollouts behind this many are asked for no entity. */
+  /** Number of rollouts that can be evaluated. The later ones never are. */
   readonly asked: number
-  /** The rollouts that answer true to some. */
+  /** Rollouts that can return true. */
   readonly trueBy: readonly number[]
 }
 
-/** What a Boolean flag answers, from its default and its rollouts in their order; the default does not switch rollouts off (api.md §8.3). */
+/**
+ * Summarizes the answers of a Boolean flag from its default and its rollouts in order. The default does not disable
+ * rollouts (api.md §8.3).
+ */
 export const booleanAnswers = (enabled: boolean, rollouts: readonly Gives[]): BooleanAnswers => {
   const bySegment: { readonly value: boolean; readonly otherBefore: number }[] = []
   const trueBy: number[] = []
@@ -66,13 +71,13 @@ const variantWords = ({ enabled, ruleCount = 0, defaultVariant }: AnswersFrom): 
   return `${enabled ? 'On' : 'Off'}: ${ruled ? `depends on segments, else ${rest}` : `no match, ${rest} for everybody`}`
 }
 
-/** What a flag answers now, in a few words. They hold for every entity, whichever segments it is in. */
+/** Describes a flag's current answers in a few words, valid for every entity regardless of its segments. */
 export const answersInWords = (flag: AnswersFrom): string =>
   flag.type === 'BOOLEAN_FLAG_TYPE'
     ? booleanWords(booleanAnswers(flag.enabled, flag.rollouts ?? []))
     : variantWords(flag)
 
-/** Which rollouts of a Boolean flag answer true though its default is false; `""` where none does. */
+/** Names the rollouts that return true although the default of the Boolean flag is false; `""` if there is none. */
 export const stillTrue = ({ type, enabled, rollouts = [] }: AnswersFrom): string => {
   const { trueBy } = booleanAnswers(enabled, rollouts)
   if (type !== 'BOOLEAN_FLAG_TYPE' || enabled || trueBy.length === 0) return ''

@@ -26,5 +26,5 @@ export const constraintFields = {
   value: text(),
   description,
 }
-/** Body that makes a constraint or replaces it. */
+/** Body that creates or replaces a constraint. */
 export const constraintBody = input(constraintFields, 'ConstraintBody')

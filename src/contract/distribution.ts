@@ -4,7 +4,7 @@ import type { Field } from './readers/field.ts'
 import { float, text } from './readers/fields.ts'
 import { input, query } from './readers/input.ts'
 
-/** The share of the entities of a rule that a variant is given to (api.md §7.2). */
+/** Percentage of a rule's entities that get a variant (api.md §7.2). */
 export const Distribution = named('Distribution', {
   id: Text,
   ruleId: Text,
@@ -15,7 +15,7 @@ export const Distribution = named('Distribution', {
 export type Distribution = Shown<typeof Distribution>
 
 const { schema, read } = float()
-/** Percent of the entities, 0 to 100. */
+/** Percentage of the entities, 0 to 100. */
 export const share: Field<number> = {
   schema,
   optional: true,
@@ -27,7 +27,7 @@ export const share: Field<number> = {
 }
 
 const variantId = text({ required: true })
-/** Body that makes a distribution or replaces it. */
+/** Body that creates or replaces a distribution. */
 export const distributionBody = input({ variantId, rollout: share }, 'DistributionBody')
-/** Query of a deletion: the variant that the distribution gives. */
+/** Query of a deletion: the variant of the distribution. */
 export const distributionDeletion = query({ variantId })

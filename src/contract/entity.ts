@@ -4,23 +4,26 @@ import type { Field } from './readers/field.ts'
 import { absent, text } from './readers/fields.ts'
 import { fitsBytes, objectOf, type Raw } from './readers/value.ts'
 
-/** What is known of an entity. */
+/** Properties of an entity. */
 type Context = Readonly<Record<string, string>>
 
-/** Bytes in UTF-8 that the entity's id, and each value of its context, may have. */
+/** Maximum size in bytes (UTF-8) of the entity's id and of each value of its context. */
 export const MOST_VALUE_BYTES = 65_536
 
-/** Id of the entity asked about. */
+/** Id of the evaluated entity. */
 export const entityId = text({ stored: false, maxBytes: MOST_VALUE_BYTES })
 
-/** A member of a JSON context as text (api.md §10): number in its shortest decimal text, boolean, null as `""`, array or object as compact JSON. */
+/**
+ * Converts a member of a JSON context to text (api.md §10): a number to its shortest decimal text, null to `""`, an
+ * array or object to compact JSON.
+ */
 export const contextText = (value: unknown): string => {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''
   return typeof value === 'number' ? String(value) : JSON.stringify(value)
 }
 
-/** A parsed JSON object as a context. One that holds only text is returned as it is. */
+/** Converts a JSON object to a context. Returns the same object if all members are text. */
 export const contextOf = (parsed: Raw): Context => {
   for (const name in parsed) {
     if (typeof parsed[name] === 'string') continue
@@ -31,10 +34,10 @@ export const contextOf = (parsed: Raw): Context => {
   return parsed as Context
 }
 
-/** Members that the context of an entity may have. */
+/** Maximum number of members in the context of an entity. */
 const MOST_CONTEXT_MEMBERS = 1000
 
-/** The members of a JSON object as text; refuses too many, and a value that is too long. */
+/** Converts the members of a JSON object to text. Refuses too many members and values that are too long. */
 const contextGiven = (raw: Raw, name: string): Context => {
   let members = 0
   for (const _ in raw)
@@ -47,7 +50,7 @@ const contextGiven = (raw: Raw, name: string): Context => {
   return context
 }
 
-/** What is known of the entity: any JSON object, its values as text; absent is `{}`. `noObject` refuses anything else. */
+/** Context of an entity: any JSON object, with its values as text; absent is `{}`. `noObject` refuses other values. */
 export const contextField = (noObject: (value: unknown, name: string) => Raw): Field<Context> => ({
   schema: Type.Object({}, { additionalProperties: true, maxProperties: MOST_CONTEXT_MEMBERS }),
   optional: true,

@@ -1,7 +1,10 @@
 import type { Field } from './readers/field.ts'
 import { choice } from './readers/fields.ts'
 
-/** The values of an enum, numbered from 0 in this order: the house's own word → its name on the wire. The field reads either form of the wire to the word. */
+/**
+ * Enum with its internal names and its names on the wire, numbered from 0 in this order. The field accepts the wire
+ * name or number, and returns the internal name.
+ */
 const enumOf = <const W extends Readonly<Record<string, string>>>(wire: W) => {
   type Word = keyof W & string
   const words = new Map<string, Word>(Object.entries(wire).map(([word, name]) => [name, word]))
@@ -17,7 +20,7 @@ const enumOf = <const W extends Readonly<Record<string, string>>>(wire: W) => {
   }
 }
 
-/** The enums of the flag API (api.md §7.2). */
+/** Enums of the flag API (api.md §7.2). */
 export const flagTypes = enumOf({ variant: 'VARIANT_FLAG_TYPE', boolean: 'BOOLEAN_FLAG_TYPE' })
 export const matchTypes = enumOf({ all: 'ALL_MATCH_TYPE', any: 'ANY_MATCH_TYPE' })
 export const segmentOperators = enumOf({ or: 'OR_SEGMENT_OPERATOR', and: 'AND_SEGMENT_OPERATOR' })

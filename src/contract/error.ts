@@ -23,6 +23,6 @@ export const ErrorAnswer = named('Error', {
 })
 export type ErrorAnswer = Shown<typeof ErrorAnswer>
 
-/** What the answer to a request already answered tells in place of its secret (api.md §4). */
+/** Detail that replaces the secret when the same request is answered again (api.md §4). */
 export const SecretShown = structOf(Type.Object({ reason: Type.Literal('secret_already_shown'), ...errorInfo }))
 export type SecretShown = Shown<typeof SecretShown>

@@ -6,10 +6,10 @@ import { flag, list, object, text } from './readers/fields.ts'
 import { input, query, type ReadBy } from './readers/input.ts'
 import { atMoment } from './readers/moment.ts'
 
-/** Most evaluations in one request. */
+/** Maximum number of evaluations in one request. */
 export const MOST_REQUESTS = 1000
 
-/** Names of the reasons on the wire (api.md §8.1). */
+/** Wire names of the reasons (api.md §8.1). */
 export const reasonNames = {
   unknown: 'UNKNOWN_EVALUATION_REASON',
   disabled: 'FLAG_DISABLED_EVALUATION_REASON',
@@ -18,7 +18,7 @@ export const reasonNames = {
 } as const
 const Reason = Type.Enum(Object.values(reasonNames))
 
-/** A constraint that did not match, as it stood. */
+/** A constraint that did not match, with its content at the moment of the evaluation. */
 const FailedConstraint = named('FailedConstraint', {
   id: Text,
   segmentKey: Text,
@@ -28,7 +28,7 @@ const FailedConstraint = named('FailedConstraint', {
   value: Text,
 })
 
-/** One step to an answer (api.md §8.6). */
+/** One step of an evaluation (api.md §8.6). */
 const TraceStep = named('TraceStep', {
   kind: Type.Enum(['rollout', 'rule']),
   id: Text,
@@ -60,7 +60,10 @@ const common = {
   untried: Type.Optional(Type.Integer()),
 }
 
-/** What a flag says to an entity, by its type (api.md §8.1); `trace` and `untried` where it was asked to explain. */
+/**
+ * Evaluation of a flag for an entity, by flag type (api.md §8.1). `trace` and `untried` are present if an explanation
+ * was requested.
+ */
 export const evaluations = {
   boolean: named('BooleanEvaluation', { enabled: Type.Boolean(), ...common }),
   variant: named('VariantEvaluation', {
@@ -73,7 +76,7 @@ export const evaluations = {
 export type BooleanEvaluation = Shown<typeof evaluations.boolean>
 export type VariantEvaluation = Shown<typeof evaluations.variant>
 
-/** Names of the kinds of answers in a batch. */
+/** Wire names of the answer types in a batch. */
 export const responseTypes = {
   variant: 'VARIANT_EVALUATION_RESPONSE_TYPE',
   boolean: 'BOOLEAN_EVALUATION_RESPONSE_TYPE',
@@ -100,7 +103,7 @@ export const BatchEvaluation = named('BatchEvaluation', {
 })
 export type BatchEvaluation = Shown<typeof BatchEvaluation>
 
-/** What a variant flag says, in the older form (api.md §8.7). */
+/** Evaluation of a variant flag in the older form (api.md §8.7). */
 export const LegacyEvaluation = named('LegacyEvaluation', {
   requestId: Text,
   entityId: Text,
@@ -124,11 +127,11 @@ export const LegacyBatchEvaluation = named('LegacyBatchEvaluation', {
 })
 export type LegacyBatchEvaluation = Shown<typeof LegacyBatchEvaluation>
 
-/** Text that is not kept: anything goes. */
+/** Text that is not stored, so all characters are allowed. */
 const unstored = text({ stored: false })
 const required = text({ required: true, stored: false })
 
-/** Body of one evaluation (api.md §8.1), and of several. */
+/** Body of one evaluation (api.md §8.1), and of a batch. */
 export const evaluationBody = input(
   { requestId: unstored, namespaceKey: unstored, flagKey: unstored, entityId, context },
   'EvaluationBody',
@@ -164,6 +167,6 @@ export const legacyBatchBody = input(
   'LegacyBatchEvaluationBody',
 )
 
-/** Queries: the moment asked about, and whether each step is told. */
+/** Queries: the moment of the evaluation, and whether an explanation is requested. */
 export const atQuery = query({ at: atMoment })
 export const explainQuery = query({ explain: flag(), at: atMoment })

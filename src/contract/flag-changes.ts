@@ -12,7 +12,7 @@ import { eachOnce, ids, segmentFields, segmentsGiven } from './rule-fields.ts'
 import { variantFields } from './variant.ts'
 
 const someSegments = partly(segmentFields)
-/** The segments and the operator as far as they are given. */
+/** Segments and operator of a partial update; absent ones are undefined. */
 const someSegmentsGiven = ({ segmentKey, segmentKeys, segmentOperator: operator }: ReadOf<typeof someSegments>) => {
   if (segmentKey === undefined && segmentKeys === undefined) return { segments: undefined, operator }
   const given = { segmentKey: segmentKey ?? '', segmentKeys: segmentKeys ?? [], segmentOperator: operator ?? 'or' }
@@ -24,7 +24,7 @@ const somePart = {
   segment: optional(object(input(partly(rolloutParts.segment)))),
   threshold: optional(object(input(partly(rolloutParts.threshold)))),
 }
-/** What is given of a rollout's part. */
+/** Part of a partial update of a rollout. */
 const somePartGiven = ({ segment, threshold }: Omit<ReadOf<typeof somePart>, 'description'>) => {
   if (segment && threshold) return twoParts()
   if (segment) return { type: 'segment', ...someSegmentsGiven(segment), value: segment.value } as const
@@ -36,7 +36,7 @@ const somePartGiven = ({ segment, threshold }: Omit<ReadOf<typeof somePart>, 'de
 const order = kind({ ids }, (read) => ({ ids: eachOnce(read.ids, 'ids') }))
 const distributions = list(object(distributionBody))
 
-/** Changes of a flag and its parts: what an update does not give stays as it is (api.md §7.9). */
+/** Changes of a flag and its parts. Absent fields of an update stay unchanged (api.md §7.9). */
 const kinds = {
   'flag.update': kind(partly(flagFields)),
   'variant.create': kind({ ref, ...variantFields }),
@@ -68,7 +68,7 @@ const kinds = {
 export const flagChanges = changesOf(kinds, 'FlagChange')
 export type FlagChangeAsked = ChangeOf<typeof kinds>
 
-/** The flag with its parts as the changes left it, and the id of each part that was given a ref. */
+/** The flag with its parts after the changes, and the id of each part that was created with a ref. */
 export const ChangedFlag = named('ChangedFlag', {
   flag: Flag,
   rules: Type.Array(Rule),

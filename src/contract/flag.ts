@@ -22,11 +22,14 @@ export const Flag = named('Flag', {
   ...times,
 })
 export type Flag = Shown<typeof Flag>
-/** A rule or rollout of a flag that asks a segment. */
+/** A rule or rollout of a flag that uses a segment. */
 export const SegmentUse = named('SegmentUse', { part: Type.Enum(['rule', 'rollout']), id: Id, rank: Int32 })
 export type SegmentUse = Shown<typeof SegmentUse>
 
-/** A flag as lists have it: with `include=targeting` with what it answers by, and its last change; one found by a segment with what asks it. */
+/**
+ * A flag in a list. `include=targeting` adds its rollouts, rule count and last change. The filter `segmentKey` adds the
+ * uses of that segment.
+ */
 export const ListedFlag = named('ListedFlag', {
   ...Flag.properties,
   ...changedFields,
@@ -39,7 +42,7 @@ export const FlagList = named('FlagList', { flags: Type.Array(ListedFlag), ...pa
 export type FlagList = Shown<typeof FlagList>
 
 const common = { name, description, enabled: truth() }
-/** Bodies of a new flag, and of one that is replaced: its metadata is kept where none is given. */
+/** Bodies that create and replace a flag. A replacement without metadata keeps the stored metadata. */
 export const newFlag = input(
   { key, ...common, type: flagTypes.field('variant'), metadata: optional(metadata) },
   'NewFlag',

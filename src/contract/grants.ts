@@ -10,18 +10,18 @@ import { input } from './readers/input.ts'
 
 const MOST = 64
 
-/** A grant of a record: a role or a list of rights in a place, and the rights that it gives there. */
+/** A grant in a record: a role or a list of rights in a place, and the rights that it gives there. */
 export const GrantShown = named('Grant', {
-  /** `*`: every namespace, and the deployment. */
+  /** `*`: all namespaces and the deployment. */
   namespaceKey: Text,
   role: Type.Optional(Text),
-  /** `*` alone: every right, those of later versions too. */
+  /** `*` as the only right: all rights, including those of later versions. */
   rights: Texts,
-  /** The rule that gave it, of a login or an exchange. */
+  /** The rule that granted it, for a login or an exchange. */
   rule: Type.Optional(Text),
 })
 
-/** A grant that somebody asks for: exactly one of role and rights. */
+/** A requested grant: exactly one of role and rights. */
 export type GrantAsked = {
   readonly namespaceKey: string
   readonly role: string | undefined
@@ -29,7 +29,7 @@ export type GrantAsked = {
 }
 
 const word = text({ required: true })
-/** Name of a role that this deployment has. */
+/** Name of a role in this deployment. */
 export const roleOf = (roles: Meanings): Field<string> => ({
   schema: word.schema,
   read: (value, name) => {
@@ -38,7 +38,7 @@ export const roleOf = (roles: Meanings): Field<string> => ({
   },
 })
 
-/** One right by its name. */
+/** Name of one right. */
 export const rightName: Field<Right> = {
   schema: Type.Enum(RIGHTS),
   read: (value, name) => {
@@ -48,7 +48,7 @@ export const rightName: Field<Right> = {
 }
 
 const words = list(text({ stored: false }))
-/** Rights by their names, each once, in the order of all; the messages are about the list. */
+/** Names of rights, without duplicates, in the standard order. Messages refer to the list, not to an item. */
 const rightList: Field<readonly Right[]> = {
   schema: Type.Array(rightName.schema, { minItems: 1 }),
   read: (value, name) => {
@@ -80,7 +80,7 @@ const grant = (roles: Meanings): Field<GrantAsked> => {
   }
 }
 
-/** Grants that somebody asks for, 1 to 64. */
+/** Requested grants, 1 to 64. */
 export const grantsAsked = (roles: Meanings): Field<readonly GrantAsked[] | undefined> => {
   const { schema, read } = list(grant(roles), { max: MOST })
   return {

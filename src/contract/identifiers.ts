@@ -1,6 +1,6 @@
 import type { Method } from '../events/token.ts'
 
-/** The words that a deployment may choose, under the names of their settings (api.md §12.6). */
+/** Identifiers that a deployment can configure, by the names of their settings (api.md §12.6). */
 export type Identifiers = {
   readonly service: string
   readonly codehost: string
@@ -10,7 +10,7 @@ export type Identifiers = {
 
 type Words = Readonly<Record<Method, string>>
 
-/** The word for each method in paths and method names; those that are no identifier are the same everywhere. */
+/** Identifier of each method in paths and method names. `token` and `oidc` are fixed. */
 export const methodWords = ({ codehost, orchestrator }: Identifiers): Words => ({
   token: 'token',
   oidc: 'oidc',
@@ -18,7 +18,7 @@ export const methodWords = ({ codehost, orchestrator }: Identifiers): Words => (
   orchestrator,
 })
 
-/** The word for each method in metadata keys. */
+/** Identifier of each method in metadata keys. */
 const metadataWords = ({ codehost, orchestrator_metadata }: Identifiers): Words => ({
   token: 'token',
   oidc: 'oidc',
@@ -26,14 +26,17 @@ const metadataWords = ({ codehost, orchestrator_metadata }: Identifiers): Words 
   orchestrator: orchestrator_metadata,
 })
 
-/** Number of each method on the wire (api.md §5.1); 0 is no method, and 5 the reserved JWT. */
+/** Wire number of each method (api.md §5.1). 0 is no method, 5 is reserved for JWT. */
 const numbers: Readonly<Record<Method, number>> = { token: 1, oidc: 2, orchestrator: 3, codehost: 4 }
 const methods = Object.keys(numbers) as readonly Method[]
 
-/** Attributes that stand outside the groups of the methods. */
+/** Attributes without a method prefix. */
 const COMMON = ['claims', 'email', 'name', 'picture', 'erased', 'lost']
 
-/** Whether only the service sets a metadata key (api.md §5.4 A7), under the words configured and under the default ones. */
+/**
+ * Returns a test for metadata keys that only the service sets (api.md §5.4 A7), with the configured and the default
+ * identifiers.
+ */
 const reserved = (identifiers: Identifiers): ((key: string) => boolean) => {
   const groups = [...methods, ...Object.values(methodWords(identifiers)), ...Object.values(metadataWords(identifiers))]
   const prefixes = ['service', identifiers.service].map((word) => `io.${word}.auth.`)
@@ -44,7 +47,7 @@ const reserved = (identifiers: Identifiers): ((key: string) => boolean) => {
 
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1)
 
-/** Every name that follows from the identifiers: cookies, headers, metadata keys, method names, metric prefix. */
+/** All names derived from the identifiers: cookies, headers, metadata keys, method names, metric prefix. */
 export const namesOf = (identifiers: Identifiers) => {
   const { service, codehost, orchestrator } = identifiers
   const [words, groups] = [methodWords(identifiers), metadataWords(identifiers)]
@@ -54,16 +57,16 @@ export const namesOf = (identifiers: Identifiers) => {
     stateCookie: `${service}_client_state`,
     namespaceHeader: `x-${service}-namespace`,
     acceptVersionHeader: `x-${service}-accept-server-version`,
-    /** Of a list, how many documents it left out because they cannot be read. */
+    /** Header of a list: number of documents left out because they cannot be read. */
     unreadableHeader: service === 'service' ? 'rollcall-unreadable' : `${service}-unreadable`,
     metricPrefix: service === 'service' ? 'rollcall_' : `${service}_`,
     codehostPath: codehost,
     orchestratorPath: orchestrator,
-    /** Wire name of a method: METHOD_TOKEN. */
+    /** Wire name of a method, such as METHOD_TOKEN. */
     method: wireName,
-    /** The method of a wire name, undefined for those without records. */
+    /** Method of a wire name; undefined for methods without records. */
     methodNamed: (name: string): Method | undefined => methods.find((method) => wireName(method) === name),
-    /** Wire name → number, NONE and the reserved JWT included (api.md §5.1). */
+    /** Wire name → number, including NONE and the reserved JWT (api.md §5.1). */
     methodNumbers: {
       METHOD_NONE: 0,
       ...Object.fromEntries(methods.map((method) => [wireName(method), numbers[method]])),
@@ -76,7 +79,7 @@ export const namesOf = (identifiers: Identifiers) => {
       return `io.${service}.auth.${named}`
     },
     isReserved: reserved(identifiers),
-    /** A header in the spelling of documentation: `X-Service-Namespace`. */
+    /** Header name as written in documentation: `X-Service-Namespace`. */
     namespaceHeaderTitle: `X-${capital(service)}-Namespace`,
   }
 }

@@ -15,7 +15,10 @@ const own: LoginFailureText = {
   check: 'Try again in a minute. If it stays, give the request id to an administrator.',
 }
 
-/** What the sign-in page says of a login that was refused: by reason, by the provider's own word, or by the cause where the person can do something about it. */
+/**
+ * Texts of the sign-in page for a refused login, by reason, by the provider's error code, or by a cause that the person
+ * can resolve.
+ */
 export const loginFailures: Readonly<Record<string, LoginFailureText>> = {
   state_missing: {
     title: 'The sign-in could not be matched to this browser.',

@@ -8,7 +8,7 @@ import { Authentication } from './token.ts'
 
 const Paths = named('LoginPaths', { authorize_url: Text, callback_url: Text, name: Type.Optional(Text) })
 
-/** The ways to a client token (api.md §5.4 A1); `metadata` only of those that begin at another page. */
+/** Methods of getting a client token (api.md §5.4 A1). Only methods with a redirect have `metadata`. */
 export const Methods = named('Methods', {
   methods: Type.Array(
     named('Method', {
@@ -20,7 +20,7 @@ export const Methods = named('Methods', {
           Paths,
           Type.Object({
             providers: Type.Unsafe<Record<string, LoginPaths>>(Type.Object({}, { additionalProperties: Paths })),
-            /** The providers in the order of the configuration. */
+            /** Providers in the order of the configuration. */
             order: Type.Array(Text),
           }),
         ]),
@@ -30,7 +30,7 @@ export const Methods = named('Methods', {
 })
 type LoginPaths = Shown<typeof Paths>
 
-/** Whether the provider is to ask who it is, whoever is signed in there (OpenID Connect Core §3.1.2.1). */
+/** True if the provider must ask for the account even if a session exists there (OpenID Connect Core §3.1.2.1). */
 const prompt: Field<boolean> = {
   schema: Type.Literal('login'),
   optional: true,
@@ -40,11 +40,11 @@ const prompt: Field<boolean> = {
   },
 }
 
-/** Query of the begin of a login (api.md §5.5, §5.6). */
+/** Query of the start of a login (api.md §5.5, §5.6). */
 export const loginQuery = query({ return_to: text({ stored: false }), prompt })
 export const LoginBegun = named('LoginBegun', { authorizeUrl: Text })
 
-/** A login that is complete: the client token is in the cookie. */
+/** A completed login. The client token is in the cookie. */
 export const LoggedIn = named('LoggedIn', { clientToken: Type.Literal(''), authentication: Authentication })
 
 /** Body of the exchange of a service-account token (api.md §5.7). */

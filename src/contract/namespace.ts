@@ -13,7 +13,7 @@ export const Namespace = named('Namespace', {
   ...times,
 })
 export type Namespace = Shown<typeof Namespace>
-/** A namespace as lists have it: with `include=usage` with its last change and what is in it. */
+/** A namespace in a list. `include=usage` adds its last change and the numbers of its flags and segments. */
 export const ListedNamespace = named('ListedNamespace', {
   ...Namespace.properties,
   ...changedFields,
@@ -25,7 +25,7 @@ export const NamespaceList = named('NamespaceList', { namespaces: Type.Array(Lis
 /** Query of the list of namespaces (api.md §7.7). */
 export const namespaceQuery = query({ ...searched, include: optional(choice({ usage: 0 })) })
 
-/** Bodies of a new namespace and of one that is replaced, and the query of a deletion. */
+/** Bodies that create and replace a namespace, and the query of a deletion. */
 export const newNamespace = input({ key, name, description }, 'NewNamespace')
 export const namespaceUpdate = input({ name, description }, 'NamespaceUpdate')
 export const namespaceDeletion = query({ force: flag() })

@@ -4,7 +4,7 @@ import { contextField } from './entity.ts'
 import { input } from './readers/input.ts'
 import type { Raw } from './readers/value.ts'
 
-/** What this provider can do (api.md §10). */
+/** Capabilities of this OFREP provider (api.md §10). */
 export const OfrepConfiguration = named('OfrepConfiguration', {
   name: Text,
   capabilities: Type.Object({
@@ -15,7 +15,7 @@ export const OfrepConfiguration = named('OfrepConfiguration', {
   }),
 })
 
-/** One flag as OpenFeature sees it. */
+/** Evaluation of one flag in OFREP form. */
 export const OfrepEvaluation = named('OfrepEvaluation', {
   key: Text,
   reason: Type.Enum(['UNKNOWN', 'DISABLED', 'TARGETING_MATCH', 'DEFAULT']),
@@ -25,7 +25,7 @@ export const OfrepEvaluation = named('OfrepEvaluation', {
 })
 export type OfrepEvaluation = Shown<typeof OfrepEvaluation>
 
-/** What stands in place of a value; the key is that of the flag, where one was asked for. */
+/** Failed evaluation. `key` is present for a request about one flag. */
 export const OfrepFailure = named('OfrepFailure', {
   key: Type.Optional(Text),
   errorCode: Type.Enum(['FLAG_NOT_FOUND', 'TARGETING_KEY_MISSING', 'INVALID_CONTEXT', 'PARSE_ERROR', 'GENERAL']),
@@ -36,5 +36,8 @@ export type OfrepFailure = Shown<typeof OfrepFailure>
 export const OfrepBulk = named('OfrepBulk', { flags: Type.Array(Type.Union([OfrepEvaluation, OfrepFailure])) })
 export type OfrepBulk = Shown<typeof OfrepBulk>
 
-/** Body of both evaluations. A context that is no object has an error code of its own, so `noObject` tells it from a body that cannot be read. */
+/**
+ * Body of both evaluation routes. `noObject` refuses a context that is not an object, because OFREP has an error code
+ * of its own for it.
+ */
 export const ofrepBody = (noObject: () => Raw) => input({ context: contextField(noObject) }, 'OfrepBody')

@@ -14,7 +14,7 @@ export const Health = named('Health', { status: Type.Enum(['SERVING', 'NOT_SERVI
 export type Health = Shown<typeof Health>
 export const healthQuery = query({ service: text({ stored: false }) })
 
-/** What this deployment is, and how it is configured. */
+/** Version and configuration summary of this deployment. */
 export const Info = named('Info', {
   version: Text,
   latestVersion: Text,

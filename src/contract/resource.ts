@@ -12,7 +12,7 @@ export const key = text({
 export const name = text({ required: true, max: 255 })
 export const description = text({ max: 10_000 })
 
-/** Query of a GET of one resource, and of a list (api.md §7.7). */
+/** Query of a single resource, and of a list (api.md §7.7). */
 export const single = query({ at: atMoment })
 const page = {
   limit: integer({ min: 0, minMessage: 'must not be negative' }),
@@ -22,9 +22,9 @@ const page = {
 }
 export const paged = query(page)
 
-/** Which way a list goes. */
+/** Sort order of a list. */
 export const order = choice({ asc: 0, desc: 1 }, 'asc')
-/** What a query of a list of namespaces, flags or segments may ask besides its page. `q` is text in key or name, in any case. */
+/** Query of a list of namespaces, flags or segments. `q` matches a part of the key or name, regardless of case. */
 export const searched = {
   ...page,
   q: text({ stored: false }),

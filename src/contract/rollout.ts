@@ -7,7 +7,10 @@ import { input, type ReadBy } from './readers/input.ts'
 import { description } from './resource.ts'
 import { bySegments, ids, rank, segmentFields, segmentsGiven } from './rule-fields.ts'
 
-/** A rollout of a boolean flag: `threshold` for a share of the entities, `segment` for those of segments (api.md §7.2). */
+/**
+ * A rollout of a boolean flag: `threshold` for a percentage of the entities, `segment` for the entities in segments
+ * (api.md §7.2).
+ */
 export const Rollout = named('Rollout', {
   id: Text,
   flagKey: Text,
@@ -28,7 +31,7 @@ export const RolloutList = named('RolloutList', {
 })
 export type RolloutList = Shown<typeof RolloutList>
 
-/** Members of the two kinds of part. */
+/** Fields of the two types of rollout. */
 export const rolloutParts = {
   segment: { ...segmentFields, value: truth() },
   threshold: { percentage: float(), value: truth() },
@@ -38,17 +41,17 @@ export const rolloutFields = {
   segment: optional(object(input(rolloutParts.segment))),
   threshold: optional(object(input(rolloutParts.threshold))),
 }
-/** Bodies of a new rollout, of one that is replaced (its rank stays), and of the order of rollouts. */
+/** Bodies that create, replace (the rank stays) and reorder rollouts. */
 export const newRollout = input({ rank, ...rolloutFields }, 'NewRollout')
 export const rolloutUpdate = input(rolloutFields, 'RolloutUpdate')
 export const rolloutOrder = input({ rolloutIds: ids }, 'RolloutOrder')
 
 type RolloutRequest = Pick<ReadBy<typeof newRollout>, 'segment' | 'threshold'>
 
-/** Refuses a rollout that is of both kinds. */
+/** Refuses a rollout of both types. */
 export const twoParts = (): never => invalid('rule', 'only one of segment or threshold can be present')
 
-/** What the rollout gives to whom, in one of the two ways; `neither` refuses where it is none. */
+/** Returns the part of a rollout by its type. `neither` refuses a rollout without one. */
 export const rolloutPart = ({ segment, threshold }: RolloutRequest, neither: () => never) => {
   if (segment && threshold) return twoParts()
   if (segment) return { type: 'segment', ...segmentsGiven(segment), value: segment.value } as const
@@ -56,6 +59,6 @@ export const rolloutPart = ({ segment, threshold }: RolloutRequest, neither: () 
   return { type: 'threshold', ...threshold, percentage: withinRange(threshold.percentage) } as const
 }
 
-/** The percentage, which must be one. */
+/** Returns the percentage. Refuses a value outside 0 to 100. */
 export const withinRange = (percentage: number): number =>
   percentage < 0 || percentage > 100 ? invalid('threshold.percentage', 'must be within range [0, 100]') : percentage

@@ -4,10 +4,10 @@ import { Text, Texts } from './answer.ts'
 import { segmentOperators } from './enums.ts'
 import { integer, list, text } from './readers/fields.ts'
 
-/** Members in which a rule or rollout shows its segments: one stands in `segmentKey`, several in `segmentKeys`. */
+/** Segments of a rule or rollout in answers: a single one in `segmentKey`, several in `segmentKeys`. */
 export const bySegments = { segmentKey: Text, segmentKeys: Texts, segmentOperator: Type.Enum(segmentOperators.names) }
 
-/** Members by which a rule or rollout names its segments. */
+/** Segments of a rule or rollout in requests. */
 export const segmentFields = {
   segmentKey: text(),
   segmentKeys: list(text()),
@@ -21,7 +21,7 @@ type RuleFields = {
   readonly segmentOperator: SegmentOperator
 }
 
-/** The segments that a rule or rollout names, in one of the two ways. */
+/** Segments in a request, given in one of the two forms. */
 export const segmentsGiven = ({ segmentKey, segmentKeys, segmentOperator: operator }: RuleFields) => {
   if (segmentKey === '' && segmentKeys.length === 0) invalid('segmentKey or segmentKeys', 'must not be empty')
   if (segmentKey !== '' && segmentKeys.length > 0) invalid('segmentKey or segmentKeys', 'only one can be present')
@@ -31,15 +31,15 @@ export const segmentsGiven = ({ segmentKey, segmentKeys, segmentOperator: operat
 /** Rank of a new rule or rollout; 0 and absent = last. */
 export const rank = integer({ min: 0, minMessage: 'must be greater than 0' })
 
-/** Ids in the order wanted. */
+/** Ids in the requested order. */
 export const ids = list(text(), { min: 2 })
 
-/** The ids, each of them once. */
+/** Returns the ids. Refuses duplicates. */
 export const eachOnce = (ids: readonly string[], field: string): readonly string[] =>
   new Set(ids).size === ids.length ? ids : invalid(field, 'must not contain duplicates')
 
 type ItemWithId = { readonly id: string }
 
-/** The part of this id; one that others have just removed was there when the command was decided. */
+/** Returns the part with this id. It existed when the command was decided, so its absence is a write conflict. */
 export const partOf = <P extends ItemWithId>(parts: readonly P[], id: string): P =>
   parts.find((part) => part.id === id) ?? refuse('write_conflict')

@@ -18,7 +18,7 @@ export type Rule = Shown<typeof Rule>
 export const RuleList = named('RuleList', { rules: Type.Array(Rule), ...pageFields })
 export type RuleList = Shown<typeof RuleList>
 
-/** Bodies of a new rule, of one that is replaced, and of the order of rules. */
+/** Bodies that create, replace and reorder rules. */
 export const newRule = input({ ...segmentFields, rank }, 'NewRule')
 export const ruleUpdate = input(segmentFields, 'RuleUpdate')
 export const ruleOrder = input({ ruleIds: ids }, 'RuleOrder')

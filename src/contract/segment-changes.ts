@@ -13,10 +13,13 @@ const kindsOf = <T>(check: (read: ConstraintRead) => T) => ({
   'constraint.delete': kind({ id }),
 })
 
-/** Changes of a segment and its constraints: what an update does not give stays as it is (api.md §7.9). `check` refuses a new constraint that cannot be. */
+/**
+ * Changes of a segment and its constraints. Absent fields of an update stay unchanged (api.md §7.9). `check` refuses an
+ * invalid new constraint.
+ */
 export const segmentChanges = <T>(check: (read: ConstraintRead) => T) => changesOf(kindsOf(check), 'SegmentChange')
 export type SegmentChangeAsked<T> = ChangeOf<ReturnType<typeof kindsOf<T>>>
 
-/** The segment as the changes left it, and the id of each constraint that was given a ref. */
+/** The segment after the changes, and the id of each constraint that was created with a ref. */
 export const ChangedSegment = named('ChangedSegment', { segment: Segment, refs: TextMap })
 export type ChangedSegment = Shown<typeof ChangedSegment>

@@ -17,7 +17,7 @@ export const Segment = named('Segment', {
   ...times,
 })
 export type Segment = Shown<typeof Segment>
-/** A segment as lists have it: with `include=usage` with the number of flags that use it, and its last change. */
+/** A segment in a list. `include=usage` adds the number of flags that use it, and its last change. */
 export const ListedSegment = named('ListedSegment', {
   ...Segment.properties,
   ...changedFields,
@@ -27,7 +27,7 @@ export type ListedSegment = Shown<typeof ListedSegment>
 export const SegmentList = named('SegmentList', { segments: Type.Array(ListedSegment), ...pageFields })
 
 export const segmentOwnFields = { name, description, matchType: matchTypes.field('all') }
-/** Bodies of a new segment, and of one that is replaced. */
+/** Bodies that create and replace a segment. */
 export const newSegment = input({ key, ...segmentOwnFields }, 'NewSegment')
 export const segmentUpdate = input(segmentOwnFields, 'SegmentUpdate')
 

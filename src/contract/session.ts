@@ -2,19 +2,22 @@ import { Type } from 'typebox'
 import { Instant, named, type Shown, Text } from './answer.ts'
 import { Authentication } from './token.ts'
 
-/** Who asks, as a page must know before anything else (GET /auth/v1/self/session). */
+/** Session of the caller, for the start of a page (GET /auth/v1/self/session). */
 export const Session = named('Session', {
   authenticated: Type.Boolean(),
-  /** Whether the service wants a credential. */
+  /** True if the service requires a credential. */
   required: Type.Boolean(),
   authentication: Type.Optional(Authentication),
-  /** When the token used expires. */
+  /** Expiry of the token in use. */
   sessionEndsAt: Type.Optional(Instant),
-  /** Who the provider said it was whose login was refused in this browser a moment ago, because of their address, their memberships, or because no rule grants them anything. */
+  /**
+   * Person of a login that was just refused in this browser, because of the e-mail address, the memberships, or missing
+   * grants.
+   */
   refused: Type.Optional(
     Type.Object({
       requestId: Text,
-      /** The cause, of the table in api.md §5.5. */
+      /** Cause from the table in api.md §5.5. */
       cause: Type.Optional(Text),
       name: Type.Optional(Text),
       email: Type.Optional(Text),

@@ -4,7 +4,7 @@ import { flagTypes, rolloutTypes, segmentOperators } from './enums.ts'
 
 const operator = { segmentOperator: Type.Enum(segmentOperators.names) }
 
-/** Names that only the snapshot has (api.md §9). */
+/** Wire names that only the snapshot uses (api.md §9). */
 export const snapshotMatchTypes = { all: 'ALL_SEGMENT_MATCH_TYPE', any: 'ANY_SEGMENT_MATCH_TYPE' } as const
 export const snapshotConstraintTypes = {
   unknown: 'UNKNOWN_CONSTRAINT_COMPARISON_TYPE',
@@ -73,7 +73,7 @@ const SnapshotFlag = named('SnapshotFlag', {
 })
 export type SnapshotFlag = Shown<typeof SnapshotFlag>
 
-/** All flags of a namespace, for clients that evaluate by themselves (api.md §9). */
+/** All flags of a namespace, for clients that evaluate locally (api.md §9). */
 export const Snapshot = named('Snapshot', {
   namespace: Type.Object({ key: Text }),
   flags: Type.Array(SnapshotFlag),

@@ -24,21 +24,21 @@ export const Authentication = named('Authentication', {
   status: Type.Enum(['ACTIVE', 'EXPIRED', 'DELETED']),
   deletedAt: Type.Optional(Instant),
   issuedBy: Type.Optional(Id),
-  /** What it may do and where; absent: all that it could without. */
+  /** Grants by place; absent: the default access without grants. */
   grants: Type.Optional(Type.Array(GrantShown)),
-  /** The hour in which it was last used. */
+  /** Hour of the last use. */
   lastUsedAt: Type.Optional(Instant),
 })
 export type Authentication = Shown<typeof Authentication>
 export const AuthenticationList = named('AuthenticationList', {
   authentications: Type.Array(Authentication),
   ...pageFields,
-  /** False where there are more than `totalCount`. */
+  /** False if there are more than `totalCount`. */
   totalCountExact: Type.Optional(Type.Boolean()),
 })
 export type AuthenticationList = Shown<typeof AuthenticationList>
 
-/** A token issued: with the client token when it is first told, and `details` in its place when the request is answered again. */
+/** An issued token. The first answer contains the client token. A repeated answer contains `details` in its place. */
 export const IssuedToken = named('IssuedToken', {
   clientToken: Type.Optional(Text),
   authentication: Authentication,
@@ -48,11 +48,11 @@ export type IssuedToken = Shown<typeof IssuedToken>
 
 export const SessionStarted = named('SessionStarted', {
   authentication: Authentication,
-  /** When the cookie that was set ends. */
+  /** Expiry of the session cookie. */
   sessionEndsAt: Instant,
 })
 
-/** Something that an eye can see, and nothing that shows it another text than the one that is there. */
+/** Requires a visible character, and refuses marks that change the direction of the text. */
 const legible = {
   test: (name: string) => /[^\p{Z}\p{Cc}\p{Cf}\p{DI}]/u.test(name) && !/\p{Bidi_Control}/u.test(name),
   message: 'must be text that can be seen, without marks that turn its direction',
@@ -68,7 +68,7 @@ const asked = (names: Names, roles: Meanings) => ({
   grants: grantsAsked(roles),
 })
 
-/** What a client may ask of a static token; the rules of api.md §5.4 A7. */
+/** Body that creates a static token, with the rules of api.md §5.4 A7. */
 export const newToken = (
   names: Names,
   { roles, requireRole }: Pick<AccessPolicy, 'roles' | 'requireRole'>,
@@ -88,7 +88,9 @@ export const newToken = (
 }
 export type NewToken = ReadBy<ReturnType<typeof newToken>>
 
-/** Queries of the list of records (api.md §5.4 A4) and of one. Without a status, those that are not deleted. */
+/**
+ * Queries of the list of records (api.md §5.4 A4) and of one record. Without `status`, deleted records are left out.
+ */
 export const tokenQuery = (names: Names) =>
   query({
     limit: integer({ min: 0, minMessage: 'must not be negative' }),
@@ -99,22 +101,22 @@ export const tokenQuery = (names: Names) =>
     q: text(),
     sort: choice({ createdAt: 0, expiresAt: 1, name: 2 }, 'createdAt'),
     order,
-    /** Static tokens, or those of logins and exchanges. */
+    /** Static tokens, or tokens of logins and exchanges. */
     kind: optional(choice({ static: 0, session: 1 })),
     identity: text(),
     issuedBy: text(),
-    /** Full reach, bound to a namespace, or held by grants. */
+    /** Tokens with full access, bound to a namespace, or with grants. */
     access: optional(choice({ FULL: 0, NAMESPACED: 1, GRANTED: 2 })),
     at: atMoment,
   })
 export const oneToken = query({ deleted: flag(), at: atMoment })
 
-/** When a token is to end; absent is now. */
+/** Requested expiry of a token; absent is now. */
 const ending = { expiresAt: optional(timestamp()) }
 export const expiryQuery = query(ending)
 export const expiryBody = input(ending, 'Expiry')
 
-/** The holder whose tokens are to end, and what was ended (api.md §5.4 A15). */
+/** Holder whose tokens are revoked, and the result (api.md §5.4 A15). */
 export const revocation = (names: Names) =>
   input(
     {

@@ -4,7 +4,7 @@ import { text } from './readers/fields.ts'
 import { input } from './readers/input.ts'
 import { description } from './resource.ts'
 
-/** A variant of a flag, its attachment JSON as text (api.md §7.2). */
+/** A variant of a flag. Its attachment is JSON as text (api.md §7.2). */
 export const Variant = named('Variant', {
   id: Text,
   flagKey: Text,
@@ -23,5 +23,5 @@ export const variantFields = {
   description,
   attachment,
 }
-/** Body that makes a variant or replaces it. */
+/** Body that creates or replaces a variant. */
 export const variantBody = input(variantFields, 'VariantBody')

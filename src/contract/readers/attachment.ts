@@ -5,7 +5,10 @@ import { closingQuote } from './value.ts'
 
 const MAX_BYTES = 1_024_000
 
-/** A JSON text without its insignificant white space, in linear time; all else stays as written: number forms, escapes, repeated members and their order. */
+/**
+ * Removes insignificant white space from a JSON text, in linear time. Number forms, escapes, and repeated members and
+ * their order stay unchanged.
+ */
 export const minified = (json: string): string => {
   const kept: string[] = []
   let from = 0
@@ -31,7 +34,7 @@ const isJson = (given: string): boolean => {
 
 const { schema, read } = text()
 
-/** What comes with a variant: JSON as text, at most 1000 KB as given, or `""` (api.md §7.3). */
+/** Attachment of a variant: JSON as text, at most 1000 KB as given, or `""` (api.md §7.3). */
 export const attachment: Field<string> = {
   schema,
   optional: true,

@@ -5,27 +5,27 @@ import { absent, list, optional, text } from './fields.ts'
 import { type Fields, input, member, type ReadOf } from './input.ts'
 import { objectOf, type Raw, textOf } from './value.ts'
 
-/** What one kind of change may carry, and what it is read to; `place` names it in the request. */
+/** One kind of change: its schema and its reader. `place` names the change in the request. */
 export type ChangeKind<T> = { readonly schema: TSchema; readonly read: (raw: Raw, place: string) => T }
 type Kinds = Readonly<Record<string, ChangeKind<unknown>>>
 type ReadAs<K> = K extends ChangeKind<infer T> ? T : never
-/** One change of any of the kinds, told by its `op`. */
+/** One change of any of the kinds, selected by `op`. */
 export type ChangeOf<K extends Kinds> = { [O in keyof K & string]: { readonly op: O } & ReadAs<K[O]> }[keyof K & string]
 
 const MOST = 200
 
-/** What a new part is called by later changes, which have no id for it yet. */
+/** Name of a new part, for later changes of the same request, because it has no id yet. */
 export const ref = text({ max: 255, control: false })
-/** The part that a change is about, by its id or its ref. */
+/** Part to change, by its id or ref. */
 export const id = text({ required: true, max: 255 })
 
-/** The same members, each of which may be left out. */
+/** Makes all fields optional. */
 export const partly = <F extends Fields>(fields: F) =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, optional(field)])) as {
     readonly [K in keyof F]: F[K] extends Field<infer T> ? Field<T | undefined> : never
   }
 
-/** A kind of change of these members, and what they come to; its refusals name the place of the change. */
+/** Defines a kind of change. `meant` converts its fields. Its refusals name the place of the change. */
 export const kind = <F extends Fields, T = ReadOf<F>>(
   fields: F,
   meant: (read: ReadOf<F>) => T = (read) => read as unknown as T,
@@ -56,7 +56,7 @@ const change = <K extends Kinds>(kinds: K, name: string): Field<ChangeOf<K>> => 
   }
 }
 
-/** Body of several changes as one; OpenAPI calls each of them `name`. A ref names one part. */
+/** Body with several changes that are applied as one. OpenAPI calls each change `name`. Refs must be unique. */
 export const changesOf = <const K extends Kinds>(
   kinds: K,
   name: string,

@@ -1,4 +1,4 @@
-/** What a spreadsheet would take for a formula. */
+/** Texts that a spreadsheet takes for a formula. */
 const FORMULA = /^[=+\-@\t\r]/
 
 const cell = (text: string): string => {
@@ -6,7 +6,7 @@ const cell = (text: string): string => {
   return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain
 }
 
-/** A table as CSV (RFC 4180), its titles first. What would be a formula in a spreadsheet is text there. */
+/** Formats a table as CSV (RFC 4180) with a title row. Formulas are escaped, so that spreadsheets show them as text. */
 export const csvOf = <T>(
   items: readonly T[],
   columns: readonly (readonly [title: string, text: (item: T) => string])[],

@@ -2,8 +2,8 @@ import type { TObject, TSchema } from 'typebox'
 import type { Raw } from './value.ts'
 
 /**
- * One member of a request: its JSON Schema for the documentation, and its reader (api.md §1.1). Absent is undefined or
- * null. `query` reads a query parameter, where that differs.
+ * One field of a request: its JSON Schema for the documentation, and its reader (api.md §1.1). Undefined and null are
+ * absent. `query` is the reader for query parameters, if it differs.
  */
 export type Field<T> = {
   readonly schema: TSchema
@@ -12,5 +12,5 @@ export type Field<T> = {
   readonly query?: (text: string, name: string) => T
 }
 
-/** What a request may carry, member by member: the JSON Schema, and the reader of the raw form. `under` names the object it stands in. */
+/** Input of a request: its JSON Schema, and the reader of the raw form. `under` is the name of the enclosing object. */
 export type Input<T, From = Raw> = { readonly schema: TObject; readonly read: (raw: From, under?: string) => T }

@@ -3,19 +3,19 @@ import { invalid } from '../../errors.ts'
 import type { Field, Input } from './field.ts'
 import { fits, fitsBytes, instantOf, malformed, numberOf, objectOf, type Raw, settle, textOf } from './value.ts'
 
-/** Neither given nor null. */
+/** Returns true for undefined and null. */
 export const absent = (value: unknown): value is undefined | null => value === undefined || value === null
 
 type TextRules = {
   readonly required?: boolean
-  /** Unicode code points, and bytes of UTF-8. */
+  /** Maximum length in Unicode code points, and in bytes of UTF-8. */
   readonly max?: number
   readonly maxBytes?: number
   readonly trim?: boolean
   readonly pattern?: { readonly test: (text: string) => boolean; readonly message: string }
   /** False: control characters are refused. */
   readonly control?: false
-  /** False: the text is not kept, so NUL and unpaired surrogates pass. */
+  /** False: the text is not stored, so NUL and unpaired surrogates are allowed. */
   readonly stored?: false
 }
 
@@ -43,7 +43,7 @@ export const text = ({
   },
 })
 
-/** Refuses text that cannot be kept: unpaired surrogates, NUL, and control characters where `control` is false. */
+/** Refuses text that cannot be stored: unpaired surrogates, NUL, and control characters if `control` is false. */
 export const storable = (text: string, name: string, control: boolean): void => {
   if (/\p{Surrogate}/u.test(text)) invalid(name, 'must not contain unpaired surrogates')
   if (!control && /\p{Cc}/u.test(text)) invalid(name, 'must not contain control characters')
@@ -57,7 +57,7 @@ const queryFlags: ReadonlyMap<string, boolean> = new Map([
   ['0', false],
 ])
 
-/** True or false; absent is false. */
+/** Boolean; absent is false. */
 export const flag = (): Field<boolean> => ({
   schema: Type.Boolean(),
   optional: true,
@@ -66,7 +66,7 @@ export const flag = (): Field<boolean> => ({
   query: (text, name) => queryFlags.get(text) ?? invalid(name, 'must be true or false'),
 })
 
-/** An int32, as JSON number or the same number as text; absent is 0, which `min` does not concern. */
+/** An int32, as JSON number or as text; absent is 0, to which `min` does not apply. */
 export const integer = ({
   min,
   minMessage,
@@ -85,7 +85,7 @@ export const integer = ({
   },
 })
 
-/** A float32 (the nearest one), as JSON number or the same number as text; absent is 0. */
+/** A float32 (the nearest one), as JSON number or as text; absent is 0. */
 export const float = (): Field<number> => ({
   schema: Type.Number({ format: 'float' }),
   optional: true,
@@ -95,7 +95,7 @@ export const float = (): Field<number> => ({
   },
 })
 
-/** One of the names, given by exact name or by number; absent is `byDefault`, and without one it is refused. */
+/** One of the names, given by exact name or by number; absent is `byDefault`, or refused without it. */
 export const choice = <const E extends Readonly<Record<string, number>>>(
   options: E,
   byDefault?: keyof E & string,
@@ -116,7 +116,10 @@ export const choice = <const E extends Readonly<Record<string, number>>>(
   }
 }
 
-/** An instant (RFC 3339, any offset) as RFC 3339 UTC text with milliseconds; further digits are cut. Absent is refused: see `optional`. */
+/**
+ * A timestamp (RFC 3339, any offset), converted to UTC text with milliseconds; further digits are truncated. Refuses an
+ * absent one, unless wrapped in `optional`.
+ */
 export const timestamp = (): Field<string> => ({
   schema: Type.String({ format: 'date-time' }),
   read: (value, name) =>
@@ -127,7 +130,7 @@ export const timestamp = (): Field<string> => ({
 
 type ListRules = { readonly min?: number; readonly max?: number }
 
-/** A list; absent is `[]`. Items are named `list[0]`, `list[1]`… in messages. */
+/** A list; absent is `[]`. Messages name the items `list[0]`, `list[1]`… */
 export const list = <T>(item: Field<T>, { min = 0, max = Infinity }: ListRules = {}): Field<readonly T[]> => ({
   schema: Type.Array(item.schema),
   optional: min === 0,
@@ -148,21 +151,21 @@ export const list = <T>(item: Field<T>, { min = 0, max = Infinity }: ListRules =
   },
 })
 
-/** An object with members of its own, named `outer.inner` in messages; absent is refused: see `optional`. */
+/** A nested object. Messages name its fields `outer.inner`. Refuses an absent one, unless wrapped in `optional`. */
 export const object = <T>(members: Input<T>): Field<T> => ({
   schema: members.schema,
   read: (value, name) =>
     absent(value) ? invalid(name, 'must not be empty') : members.read(objectOf(value, name), name),
 })
 
-/** Any JSON object, passed through as it is; absent is `{}`. */
+/** Any JSON object, passed through unchanged; absent is `{}`. */
 export const anyObject = (): Field<Raw> => ({
   schema: Type.Object({}, { additionalProperties: true }),
   optional: true,
   read: (value, name) => (absent(value) ? {} : objectOf(value, name)),
 })
 
-/** The field, or undefined when it is absent. */
+/** Makes a field optional: undefined if absent. */
 export const optional = <T>({ schema, read, query }: Field<T>): Field<T | undefined> => ({
   schema,
   optional: true,

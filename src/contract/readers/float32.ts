@@ -1,8 +1,8 @@
-/** The number whose shortest decimal text (as JSON prints it) reads back to the same float32: 33.33 for the float32 next to it. */
+/** Returns the number with the shortest decimal text (in JSON) that reads back to the same float32, such as 33.33. */
 export const shortFloat32 = (value: number): number => {
   const float = Math.fround(value)
   if (!Number.isFinite(float)) return float
-  // Nine digits tell any two float32 values apart.
+  // Nine digits distinguish any two float32 values.
   for (let digits = 1; digits < 9; digits++) {
     const short = Number(float.toPrecision(digits))
     if (Math.fround(short) === float) return short

@@ -6,7 +6,7 @@ import { type Raw, settle } from './value.ts'
 export type Fields = Readonly<Record<string, Field<unknown>>>
 export type ReadOf<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never }
 
-/** What the members of a request are read to. */
+/** TypeScript type that an input reads to. */
 export type ReadBy<I> = I extends Input<infer T, never> ? T : never
 
 const schemaOf = (fields: Fields, name?: string): TObject =>
@@ -20,7 +20,7 @@ const schemaOf = (fields: Fields, name?: string): TObject =>
     name === undefined ? {} : { $id: name },
   )
 
-/** The same name in the other spelling: camelCase for snake_case and the reverse. */
+/** Converts a name between camelCase and snake_case. */
 const respelled = (name: string): string =>
   name.includes('_')
     ? name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
@@ -29,7 +29,10 @@ const respelled = (name: string): string =>
 const bothSpellings = (name: string, other: string): never =>
   refuse('malformed_body', `request body is not valid: ${name} and ${other} are the same field`)
 
-/** One member of a raw body by either spelling of its name; null and absent are undefined. Both spellings at once: 400 `malformed_body`. */
+/**
+ * Returns a member of a raw body by either spelling of its name; null and absent are undefined. Refuses both spellings
+ * at once with 400 `malformed_body`.
+ */
 export const member = (raw: Raw, name: string, other: string = respelled(name)): unknown => {
   const given = Object.hasOwn(raw, name) ? raw[name] : undefined
   if (other === name || !Object.hasOwn(raw, other)) return given ?? undefined
@@ -37,8 +40,8 @@ export const member = (raw: Raw, name: string, other: string = respelled(name)):
 }
 
 /**
- * The members of a JSON object, by camelCase or snake_case name; messages use the declared name. Unknown members are
- * ignored. OpenAPI calls it `name`, if it has one.
+ * Reader for a JSON object with fields in camelCase or snake_case. Messages use the declared name. Unknown members are
+ * ignored. `name` is its name in OpenAPI.
  */
 export const input = <F extends Fields>(fields: F, name?: string): Input<ReadOf<F>> => {
   const members = Object.entries(fields).map(([name, { read }]) => ({ name, read }))
@@ -47,7 +50,7 @@ export const input = <F extends Fields>(fields: F, name?: string): Input<ReadOf<
   )
   const spellings = members.map(({ name }) => [name, respelled(name)] as const)
 
-  /** What the body gives for each field, in one walk over its members. */
+  /** Values of all fields, collected in one pass over the members of the body. */
   const given = (raw: Raw): readonly unknown[] => {
     const values: unknown[] = []
     for (const spelling in raw) {
@@ -90,12 +93,15 @@ const decoded = (text: string): string | undefined => {
 
 const nothing: ReadonlyMap<string, string> = new Map()
 
-/** What a query string holds, in its order, decoded. `text` is undefined where it is not valid percent-encoding; `bare`: there is no `=`. */
+/**
+ * Decoded parameters of a query string, in order. `text` is undefined for invalid percent-encoding. `bare`: there is no
+ * `=`.
+ */
 export type Query = readonly { readonly name: string; readonly text: string | undefined; readonly bare: boolean }[]
 
 const noQuery: Query = []
 
-/** Splits a raw query string (without `?`). */
+/** Parses a raw query string (without `?`). */
 export const queryIn = (raw: string): Query =>
   raw === ''
     ? noQuery
@@ -109,12 +115,12 @@ export const queryIn = (raw: string): Query =>
         }
       })
 
-/** Whether the query names the parameter, in any form (`?pretty`, `?pretty=`, `?pretty=x`). */
+/** Returns true if the query contains the parameter, in any form (`?pretty`, `?pretty=`, `?pretty=x`). */
 export const named = (query: Query, name: string): boolean => query.some((one) => one.name === name)
 
 /**
- * The parameters of a query, by camelCase or snake_case name. Twice: 400. Empty: absent. A bare name: true for a
- * boolean, else absent.
+ * Reader for query parameters in camelCase or snake_case. A repeated parameter: 400. An empty one is absent. A
+ * parameter without `=` is true for a boolean, otherwise absent.
  */
 export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, Query> => {
   const parameters = Object.entries(fields)
@@ -148,7 +154,7 @@ export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, Query> => {
     return read as ReadOf<F>
   }
 
-  /** What a request without a query gives; most have none. */
+  /** Cached result for a request without a query, which is the common case. */
   let unasked: ReadOf<F> | undefined
   return {
     schema: schemaOf(fields),

@@ -5,7 +5,7 @@ import type { Raw } from './value.ts'
 
 const MAX_BYTES = 65_536
 
-/** Refuses texts that cannot be stored and numbers that JSON cannot hold, however deep they stand. */
+/** Refuses texts that cannot be stored and numbers out of range, at any depth. */
 const keepable = (value: unknown, name: string): void => {
   if (typeof value === 'string') storable(value, name, true)
   else if (typeof value === 'number' && !Number.isFinite(value)) invalid(name, 'must not contain numbers out of range')

@@ -5,15 +5,15 @@ import { instantOf } from './value.ts'
 
 const UINT64 = 2n ** 64n
 
-/** A decimal unsigned 64-bit number, or undefined. */
+/** Parses a decimal unsigned 64-bit number; undefined if invalid. */
 export const positionOf = (text: string): bigint | undefined => {
   const position = /^\d{1,20}$/.test(text) ? BigInt(text) : UINT64
   return position < UINT64 ? position : undefined
 }
 
 /**
- * `at=`: an instant (RFC 3339 UTC text with milliseconds) or a position; other text: 400 `invalid_at`. Whether it lies
- * in the past is for the reader of the log to say.
+ * Parses `at=`: an instant (RFC 3339 UTC text with milliseconds) or a position. Refuses other texts with 400
+ * `invalid_at`. The log reader checks that the moment is in the past.
  */
 export const atOf = (
   text: string | undefined,
@@ -29,13 +29,13 @@ export const atOf = (
 
 const atText = text({ stored: false })
 
-/** The moment that `at=` names; absent is the present. */
+/** Moment in `at=`; absent is the present. */
 export const atMoment: Field<ReturnType<typeof atOf>> = {
   schema: atText.schema,
   optional: true,
   read: (value, name) => atOf(atText.read(value, name)),
 }
 
-/** A moment as a text that names no other; empty for the present. */
+/** Canonical text of a moment; empty for the present. */
 export const momentText = (at: ReturnType<typeof atOf>): string =>
   at === undefined ? '' : 'instant' in at ? at.instant : String(at.position)

@@ -8,13 +8,16 @@ type TextsRules = {
   readonly maxEntries?: number
   readonly maxKey?: number
   readonly maxValue?: number
-  /** What is wrong with a key, if anything. */
+  /** Returns the error in a key; undefined if it is valid. */
   readonly key?: (key: string) => string | undefined
-  /** False: the texts are not kept, so NUL and unpaired surrogates pass. */
+  /** False: the texts are not stored, so NUL and unpaired surrogates are allowed. */
   readonly stored?: false
 }
 
-/** A map from text to text; absent is `{}`, a null value is `""`. Lengths count code points; an empty key is refused where keys have a limit. */
+/**
+ * Map from text to text; absent is `{}`, a null value is `""`. Lengths count code points. An empty key is refused if
+ * `maxKey` is set.
+ */
 export const texts = ({
   maxEntries = Infinity,
   maxKey,

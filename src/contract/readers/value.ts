@@ -1,32 +1,32 @@
 import { invalid, Refusal, refuse } from '../../errors.ts'
 
-/** A JSON object as it came, before its members are read. */
+/** A JSON object before its members are read. */
 export type Raw = Readonly<Record<string, unknown>>
 
-/** Refuses a member of the wrong JSON type: 400 `malformed_body`. */
+/** Refuses a member of the wrong JSON type with 400 `malformed_body`. */
 export const malformed = (name: string, due: string): never =>
   refuse('malformed_body', `request body is not valid: ${name} must be ${due}`)
 
-/** Text, or 400 `malformed_body`. */
+/** Returns the text. Refuses other types with 400 `malformed_body`. */
 export const textOf = (value: unknown, name: string): string =>
   typeof value === 'string' ? value : malformed(name, 'text')
 
-/** A JSON object, or 400 `malformed_body`. */
+/** Returns the JSON object. Refuses other types with 400 `malformed_body`. */
 export const objectOf = (value: unknown, name: string): Raw =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Raw) : malformed(name, 'an object')
 
 /** Length of a text in Unicode code points. */
 export const lengthOf = (text: string): number => Array.from(text).length
 
-/** Whether a text has at most `max` code points, each of which is one unit of UTF-16 or two. */
+/** Returns true if a text has at most `max` code points. A code point takes one or two UTF-16 units. */
 export const fits = (text: string, max: number): boolean =>
   text.length <= max || (text.length <= max * 2 && lengthOf(text) <= max)
 
-/** Whether a text has at most `max` bytes in UTF-8: a unit of UTF-16 needs three at most. */
+/** Returns true if a text has at most `max` bytes in UTF-8. A UTF-16 unit takes at most three bytes. */
 export const fitsBytes = (text: string, max: number): boolean =>
   text.length * 3 <= max || Buffer.byteLength(text) <= max
 
-/** Sets a member of any name, `__proto__` too. */
+/** Sets a member, including one named `__proto__`. */
 export const define = (object: Record<string, string>, key: string, value: string): void => {
   if (key === '__proto__')
     Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
@@ -35,7 +35,10 @@ export const define = (object: Record<string, string>, key: string, value: strin
 
 const numeral = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** A JSON number or the same number as text. Other text is refused with the description given, another type with `malformed_body`. */
+/**
+ * Parses a JSON number, or the same number as text. Refuses other text with `description`, other types with
+ * `malformed_body`.
+ */
 export const numberOf = (value: unknown, name: string, description: string): number => {
   if (typeof value === 'number') return value
   if (typeof value !== 'string') return malformed(name, 'a number')
@@ -46,8 +49,8 @@ const instant =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,3})\d*)?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
 /**
- * An RFC 3339 timestamp as UTC text with milliseconds; further digits are cut. Undefined for other text, impossible
- * days, and years outside 0000 to 9999.
+ * Converts an RFC 3339 timestamp to UTC text with milliseconds; further digits are truncated. Undefined for other text,
+ * impossible days, and years outside 0000 to 9999.
  */
 export const instantOf = (text: string): string | undefined => {
   const parts = instant.exec(text)
@@ -62,19 +65,19 @@ export const instantOf = (text: string): string | undefined => {
 }
 
 /**
- * Keeps the first broken field rule while the other members are read. A wrong JSON type in any of them comes first and
- * is thrown at once (api.md §1.3).
+ * Keeps the first field error while the other members are read. A wrong JSON type takes precedence and is thrown
+ * immediately (api.md §1.3).
  */
 export const settle = (error: unknown, held: Error | undefined): Error => {
   if (error instanceof Refusal && error.reason !== 'malformed_body') return held ?? error
   throw error
 }
 
-/** Code unit of the mark that opens and closes a JSON string. */
+/** Code unit of the quotation mark of JSON strings. */
 export const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-/** Where the JSON string that opens here ends; the length of a text that ends before it. */
+/** Index of the closing quote of a JSON string; the length of the text if it is missing. */
 export const closingQuote = (text: string, opening: number): number => {
   for (let at = opening + 1; at < text.length; at++) {
     const unit = text.charCodeAt(at)
