@@ -16,7 +16,7 @@ export type Segmented = RankedItem & {
 }
 export type Rollout = Threshold | Segmented
 
-/** `rollout` in percent; `below`: the running sum of widths. The first share whose sum is above the bucket is the one chosen. */
+/** `rollout` in percent; `below`: cumulative sum of widths. The first share whose sum exceeds the bucket is chosen. */
 export type Share = { readonly variant: VariantInput; readonly rollout: number; readonly below: number }
 export type Rule = RankedItem & { readonly condition: Condition; readonly shares: readonly Share[] }
 
@@ -34,10 +34,13 @@ export type VariantFlag = {
   readonly defaultVariant: VariantInput | undefined
 }
 
-/** A compiled flag. It holds only the parts that belong to its type. */
+/** A compiled flag, with the parts for its type only. */
 export type Compiled = BooleanFlag | VariantFlag
 
-/** Compiles a flag; `segment` finds the segments it names. One that is not there matches nobody; a distribution without its variant counts as gone. */
+/**
+ * Compiles a flag. `segment` returns the segment of a key. A missing segment matches no entity, and a distribution
+ * without its variant is ignored.
+ */
 export const compileFlag = (flag: FlagInput, segment: (key: string) => SegmentInput | undefined): Compiled => {
   const { key, enabled } = flag
   if (flag.type === 'boolean') {

@@ -6,16 +6,16 @@ import type { operators } from './operators.ts'
 import { type Readings, readOnce } from './readings.ts'
 import { finder, trim } from './text.ts'
 
-/** A compiled constraint, with what it was made of. `property` undefined: it looks at the entity's id. */
+/** A compiled constraint with its source. `property` undefined: it tests the entity's id. */
 export type Constraint = {
   readonly of: ConstraintInput
   readonly property: string | undefined
   readonly holds: Test
 }
 
-/** `readings`: what others have made of the value, where that is long. */
+/** `readings`: parsed forms of a long value, shared between constraints. */
 type Test = (value: string, readings?: Readings) => boolean
-/** The tests behind operators, by their names. */
+/** Operators by name. */
 type Operators<Name extends string = string> = Readonly<Record<Name, (of: string) => Test>>
 
 const never: Test = () => false
@@ -70,7 +70,7 @@ const comparisons = {
   gte: (one, other) => one >= other,
 } satisfies Readonly<Record<string, (one: number, other: number) => boolean>>
 
-/** Every comparison, between what `read` makes of the value and of the constraint's own; without one of them it never holds. */
+/** Comparison operators on values parsed by `read`. A value that cannot be parsed never matches. */
 const ordered = <T>(
   read: (value: string) => T | undefined,
   compare: (one: T, other: T, by: (a: number, b: number) => boolean) => boolean,
@@ -94,7 +94,7 @@ const falsehoods: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false'
 
 const presence = { present: () => present, notpresent: () => absent } satisfies Operators
 
-/** The test behind each operator of each type (api.md §8.4). */
+/** Tests by type and operator (api.md §8.4). */
 const tests: { readonly [Type in ConstraintType]: Operators<(typeof operators)[Type][number]> } = {
   string: strings,
   entityId: strings,
@@ -112,7 +112,7 @@ const tests: { readonly [Type in ConstraintType]: Operators<(typeof operators)[T
   datetime: { ...presence, ...ordered(parseDatetime, (one, other, by) => by(compareInstants(one, other), 0)) },
 }
 
-/** Compiles a constraint. Undefined: its type is unknown. An operator that its type does not have never holds. */
+/** Compiles a constraint; undefined if its type is unknown. An operator that the type does not have never matches. */
 export const compileConstraint = (of: ConstraintInput): Constraint | undefined => {
   const { type, property, operator, value } = of
   if (!Object.hasOwn(tests, type)) return undefined

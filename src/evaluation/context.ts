@@ -1,7 +1,12 @@
-/** What is known of the one who asks. Own and inherited names alike may be asked for: only a value that is text counts. */
+/**
+ * Properties of the entity. Only values that are text count, so any name, including inherited ones, can be looked up.
+ */
 export type Context = Readonly<Record<string, string>>
 
-/** The text under a name, `""` if there is none. Nothing inherited by an object is text, so `constructor` and the like are ordinary names. */
+/**
+ * Text of a property; `""` if there is none. Inherited members of objects are not text, so `constructor` is an ordinary
+ * name.
+ */
 export const textOf = (context: Context, name: string): string => {
   const value: unknown = context[name]
   return typeof value === 'string' ? value : ''

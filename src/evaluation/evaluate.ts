@@ -6,10 +6,10 @@ import { type Trace, traceRule, traceSegment, traceThreshold } from './trace.ts'
 
 export type Reason = 'unknown' | 'disabled' | 'match' | 'default'
 
-/** No answer can be given; the text is the one for clients. */
+/** The evaluation failed. The text is the message for clients. */
 export type Failure = { readonly error: 'unknown constraint type' | 'evaluation takes too much work' }
 
-/** `usedEntity`: a threshold was reached, hit or not, so the answer hangs on the entity's id. */
+/** `usedEntity`: a threshold was evaluated, so the answer depends on the entity's id. */
 export type BooleanAnswer = {
   readonly enabled: boolean
   readonly reason: Reason
@@ -17,7 +17,7 @@ export type BooleanAnswer = {
   readonly usedEntity: boolean
 }
 
-/** Texts are `""` where there is no variant. */
+/** Texts are `""` if there is no variant. */
 export type VariantAnswer = {
   readonly match: boolean
   readonly reason: Reason
@@ -31,8 +31,8 @@ const failure: Failure = { error: 'unknown constraint type' }
 const spent: Failure = { error: 'evaluation takes too much work' }
 
 /**
- * What a boolean flag says to an entity (api.md §8.3). The steps tried are added to `trace`, if one is given. `work`: what the
- * evaluations of one request may still look at.
+ * Evaluates a boolean flag for an entity (api.md §8.3). Appends the steps to `trace`, if given. `work`: shared budget
+ * of the evaluations in one request.
  */
 export const evaluateBoolean = (
   flag: BooleanFlag,
@@ -64,7 +64,7 @@ export const evaluateBoolean = (
   return { enabled: flag.enabled, reason: 'default', segmentKeys: none, usedEntity: bucket !== undefined }
 }
 
-/** What a variant flag says to an entity (api.md §8.2), with `trace` and `work` as of a boolean flag. */
+/** Evaluates a variant flag for an entity (api.md §8.2). For `trace` and `work` see `evaluateBoolean`. */
 export const evaluateVariant = (
   flag: VariantFlag,
   entityId: string,

@@ -1,4 +1,4 @@
-/** What a constraint reads its property as. A stored constraint of a type that this program does not know is `unknown`. */
+/** Type of a constraint's property. A stored constraint of a type that this version does not know is `unknown`. */
 export type ConstraintType = 'string' | 'number' | 'boolean' | 'datetime' | 'entityId'
 
 export type ConstraintInput = {
@@ -20,7 +20,7 @@ export type SegmentOperator = 'or' | 'and'
 
 export type VariantInput = { readonly id: string; readonly key: string; readonly attachment: string }
 
-/** Segments by key, in the rule's order; distributions in creation order, `rollout` in percent. */
+/** Segment keys in the rule's order; distributions in creation order, `rollout` in percent. */
 export type RuleInput = {
   readonly id: string
   readonly rank: number
@@ -29,13 +29,13 @@ export type RuleInput = {
   readonly distributions: readonly { readonly id: string; readonly variantId: string; readonly rollout: number }[]
 }
 
-/** `percentage` of the entities (float32), or those that the segments match, are given `value`. */
+/** Gives `value` to `percentage` of the entities (float32), or to the entities that the segments match. */
 export type RolloutInput = { readonly id: string; readonly rank: number; readonly value: boolean } & (
   | { readonly type: 'threshold'; readonly percentage: number }
   | { readonly type: 'segment'; readonly segments: readonly string[]; readonly operator: SegmentOperator }
 )
 
-/** All of a flag that its answers depend on. Rules and rollouts may come in any order: rank decides. */
+/** Parts of a flag that determine its answers. Rules and rollouts can be in any order, because the rank counts. */
 export type FlagInput = {
   readonly key: string
   readonly type: 'boolean' | 'variant'

@@ -16,8 +16,11 @@ const listOf =
     return items.every(holds) ? items : undefined
   }
 
-/** The texts of a JSON list of texts (`null` item = `""`, JSON `null` = no items), or undefined if the text is none. */
+/** Parses a JSON list of texts (`null` item = `""`, JSON `null` = no items); undefined if invalid. */
 export const parseTextList = listOf('', (item): item is string => typeof item === 'string')
 
-/** The numbers of a JSON list of numbers (`null` item = 0, JSON `null` = no items), or undefined if the text is none or one is too large. */
+/**
+ * Parses a JSON list of numbers (`null` item = 0, JSON `null` = no items); undefined if invalid or if a number is too
+ * large.
+ */
 export const parseNumberList = listOf(0, (item): item is number => Number.isFinite(item))

@@ -1,10 +1,12 @@
-// Each alternative begins with another character, so none of these can look at a character more than twice.
+// The alternatives begin with different characters, so matching needs no backtracking (linear time).
 const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 const hexadecimal = /^([+-]?)0[xX]([\da-fA-F]*)(?:\.([\da-fA-F]*))?[pP]([+-]?\d+)$/
 const infinite = /^[+-]?inf(?:inity)?$/i
 const nan = /^nan$/i
 
-/** The float64 that a text stands for (api.md §8.4, number text; NaN is one), or undefined if it stands for none or is too large. */
+/**
+ * Parses a float64 (api.md §8.4, number text; includes NaN); undefined if the text is invalid or the number too large.
+ */
 export const parseNumber = (text: string): number | undefined => {
   if (decimal.test(text)) return finite(Number(text))
   if (infinite.test(text)) return text.startsWith('-') ? -Infinity : Infinity
@@ -15,9 +17,12 @@ export const parseNumber = (text: string): number | undefined => {
 
 const finite = (value: number): number | undefined => (Number.isFinite(value) ? value : undefined)
 
-/** Digits that decide: 64 bits, more than the 53 of a float64 and the one to round by. Of the others only counts whether all are zero. */
+/**
+ * Number of significant hex digits: 64 bits, more than the 53 of a float64 and a rounding bit. The other digits count
+ * only as zero or non-zero.
+ */
 const HEAD = 16
-/** An exponent beyond this is as good as this one, however many digits stand before it. */
+/** Limit of the exponent. Larger exponents give the same result, regardless of the number of digits. */
 const FAR = 1e9
 
 const fromHexadecimal = (sign: number, whole: string, fraction: string, power: number): number | undefined => {
@@ -36,7 +41,7 @@ const fromHexadecimal = (sign: number, whole: string, fraction: string, power: n
   return finite(sign * Number(shift(mantissa, unit - exponent)) * 2 ** unit)
 }
 
-/** mantissa / 2^places, rounded to the nearest integer, a half to the even one. */
+/** mantissa / 2^places, rounded to the nearest integer, ties to even. */
 const shift = (mantissa: bigint, places: number): bigint => {
   if (places <= 0) return mantissa << BigInt(-places)
   const [cut, half] = [mantissa >> BigInt(places), 1n << BigInt(places - 1)]

@@ -11,14 +11,14 @@ export const operators = {
   entityId: ['eq', 'neq', 'isoneof', 'isnotoneof', 'contains', 'notcontains'],
 } as const satisfies Readonly<Record<ConstraintType, readonly string[]>>
 
-/** Operators that ask nothing of a value; theirs is stored as `""`. */
+/** Operators without a value. Their value is stored as `""`. */
 export const valueless: ReadonlySet<string> = new Set(['true', 'false', 'empty', 'notempty', 'present', 'notpresent'])
 
 const lists: ReadonlySet<string> = new Set(['isoneof', 'isnotoneof'])
 const MAX_ITEMS = 100
 const MAX_BYTES = 65_536
 
-/** A constraint as it is to be stored, or what is wrong with it: one field, or the whole sentence for the client. */
+/** A constraint in the form to store, or the error: of one field, or a complete message for the client. */
 export type Checked =
   | { readonly kind: 'valid'; readonly operator: string; readonly value: string }
   | { readonly kind: 'field'; readonly field: 'property' | 'operator' | 'value'; readonly description: string }
@@ -32,8 +32,8 @@ type Draft = {
 }
 
 /**
- * Checks type, property, operator and value by api.md §7.3, in that order. A valid operator and value come back in the
- * form that is stored.
+ * Checks type, property, operator and value by api.md §7.3, in that order. Returns operator and value in the form to
+ * store.
  */
 export const checkConstraint = ({ type, property, operator: given, value }: Draft): Checked => {
   if (property === '') return field('property', 'must not be empty')

@@ -3,7 +3,7 @@ import { type Context, textOf } from './context.ts'
 import type { SegmentInput, SegmentOperator } from './flag.ts'
 import type { Readings } from './readings.ts'
 
-/** A compiled segment. `faulty`: it holds a constraint of unknown type, so it cannot be evaluated. */
+/** A compiled segment. `faulty`: it has a constraint of unknown type and cannot be evaluated. */
 export type Segment = {
   readonly key: string
   readonly all: boolean
@@ -11,7 +11,7 @@ export type Segment = {
   readonly faulty: boolean
 }
 
-/** Holds when at least `needed` of the segments match. `keys` are the keys of all of them. */
+/** Matches if at least `needed` of the segments match. `keys` are the keys of all segments. */
 export type Condition = {
   readonly segments: readonly Segment[]
   readonly keys: readonly string[]
@@ -21,7 +21,7 @@ export type Condition = {
 
 const read = new WeakMap<SegmentInput, Segment>()
 
-/** Reads a segment once for all the flags that name it: the same document gives the same segment. */
+/** Compiles a segment once for all flags that use it (cached by the input object). */
 const compileSegment = (input: SegmentInput): Segment => {
   const before = read.get(input)
   if (before) return before
@@ -33,7 +33,9 @@ const compileSegment = (input: SegmentInput): Segment => {
   return segment
 }
 
-/** The condition of a rule or rollout; `find` gives the segments it names. One that is not there matches nobody. */
+/**
+ * Compiles the condition of a rule or rollout. `find` returns a segment by key. A missing segment matches no entity.
+ */
 export const compileCondition = (
   keys: readonly string[],
   operator: SegmentOperator,
@@ -47,26 +49,29 @@ export const compileCondition = (
   return { segments, keys, needed, faulty: segments.some(({ faulty }) => faulty) }
 }
 
-/** Work of one evaluation, in characters looked at: some tens of milliseconds, whatever the constraints and the texts. */
+/** Maximum work of one evaluation, in characters read: some tens of ms for any constraints and texts. */
 const MOST_WORK = 2_097_152
-/** The same of all evaluations of one request together. */
+/** Maximum work of all evaluations in one request. */
 const MOST_WORK_TOGETHER = 16 * MOST_WORK
-/** What a constraint costs beside the characters of the value. */
+/** Cost of a constraint in addition to the characters of the value. */
 const CONSTRAINT_WORK = 32
-/** Characters of a value from which on it is read once for all constraints. Below, that would cost more than it saves. */
+/** Minimum length of a value for caching its parsed forms. For shorter values the cache costs more than it saves. */
 const LONG = 256
 
-/** What was read of long values, by the property; undefined stands for the entity's id. */
+/** Parsed forms of long values, by property; undefined stands for the entity's id. */
 type Known = Map<string | undefined, Readings>
 
-/** The work left for the evaluations of one request, which may share what they read where they ask about the same entity. What the last of them did is taken off as the next begins. */
+/**
+ * Remaining work for the evaluations of one request. Evaluations of the same entity share parsed values. The work of
+ * each evaluation is subtracted when the next one begins.
+ */
 export type Work = { left: number; last?: Subject | undefined; mayOfLast?: number; readonly known?: Known | undefined }
 
 export const workTogether = (): Work => ({ left: MOST_WORK_TOGETHER })
-/** The same for evaluations which all ask about one entity in one context. */
+/** The same for evaluations of one entity in one context. */
 export const workOnOne = (): Work => ({ left: MOST_WORK_TOGETHER, known: new Map() })
 
-/** The entity of one evaluation and the work that is left of what it may do. Below 0 the result must not be used. */
+/** Entity of one evaluation and its remaining work. If `left` is negative, the result must not be used. */
 export type Subject = {
   readonly entityId: string
   readonly context: Context
@@ -74,7 +79,7 @@ export type Subject = {
   known?: Known | undefined
 }
 
-/** What is left for further evaluations. */
+/** Remaining work for further evaluations. */
 const leftOf = (work: Work): number => {
   if (work.last) work.left -= work.mayOfLast! - work.last.left
   work.last = undefined
@@ -97,7 +102,7 @@ const readingsOf = (subject: Subject, property: string | undefined): Readings =>
   return readings
 }
 
-/** Whether a constraint holds for an entity; never, once the work is spent. */
+/** Tests a constraint for an entity. Returns false if no work is left. */
 export const holds = ({ property, holds: test }: Constraint, subject: Subject): boolean => {
   const value = property === undefined ? subject.entityId : textOf(subject.context, property)
   subject.left -= value.length + CONSTRAINT_WORK
@@ -113,14 +118,14 @@ const matches = ({ all, constraints }: Segment, subject: Subject): boolean => {
   return all
 }
 
-/** Keys of the matching segments, in the condition's order; undefined when the condition does not hold. */
+/** Keys of the matching segments, in the condition's order; undefined if the condition does not match. */
 export const matching = ({ segments, keys, needed }: Condition, subject: Subject): readonly string[] | undefined => {
   if (segments.length === 1) return matches(segments[0]!, subject) ? keys : undefined
   const found = segmentsMatching(segments, subject)
   return found.length < needed ? undefined : found
 }
 
-/** Keys of those segments that match. */
+/** Keys of the matching segments. */
 export const segmentsMatching = (segments: readonly Segment[], subject: Subject): readonly string[] => {
   const found: string[] = []
   for (const segment of segments) {

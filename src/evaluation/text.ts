@@ -1,4 +1,4 @@
-/** Unicode White_Space. Not what `String.prototype.trim` removes: that takes U+FEFF and leaves U+0085. */
+/** Unicode White_Space. Differs from `String.prototype.trim`, which removes U+FEFF but not U+0085. */
 const isSpace = (unit: number): boolean =>
   unit < 128
     ? unit === 32 || (unit >= 9 && unit <= 13)
@@ -12,7 +12,7 @@ const isSpace = (unit: number): boolean =>
       unit === 0x205f ||
       unit === 0x3000
 
-/** The text without Unicode White_Space at both ends. */
+/** Removes Unicode White_Space at both ends. */
 export const trim = (text: string): string => {
   let [start, end] = [0, text.length]
   while (start < end && isSpace(text.charCodeAt(start))) start++
@@ -23,14 +23,14 @@ export const trim = (text: string): string => {
 const SHORT = 32
 
 /**
- * Tells whether a text contains `part`, in time linear in the text. The builtin search takes the product of both lengths on texts made
- * for it, so it is left to short parts; the others are searched as Knuth, Morris and Pratt do.
+ * Returns a substring test in linear time. The builtin search is quadratic on crafted texts, so it is used only for
+ * short parts. Longer parts use the Knuth-Morris-Pratt algorithm.
  */
 export const finder = (part: string): ((text: string) => boolean) => {
   if (part.length <= SHORT) return (text) => text.includes(part)
   const units = new Uint16Array(part.length)
   for (let n = 0; n < part.length; n++) units[n] = part.charCodeAt(n)
-  // fallback[n]: length of the longest proper prefix of part that ends part[0..n].
+  // fallback[n]: length of the longest proper prefix of part that is a suffix of part[0..n].
   const fallback = new Uint32Array(part.length)
   for (let n = 1, length = 0; n < part.length; n++) {
     while (length > 0 && units[length] !== units[n]) length = fallback[length - 1] as number
@@ -38,7 +38,7 @@ export const finder = (part: string): ((text: string) => boolean) => {
     fallback[n] = length
   }
 
-  // Written out here too: a function for the step takes four times as long.
+  // The step is repeated here, because a function call makes it four times slower.
   return (text) => {
     for (let n = 0, length = 0; n < text.length; n++) {
       const unit = text.charCodeAt(n)

@@ -2,10 +2,10 @@ import type { Rule, Segmented, Threshold } from './compile.ts'
 import type { ConstraintInput, SegmentOperator, VariantInput } from './flag.ts'
 import { type Condition, holds, type Segment, type Subject, segmentsMatching } from './segment.ts'
 
-/** A constraint that did not match, and whose it is. */
+/** A constraint that did not match, with its segment. */
 export type FailedConstraint = { readonly segmentKey: string; readonly constraint: ConstraintInput }
 
-/** One step of an evaluation, as api.md §8.6 tells it; `type` and `value` are the rollout's. */
+/** One step of an evaluation (api.md §8.6). `type` and `value` are those of a rollout. */
 export type TraceStep = {
   readonly kind: 'rollout' | 'rule'
   readonly id: string
@@ -24,10 +24,10 @@ export type TraceStep = {
   readonly variantKey?: string
 }
 
-/** Takes the steps in the order tried. */
+/** Steps in order of evaluation. */
 export type Trace = TraceStep[]
 
-/** The step of a threshold, hit or not. */
+/** Step of a threshold rollout. */
 export const traceThreshold = (
   { id, rank, type, value, percentage }: Threshold,
   matched: boolean,
@@ -45,7 +45,7 @@ export const traceThreshold = (
   threshold: percentage,
 })
 
-/** The step of a segment rollout, hit or not. */
+/** Step of a segment rollout. */
 export const traceSegment = (
   { id, rank, type, value, condition }: Segmented,
   matched: boolean,
@@ -60,7 +60,7 @@ export const traceSegment = (
   value,
 })
 
-/** The step of a rule. Bucket and variant are given if one was computed and one was chosen. */
+/** Step of a rule, with the bucket if it was computed and the variant if one was chosen. */
 export const traceRule = (
   { id, rank, condition, shares }: Rule,
   matched: boolean,
@@ -90,7 +90,9 @@ const failing = (segments: readonly Segment[], subject: Subject): readonly Faile
   return failed
 }
 
-/** Asks every constraint anew, also those that evaluation could leave out: only an explained evaluation pays for it. */
+/**
+ * Tests all constraints again, including those that the evaluation skipped. Runs only if an explanation is requested.
+ */
 const asked = ({ segments, keys, needed }: Condition, subject: Subject) => ({
   segmentKeys: segmentsMatching(segments, subject),
   failed: failing(segments, subject),
