@@ -10,24 +10,24 @@ const BATCH = 500
 
 export type CleanupOptions = {
   readonly method: Method
-  /** Milliseconds. */
+  /** In ms. */
   readonly interval: number
   readonly gracePeriod: number
   readonly execute: Execute
   readonly applied: (events: readonly Stored[]) => Promise<unknown>
   readonly views: Views
-  /** Resolves once the views hold all that is in the log; rejects when that takes too long. */
+  /** Resolves once the views contain all events of the log; rejects after a timeout. */
   readonly complete: () => Promise<unknown>
   readonly now: () => Date
-  /** False when the clock has jumped since the last run. */
+  /** Returns false if the clock has jumped since the last run. */
   readonly steady: () => boolean
   readonly onJump: () => void
   readonly onDeleted: (method: string) => void
 }
 
 /**
- * Appends TokenExpired to the records of one method whose expiry lies further back than the grace period (api.md §6.2).
- * What is ended stays ended. The run after the clock jumped ends nothing, and a jump during a run changes nothing in it.
+ * Appends TokenExpired to the records of one method that expired before the grace period (api.md §6.2). The run after a
+ * clock jump does nothing. A clock jump during a run does not change its limit.
  */
 export const cleanup = ({
   method,
@@ -46,7 +46,7 @@ export const cleanup = ({
   every: interval,
   run: async (signal, tell) => {
     const before = new Date(now().getTime() - gracePeriod).toISOString()
-    // Asked after `before` was taken and not again: who waits for the views may meet a clock that jumps meanwhile.
+    // Checked once, right after `before` is computed, because the clock may jump during the wait for the views.
     if (!steady()) return onJump()
     await complete()
     let after: { value: string; key: string } | undefined

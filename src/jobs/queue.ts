@@ -1,16 +1,18 @@
-/** How far a run is: how many things are done, and how many there are where that is known. */
+/** Progress of a run: number of items done, and the total if known. */
 export type Progress = { readonly done: number; readonly total?: number }
 
-/** Work that time does. It only sends commands, each a no-op when not due, so a run too many, too late or cut short is harmless. */
+/**
+ * Periodic work. A job only sends commands that do nothing if not due, so an extra, late or aborted run is harmless.
+ */
 export type Job = {
   readonly name: string
-  /** Milliseconds between runs; the first is at start. */
+  /** Interval between runs in ms. The first run is at start. */
   readonly every: number
-  /** Says how far it is as often as it likes: telling waits for nothing and never fails. */
+  /** Reports progress with `tell`, which returns immediately and never fails. */
   readonly run: (signal: AbortSignal, tell: (progress: Progress) => void) => Promise<void>
 }
 
-/** The last run of a job. Times are epoch milliseconds; `progress` is what it reported last; a new process need not know it. */
+/** Last run of a job. Times are epoch ms. `progress` is the last report. A new process may have no record of it. */
 export type Run = {
   readonly name: string
   readonly startedAt: number
@@ -20,12 +22,13 @@ export type Run = {
 }
 
 /**
- * PORT. Runs jobs: once at start and then once each interval over all instances that share the queue, never two runs of one job at
- * once. A failed run is reported to `onError` and tried again at the next interval. A queue out of reach blocks nobody and loses nothing.
+ * PORT. Runs jobs: at start, then once per interval across all instances that share the queue, never two runs of one
+ * job at the same time. A failed run is reported to `onError` and repeated at the next interval. If the queue is
+ * unavailable, nothing is blocked or lost.
  */
 export type Queue = {
   readonly schedule: (job: Job) => Promise<void>
   readonly runs: () => Promise<readonly Run[]>
-  /** Ends running jobs by their signal, waits for them, and takes no more. */
+  /** Aborts running jobs, waits for them, and accepts no more. */
   readonly close: () => Promise<void>
 }

@@ -6,35 +6,38 @@ import type { Query, Views } from '../projections/views.ts'
 
 const TABLE = 'later-rules'
 const ID = 'main'
-/** Tokens of one page, and the rest between two pages. */
+/** Page size, and pause in ms between two pages. */
 const BATCH = 100
 const REST_MS = 250
 const AGAIN_MS = 30_000
-/** How far a sweep is stays known for ever. */
+/** Expiry of the progress record: never. */
 const FOR_EVER = 8.64e15
 
 const RULED = METHODS.filter((method) => method !== 'token')
 
-/** How far the sweep for a configuration of access is: behind which token of a method, or through. */
+/** Progress of the sweep for an access configuration: the last token of a method, or the next method. */
 type Reached = { readonly policy: number; readonly method: number; readonly after?: NonNullable<Query['after']> }
 
 type Outcome = 'kept' | 'narrowed' | 'ended'
 
 export type ReapplyRulesOptions = {
   readonly views: Pick<Views, 'list' | 'records' | 'swapRecord'>
-  /** The number of the configuration of access. */
+  /** Number of the access configuration. */
   readonly policy: () => Promise<number>
   readonly narrow: (id: string) => Promise<Outcome>
-  /** Resolves once the views hold all that is in the log; rejects when that takes too long. */
+  /** Resolves once the views contain all events of the log; rejects after a timeout. */
   readonly complete: () => Promise<unknown>
   readonly clock: Pick<Clock, 'sleep'>
-  /** The present, by which a token has ended or not. */
+  /** Current time, for the expiry of tokens. */
   readonly now: () => Date
   readonly onDone: (counts: Readonly<Record<Outcome, number>>) => void
   readonly onError: (error: unknown) => void
 }
 
-/** Applies the rules of now to the logins and exchanges of before that nobody uses: once for each configuration of access, some at a time, over all instances and restarts. */
+/**
+ * Applies the current access rules to the tokens of earlier logins and exchanges that are not in use. Runs once per
+ * access configuration, page by page, across all instances and restarts.
+ */
 export const reapplyRulesSweep = ({
   views,
   policy,
@@ -55,7 +58,7 @@ export const reapplyRulesSweep = ({
     return { revision: there?.revision ?? 0, value }
   }
 
-  /** A token that cannot be read is refused as it is. */
+  /** Applies the rules to one token. An unreadable token is skipped, because it is refused anyway. */
   const take = async (id: string): Promise<void> => {
     try {
       counts[await narrow(id)]++
@@ -64,7 +67,7 @@ export const reapplyRulesSweep = ({
     }
   }
 
-  /** Goes on by one page; false once there is nothing more to do, or a later configuration has its own. */
+  /** Processes one page. Returns false if nothing is left, or if a later configuration has its own sweep. */
   const goOn = async (number: number): Promise<boolean> => {
     const { revision, value } = await reached(number)
     const { method, after } = value
@@ -101,7 +104,7 @@ export const reapplyRulesSweep = ({
       try {
         return await sweep()
       } catch (error) {
-        // It waits for older instances to leave, which has a line of its own.
+        // The sweep waits for older instances to leave, which is logged separately.
         if (!isRefusal(error, 'release_in_progress')) onError(error)
         await clock.sleep(AGAIN_MS, stop.signal)
       }
@@ -111,7 +114,7 @@ export const reapplyRulesSweep = ({
     begin: (): void => {
       running = untilDone()
     },
-    /** Resolves once it is through, or was closed. */
+    /** Resolves once the sweep is finished or closed. */
     done: (): Promise<void> => running,
     close: async (): Promise<void> => {
       stop.abort()

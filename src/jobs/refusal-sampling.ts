@@ -12,23 +12,23 @@ export type Refused = {
   readonly tokenId?: string
   readonly provider?: string
   readonly serviceAccount?: string
-  /** The right that was missing, and where: a namespace, or `*`; no place where it is held nowhere. */
+  /** Missing right and its place: a namespace, or `*`; absent if the right is missing in all places. */
   readonly right?: string
   readonly namespace?: string
-  /** True for a login or an exchange that failed. */
+  /** True for a failed login or exchange. */
   readonly attempt?: boolean
 }
 
-/** At most this many refusals are told singly in one flush; the rest is in the summary's counts. */
+/** Maximum number of refusals recorded individually per flush. The others are in the summary's counts. */
 const TOLD_A_FLUSH = 50
-/** Of one token so many a minute, however many rights it tries in however many namespaces. */
+/** Maximum number of refusals recorded individually per token and minute, for all rights and namespaces. */
 const TOLD_A_TOKEN = 10
-/** Characters of a namespace that only the request names. */
+/** Maximum length of a namespace taken from the request. */
 const MOST_OF_KEY = 255
-/** Networks that are told apart. */
+/** Maximum number of networks counted individually. */
 export const NETWORKS = 4_096
 
-/** Counts by key; past `bound` keys, further ones are counted together as `other`. */
+/** Counts by key. Beyond `bound` keys, further keys are counted together as `other`. */
 export const tally = (bound: number) => {
   const counts = new Map<string, number>()
   return {
@@ -37,7 +37,7 @@ export const tally = (bound: number) => {
       const known = counts.has(key) || counts.size < bound ? key : 'other'
       counts.set(known, (counts.get(known) ?? 0) + 1)
     },
-    /** The count of a key, which begins anew. */
+    /** Returns the count of a key and resets it. */
     take: (key: string): number => {
       const count = counts.get(key) ?? 0
       counts.delete(key)
@@ -46,12 +46,13 @@ export const tally = (bound: number) => {
   }
 }
 
-/** Whose key the addresses of a day are sealed with. */
+/** Subject whose key seals the addresses of a day. */
 export const subjectOf = (time: Date) => `network-${time.toISOString().slice(0, 10)}`
 
 /**
- * The refusals told one by one: a known identity once a minute for each reason, right and namespace, and ten times in all; failed logins and
- * exchanges five times a minute per network. The next one told says how many were left out.
+ * Selects the refusals to record individually. An identity: one per minute for each reason, right and namespace, at
+ * most ten. Failed logins and exchanges: five per minute and network. The next recorded one contains the number of
+ * omitted ones.
  */
 export const refusalSampler = () => {
   let sampled: RecordedRefusal[] = []
@@ -76,7 +77,7 @@ export const refusalSampler = () => {
     if (known === undefined && !attempt) return false
     const key = [known ?? network, reason, right ?? '', namespace ?? ''].join(' ')
     const times = seen.get(key) ?? 0
-    // Of what one token is refused beyond its share the texts are its own: they are counted together.
+    // Beyond its limit the refusals of a token are counted together, because the token chooses the texts of the key.
     const spent = known !== undefined && (seen.get(known) ?? 0) >= TOLD_A_TOKEN
     if (spent || times >= (known === undefined ? 5 : 1) || sampled.length >= TOLD_A_FLUSH) {
       more.add(spent ? known : key)
@@ -105,9 +106,9 @@ export const refusalSampler = () => {
   }
 
   return {
-    /** Whether it is told: those of many alike are not. */
+    /** Adds a refusal. Returns true if it is recorded individually. */
     add,
-    /** Those added since it was last asked. */
+    /** Returns the refusals added since the last call. */
     take: (): readonly RecordedRefusal[] => {
       const taken = sampled
       sampled = []

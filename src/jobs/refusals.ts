@@ -10,7 +10,7 @@ const FLUSH_MS = 5_000
 const SUMMARY_MS = 60_000
 const ROUTES = 256
 
-/** What was refused since a time. */
+/** Refusals since a time. */
 const span = (since: Date) => ({
   since,
   total: 0,
@@ -19,7 +19,7 @@ const span = (since: Date) => ({
   byNetwork: tally(NETWORKS),
 })
 
-/** Logins that were begun since a time. */
+/** Logins begun since a time. */
 const begunSpan = (since: Date) => ({ since, total: 0, byWay: tally(ROUTES) })
 
 const summaryOf = ({ since, total, byReason, byRoute, byNetwork }: ReturnType<typeof span>, time: Date) => {
@@ -35,13 +35,13 @@ const summaryOf = ({ since, total, byReason, byRoute, byNetwork }: ReturnType<ty
   }
 }
 
-/** Keeps the history of refusals and of logins that were begun: some singly, all as counts; never in the way of a request. */
+/** Records refusals and begun logins: some individually, all as counts. Never delays a request. */
 export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: unknown) => void) => {
   const { now } = clock
   const singly = refusalSampler()
   let current = span(now())
   let logins = begunSpan(now())
-  /** A batch that may or may not have been written: it is retried unchanged, under the same id, until it is known to be. */
+  /** A batch whose write has an unknown result. It is retried unchanged, with the same id, until the write succeeds. */
   let unwritten: Batch | undefined
   let flushing: Promise<void> = Promise.resolve()
 
@@ -61,7 +61,7 @@ export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: 
     logins.byWay.add(way)
   }
 
-  /** What is due to be written now, taken out of what was noted. */
+  /** Removes and returns the data that is due to be written. */
   const take = (final: boolean): Batch | undefined => {
     const time = now()
     const isDue = ({ since, total }: { readonly since: Date; readonly total: number }) =>
@@ -97,7 +97,7 @@ export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: 
     unwritten = undefined
   }
 
-  /** One new batch at most, so that the log grows no faster than it may. */
+  /** Writes at most one new batch, so that the log grows at a bounded rate. */
   const flush = async (final: boolean): Promise<void> => {
     try {
       await write(unwritten)
@@ -111,11 +111,11 @@ export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: 
   const timer = clock.every(FLUSH_MS, () => void inTurn(false))
 
   return {
-    /** Takes note of a refusal; true where it is told singly. Synchronous, bounded, never throws. */
+    /** Records a refusal. Returns true if it is recorded individually. Synchronous, bounded, never throws. */
     note,
-    /** Takes note of a login that was begun, by its method and provider. Synchronous, bounded, never throws. */
+    /** Records a begun login by its method and provider. Synchronous, bounded, never throws. */
     begun,
-    /** Writes what was noted, the counts too. */
+    /** Writes all recorded data, including the counts. */
     flush: (): Promise<void> => inTurn(true),
     close: async (): Promise<void> => {
       timer.cancel()

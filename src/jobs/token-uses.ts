@@ -5,12 +5,12 @@ import type { Views } from '../projections/views.ts'
 const TABLE = 'token-uses'
 const HOUR_MS = 3_600_000
 const FLUSH_MS = 5_000
-/** Uses written in one flush, so many at once. */
+/** Maximum number of uses written per flush, and number of concurrent writes. */
 const WRITTEN = 100
 const AT_ONCE = 8
-/** Uses that wait to be written. */
+/** Maximum number of uses in the queue. */
 const WAITING = 100_000
-/** What is known of a token's use is kept as long as its record is: for ever. */
+/** Expiry of the record of a token's use: never, like the record of the token. */
 const FOR_EVER = 8.64e15
 
 type Used = { readonly at: string }
@@ -18,14 +18,14 @@ type Used = { readonly at: string }
 export type TokenUsesOptions = {
   readonly views: Pick<Views, 'records' | 'swapRecord'>
   readonly clock: Pick<Clock, 'every'>
-  /** The present, by which a use is in its hour. */
+  /** Current time, which determines the hour of a use. */
   readonly now: () => Date
   readonly onError: (error: unknown) => void
 }
 
 /**
- * In which hour each token was last used. Nothing of it is in the log: it is a record beside the read models, written once an hour and token
- * at most, some at a time, and never in the way of a request.
+ * Hour of the last use of each token. Not stored in the log but in a record next to the read models, written at most
+ * once per hour and token. Never delays a request.
  */
 export const tokenUses = ({ views, clock, now, onError }: TokenUsesOptions) => {
   const waiting = new Map<string, string>()
@@ -33,7 +33,7 @@ export const tokenUses = ({ views, clock, now, onError }: TokenUsesOptions) => {
 
   const hourOf = (time: number): number => Math.floor(time / HOUR_MS)
 
-  /** Writes a use unless a later one is known; what another instance was quicker with is looked at again. */
+  /** Writes a use unless a later one is stored. After a conflict with another instance the next flush tries again. */
   const write = async (id: string, at: string): Promise<void> => {
     const there = (await views.records<Used>(TABLE, [id])).get(id)
     const isNews = there === undefined || there.value.at < at
@@ -57,17 +57,19 @@ export const tokenUses = ({ views, clock, now, onError }: TokenUsesOptions) => {
   })
 
   return {
-    /** The present hour, by which a caller knows whether a use in it was noted. */
+    /** Current hour. Callers use it to check whether a use in it was recorded. */
     hour: (): number => hourOf(now().getTime()),
-    /** Takes note that a token is used in an hour; false where no more can wait. Synchronous, bounded, never throws. */
+    /**
+     * Records the use of a token in an hour. Returns false if the queue is full. Synchronous, bounded, never throws.
+     */
     note: (id: string, hour: number): boolean => {
       if (waiting.size >= WAITING && !waiting.has(id)) return false
       waiting.set(id, new Date(hour * HOUR_MS).toISOString())
       return true
     },
     /**
-     * In which hour tokens were last used, as far as it is known: what cannot be asked is left out. Of a moment that is known where the hour
-     * was over by then.
+     * Hours of the last use of tokens. Unavailable records are left out. For a past moment only hours that had ended by
+     * then are returned.
      */
     lastOf: async (ids: readonly string[], moment?: Date): Promise<ReadonlyMap<string, string>> => {
       const last = new Map<string, string>()
@@ -84,7 +86,7 @@ export const tokenUses = ({ views, clock, now, onError }: TokenUsesOptions) => {
       if (end !== undefined) for (const [id, at] of last) if (at > end) last.delete(id)
       return last
     },
-    /** Writes some of what was noted. */
+    /** Writes some of the recorded uses. */
     flush: (): Promise<void> => inTurn(),
     close: async (): Promise<void> => {
       timer.cancel()
