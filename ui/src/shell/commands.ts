@@ -1,6 +1,7 @@
 import { useNavigate, useRouter } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useAt, useGoTo } from '../at.ts'
+import { entries } from '../pages.ts'
 import { lastNamespace } from '../preferences.ts'
 import { palette } from '../words/palette.ts'
 import { past } from '../words/past.ts'
@@ -23,16 +24,6 @@ export type Command = {
   readonly why?: string | undefined
   readonly run: () => void
 }
-
-const pages = [
-  { to: '/ns/$ns/flags', words: shell.flags, keys: 'g f' },
-  { to: '/ns/$ns/segments', words: shell.segments, keys: 'g s' },
-  { to: '/ns/$ns/evaluate', words: shell.evaluate, keys: 'g e' },
-  { to: '/settings/tokens', words: shell.tokens, keys: 'g t' },
-  { to: '/settings/sessions', words: shell.sessions },
-  { to: '/settings/namespaces', words: shell.namespaces },
-  { to: '/settings/preferences', words: shell.preferences },
-] as const
 
 /** Route with its parameters. */
 export type Place = {
@@ -90,9 +81,10 @@ export const useCommands = (onShortcuts: () => void): readonly Command[] => {
   const at = useAt()
   const goTo = useGoTo()
   const isOpenTo = useIsOpenTo()
-  const places = pages.flatMap(({ to, words, ...rest }) =>
-    isOpenTo(to) ? (go({ id: to, group: palette.goTo, words, ...rest }, { to }) ?? []) : [],
-  )
+  const places = entries.filter(isOpenTo).flatMap(({ to, words, key }) => {
+    const keys = key === undefined ? undefined : `g ${key}`
+    return go({ id: to, group: palette.goTo, words, keys }, { to }) ?? []
+  })
   const always: readonly Command[] = [
     { id: 'clock', group: palette.actions, words: past.title, keys: 't', run: () => press('header', 't') },
     { id: 'shortcuts', group: palette.actions, words: shell.shortcuts, keys: '?', run: onShortcuts },

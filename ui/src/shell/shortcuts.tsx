@@ -1,6 +1,7 @@
 import { useNavigate, useRouter } from '@tanstack/react-router'
 import { useCallback, useEffect, useRef } from 'react'
 import { useAt, useGoTo } from '../at.ts'
+import { entries } from '../pages.ts'
 import { Button } from '../parts/button.tsx'
 import { Actions, Dialog } from '../parts/feedback/dialog.tsx'
 import { lastNamespace, usePreferences } from '../preferences.ts'
@@ -9,12 +10,7 @@ import { shortcuts as words } from '../words/shortcuts.ts'
 import { isOpen, isTyping, moveRow, press, search, sendForm, toggleRow } from './keys.ts'
 
 const SEQUENCE_MS = 2000
-const places: Readonly<Record<string, string>> = {
-  f: '/ns/$ns/flags',
-  s: '/ns/$ns/segments',
-  e: '/ns/$ns/evaluate',
-  t: '/settings/tokens',
-}
+const places = new Map(entries.map(({ key, to }) => [key, to]))
 
 /** Handles the keys of ui.md §10.1. */
 const useKeys = (onHelp: () => void): void => {
@@ -44,7 +40,7 @@ const useKeys = (onHelp: () => void): void => {
       if ((ctrlKey || metaKey) && key === 'Enter') return sendForm(event)
       if (!singleKeys || altKey || ctrlKey || metaKey || event.defaultPrevented || isTyping(event.target) || isOpen())
         return
-      const place = event.timeStamp - going.current < SEQUENCE_MS ? places[key] : undefined
+      const place = event.timeStamp - going.current < SEQUENCE_MS ? places.get(key) : undefined
       going.current = key === 'g' ? event.timeStamp : Number.NEGATIVE_INFINITY
       const act = place === undefined ? page[key] : () => go(place)
       if (!act) return

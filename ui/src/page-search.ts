@@ -1,0 +1,37 @@
+import { redirect } from '@tanstack/react-router'
+import { namesFirstTab } from './links.ts'
+import { searchKept } from './pages/evaluate/search.ts'
+
+/** Reads the named parameters of a query. Empty values and other parameters are dropped. */
+export const parameters =
+  <K extends string>(...names: readonly K[]) =>
+  (search: Record<string, unknown>): { readonly [N in K]?: string } =>
+    Object.fromEntries(
+      names.flatMap((name) => (typeof search[name] === 'string' && search[name] !== '' ? [[name, search[name]]] : [])),
+    ) as { readonly [N in K]?: string }
+
+const moment = parameters('at')
+
+/** Reads the query of an evaluation: flag, entity, `c.<property>` for each known property of the entity, and the moment. */
+export const evaluationParameters = (
+  search: Record<string, unknown>,
+): { readonly flag?: string; readonly entity?: string; readonly at?: string } => ({
+  ...searchKept(search),
+  ...moment(search),
+})
+
+const tabs = ['targeting', 'about'] as const
+type Tab = (typeof tabs)[number]
+
+/** Reads the query of a flag or segment: its tab and the moment. An unknown tab is dropped. */
+export const tabParameters = (search: Record<string, unknown>): { readonly tab?: Tab; readonly at?: string } => {
+  const tab = tabs.find((one) => one === search['tab'])
+  return { ...moment(search), ...(tab !== undefined && { tab }) }
+}
+
+/** Redirects to the address without a tab if the tab is the first one, except where the address needs it. */
+export const omitFirstTab = ({ params, search }: { readonly params: object; readonly search: object }): void => {
+  const { key } = params as { readonly key: string }
+  const { tab, ...others } = search as ReturnType<typeof tabParameters>
+  if (tab === tabs[0] && !namesFirstTab(key)) throw redirect({ to: '.', search: others as never, replace: true })
+}

@@ -1,0 +1,156 @@
+import {
+  BeakerIcon,
+  DevicesIcon,
+  type Icon,
+  KeyIcon,
+  PeopleIcon,
+  SlidersIcon,
+  StackIcon,
+  TelescopeIcon,
+} from '@primer/octicons-react'
+import { lazyRouteComponent, type RouteComponent } from '@tanstack/react-router'
+import { EVERY, type Needed } from './api/access.ts'
+import { evaluationParameters, omitFirstTab, parameters, tabParameters } from './page-search.ts'
+import { shell } from './words/shell.ts'
+
+/** Entry of a page in the navigation and in the command palette. */
+export type Entry = {
+  readonly group: 'namespace' | 'settings'
+  readonly words: string
+  readonly icon: Icon
+  /** A narrow window shows this entry; the others stand behind a button. */
+  readonly first?: boolean
+  /** Name in a narrow window. */
+  readonly short?: string
+  /** Key that opens the page after `g`. */
+  readonly key?: string
+  /** Rights of which one opens the section. Empty: the section is open to everybody. */
+  readonly needs: readonly Needed[]
+}
+
+/** Runs before a page is loaded. It may throw a redirect. */
+export type BeforeLoad = (to: { readonly params: object; readonly search: object }) => void
+
+/** A page inside the shell. */
+export type Page = {
+  readonly path: string
+  /** Reads the query of the address. */
+  readonly search?: (search: Record<string, unknown>) => object
+  readonly beforeLoad?: BeforeLoad
+  readonly component: RouteComponent
+  /** Undefined: other pages link to it. */
+  readonly entry: Entry | undefined
+}
+
+const anyOf = (thing: string, ...acts: readonly string[]): readonly Needed[] =>
+  acts.map((act) => ({ right: `${thing}.${act}` }))
+const allOf = (thing: string) => anyOf(thing, 'read', 'create', 'update', 'delete')
+
+/** Every page inside the shell, in the order of the navigation and the command palette. */
+export const pages = {
+  flags: {
+    path: '/ns/$ns/flags',
+    search: parameters('q', 'type', 'state', 'sort', 'page', 'at'),
+    component: lazyRouteComponent(() => import('./pages/flags/flags.tsx'), 'Flags'),
+    entry: {
+      group: 'namespace',
+      words: shell.flags,
+      icon: TelescopeIcon,
+      first: true,
+      key: 'f',
+      needs: allOf('flag'),
+    },
+  },
+  flag: {
+    path: '/ns/$ns/flags/$key',
+    search: tabParameters,
+    beforeLoad: omitFirstTab,
+    component: lazyRouteComponent(() => import('./pages/flag/flag.tsx'), 'FlagOrForm'),
+    entry: undefined,
+  },
+  segments: {
+    path: '/ns/$ns/segments',
+    search: parameters('q', 'sort', 'page', 'at'),
+    component: lazyRouteComponent(() => import('./pages/segments/segments.tsx'), 'Segments'),
+    entry: {
+      group: 'namespace',
+      words: shell.segments,
+      icon: PeopleIcon,
+      first: true,
+      key: 's',
+      needs: allOf('segment'),
+    },
+  },
+  segment: {
+    path: '/ns/$ns/segments/$key',
+    search: tabParameters,
+    beforeLoad: omitFirstTab,
+    component: lazyRouteComponent(() => import('./pages/segment/segment.tsx'), 'SegmentOrForm'),
+    entry: undefined,
+  },
+  evaluate: {
+    path: '/ns/$ns/evaluate',
+    search: evaluationParameters,
+    component: lazyRouteComponent(() => import('./pages/evaluate/evaluate.tsx'), 'EvaluatePage'),
+    entry: {
+      group: 'namespace',
+      words: shell.evaluate,
+      icon: BeakerIcon,
+      key: 'e',
+      needs: anyOf('flag', 'evaluate'),
+    },
+  },
+  tokens: {
+    path: '/settings/tokens',
+    search: parameters('q', 'status', 'ns', 'sort', 'page', 'at'),
+    component: lazyRouteComponent(() => import('./pages/tokens/tokens.tsx'), 'Tokens'),
+    entry: {
+      group: 'settings',
+      words: shell.tokens,
+      icon: KeyIcon,
+      first: true,
+      short: shell.tokensShort,
+      key: 't',
+      needs: anyOf('token', 'read', 'create', 'revoke'),
+    },
+  },
+  token: {
+    path: '/settings/tokens/$id',
+    search: parameters('at'),
+    component: lazyRouteComponent(() => import('./pages/tokens/token.tsx'), 'TokenPage'),
+    entry: undefined,
+  },
+  sessions: {
+    path: '/settings/sessions',
+    search: parameters('q', 'method', 'status', 'page', 'at'),
+    component: lazyRouteComponent(() => import('./pages/sessions/sessions.tsx'), 'Sessions'),
+    entry: {
+      group: 'settings',
+      words: shell.sessions,
+      icon: DevicesIcon,
+      needs: [{ right: 'token.read', namespaceKey: EVERY }],
+    },
+  },
+  session: {
+    path: '/settings/sessions/$id',
+    search: parameters('at'),
+    component: lazyRouteComponent(() => import('./pages/sessions/session.tsx'), 'SessionPage'),
+    entry: undefined,
+  },
+  namespaces: {
+    path: '/settings/namespaces',
+    search: parameters('q', 'page', 'at'),
+    component: lazyRouteComponent(() => import('./pages/namespaces/namespaces.tsx'), 'Namespaces'),
+    entry: { group: 'settings', words: shell.namespaces, icon: StackIcon, needs: allOf('namespace') },
+  },
+  preferences: {
+    path: '/settings/preferences',
+    component: lazyRouteComponent(() => import('./pages/preferences.tsx'), 'PreferencesPage'),
+    entry: { group: 'settings', words: shell.preferences, icon: SlidersIcon, needs: [] },
+  },
+} as const satisfies Readonly<Record<string, Page>>
+
+/** Path and entry of every page in the navigation. */
+export const entries: readonly (Entry & { readonly to: string })[] = Object.values<Page>(pages).flatMap(
+  ({ path, entry }) => (entry ? [{ to: path, ...entry }] : []),
+)
