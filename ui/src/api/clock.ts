@@ -9,5 +9,5 @@ export const noteDate = (header: string | null): void => {
 /** Current time by the service's clock, in ms since 1970, estimated from its last answer. */
 export const serviceNow = (): number => Date.now() + ahead
 
-/** How far the service's clock is ahead of the browser's, in ms. */
+/** Offset of the service's clock from the browser's, in ms. */
 export const clockAhead = (): number => ahead

@@ -15,7 +15,7 @@ export type Merged<D> = { readonly draft: D; readonly left: readonly string[] }
 /** State after a conflicting change, with its author and time if known. */
 export type Theirs<L> = { readonly theirs: L; readonly by?: Actor | undefined; readonly at?: string | undefined }
 
-/** How a resource `L` is edited as a draft `D`, which is saved as one request with the answer `A`. */
+/** Describes the editing of a resource `L` as a draft `D`, saved as one request with the answer `A`. */
 export type Editing<L extends Revised, D extends object, A> = {
   /** Name of the resource type in a sentence. */
   readonly thing: string

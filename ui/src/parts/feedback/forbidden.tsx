@@ -31,14 +31,14 @@ const TellAdministrator = ({ missing }: Pick<Failure, 'missing'>) => {
   )
 }
 
-/** Alert in the place of content that the user may not read; names the missing right. */
+/** Alert that replaces content that the user may not read; names the missing right. */
 export const Forbidden = ({ failure }: { readonly failure: Failure }) => (
   <FailureAlert title={states.forbidden} failure={failure}>
     <TellAdministrator missing={failure.missing} />
   </FailureAlert>
 )
 
-/** Page in the place of one that the user may not read. */
+/** Page that replaces one that the user may not read. */
 export const ForbiddenPage = ({ failure }: { readonly failure: Failure }) => (
   <div className="stack">
     <PageHead heading={states.forbidden} title={[states.forbidden]} />

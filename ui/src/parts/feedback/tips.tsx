@@ -3,7 +3,7 @@ import { noteReach } from '../../api/reach.ts'
 import type { TipPopup } from './tip-popup.tsx'
 
 const DELAY_MS = 300
-/** How long (ms) a tooltip stays while the pointer moves to it or to the next element. */
+/** Time (ms) that a tooltip stays while the pointer moves to it or to the next element. */
 const SOON_MS = 100
 
 const tipped = (target: EventTarget | null) =>

@@ -53,7 +53,7 @@ export const Loading = ({ rows = 6 }: { readonly rows?: number }) => {
   )
 }
 
-/** Alert in the place of content that could not be loaded. */
+/** Alert that replaces content that could not be loaded. */
 export const LoadFailed = ({
   things,
   error,
