@@ -110,10 +110,10 @@ const fullPage = async (t: Test) => {
   return { page, metrics: metricsOn(page), complete: stack !== undefined }
 }
 
-await t.test('rules and dashboard, held against the page of a service', async (t) => {
+await t.test('alert rules and dashboard match the metrics of a service', async (t) => {
   const told = await fullPage(t)
 
-  await t.test('what alerts and dashboard ask for is what the service tells', (t) => {
+  await t.test('alerts and dashboard use only metrics that the service exports', (t) => {
     const { metrics, complete } = told
     /** The metrics that an expression names, after it was held against the page. */
     const namedIn = (where: string, expr: string): readonly string[] => {
@@ -160,13 +160,13 @@ await t.test('rules and dashboard, held against the page of a service', async (t
     t.end()
   })
 
-  await t.test('Prometheus reads the page, and finds fault with one name, which the contract has', { skip }, (t) => {
+  await t.test('promtool accepts the page except one name that the contract fixes', { skip }, (t) => {
     const { said } = promtool(['check', 'metrics'], told.page)
     t.equal(said, 'rollcall_evaluations_latency_milliseconds use base unit "seconds" instead of "milliseconds"\n')
     t.end()
   })
 
-  await t.test('each alert begins when its test says, on series that the service tells', { skip }, (t) => {
+  await t.test('each alert fires as its test states, on exported series', { skip }, (t) => {
     for (const args of [
       ['check', 'rules', 'deploy/alerts.yml'],
       ['test', 'rules', 'deploy/alerts.test.yml'],
@@ -203,7 +203,7 @@ await t.test('rules and dashboard, held against the page of a service', async (t
     t.end()
   })
 
-  await t.test('each panel shows something of what the service tells', { skip }, (t) => {
+  await t.test('each panel shows exported series', { skip }, (t) => {
     const tests = shown
       .filter(([, expr]) => told.complete || !ONLY_ON_SERVERS.test(expr))
       .map(
@@ -237,7 +237,7 @@ await t.test('rules and dashboard, held against the page of a service', async (t
   })
 })
 
-await t.test('every alert says how bad it is and what to do, and the guide has the same ones', (t) => {
+await t.test('every alert has a severity, an action and a row in the guide', (t) => {
   const names = rules.map(({ alert }) => alert)
   t.equal(new Set(names).size, names.length)
   for (const { alert, labels, annotations } of rules) {
@@ -255,7 +255,7 @@ await t.test('every alert says how bad it is and what to do, and the guide has t
   t.end()
 })
 
-await t.test('the dashboard imports: panels apart, on the grid, with variables that are there', (t) => {
+await t.test('the dashboard has disjoint panels on the grid and defined variables', (t) => {
   type Placed = { readonly id: number; readonly gridPos: Readonly<Record<'x' | 'y' | 'w' | 'h', number>> }
   const placed = dashboard.panels as unknown as readonly Placed[]
   t.equal(new Set(placed.map(({ id }) => id)).size, placed.length)

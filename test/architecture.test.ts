@@ -103,7 +103,7 @@ const importsOf = (text: string): Import[] => [
   ...[...text.matchAll(/^import '([^']+)'/gm)].map(([, target]) => ({ target: target!, typeOnly: false })),
 ]
 
-await t.test('every import follows the arrow of time', async (t) => {
+await t.test('every import follows the layers', async (t) => {
   let checked = 0
   for (const name of files) {
     const file = resolve(src, name)
@@ -134,7 +134,7 @@ await t.test('every import follows the arrow of time', async (t) => {
   t.ok(checked > 50, `${checked} imports checked`)
 })
 
-await t.test('docs/house.md has every room, with what it may import', (t) => {
+await t.test('docs/house.md lists every folder with its allowed imports', (t) => {
   const house = readFileSync(resolve(root, 'docs/house.md'), 'utf8')
   const rows = [...house.matchAll(/^\| `([\w-]+)\/` \|[^|]*\| ([^|]*) \|$/gm)].map(([, room, may]) => [room!, may!])
   const inWords: Readonly<Record<string, string>> = { app: 'all of them', adapters: 'the ports alone' }
@@ -152,7 +152,7 @@ const arrows: ReadonlyMap<string, readonly string[]> = new Map(
   }),
 )
 
-await t.test('no files import each other in a circle, not even types', async (t) => {
+await t.test('no import cycles, not even of types', async (t) => {
   const done = new Set<string>()
   const walk = (name: string, way: readonly string[]): void => {
     const at = way.indexOf(name)
@@ -165,7 +165,7 @@ await t.test('no files import each other in a circle, not even types', async (t)
   t.equal(done.size, files.length)
 })
 
-await t.test('every file is reached from main.ts: what is mounted or registered nowhere is not there', async (t) => {
+await t.test('every file is reachable from main.ts', async (t) => {
   const reached = new Set<string>()
   const walk = (name: string): void => {
     if (reached.has(name)) return
@@ -188,7 +188,7 @@ await t.test('every file is reached from main.ts: what is mounted or registered 
   )
 })
 
-await t.test('a driver is imported by one file of the adapters and by no other', async (t) => {
+await t.test('each driver is imported by one file of the adapters only', async (t) => {
   const drivers: Readonly<Record<string, RegExp>> = {
     '@photostructure/sqlite': /^adapters\/embedded\/sqlite\.ts$/,
     '@eventstore/db-client': /^adapters\/eventstoredb/,
@@ -207,7 +207,7 @@ await t.test('a driver is imported by one file of the adapters and by no other',
 /** Identifiers that say nothing of their values: name the thing (`RolloutRequest`, `listeners`). */
 const VAGUE = /\btype (?:Asked|Ask|Held|Place|Given|Part|Told)\b|\b(?:const|let) told\b|\btold: [A-Z]\w*[,)]/
 
-await t.test('names say what a thing is', async (t) => {
+await t.test('names describe their content', async (t) => {
   const forbidden = /^(utils?|helpers?|commons?|shared|libs?|misc|index)$|(Service|Manager|Repository|Helper)$/
   for (const name of files) {
     for (const part of name.replace(/\.ts$/, '').split('/')) {
@@ -223,23 +223,20 @@ await t.test('names say what a thing is', async (t) => {
   t.pass('all names read')
 })
 
-await t.test(
-  'the address of a caller is taken once: everybody else takes it from the request as it was kept',
-  async (t) => {
-    for (const name of files) {
-      if (name === 'http/wire/framing.ts') continue
-      if (
-        /\brequest\.ips?\b|\{[^}]*\bips?\b[^}]*\}(: FastifyRequest| = request\b)/.test(
-          readFileSync(resolve(src, name), 'utf8'),
-        )
+await t.test('only the framing reads the address of the connection', async (t) => {
+  for (const name of files) {
+    if (name === 'http/wire/framing.ts') continue
+    if (
+      /\brequest\.ips?\b|\{[^}]*\bips?\b[^}]*\}(: FastifyRequest| = request\b)/.test(
+        readFileSync(resolve(src, name), 'utf8'),
       )
-        t.fail(`${name} takes the address of the connection`)
-    }
-    t.pass('all files read')
-  },
-)
+    )
+      t.fail(`${name} takes the address of the connection`)
+  }
+  t.pass('all files read')
+})
 
-await t.test('no behaviour of a route hangs on how its URL begins', async (t) => {
+await t.test('no route behaviour depends on a URL prefix', async (t) => {
   const byPrefix = /(?:startsWith|indexOf|includes)\(['"`]\/\w|\/\^\\\/(?:\w|\(\?:)/
   for (const name of files.filter((name) => name.startsWith('http/')))
     t.notMatch(readFileSync(resolve(src, name), 'utf8'), byPrefix, name)

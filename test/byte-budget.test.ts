@@ -39,7 +39,7 @@ const rig = () => {
   return { clock, budget, served, refused, take, free, leases }
 }
 
-await t.test('a holder has a quarter; who waits for it holds up nobody else', async (t) => {
+await t.test('a holder has a quarter, and waiting for it blocks no other holder', async (t) => {
   const { budget, served, take, free } = rig()
   take('a1', who('a'), 400)
   take('a2', who('a'), 1)
@@ -53,7 +53,7 @@ await t.test('a holder has a quarter; who waits for it holds up nobody else', as
   t.equal(budget.used(), 801)
 })
 
-await t.test('who has nothing may have more than its share, and more than all there is when nobody has any', (t) => {
+await t.test('an idle holder may exceed its share, and the total if all are idle', (t) => {
   const { budget, served, take } = rig()
   take('large', who('a'), 1000)
   take('more', who('a'), 1)
@@ -67,7 +67,7 @@ await t.test('who has nothing may have more than its share, and more than all th
   t.end()
 })
 
-await t.test('all that have published tokens have a quarter together, each of them a quarter of that', (t) => {
+await t.test('published tokens share a quarter, each at most a quarter of it', (t) => {
   const { served, take } = rig()
   for (const name of ['p', 'q', 'r', 's']) {
     take(`${name}1`, anybody(name), 100)
@@ -79,7 +79,7 @@ await t.test('all that have published tokens have a quarter together, each of th
   t.end()
 })
 
-await t.test('holders take turns, however many of one of them wait', async (t) => {
+await t.test('holders take turns regardless of their number of requests', async (t) => {
   const { served, take, free } = rig()
   for (const name of ['w', 'x', 'y', 'z']) take(name, who(name), 400)
   for (const name of ['a1', 'a2', 'a3', 'a4']) take(name, who('a'), 100)
@@ -92,7 +92,7 @@ await t.test('holders take turns, however many of one of them wait', async (t) =
   t.strictSame(served.slice(8), ['b2', 'a3', 'a4'])
 })
 
-await t.test('one that asks for much holds up nobody who asks for less', async (t) => {
+await t.test('a large request does not block a smaller one', async (t) => {
   const { served, take, free } = rig()
   for (const name of ['w', 'x', 'y', 'z']) take(name, who(name), 390)
   take('much', who('a'), 380)
@@ -102,7 +102,7 @@ await t.test('one that asks for much holds up nobody who asks for less', async (
   t.equal(served.at(-1), 'much')
 })
 
-await t.test('who waits is refused after five seconds, and too many at once', async (t) => {
+await t.test('refuses a wait after five seconds, and waits beyond the limit at once', async (t) => {
   const { clock, budget, served, refused, take, free } = rig()
   for (const name of ['w', 'x', 'y', 'z']) take(name, who(name), 400)
   take('late', who('a'), 1)
@@ -119,7 +119,7 @@ await t.test('who waits is refused after five seconds, and too many at once', as
   t.strictSame(clock.waiting().length, 1024 - 400, 'who was served has no time limit any more')
 })
 
-await t.test('what is taken changes with what is needed', async (t) => {
+await t.test('a lease is resized to the bytes that are needed', async (t) => {
   const { budget, served, take, free, leases } = rig()
   take('c', who('c'), 1)
   take('a', who('a'), 100)
@@ -149,7 +149,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   free: fc.nat(20),
 })
 
-await t.test('whatever is asked: never more than there is, and nobody waits who would fit', async (t) => {
+await t.test('never exceeds the total, and never delays a request that fits', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const { clock, budget, served, refused, take, free, leases } = rig()

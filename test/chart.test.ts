@@ -50,7 +50,7 @@ const loaded = (t: Test, text: string, env: Readonly<Record<string, string>> = {
   return config
 }
 
-await t.test('templates use the values that there are, and all of them', (t) => {
+await t.test('templates use all values and no undefined ones', (t) => {
   const used = new Set([...all.matchAll(/\.Values\.([\w.]+)/g)].map(([, key]) => key!))
   const ends = endsOf(values)
   for (const key of used)
@@ -66,7 +66,7 @@ await t.test('templates use the values that there are, and all of them', (t) => 
   t.end()
 })
 
-await t.test('what templates and values set are settings', (t) => {
+await t.test('templates and values set only known settings', (t) => {
   const known = leaves(settings).map(([key]) => key)
   const [, define = ''] = /define "rollcall\.settings" -}}\n([^]*?)\{\{- end }}\n\n/.exec(all)!
   const text = define.replaceAll(/^\{\{-.*\n/gm, '').replaceAll(/\{\{.*?}}/g, '"x"')
@@ -85,7 +85,7 @@ await t.test('what templates and values set are settings', (t) => {
   t.end()
 })
 
-await t.test('every secret is refused under config, and the example of a variable names one', (t) => {
+await t.test('the chart refuses secrets under config and shows a variable for one', (t) => {
   const [, listed = ''] = /define "rollcall\.secretKeys" -}}\n([^]*?)\n\{\{- end }}/.exec(all)!
   const hidden = (kind: SettingKind<unknown>) => kind.show('esdb://me:pw@host?x=1') === undefined
   const secrets = leaves(settings).filter(([, { kind }]) => kind.textual && hidden(kind))
@@ -96,7 +96,7 @@ await t.test('every secret is refused under config, and the example of a variabl
   t.end()
 })
 
-await t.test('the schema of the values knows each of them, and no other', (t) => {
+await t.test('the values schema lists exactly the values', (t) => {
   type Schema = { readonly properties?: Readonly<Record<string, Schema>>; readonly additionalProperties?: boolean }
   const known = ({ properties }: Schema, key = ''): readonly string[] =>
     Object.entries(properties ?? {}).flatMap(([name, inner]) =>
@@ -119,7 +119,7 @@ await t.test('the schema of the values knows each of them, and no other', (t) =>
   t.end()
 })
 
-await t.test('the chart is that of this version', (t) => {
+await t.test('the chart has the version of the package', (t) => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   t.match(parse(read('Chart.yaml')), { name: 'rollcall', version, appVersion: version })
   t.end()
@@ -150,11 +150,11 @@ const helm = async (...args: readonly string[]) =>
     .stdout
 const withExchanges = ['--set-json', `config.authentication=${JSON.stringify(parse(example).authentication)}`]
 
-await t.test('what helm makes of it', async (t) => {
+await t.test('output of helm', async (t) => {
   if (!(await has('helm'))) return leaveOut(t, 'there is no helm; its module takes minutes to build')
   await run('helm', ['lint', '--strict', chart])
 
-  await t.test('on servers it is the pod of the plain manifests', async (t) => {
+  await t.test('in server mode the pod equals that of the plain manifests', async (t) => {
     const made = documents(await helm(...withExchanges))
     t.strictSame(made.map(({ kind }) => kind).toSorted(), raw.map(({ kind }) => kind).toSorted())
     const config = loaded(
@@ -188,7 +188,7 @@ await t.test('what helm makes of it', async (t) => {
     }
   })
 
-  await t.test('embedded it is one pod with a volume, and asks nothing of the cluster', async (t) => {
+  await t.test('in embedded mode it is one pod with a volume and no cluster rights', async (t) => {
     const made = documents(await helm('--set', 'mode=embedded,shutdownGraceSeconds=60'))
     const kinds = 'ConfigMap NetworkPolicy Service ServiceAccount StatefulSet'.split(' ')
     t.strictSame(made.map(({ kind }) => kind).toSorted(), kinds)
@@ -205,7 +205,7 @@ await t.test('what helm makes of it', async (t) => {
     t.match(podOf(one('StatefulSet', kept)), { volumes: [{}, { secret: { secretName: 'mine' } }, {}] })
   })
 
-  await t.test('with a service monitor its Service alone leads to the metrics', async (t) => {
+  await t.test('with a ServiceMonitor only its Service exposes the metrics', async (t) => {
     const made = documents(await helm('--set', 'metrics.serviceMonitor.enabled=true'))
     const services = made.filter(({ kind }) => kind === 'Service')
     t.match(
@@ -219,7 +219,7 @@ await t.test('what helm makes of it', async (t) => {
     t.notMatch(JSON.stringify(one('Deployment', made)), /prometheus\.io/)
   })
 
-  await t.test('who may exchange is as the guide says', async (t) => {
+  await t.test('exchange rights match the guide', async (t) => {
     const guide = readFileSync(join(root, 'docs/guides/kubernetes.md'), 'utf8')
     const [, own = ''] = /^```yaml\n(authentication:.*?)^```$/ms.exec(guide)!
     const asGuided = (more: object = {}) => [
@@ -246,7 +246,7 @@ await t.test('what helm makes of it', async (t) => {
     t.notOk((await kinds(...asGuided(signed))).includes('ClusterRole'), 'to check signatures takes no right')
   })
 
-  await t.test('releases with long names that begin alike do not meet', async (t) => {
+  await t.test('releases with a long common name prefix do not collide', async (t) => {
     const nameOf = async (release: string) => {
       const args = ['template', release, chart, '--namespace', 'n', '--kube-version', '1.31.0']
       return one('Service', documents((await run('helm', args)).stdout)).metadata.name
@@ -259,7 +259,7 @@ await t.test('what helm makes of it', async (t) => {
     t.equal(await nameOf('my-rollcall'), 'my-rollcall')
   })
 
-  await t.test('authorities of a ConfigMap lie in the pod as files', async (t) => {
+  await t.test('mounts certificate authorities of a ConfigMap as files', async (t) => {
     const pod = JSON.stringify(podOf(one('Deployment', documents(await helm('--set', 'authorities=company')))))
     t.match(pod, '{"name":"authorities","configMap":{"name":"company"}}')
     t.match(pod, '{"name":"authorities","mountPath":"/etc/rollcall-authorities","readOnly":true}')
@@ -282,7 +282,7 @@ await t.test('what helm makes of it', async (t) => {
       t.match(JSON.stringify(documents(await helm('--set', open))), /_?proxy/, 'a proxy without a password is none')
   })
 
-  await t.test('what cannot be meant is refused with what to do', async (t) => {
+  await t.test('refuses invalid values with advice', async (t) => {
     const everybody = [{ namespace: '*', service_accounts: ['web'] }]
     for (const [args, says] of [
       [['--set', 'mode=both'], /mode/],

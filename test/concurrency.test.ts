@@ -10,7 +10,7 @@ const held = () => {
 }
 const soon = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-await t.test('one at a time of a key, in the order given, whatever becomes of those before', async (t) => {
+await t.test('runs one task per key at a time, in order, even after failures', async (t) => {
   const inTurn = keyedQueue()
   const { wait, free } = held()
   const done: string[] = []
@@ -28,7 +28,7 @@ await t.test('one at a time of a key, in the order given, whatever becomes of th
   t.strictSame(done, ['other key', 'first', 'second'])
 })
 
-await t.test('a place that is left goes to the first of the line', async (t) => {
+await t.test('a free slot goes to the first in the queue', async (t) => {
   const places = semaphore(2)
   t.equal(places.enter(), undefined)
   t.equal(places.enter(), undefined)
@@ -46,7 +46,7 @@ await t.test('a place that is left goes to the first of the line', async (t) => 
   t.equal(places.enter(), undefined, 'nobody waits any more')
 })
 
-await t.test('who has no place within its time leaves the line, and takes none that is left later', async (t) => {
+await t.test('a task that times out leaves the queue and takes no slot later', async (t) => {
   const clock = virtualClock()
   const places = semaphore(1)
   const done: string[] = []
@@ -74,7 +74,7 @@ await t.test('who has no place within its time leaves the line, and takes none t
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('so much work at once as there are places, and a fault gives its place back', async (t) => {
+await t.test('runs as many tasks as there are slots; a failed task frees its slot', async (t) => {
   const places = semaphore(2)
   let [running, most] = [0, 0]
   const results = await Promise.allSettled(
@@ -94,25 +94,22 @@ await t.test('so much work at once as there are places, and a fault gives its pl
   t.equal(places.enter(), undefined)
 })
 
-await t.test(
-  'what comes while a write is under way is written together, and a failed write is told to its own alone',
-  async (t) => {
-    const { wait, free } = held()
-    const groups: string[][] = []
-    const put = batched<string>(async (items) => {
-      groups.push([...items])
-      await wait
-      if (items.includes('bad')) throw new Error('fails')
-    })
-    const first = put('a')
-    await soon()
-    const [second, third] = [put('bad'), put('b')]
-    t.strictSame(groups, [['a']])
-    free()
-    await first
-    await t.rejects(second, { message: 'fails' })
-    await t.rejects(third, { message: 'fails' })
-    await put('c')
-    t.strictSame(groups, [['a'], ['bad', 'b'], ['c']])
-  },
-)
+await t.test('batches items that arrive during a write; a failure affects only its batch', async (t) => {
+  const { wait, free } = held()
+  const groups: string[][] = []
+  const put = batched<string>(async (items) => {
+    groups.push([...items])
+    await wait
+    if (items.includes('bad')) throw new Error('fails')
+  })
+  const first = put('a')
+  await soon()
+  const [second, third] = [put('bad'), put('b')]
+  t.strictSame(groups, [['a']])
+  free()
+  await first
+  await t.rejects(second, { message: 'fails' })
+  await t.rejects(third, { message: 'fails' })
+  await put('c')
+  t.strictSame(groups, [['a'], ['bad', 'b'], ['c']])
+})

@@ -46,14 +46,14 @@ await t.test('without any source every setting has its default', async (t) => {
   t.ok([...sources.values()].every((source) => source === 'default'))
 })
 
-await t.test('YAML and JSON say the same', async (t) => {
+await t.test('YAML and JSON give the same configuration', async (t) => {
   const yaml = write('log:\n  level: WARN\nserver: {http_port: 1234}\n')
   const json = write('{\n\t"log": {"level": "WARN"},\n\t"server": {"http_port": 1234}\n}', 'json')
   t.strictSame(loadConfig({ file: yaml, env: {} }).config, loadConfig({ file: json, env: {} }).config)
   t.strictSame(loadConfig({ file: write(''), env: {} }).config, fromEnv({}).config)
 })
 
-await t.test('a flag beats the environment, which beats the file, which beats the default', async (t) => {
+await t.test('flags override the environment, the file and the default, in this order', async (t) => {
   const file = write('server:\n  http_port: 1\n  https_port: 1\n  host: file\n')
   const env = { ROLLCALL_SERVER_HTTP_PORT: '2', ROLLCALL_SERVER_HTTPS_PORT: '2' }
   const { config, sources } = loadConfig({ file, env, flags: { 'server.http_port': '3' } })
@@ -64,7 +64,7 @@ await t.test('a flag beats the environment, which beats the file, which beats th
   t.equal(sources.get('server.protocol'), 'default')
 })
 
-await t.test('every setting is reached by its variable', async (t) => {
+await t.test('every setting has its variable', async (t) => {
   for (const [key] of leaves(settings)) {
     const name = variableOf(key.replace('*', 'acme'))
     const { warnings } = (() => {
@@ -137,7 +137,7 @@ await t.test('a provider comes from variables, its name in lower case, and over 
   t.equal(fromEnv(whole).config.authentication.methods.oidc.providers.get('x')?.client_id, 'c')
 })
 
-await t.test('all providers may come from one variable, as JSON', async (t) => {
+await t.test('reads all providers from one variable as JSON', async (t) => {
   const { config } = fromEnv({
     [P]: '{"acme":{"issuer_url":"https://id.example.com","client_id":"me","client_secret":"s","redirect_address":"https://me.example.com"}}',
   })
@@ -147,7 +147,7 @@ await t.test('all providers may come from one variable, as JSON', async (t) => {
   t.notMatch(message, /hunter2/)
 })
 
-await t.test('providers stay in the order in which they are given, whatever their names', async (t) => {
+await t.test('keeps the order of providers', async (t) => {
   const client = { issuer_url: 'https://id.example.com', client_id: 'me', client_secret: 's' }
   const names = ['zeta', '10', 'alpha', '2', '1']
   const given = names.map((name) => `${JSON.stringify(name)}: ${JSON.stringify(client)}`)
@@ -166,7 +166,7 @@ await t.test('providers stay in the order in which they are given, whatever thei
   t.strictSame(inOrder({ env: { ...env, ...later }, file: write(yaml(given)) }), [...names, '0'], 'variables add to it')
 })
 
-await t.test('a text comes from the file that a variable with _FILE names', async (t) => {
+await t.test('reads a text from the file named by a _FILE variable', async (t) => {
   const T = 'ROLLCALL_AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN'
   const bootstrap = (content: string) =>
     fromEnv({ [`${T}_FILE`]: write(content, 'txt') }).config.authentication.methods.token.bootstrap.token
@@ -184,7 +184,7 @@ await t.test('a text comes from the file that a variable with _FILE names', asyn
   t.match(fromEnv({ ROLLCALL_SERVER_HTTP_PORT_FILE: 'x' }).warnings, [/is not a setting/], 'a number is no text')
 })
 
-await t.test('an unknown variable only warns, and those of the command line do not', async (t) => {
+await t.test('warns about unknown variables, except those of the command line', async (t) => {
   t.match(fromEnv({ ROLLCALL_LOG_LEVL: 'x' }).warnings, [
     /^ROLLCALL_LOG_LEVL is not a setting.*did you mean ROLLCALL_LOG_LEVEL\?/,
   ])
@@ -201,7 +201,7 @@ await t.test('an unknown variable only warns, and those of the command line do n
   t.match(fromEnv({ ROLLCALL_REDIS_URL: 'redis://r' }).warnings, [/redis\.url has no effect/])
 })
 
-await t.test('all problems are told at once, each with its key and line', async (t) => {
+await t.test('reports all problems at once, each with its key and line', async (t) => {
   const file = write('log:\n  level: LOUD\nserver:\n  http_prt: 1\n  body_limit: x\n')
   const { message, problems } = failed(() =>
     loadConfig({ file, env: { ROLLCALL_UI_ENABLED: 'perhaps', ROLLCALL_STORAGE_TYPE: 'cluster' } }),
@@ -238,7 +238,7 @@ await t.test('a file that cannot be read is a problem with its line', async (t) 
   )
 })
 
-await t.test('no message holds a secret', async (t) => {
+await t.test('no message contains a secret', async (t) => {
   const secret = 'hunter2 with spaces'
   const broken = [
     () => fromEnv({ ROLLCALL_AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN: secret }),
@@ -256,7 +256,7 @@ await t.test('no message holds a secret', async (t) => {
   for (const load of broken) t.notMatch(failed(load).message, /hunter2/)
 })
 
-await t.test('the public configuration leaves secrets and URLs with credentials out', async (t) => {
+await t.test('the public configuration omits secrets and URLs with credentials', async (t) => {
   const { config } = fromEnv({
     ROLLCALL_STORAGE_TYPE: 'cluster',
     ROLLCALL_EVENTSTORE_URL: 'esdb://admin:hunter2@e:2113',
@@ -282,7 +282,7 @@ await t.test('the public configuration leaves secrets and URLs with credentials 
   t.equal(url, undefined)
 })
 
-await t.test('the public configuration is a file that means the same', async (t) => {
+await t.test('the public configuration is a valid file with the same values', async (t) => {
   const teams = {
     ROLLCALL_AUTHENTICATION_METHODS_CODEHOST_ALLOWED_ORGANIZATIONS: 'acme',
     ROLLCALL_AUTHENTICATION_METHODS_CODEHOST_ALLOWED_TEAMS: '{"acme":["core"]}',
@@ -340,6 +340,6 @@ await t.test('an e-mail pattern matches as a whole and in linear time', async (t
   t.ok(twice <= 2 * once, `${once} blocks, and ${twice} for twice the length`)
 })
 
-await t.test('the example in the tree is read by any YAML reader', async (t) => {
+await t.test('any YAML reader parses the example in the tree', async (t) => {
   t.type(parse(readFileSync(resolve(import.meta.dirname, '../../rollcall.example.yml'), 'utf8')), 'object')
 })

@@ -46,7 +46,7 @@ const compose = parse(read('docker-compose.yml')) as {
 }
 const servers = Object.entries(compose.services).filter(([name]) => name !== 'rollcall')
 
-await t.test('the image is built without any script of a package and holds packages for production only', async (t) => {
+await t.test('the image is built without package scripts and has only production packages', async (t) => {
   for (const from of of('FROM')) t.match(from.split(' ')[0], EXACT)
   const installs = of('RUN').filter((command) => command.includes('npm ci'))
   t.equal(installs.length, 2)
@@ -68,7 +68,7 @@ await t.test('the image is built without any script of a package and holds packa
   t.ok(of('ARG').includes(`VERSION=${version}`), 'the version of the package')
 })
 
-await t.test('the image runs the Node that the checks run', (t) => {
+await t.test('the image has the Node version of the checks', (t) => {
   const versions = new Set(of('FROM').map((from) => /^node:([\d.]+)-/.exec(from)![1]!))
   t.equal(versions.size, 1)
   const [inImage = ''] = versions
@@ -80,7 +80,7 @@ await t.test('the image runs the Node that the checks run', (t) => {
   t.end()
 })
 
-await t.test('what the program imports is there for production', async (t) => {
+await t.test('production dependencies include every import', async (t) => {
   let seen = 0
   for (const name of readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.ts')) continue
@@ -96,7 +96,7 @@ await t.test('what the program imports is there for production', async (t) => {
   t.ok(seen > 10)
 })
 
-await t.test('the container runs node itself as a user with a number, and writes to /data only', async (t) => {
+await t.test('the container runs node as a numeric user and writes only to /data', async (t) => {
   t.strictSame(JSON.parse(last('ENTRYPOINT')), ['node', 'dist/src/main.js'])
   t.strictSame(JSON.parse(last('CMD')), ['serve'])
   t.match(last('USER'), /^[1-9]\d{3,}:[1-9]\d{3,}$/)
@@ -113,7 +113,7 @@ await t.test('the container runs node itself as a user with a number, and writes
   t.equal(config.storage.data_dir, '/data')
 })
 
-await t.test('the health checks of the service tell one that answers from one that does not', async (t) => {
+await t.test('the health checks distinguish a running service from a stopped one', async (t) => {
   const service = await startService(t)
   const { port } = new URL(service.url)
   const inImage = JSON.parse(last('HEALTHCHECK').replace(/^.*?CMD /, '')) as string[]
@@ -130,7 +130,7 @@ await t.test('the health checks of the service tell one that answers from one th
   t.same(await Promise.all([exit(inImage), exit(inCompose)]), [1, 1])
 })
 
-await t.test('nothing but what the image is made from reaches its build', async (t) => {
+await t.test('the build context contains only the sources of the image', async (t) => {
   t.strictSame(
     read('.dockerignore')
       .split('\n')
@@ -139,45 +139,39 @@ await t.test('nothing but what the image is made from reaches its build', async 
   )
 })
 
-await t.test(
-  'every service of docker-compose.yml has an exact tag, a health check, a restart policy and keeps its data',
-  async (t) => {
-    t.same(Object.keys(compose.services), ['rollcall', 'eventstore', 'mongodb', 'redis'])
-    for (const [name, { image, restart, healthcheck, volumes }] of Object.entries(compose.services)) {
-      t.match(image, EXACT, name)
-      t.equal(restart, 'unless-stopped', name)
-      t.match(healthcheck.test[0], /^CMD(-SHELL)?$/, name)
-      t.ok(healthcheck.test.length > 1, name)
-      for (const volume of volumes)
-        t.ok(Object.hasOwn(compose.volumes, volume.split(':')[0]!), `${name} mounts the named volume ${volume}`)
-    }
-    t.equal(compose.services['rollcall']!.image, `rollcall:${version}`)
-  },
-)
+await t.test('compose services have exact tags, health checks, restart policies and volumes', async (t) => {
+  t.same(Object.keys(compose.services), ['rollcall', 'eventstore', 'mongodb', 'redis'])
+  for (const [name, { image, restart, healthcheck, volumes }] of Object.entries(compose.services)) {
+    t.match(image, EXACT, name)
+    t.equal(restart, 'unless-stopped', name)
+    t.match(healthcheck.test[0], /^CMD(-SHELL)?$/, name)
+    t.ok(healthcheck.test.length > 1, name)
+    for (const volume of volumes)
+      t.ok(Object.hasOwn(compose.volumes, volume.split(':')[0]!), `${name} mounts the named volume ${volume}`)
+  }
+  t.equal(compose.services['rollcall']!.image, `rollcall:${version}`)
+})
 
-await t.test(
-  'only the service is published, on this machine only, and it begins when all three servers are healthy',
-  async (t) => {
-    for (const [name, { ports }] of servers) t.equal(ports, undefined, name)
-    const rollcall = compose.services['rollcall']!
-    t.same(rollcall.ports, ['127.0.0.1:8080:8080'])
-    t.same(rollcall.depends_on, Object.fromEntries(servers.map(([name]) => [name, { condition: 'service_healthy' }])))
-    t.match(rollcall, {
-      read_only: true,
-      user: last('USER'),
-      tmpfs: ['/tmp'],
-      cap_drop: ['ALL'],
-      security_opt: ['no-new-privileges:true'],
-    })
-    t.match(compose.networks, { stores: { internal: true } })
-    const { config, warnings } = loadConfig({ env: rollcall.environment! })
-    t.same(warnings, [], 'every variable is a setting')
-    t.equal(config.storage.type, 'cluster')
-    for (const name of ['eventstore', 'mongodb', 'redis'] as const) t.equal(new URL(config[name].url!).hostname, name)
-  },
-)
+await t.test('only the service is published, locally, and starts after healthy servers', async (t) => {
+  for (const [name, { ports }] of servers) t.equal(ports, undefined, name)
+  const rollcall = compose.services['rollcall']!
+  t.same(rollcall.ports, ['127.0.0.1:8080:8080'])
+  t.same(rollcall.depends_on, Object.fromEntries(servers.map(([name]) => [name, { condition: 'service_healthy' }])))
+  t.match(rollcall, {
+    read_only: true,
+    user: last('USER'),
+    tmpfs: ['/tmp'],
+    cap_drop: ['ALL'],
+    security_opt: ['no-new-privileges:true'],
+  })
+  t.match(compose.networks, { stores: { internal: true } })
+  const { config, warnings } = loadConfig({ env: rollcall.environment! })
+  t.same(warnings, [], 'every variable is a setting')
+  t.equal(config.storage.type, 'cluster')
+  for (const name of ['eventstore', 'mongodb', 'redis'] as const) t.equal(new URL(config[name].url!).hostname, name)
+})
 
-await t.test('each server is set up so that nothing acknowledged is lost', async (t) => {
+await t.test('each server is configured to keep acknowledged writes', async (t) => {
   const { eventstore, mongodb, redis } = compose.services
   t.match(eventstore!.image, /^eventstore\/eventstore:24\.10\./)
   t.match(eventstore!.environment, { EVENTSTORE_INSECURE: 'true', EVENTSTORE_RUN_PROJECTIONS: 'None' })
@@ -203,7 +197,7 @@ const manifests = readdirSync(folder).flatMap((name) =>
 )
 const manifest = (kind: string) => manifests.find((one) => one.kind === kind)!
 
-await t.test('the manifests are those of one deployment, and point at each other', async (t) => {
+await t.test('the manifests form one deployment and reference each other', async (t) => {
   const kinds =
     'ClusterRole ClusterRoleBinding ConfigMap Deployment NetworkPolicy PodDisruptionBudget Service ServiceAccount'.split(
       ' ',
@@ -228,36 +222,31 @@ await t.test('the manifests are those of one deployment, and point at each other
   ])
 })
 
-await t.test(
-  'metrics have a port of their own, which the Service does not lead to and strangers do not reach',
-  async (t) => {
-    const { metrics } = parse(manifest('ConfigMap').data['rollcall.yml']!) as { metrics: { address: string } }
-    const port = Number(metrics.address.split(':')[1])
-    t.match(manifest('Deployment'), {
-      spec: {
-        template: {
-          metadata: {
-            annotations: {
-              'prometheus.io/scrape': 'true',
-              'prometheus.io/port': String(port),
-              'prometheus.io/path': '/metrics',
-            },
+await t.test('metrics have a separate port outside the Service, closed to other pods', async (t) => {
+  const { metrics } = parse(manifest('ConfigMap').data['rollcall.yml']!) as { metrics: { address: string } }
+  const port = Number(metrics.address.split(':')[1])
+  t.match(manifest('Deployment'), {
+    spec: {
+      template: {
+        metadata: {
+          annotations: {
+            'prometheus.io/scrape': 'true',
+            'prometheus.io/port': String(port),
+            'prometheus.io/path': '/metrics',
           },
-          spec: { containers: [{ ports: [{ name: 'http' }, { name: 'metrics', containerPort: port }] }] },
         },
+        spec: { containers: [{ ports: [{ name: 'http' }, { name: 'metrics', containerPort: port }] }] },
       },
-    })
-    t.same((manifest('Service').spec as { ports: readonly object[] }).ports.length, 1)
-    type Rule = { readonly from: readonly object[]; readonly ports: readonly { readonly port: number }[] }
-    const rules = (manifest('NetworkPolicy').spec as { ingress: readonly Rule[] }).ingress.filter(({ ports }) =>
-      ports.some((one) => one.port === port),
-    )
-    t.match(rules, [
-      { from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }] },
-    ])
-    t.equal(rules.length, 1)
-  },
-)
+    },
+  })
+  t.same((manifest('Service').spec as { ports: readonly object[] }).ports.length, 1)
+  type Rule = { readonly from: readonly object[]; readonly ports: readonly { readonly port: number }[] }
+  const rules = (manifest('NetworkPolicy').spec as { ingress: readonly Rule[] }).ingress.filter(({ ports }) =>
+    ports.some((one) => one.port === port),
+  )
+  t.match(rules, [{ from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }] }])
+  t.equal(rules.length, 1)
+})
 
 type Container = {
   readonly image: string
@@ -268,7 +257,7 @@ type Pod = { readonly containers: readonly Container[]; readonly volumes: readon
 const pod = (manifest('Deployment').spec as { template: { spec: Pod } }).template.spec
 const container = pod.containers[0]!
 
-await t.test('a pod is nobody: no root, no privileges, no writable file system, bounded memory', async (t) => {
+await t.test('a pod has no root, no privileges, a read-only file system, bounded memory', async (t) => {
   const user = Number(last('USER').split(':')[0])
   t.match(pod, {
     serviceAccountName: 'rollcall',
@@ -290,7 +279,7 @@ await t.test('a pod is nobody: no root, no privileges, no writable file system, 
   )
 })
 
-await t.test('a pod is asked at routes that are there, and is given the time that it needs to stop', async (t) => {
+await t.test('probes use existing routes, and the grace period covers a stop', async (t) => {
   const probe = (path: string) => ({ httpGet: { path, port: 'http' } })
   t.match(container, {
     startupProbe: probe('/livez'),
@@ -304,7 +293,7 @@ await t.test('a pod is asked at routes that are there, and is given the time tha
   t.ok(grace >= 5 + patience + 5, `${grace} s for 5 s of preStop, ${patience} s of grace, and room`)
 })
 
-await t.test('the configuration of the pod is valid, and each of its variables is a setting', async (t) => {
+await t.test('the configuration of the pod is valid, and its variables are settings', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'rollcall-deploy-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
   for (const [name, url] of Object.entries(URLS)) writeFileSync(join(directory, `${name}-url`), `${url}\n`)

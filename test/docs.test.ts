@@ -7,7 +7,7 @@ import { made } from '../docs/make.ts'
 const root = resolve(import.meta.dirname, '../..')
 
 for (const [path, text] of Object.entries(made)) {
-  await t.test(`${path} is what docs/make.ts makes`, async (t) => {
+  await t.test(`${path} is the output of docs/make.ts`, async (t) => {
     t.equal(readFileSync(resolve(root, path), 'utf8'), text(), 'npm run docs writes it again')
   })
 }
@@ -17,7 +17,7 @@ const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'c
 for (const name of readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }))
   if (name.endsWith('.md')) pages.push(join('docs', name))
 
-await t.test('every file that a page links to or names is there', (t) => {
+await t.test('every file that a page links to or names exists', (t) => {
   for (const page of pages) {
     const text = read(page).replaceAll(/```.*?```/gs, '')
     for (const [, link] of text.matchAll(/\]\((?!https?:)([^)#]+)/g))
@@ -31,7 +31,7 @@ await t.test('every file that a page links to or names is there', (t) => {
   t.end()
 })
 
-await t.test('the list of decisions has each of them, with its title and status', (t) => {
+await t.test('the list of decisions has every decision with title and status', (t) => {
   const list = read('docs/decisions/README.md')
   const names = readdirSync(join(root, 'docs/decisions')).filter((name) => /^\d/.test(name))
   for (const name of names) {

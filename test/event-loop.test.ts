@@ -8,7 +8,7 @@ const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 let elapsed = 0
 measureSlicesBy(() => elapsed)
 
-await t.test('work yields once its slice is over, not before, and then has another', async (t) => {
+await t.test('work yields when its slice ends, not before, and gets another', async (t) => {
   for (const [slice, begin] of [
     [5, () => timeSlicer()],
     [2, () => timeSlicer(2)],
@@ -27,7 +27,7 @@ await t.test('work yields once its slice is over, not before, and then has anoth
   }
 })
 
-await t.test('items are worked one by one in slices, each once, until one says that it is enough', async (t) => {
+await t.test('processes items in slices, each once, until the callback stops it', async (t) => {
   const worked: number[] = []
   const work = (until: number) => (item: number) => {
     elapsed += 2
@@ -48,25 +48,22 @@ await t.test('items are worked one by one in slices, each once, until one says t
   t.strictSame(worked, [0, 1])
 })
 
-await t.test(
-  'sorted in slices as it is sorted at once, whatever the length, and those that are alike as they stood',
-  async (t) => {
-    const isBefore = (one: readonly number[], other: readonly number[]) => one[0]! < other[0]!
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat(50), { maxLength: 3_000 }), async (numbers) => {
-        const items = numbers.map((number, n) => [number, n] as const)
-        assert.deepEqual(
-          await sortSliced(items, isBefore),
-          items.toSorted(([one], [other]) => one - other),
-        )
-      }),
-      { numRuns: 50 },
-    )
-    t.pass('the same')
-  },
-)
+await t.test('a sliced sort equals a stable sort for any length', async (t) => {
+  const isBefore = (one: readonly number[], other: readonly number[]) => one[0]! < other[0]!
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat(50), { maxLength: 3_000 }), async (numbers) => {
+      const items = numbers.map((number, n) => [number, n] as const)
+      assert.deepEqual(
+        await sortSliced(items, isBefore),
+        items.toSorted(([one], [other]) => one - other),
+      )
+    }),
+    { numRuns: 50 },
+  )
+  t.pass('the same')
+})
 
-await t.test('others are served while much is sorted, and nobody waits for what is short', async (t) => {
+await t.test('a long sort yields to other work, a short one does not wait', async (t) => {
   const before = elapsed
   measureSlicesBy(() => (elapsed += 1_000))
   let [turns, over, most, compared] = [0, false, 0, 0]
@@ -127,7 +124,7 @@ const working = async (name: string, steps: number, order: string[]) => {
   }
 }
 
-await t.test('of all that yielded one resumes at a time, and short work passes by long work', async (t) => {
+await t.test('one yielded task resumes at a time, and short work overtakes long work', async (t) => {
   measureSlicesBy(() => elapsed)
   const order: string[] = []
   const names = Array.from({ length: 10 }, (_, n) => `long ${n}`)
@@ -144,7 +141,7 @@ await t.test('of all that yielded one resumes at a time, and short work passes b
   t.equal(order.length, 41)
 })
 
-await t.test('work resumes sooner when everything else takes longer than two slices', async (t) => {
+await t.test('work resumes sooner if other work takes longer than two slices', async (t) => {
   measureSlicesBy(() => elapsed)
   const turnsUntilResumed = async (ms: number) => {
     const order: string[] = []

@@ -65,7 +65,7 @@ const ofBundle = (): ReadonlySet<string> => {
   return found
 }
 
-await t.test('every package has a licence that is allowed where it is used', (t) => {
+await t.test('every package has a licence allowed for its use', (t) => {
   const bundle = ofBundle()
   t.ok(bundle.size > 6)
   for (const one of installed) {
@@ -78,7 +78,7 @@ await t.test('every package has a licence that is allowed where it is used', (t)
   t.end()
 })
 
-await t.test('packages that run a script when they are installed are few, and each was looked at', (t) => {
+await t.test('the packages with install scripts are a reviewed list', (t) => {
   const { allowScripts } = read('package.json') as { readonly allowScripts: Readonly<Record<string, boolean>> }
   const running = installed.filter(({ hasInstallScript }) => hasInstallScript)
   t.strictSame(running.map(({ name }) => name).toSorted(), Object.keys(allowScripts).toSorted())

@@ -38,36 +38,33 @@ const without = async (t: Test, ...commands: readonly string[]): Promise<boolean
   return false
 }
 
-await t.test(
-  'a backup made by the guide while eight writers write has all that was acknowledged before, whole',
-  async (t) => {
-    if (await without(t, 'sqlite3')) return
-    const directory = await newDirectory(t)
-    const data = join(directory, 'data')
-    await mkdir(data)
-    await writeFile(join(data, 'keys'), '{}', { mode: 0o600 })
-    const writers = startChild([CHILD, data, '8'])
-    await writers.until(() => writers.count('ack') > 200, 'two hundred acknowledgements')
-    const before = writers.acked()
-    await follow('backup', directory)
-    const during = writers.count('ack')
-    await writers.until(() => writers.count('ack') > during + 50, 'fifty more')
-    t.ok(writers.count('ack') > during, 'the writers went on')
-    await writers.kill()
+await t.test('a backup by the guide during eight writers has all acknowledged events', async (t) => {
+  if (await without(t, 'sqlite3')) return
+  const directory = await newDirectory(t)
+  const data = join(directory, 'data')
+  await mkdir(data)
+  await writeFile(join(data, 'keys'), '{}', { mode: 0o600 })
+  const writers = startChild([CHILD, data, '8'])
+  await writers.until(() => writers.count('ack') > 200, 'two hundred acknowledgements')
+  const before = writers.acked()
+  await follow('backup', directory)
+  const during = writers.count('ack')
+  await writers.until(() => writers.count('ack') > during + 50, 'fifty more')
+  t.ok(writers.count('ack') > during, 'the writers went on')
+  await writers.kill()
 
-    t.match(await follow('check', directory), /^ok\n\d+\|\d+\|20/)
-    await follow('restore', directory)
-    const { events, lost, torn, differing } = await inspect(join(directory, 'restored'), before)
-    t.same(
-      { lost, torn, differing },
-      { lost: 0, torn: 0, differing: 0 },
-      `${before.size} acknowledged before, ${events} in the backup`,
-    )
-    t.ok(events >= before.size)
-  },
-)
+  t.match(await follow('check', directory), /^ok\n\d+\|\d+\|20/)
+  await follow('restore', directory)
+  const { events, lost, torn, differing } = await inspect(join(directory, 'restored'), before)
+  t.same(
+    { lost, torn, differing },
+    { lost: 0, torn: 0, differing: 0 },
+    `${before.size} acknowledged before, ${events} in the backup`,
+  )
+  t.ok(events >= before.size)
+})
 
-await t.test('a service restored from a backup knows its tokens, flags and people', async (t) => {
+await t.test('a service restored from a backup keeps tokens, flags and people', async (t) => {
   if (await without(t, 'sqlite3')) return
   const service = await startService(t)
   const made = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'kept' })
@@ -90,7 +87,7 @@ await t.test('a service restored from a backup knows its tokens, flags and peopl
   })
 })
 
-await t.test('the commands that read the log print what is in it, while the service runs', async (t) => {
+await t.test("the guide's commands print the log while the service runs", async (t) => {
   if (await without(t, 'sqlite3', 'python3')) return
   const service = await startService(t)
   await service.request('POST', '/auth/v1/method/token', { name: 'for the guide' })
@@ -114,7 +111,7 @@ await t.test('DuckDB reads the export of the guide', async (t) => {
   t.match(await follow('read-duckdb', service.directory), /TokenIssued +│ +1/)
 })
 
-await t.test('the guide makes a key file for a Secret that the service takes', async (t) => {
+await t.test('the service accepts the key file that the guide creates for a Secret', async (t) => {
   const directory = await newDirectory(t)
   await follow('make-keys', directory)
   const { pepper, kek } = (await readKeyFile(join(directory, 'keys')))!
@@ -122,7 +119,7 @@ await t.test('the guide makes a key file for a Secret that the service takes', a
   t.same([pepper.key.length, kek.length], [32, 32])
 })
 
-await t.test('Node.js makes the backup where there is no sqlite3', async (t) => {
+await t.test("the guide's Node.js backup works without sqlite3", async (t) => {
   const service = await startService(t)
   const backup = join(service.directory, 'backup')
   await mkdir(backup)
@@ -133,7 +130,7 @@ await t.test('Node.js makes the backup where there is no sqlite3', async (t) => 
   t.equal((await restored.request('GET', '/auth/v1/tokens')).status, 200)
 })
 
-await t.test('the guide gives a user of EventStoreDB what it must have, and no more', async (t) => {
+await t.test('the guide grants an EventStoreDB user exactly the rights it needs', async (t) => {
   const store = await startEventStore()
   t.teardown(() => store.kill())
   await follow('esdb-user', root, { STORE: store.url, NAME: 'admin', PASSWORD: 'changeit' })
@@ -160,7 +157,7 @@ const metricsOn = (page: string): ReadonlyMap<string, { readonly kind: string; r
   return metrics
 }
 
-await t.test('the table of metrics has every metric of the service, with its kind and labels', async (t) => {
+await t.test('the guide lists every metric with its kind and labels', async (t) => {
   const service = await startService(t, { 'metrics.flag_labels': 'true' })
   await service.request('GET', '/auth/v1/tokens', undefined, { authorization: 'Bearer no' })
   await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
@@ -177,7 +174,7 @@ await t.test('the table of metrics has every metric of the service, with its kin
   t.match(text, /rollcall_auth_decisions_total\{result="refused",reason="credential_invalid"/)
 })
 
-await t.test('every reason and every file that the guide names is there', async (t) => {
+await t.test('every reason and file in the guide exists', async (t) => {
   const reasons = [...section('What a failure looks like').matchAll(/503 `(\w+)`/g)].map(([, reason]) => reason!)
   t.ok(reasons.length >= 5)
   for (const reason of reasons)
@@ -193,7 +190,7 @@ await t.test('every reason and every file that the guide names is there', async 
   for (const file of files) t.ok(await readFile(join(service.directory, 'data', file.replaceAll('`', ''))), file)
 })
 
-await t.test('every field of the log is in the guide', async (t) => {
+await t.test('the guide lists every field of the log', async (t) => {
   const known = new Set(section('Log').match(/(?<=`)\w+(?=`)/g))
   const service = await startService(t, { 'authentication.methods.token.bootstrap.token': undefined })
   const token = /"client_token":"([^"]+)"/.exec(await service.logged())![1]!
@@ -205,7 +202,7 @@ await t.test('every field of the log is in the guide', async (t) => {
   for (const field of fields) t.ok(known.has(field), field)
 })
 
-await t.test('the links of the guides lead somewhere', async (t) => {
+await t.test('the links of the guides resolve', async (t) => {
   for (const page of ['operations.md', 'moving.md']) {
     const text = await readFile(join(root, 'docs/guides', page), 'utf8')
     for (const [, target] of text.matchAll(/\]\(([^)#h][^)#]*)/g))

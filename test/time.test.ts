@@ -28,14 +28,14 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((fi
 const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
 const codeOf = (file: string): string => withoutComments(readFileSync(resolve(src, file), 'utf8'))
 
-await t.test('time comes from a clock that is given', (t) => {
+await t.test('all time comes from an injected clock', (t) => {
   for (const file of files.filter((each) => !(each in ownTime)))
     t.equal(TIME.exec(codeOf(file))?.[0], undefined, `${file}: take a Clock instead`)
   for (const file of Object.keys(ownTime)) t.match(codeOf(file), TIME, `${file} is no exception any more`)
   t.end()
 })
 
-await t.test('only what puts a process together names the clock of the machine', (t) => {
+await t.test('only composition roots use the system clock', (t) => {
   const naming = files.filter((file) => file !== 'clock.ts' && codeOf(file).includes('systemClock'))
   t.strictSame(naming.toSorted(), roots.toSorted())
   t.end()
@@ -63,7 +63,7 @@ const realTime: Readonly<Record<string, string>> = {
   'adapters/bullmq/lock-timer.test.ts': 'it lists the timers that a library sets, and waits for none',
   'adapters/bullmq/hanging-worker.ts': 'it stays until it is killed',
 }
-await t.test('no test waits for time, and none compares it', (t) => {
+await t.test('no test waits for real time or compares it', (t) => {
   const all = readdirSync(tests, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
   const found = (file: string) => PASSING.exec(withoutComments(readFileSync(resolve(tests, file), 'utf8')))?.[0]
   const excepted = Object.keys(realTime)

@@ -50,7 +50,7 @@ const begin = (log: ReturnType<typeof memoryLog>, format: () => number, asked: A
   return { ...told, lines, errors, changed: () => listeners.forEach((listener) => listener()) }
 }
 
-await t.test('people are told by pseudonyms, and everything else as it is configured', (t) => {
+await t.test('replaces the names of people by pseudonyms and keeps other values', (t) => {
   const of = (claim: string, ...values: string[]) =>
     configuredAccess({ ...policy, rules: [ofClaim('x', claim, ...values)] }, config, names).rules[0]!.anyOf
   for (const claim of ['email', '/email', 'name', 'preferred_username', 'sub', '/sub'])
@@ -68,7 +68,7 @@ await t.test('people are told by pseudonyms, and everything else as it is config
   t.end()
 })
 
-await t.test('it is told once, and again when it is another', async (t) => {
+await t.test('records the access configuration once, and again when it changes', async (t) => {
   const log = memoryLog()
   const first = begin(log, () => 2)
   await first.begin()
@@ -81,7 +81,7 @@ await t.test('it is told once, and again when it is another', async (t) => {
   t.same([await other.number(), await first.number(), log.all.length], [1, 0, 2])
 })
 
-await t.test('while an instance lives that does not read it, it waits, and so do logins', async (t) => {
+await t.test('waits, with logins, while an instance of an older format lives', async (t) => {
   const log = memoryLog()
   let format = 1
   const waiting = begin(log, () => format)
@@ -97,7 +97,7 @@ await t.test('while an instance lives that does not read it, it waits, and so do
   t.same([waiting.known(), log.all.length, waiting.errors], [0, 1, []])
 })
 
-await t.test('a store that is away is told of, and it is tried again when the next one asks', async (t) => {
+await t.test('reports an unreachable store and retries on the next request', async (t) => {
   const log = memoryLog()
   let away = true
   const append: typeof log.append = async (...asked) => {

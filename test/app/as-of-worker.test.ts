@@ -59,7 +59,7 @@ const past = async (t: Test, changes = 100) => {
 }
 const flag = ['flags', 'ns+f'] as const
 
-await t.test('what the thread reads is what is read without it', async (t) => {
+await t.test('the thread reads the same rows as a direct read', async (t) => {
   const { store, reads, begun, told } = await past(t)
   const here = asOfReads({ ...store, key, atOnce: 8 })
   t.equal(begun.length, 0, 'the first reading begins it')
@@ -72,14 +72,14 @@ await t.test('what the thread reads is what is read without it', async (t) => {
   t.strictSame([begun.length, told], [1, []])
 })
 
-await t.test('a document that cannot be read is a closed row there too', async (t) => {
+await t.test('returns a closed row for an unreadable document', async (t) => {
   const { store, reads } = await past(t)
   await store.log.append('flag-ns+odd', [event('odd', { type: 'FlagPainted', data: {} })], 'none')
   const [row] = await reads.rows(101n, [['flags', 'ns+odd']], never)
   t.match(row, { doc: undefined, unreadable: { stream: 'flag-ns+odd', type: 'FlagPainted' } })
 })
 
-await t.test('tokens that are still on their way to the file are in its lists', async (t) => {
+await t.test('lists tokens whose rows are not written yet', async (t) => {
   const { store, reads } = await past(t)
   const row = {
     key: 't1',
@@ -96,7 +96,7 @@ await t.test('tokens that are still on their way to the file are in its lists', 
   t.strictSame(await reads.tokens(200n, asked, never), { ids: ['t1'], total: 1, left: 0 })
 })
 
-await t.test('the thread that asks goes on while it reads', async (t) => {
+await t.test('the calling thread keeps running during a read', async (t) => {
   const { reads } = await past(t, 5_000)
   let turns = 0
   const over = new AbortController()
@@ -128,7 +128,7 @@ const answering = (t: Test, rows?: AsOfReads['rows']) => {
   return { say: (asked: ThreadRequest) => port1.postMessage(asked), heard, over, steps: () => steps }
 }
 
-await t.test('a reading that is to stop stops, and others go on', async (t) => {
+await t.test('an aborted read stops without affecting other reads', async (t) => {
   const { say, heard, over, steps } = answering(t)
   say([1, 'positionOf', ['x']])
   say([2, 'rows', [1n, [flag]]])
@@ -144,7 +144,7 @@ await t.test('a reading that is to stop stops, and others go on', async (t) => {
   t.match(heard[1], [2, { reason: 'backend_unavailable' }])
 })
 
-await t.test('rows go over in pieces', async (t) => {
+await t.test('transfers rows in chunks', async (t) => {
   const row = { key: 'k', revision: 0n, position: 1n, changes: 1n, doc: { text: 'x'.repeat(PIECE / 4) } }
   const { say, heard } = answering(t, async () => [row])
   say([1, 'rows', [1n, Array.from({ length: 100 }, () => flag)]])
@@ -156,7 +156,7 @@ await t.test('rows go over in pieces', async (t) => {
   )
 })
 
-await t.test('who asks and stops hears why, once the thread has stopped', async (t) => {
+await t.test('an aborted read rejects with the reason once the thread has stopped', async (t) => {
   const { reads, told } = await past(t, 5_000)
   const stop = new AbortController()
   // So much that the thread hears of the end before it is through.
@@ -168,7 +168,7 @@ await t.test('who asks and stops hears why, once the thread has stopped', async 
   t.strictSame(told, [])
 })
 
-await t.test('a thread that dies refuses what it was reading, is told of once, and is begun again', async (t) => {
+await t.test('a dead thread fails its reads, is reported once and is restarted', async (t) => {
   const { reads, told, begun } = await past(t)
   const rows = t.rejects(reads.rows(100n, [flag], never), unavailable)
   const position = t.rejects(reads.positionOf('2026-01-01T00:00:00.000Z', never), unavailable)
@@ -180,7 +180,7 @@ await t.test('a thread that dies refuses what it was reading, is told of once, a
   t.strictSame([told.length, begun.length], [1, 2])
 })
 
-await t.test('a thread that cannot begin refuses, and another begins when it can', async (t) => {
+await t.test('fails reads while the thread cannot start, and starts another later', async (t) => {
   const { directory, reads, told } = await past(t)
   const [views, away] = [`${directory}/views.sqlite`, `${directory}/away`]
   await rename(views, away)
@@ -191,7 +191,7 @@ await t.test('a thread that cannot begin refuses, and another begins when it can
   t.equal(told.length, 1)
 })
 
-await t.test('closed amid a reading it ends in order, and nothing is told of that', async (t) => {
+await t.test('closing during a read ends the thread without an error report', async (t) => {
   const { reads, told, begun } = await past(t, 5_000)
   const reading = t.rejects(reads.rows(5_000n, [flag], never), unavailable)
   await reads.close()
@@ -200,7 +200,7 @@ await t.test('closed amid a reading it ends in order, and nothing is told of tha
   await t.rejects(reads.rows(1n, [flag], never), unavailable)
 })
 
-await t.test('the service answers evaluations while a list of the past is read, and closes amid one', async (t) => {
+await t.test('answers evaluations while a past list is read, and closes during one', async (t) => {
   const service = await startService(t)
   const { request } = service
   for (let n = 0; n < 40; n++)

@@ -73,7 +73,7 @@ const instance = async (
 const history = () => ({ log: memoryLog(), clock: virtualClock() })
 const typesOf = (log: ReturnType<typeof memoryLog>) => log.all.map(({ type }) => type)
 
-void t.test('a release: the later format is written when the last older instance has left', async (t) => {
+void t.test('writes the later format when the last older instance has left', async (t) => {
   const world = history()
   const { log, clock } = world
   const old = await instance(t, world, 'old', 1)
@@ -100,7 +100,7 @@ void t.test('a release: the later format is written when the last older instance
   )
 })
 
-void t.test('who was killed is struck out after fifteen looks, who lives is not', async (t) => {
+void t.test('removes a killed instance after 15 checks, never a live one', async (t) => {
   const world = history()
   const { log, clock } = world
   const killed = await instance(t, world, 'killed', 1)
@@ -119,7 +119,7 @@ void t.test('who was killed is struck out after fifteen looks, who lives is not'
   )
 })
 
-void t.test('nobody is struck out while the log may be out of reach', async (t) => {
+void t.test('removes no instance while the log may be unreachable', async (t) => {
   const world = history()
   let looks = 0
   const killed = await instance(t, world, 'killed', 1)
@@ -131,7 +131,7 @@ void t.test('nobody is struck out while the log may be out of reach', async (t) 
   t.notOk(typesOf(world.log).includes('InstanceLeft'))
 })
 
-void t.test('who was struck out though it lives joins again, and holds the format back', async (t) => {
+void t.test('a removed live instance rejoins and holds the format back', async (t) => {
   const world = history()
   const { clock } = world
   const paused = await instance(t, world, 'paused', 1)
@@ -146,27 +146,24 @@ void t.test('who was struck out though it lives joins again, and holds the forma
   t.same([fresh.format(), third.format()], [1, 1], 'a member again')
 })
 
-void t.test(
-  'a history that others may read is written in the first format until the operator says otherwise',
-  async (t) => {
-    const world = history()
-    const one = await instance(t, world, 'one', 2, { complete: false })
-    t.equal(one.format(), 1)
-    t.match(one.lines, [[{ to: 1 }, /set eventstore.all_on_roll/]])
-    await instance(t, world, 'two', 2)
-    await world.clock.settle()
-    t.equal(one.format(), 2, 'said')
-  },
-)
+void t.test('writes the first format in a shared history until the operator allows a later one', async (t) => {
+  const world = history()
+  const one = await instance(t, world, 'one', 2, { complete: false })
+  t.equal(one.format(), 1)
+  t.match(one.lines, [[{ to: 1 }, /set eventstore.all_on_roll/]])
+  await instance(t, world, 'two', 2)
+  await world.clock.settle()
+  t.equal(one.format(), 2, 'said')
+})
 
-void t.test('a farewell that the log does not take is told, and nothing waits for it', async (t) => {
+void t.test('logs a failed leave event without waiting', async (t) => {
   const one = await instance(t, history(), 'one', 1)
   one.away(true)
   await one.leave()
   t.match(one.lines.at(-1), [{ err: /away/ }, /could not leave the cluster/])
 })
 
-void t.test('a farewell that the log does not answer is given up after a second', async (t) => {
+void t.test('gives up an unanswered leave event after one second', async (t) => {
   const world = history()
   const one = await instance(t, world, 'one', 1)
   one.hang()

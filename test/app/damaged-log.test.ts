@@ -96,7 +96,7 @@ for (const [what, damage, says] of [
     /index events_stream: it is missing, so a revision may have been written twice/,
   ],
 ] as const)
-  await t.test(`${what} refuses the start, and goes on when an operator says why`, { timeout: 60_000 }, async (t) => {
+  await t.test(`${what} fails the start until an operator accepts it with a reason`, { timeout: 60_000 }, async (t) => {
     const service = await ran(t)
     await service.sql(damage)
     await refusedWith(t, service, says)
@@ -118,7 +118,7 @@ for (const [what, damage, says] of [
     await t.rejects(service.open(), /1 event missing/, 'what is damaged further is')
   })
 
-await t.test('a log that is whole starts, and the word for a damaged one does nothing', async (t) => {
+await t.test('--accept-damaged-log does nothing for an intact log', async (t) => {
   const service = await ran(t)
   await (await service.open({ acceptDamagedLog: 'because' })).close()
   const warned = (await service.logged()).filter(({ level }) => level === 'WARN')

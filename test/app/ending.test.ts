@@ -10,7 +10,7 @@ const hangingOn = (signal: AbortSignal): number => {
   return getEventListeners(signal, 'abort').length + (made?.size ?? 0)
 }
 
-await t.test('attempts of a start, however many, leave nothing on the signal of its end', async (t) => {
+await t.test('start attempts leave no listeners on the abort signal', async (t) => {
   const clock = virtualClock()
   const { signal } = new AbortController()
   for (let n = 0; n < 20; n++) {
@@ -24,7 +24,7 @@ await t.test('attempts of a start, however many, leave nothing on the signal of 
   t.equal(hangingOn(signal), 0)
 })
 
-await t.test('what does not stop by itself is left 4 s after the end is asked for', async (t) => {
+await t.test('abandons pending work 4 s after the end is requested', async (t) => {
   for (const asked of ['during', 'before']) {
     const clock = virtualClock()
     const ending = new AbortController()
@@ -40,7 +40,7 @@ await t.test('what does not stop by itself is left 4 s after the end is asked fo
   }
 })
 
-await t.test('a process that is asked to end is cut when its grace is over, and says so', async (t) => {
+await t.test('ends a stopping process after its grace period and logs it', async (t) => {
   const clock = virtualClock()
   const ending = new AbortController()
   const told: string[] = []

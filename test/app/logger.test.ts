@@ -31,7 +31,7 @@ const errors = (child: ChildProcess) => {
 }
 
 for (const encoding of ['json', 'console']) {
-  await t.test(`a log that cannot be written is told once and stops nobody: ${encoding}`, async (t) => {
+  await t.test(`reports an unwritable log once and continues: ${encoding}`, async (t) => {
     const lines = 'for (let n = 0; n < 1000; n++) log.error({ err: new Error(String(n)) }, "x".repeat(10_000))'
     const child = processOf({ encoding, file: '/dev/full' }, lines)
     const told = errors(child)
@@ -64,7 +64,7 @@ const read = async (out: NodeJS.ReadableStream, told: RegExp) => {
 
 for (const encoding of ['json', 'console'])
   for (const place of ['standard output', 'a pipe as standard output', 'a pipe as log.file'])
-    await t.test(`lines wait up to a bound while nobody reads them: ${place}, ${encoding}`, async (t) => {
+    await t.test(`buffers a bounded number of lines without a reader: ${place}, ${encoding}`, async (t) => {
       const path = place === 'standard output' ? undefined : await fifo(t)
       const end = path === undefined ? undefined : openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
       const file = place === 'a pipe as log.file' ? path : undefined
@@ -84,7 +84,7 @@ for (const encoding of ['json', 'console'])
       t.equal((await once(child, 'exit'))[0], 0)
     })
 
-await t.test('the end waits a second for the reader, and no longer', async (t) => {
+await t.test('the exit waits at most one second for the reader', async (t) => {
   const path = await fifo(t)
   const child = processOf({ encoding: 'json', file: path }, flood)
   const told = errors(child)
@@ -94,7 +94,7 @@ await t.test('the end waits a second for the reader, and no longer', async (t) =
   t.equal(told(), 'written waits 1000 ms')
 })
 
-await t.test('a reader that has gone is told once and stops nobody', async (t) => {
+await t.test('reports a closed reader once and continues', async (t) => {
   const child = processOf(
     { encoding: 'json' },
     `process.stdin.once('end', () => {

@@ -61,53 +61,50 @@ const fill = async (log: EventLog, streams: readonly string[], first = 0) => {
 }
 const SOME = ['token-a', 'token-a', 'flag-x', 'token-a', 'flag-x', 'login-1', 'login-1', 'login-1']
 
-await t.test(
-  'an embedded store arrives byte for byte, with the keys of its subjects, and who was erased stays erased',
-  async (t) => {
-    const store = await openEmbedded(await newDirectory(t), {
-      clock: systemClock,
-      kek: new Uint8Array(32),
-      onError: (_, error) => {
-        throw error
-      },
-    })
-    const seal = sealer(store.keys)
-    await fill(store.log, SOME)
-    const sealed = await seal.seal('person-ann', 'ann@example.com')
-    const gone = await seal.seal('person-bob "b"', 'bob@example.com')
-    await store.log.append(
-      'token-p',
-      [
-        { ...happened(20), data: JSON.stringify({ profile: sealed, text: 'ünï ☃ 😀 \u0000 "quoted"' }) },
-        { ...happened(21), meta: JSON.stringify({ ip: gone, subject: 'person-bob "b"' }) },
-        { ...happened(22), data: JSON.stringify({ subject: 'person-never' }) },
-      ],
-      'none',
-    )
-    await store.keys.destroy('person-bob "b"')
-    const before = await of(store.log)
+await t.test('copies an embedded store byte for byte, with subject keys and erasures', async (t) => {
+  const store = await openEmbedded(await newDirectory(t), {
+    clock: systemClock,
+    kek: new Uint8Array(32),
+    onError: (_, error) => {
+      throw error
+    },
+  })
+  const seal = sealer(store.keys)
+  await fill(store.log, SOME)
+  const sealed = await seal.seal('person-ann', 'ann@example.com')
+  const gone = await seal.seal('person-bob "b"', 'bob@example.com')
+  await store.log.append(
+    'token-p',
+    [
+      { ...happened(20), data: JSON.stringify({ profile: sealed, text: 'ünï ☃ 😀 \u0000 "quoted"' }) },
+      { ...happened(21), meta: JSON.stringify({ ip: gone, subject: 'person-bob "b"' }) },
+      { ...happened(22), data: JSON.stringify({ subject: 'person-never' }) },
+    ],
+    'none',
+  )
+  await store.keys.destroy('person-bob "b"')
+  const before = await of(store.log)
 
-    const [log, keys] = [memoryLog(), memoryKeys()]
-    const told = new Set<string>()
-    const moved = await migrate(place(store.log, store.keys), place(log, keys), {
-      ...options,
-      progress: ({ name }) => told.add(name),
-    })
-    t.match(moved, { events: 11, copied: 11, streams: 4, subjects: 2, digest: /^[0-9a-f]{64}$/ })
-    t.strictSame(await of(log), before)
-    t.strictSame(await of(store.log), before, 'the source is as it was')
-    t.strictSame(await sealer(keys).open(sealed), { text: 'ann@example.com' })
-    t.equal(keys.all.get('person-bob "b"'), 'erased')
-    t.notOk(keys.all.has('person-never'), 'a subject that never had a key gets none')
-    t.same([...told], ['copying', 'comparing', 'comparing streams'])
+  const [log, keys] = [memoryLog(), memoryKeys()]
+  const told = new Set<string>()
+  const moved = await migrate(place(store.log, store.keys), place(log, keys), {
+    ...options,
+    progress: ({ name }) => told.add(name),
+  })
+  t.match(moved, { events: 11, copied: 11, streams: 4, subjects: 2, digest: /^[0-9a-f]{64}$/ })
+  t.strictSame(await of(log), before)
+  t.strictSame(await of(store.log), before, 'the source is as it was')
+  t.strictSame(await sealer(keys).open(sealed), { text: 'ann@example.com' })
+  t.equal(keys.all.get('person-bob "b"'), 'erased')
+  t.notOk(keys.all.has('person-never'), 'a subject that never had a key gets none')
+  t.same([...told], ['copying', 'comparing', 'comparing streams'])
 
-    const again = await migrate(place(store.log, store.keys), place(log, keys), options)
-    t.same(again, { ...moved, copied: 0 }, 'a move that is over is only compared again')
-    await store.close()
-  },
-)
+  const again = await migrate(place(store.log, store.keys), place(log, keys), options)
+  t.same(again, { ...moved, copied: 0 }, 'a move that is over is only compared again')
+  await store.close()
+})
 
-await t.test('whose key the source has lost has none at the target, and no erasure', async (t) => {
+await t.test('a lost subject key is neither created nor erased at the target', async (t) => {
   const [from, to] = [memoryKeys(), memoryKeys()]
   const [source, target] = [memoryLog(), memoryLog()]
   const profile = await sealer(from).seal('person-ann', 'ann@example.com')
@@ -118,35 +115,32 @@ await t.test('whose key the source has lost has none at the target, and no erasu
   t.same(await sealer(to).open(profile), { lost: true })
 })
 
-await t.test(
-  'wherever a move breaks off, the next goes on there and ends with the same history in the same order',
-  async (t) => {
-    const stream = fc.integer({ min: 0, max: 3 }).map((n) => `token-${n}`)
-    await fc.assert(
-      fc.asyncProperty(fc.array(stream, { maxLength: 40 }), fc.nat(40), fc.nat(40), async (streams, first, second) => {
-        const from = memoryLog()
-        await fill(from, streams)
-        let left = Number.POSITIVE_INFINITY
-        const to = memoryLog({
-          pause: async (what) => {
-            if (what.startsWith('append') && left-- <= 0) throw new Error('broken off')
-          },
+await t.test('resumes an interrupted migration and yields the same history in order', async (t) => {
+  const stream = fc.integer({ min: 0, max: 3 }).map((n) => `token-${n}`)
+  await fc.assert(
+    fc.asyncProperty(fc.array(stream, { maxLength: 40 }), fc.nat(40), fc.nat(40), async (streams, first, second) => {
+      const from = memoryLog()
+      await fill(from, streams)
+      let left = Number.POSITIVE_INFINITY
+      const to = memoryLog({
+        pause: async (what) => {
+          if (what.startsWith('append') && left-- <= 0) throw new Error('broken off')
+        },
+      })
+      for (const appends of [first, second, Number.POSITIVE_INFINITY]) {
+        left = appends
+        await migrate(place(from), place(to), options).catch((error: Error) => {
+          if (error.message !== 'broken off') throw error
         })
-        for (const appends of [first, second, Number.POSITIVE_INFINITY]) {
-          left = appends
-          await migrate(place(from), place(to), options).catch((error: Error) => {
-            if (error.message !== 'broken off') throw error
-          })
-        }
-        deepStrictEqual(content(to.all), content(from.all))
-      }),
-      { numRuns: 60 },
-    )
-    t.pass()
-  },
-)
+      }
+      deepStrictEqual(content(to.all), content(from.all))
+    }),
+    { numRuns: 60 },
+  )
+  t.pass()
+})
 
-await t.test('an append that arrived though its answer was lost is not made twice', async (t) => {
+await t.test('does not repeat an append whose answer was lost', async (t) => {
   const [from, to] = [memoryLog(), memoryLog()]
   await fill(from, SOME)
   let lost = 0
@@ -163,68 +157,62 @@ await t.test('an append that arrived though its answer was lost is not made twic
   t.strictSame(content(to.all), content(from.all))
 })
 
-await t.test(
-  'a target that holds anything but the beginning of this history is refused, and nothing is written',
-  async (t) => {
-    const histories: Readonly<Record<string, (log: EventLog, from: readonly Stored[]) => Promise<unknown>>> = {
-      'another first event': (log) => fill(log, ['token-other']),
-      'the same stream with other events': (log) => fill(log, SOME, 100),
-      'the same events in another order': async (log, from) => {
-        await log.append('flag-x', [from[2]!], 'none')
-        await log.append('token-a', [from[0]!], 'none')
-      },
-      'one event with other data': (log, from) => log.append('token-a', [{ ...from[0]!, data: '{}' }], 'none'),
-      'an event more': async (log, from) => {
-        for (const event of from)
-          await log.append(event.stream, [event], event.revision === 0n ? 'none' : event.revision - 1n)
-        await log.append('token-z', [happened(99)], 'none')
-      },
-    }
-    for (const [name, write] of Object.entries(histories)) {
-      const [from, to] = [memoryLog(), memoryLog()]
-      await fill(from, SOME)
-      await write(to, from.all)
-      const before = content(to.all)
-      t.match(
-        await failure(migrate(place(from), place(to), options)),
-        { exit: 6, message: /^The target holds other history/ },
-        name,
-      )
-      t.strictSame(content(to.all), before)
-    }
-  },
-)
+await t.test('refuses a target that does not begin with the same history', async (t) => {
+  const histories: Readonly<Record<string, (log: EventLog, from: readonly Stored[]) => Promise<unknown>>> = {
+    'another first event': (log) => fill(log, ['token-other']),
+    'the same stream with other events': (log) => fill(log, SOME, 100),
+    'the same events in another order': async (log, from) => {
+      await log.append('flag-x', [from[2]!], 'none')
+      await log.append('token-a', [from[0]!], 'none')
+    },
+    'one event with other data': (log, from) => log.append('token-a', [{ ...from[0]!, data: '{}' }], 'none'),
+    'an event more': async (log, from) => {
+      for (const event of from)
+        await log.append(event.stream, [event], event.revision === 0n ? 'none' : event.revision - 1n)
+      await log.append('token-z', [happened(99)], 'none')
+    },
+  }
+  for (const [name, write] of Object.entries(histories)) {
+    const [from, to] = [memoryLog(), memoryLog()]
+    await fill(from, SOME)
+    await write(to, from.all)
+    const before = content(to.all)
+    t.match(
+      await failure(migrate(place(from), place(to), options)),
+      { exit: 6, message: /^The target holds other history/ },
+      name,
+    )
+    t.strictSame(content(to.all), before)
+  }
+})
 
-await t.test(
-  'other secrets, another key of a subject, and a writer in between are refused with what to do',
-  async (t) => {
-    const [from, to] = [place(), place()]
-    await fill(from.log, SOME)
-    const other = { ...to, pepper: { kid: 'p1', key: new Uint8Array(32) } }
-    t.match(await failure(migrate(from, other, options)), {
-      exit: 6,
-      message: /no token would work there[^]*keys\.file/,
-    })
-    t.equal(await to.log.head(), 0n)
+await t.test('refuses other secrets, another subject key and a concurrent writer', async (t) => {
+  const [from, to] = [place(), place()]
+  await fill(from.log, SOME)
+  const other = { ...to, pepper: { kid: 'p1', key: new Uint8Array(32) } }
+  t.match(await failure(migrate(from, other, options)), {
+    exit: 6,
+    message: /no token would work there[^]*keys\.file/,
+  })
+  t.equal(await to.log.head(), 0n)
 
-    await from.log.append('token-s', [{ ...happened(1), data: '{"subject":"person-ann"}' }], 'none')
-    await from.keys.make('person-ann')
-    await to.keys.make('person-ann')
-    t.match(await failure(migrate(from, to, options)), { exit: 6, message: /another key for subject person-ann/ })
+  await from.log.append('token-s', [{ ...happened(1), data: '{"subject":"person-ann"}' }], 'none')
+  await from.keys.make('person-ann')
+  await to.keys.make('person-ann')
+  t.match(await failure(migrate(from, to, options)), { exit: 6, message: /another key for subject person-ann/ })
 
-    const log = memoryLog()
-    const busy: EventLog = {
-      ...log,
-      append: async (stream, events, expected) => {
-        if (stream === 'flag-x' && expected === 'none') await fill(log, ['flag-x'], 50)
-        return log.append(stream, events, expected)
-      },
-    }
-    t.match(await failure(migrate(from, place(busy), options)), { exit: 6, message: /Somebody else writes to it/ })
-  },
-)
+  const log = memoryLog()
+  const busy: EventLog = {
+    ...log,
+    append: async (stream, events, expected) => {
+      if (stream === 'flag-x' && expected === 'none') await fill(log, ['flag-x'], 50)
+      return log.append(stream, events, expected)
+    },
+  }
+  t.match(await failure(migrate(from, place(busy), options)), { exit: 6, message: /Somebody else writes to it/ })
+})
 
-await t.test('a target that does not give back what it was given is found out', async (t) => {
+await t.test('detects a target that returns other events than it received', async (t) => {
   const tell = (events: readonly Stored[]) =>
     events.map((event) => (event.stream === 'login-1' ? { ...event, meta: '{"actor":{}}' } : event))
   const lie = async function* (pages: AsyncIterable<readonly Stored[]>) {
@@ -256,7 +244,7 @@ await t.test('a target that does not give back what it was given is found out', 
   })
 })
 
-await t.test('a dry run counts what is missing and writes nothing; a stopped move stops', async (t) => {
+await t.test('a dry run counts missing events and writes nothing; an abort stops', async (t) => {
   const [from, to] = [memoryLog(), memoryLog()]
   await fill(from, SOME)
   t.same(
@@ -282,71 +270,68 @@ const inFile = async (directory: string): Promise<number> => {
   }
 }
 
-await t.test(
-  'rollcall migrate, killed in the middle and started again, moves a service to another directory',
-  async (t) => {
-    const service = await startService(t)
-    const made = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'kept' })
-    t.equal(
-      (
-        await service.request('POST', '/api/v1/namespaces/default/flags', {
-          key: 'kept',
-          name: 'Kept',
-          type: 'BOOLEAN_FLAG_TYPE',
-        })
-      ).status,
-      200,
-    )
-    await service.close()
-    const from = join(service.directory, 'data')
-    const { kek } = await openKeyFile(join(from, 'keys'))
-    const store = await openEmbedded(from, { clock: systemClock, kek, onError: () => {} })
-    await Promise.all(Array.from({ length: 500 }, (_, n) => store.log.append(`login-${n}`, [happened(n)], 'none')))
-    const total = Number(await store.log.head())
-    await store.close()
+await t.test('rollcall migrate resumes after a kill and moves a service to a directory', async (t) => {
+  const service = await startService(t)
+  const made = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'kept' })
+  t.equal(
+    (
+      await service.request('POST', '/api/v1/namespaces/default/flags', {
+        key: 'kept',
+        name: 'Kept',
+        type: 'BOOLEAN_FLAG_TYPE',
+      })
+    ).status,
+    200,
+  )
+  await service.close()
+  const from = join(service.directory, 'data')
+  const { kek } = await openKeyFile(join(from, 'keys'))
+  const store = await openEmbedded(from, { clock: systemClock, kek, onError: () => {} })
+  await Promise.all(Array.from({ length: 500 }, (_, n) => store.log.append(`login-${n}`, [happened(n)], 'none')))
+  const total = Number(await store.log.head())
+  await store.close()
 
-    const moved = await newDirectory(t)
-    const to = join(moved, 'data')
-    const dry = await migrating('--from', from, '--to', to, '--dry-run')
-    t.match(dry, { exit: 0, err: `Would copy ${total} of ${total} events; nothing was written.\n` })
-    t.notOk(existsSync(to), 'a dry run does not make the directory')
+  const moved = await newDirectory(t)
+  const to = join(moved, 'data')
+  const dry = await migrating('--from', from, '--to', to, '--dry-run')
+  t.match(dry, { exit: 0, err: `Would copy ${total} of ${total} events; nothing was written.\n` })
+  t.notOk(existsSync(to), 'a dry run does not make the directory')
 
-    let there = 0
-    // Whoever comes too late for the middle begins anew.
-    for (let tries = 0; tries < 5 && !(there >= 20 && there < total); tries++) {
-      await rm(to, { recursive: true, force: true })
-      const child = spawn(process.execPath, [MAIN, 'migrate', '--from', from, '--to', to, '--yes'], { stdio: 'ignore' })
-      const ended = once(child, 'exit')
-      await eventually(async () => child.exitCode !== null || (await inFile(to)) >= 20, 'twenty events are copied')
-      child.kill('SIGKILL')
-      await ended
-      there = await inFile(to)
-    }
-    t.ok(there >= 20 && there < total, `killed after ${there} of ${total} events`)
+  let there = 0
+  // Whoever comes too late for the middle begins anew.
+  for (let tries = 0; tries < 5 && !(there >= 20 && there < total); tries++) {
+    await rm(to, { recursive: true, force: true })
+    const child = spawn(process.execPath, [MAIN, 'migrate', '--from', from, '--to', to, '--yes'], { stdio: 'ignore' })
+    const ended = once(child, 'exit')
+    await eventually(async () => child.exitCode !== null || (await inFile(to)) >= 20, 'twenty events are copied')
+    child.kill('SIGKILL')
+    await ended
+    there = await inFile(to)
+  }
+  t.ok(there >= 20 && there < total, `killed after ${there} of ${total} events`)
 
-    const rest = await migrating('--from', from, '--to', to, '--yes')
-    t.equal(rest.exit, 0, rest.err)
-    const copied = Number(/(\d+) events copied, (\d+) there/.exec(rest.err)?.[1])
-    t.ok(copied > 0 && copied <= total - there, `the second run copied ${copied}`)
-    t.match(rest.err, new RegExp(`${total} there in all\\.\nCompared: every event in order and each of \\d+ streams`))
-    t.equal(await readFile(join(to, 'keys'), 'utf8'), await readFile(join(from, 'keys'), 'utf8'))
+  const rest = await migrating('--from', from, '--to', to, '--yes')
+  t.equal(rest.exit, 0, rest.err)
+  const copied = Number(/(\d+) events copied, (\d+) there/.exec(rest.err)?.[1])
+  t.ok(copied > 0 && copied <= total - there, `the second run copied ${copied}`)
+  t.match(rest.err, new RegExp(`${total} there in all\\.\nCompared: every event in order and each of \\d+ streams`))
+  t.equal(await readFile(join(to, 'keys'), 'utf8'), await readFile(join(from, 'keys'), 'utf8'))
 
-    const again = await startService(t, {}, { directory: moved })
-    const bearer = { authorization: `Bearer ${made.json.clientToken}` }
-    t.match(await again.request('GET', '/api/v1/namespaces/default/flags/kept', undefined, bearer), {
-      status: 200,
-      json: { name: 'Kept' },
-    })
-    await again.close()
-    t.match(
-      await migrating('--from', from, '--to', to, '--yes'),
-      { exit: 0 },
-      'a service that only read has added nothing',
-    )
-  },
-)
+  const again = await startService(t, {}, { directory: moved })
+  const bearer = { authorization: `Bearer ${made.json.clientToken}` }
+  t.match(await again.request('GET', '/api/v1/namespaces/default/flags/kept', undefined, bearer), {
+    status: 200,
+    json: { name: 'Kept' },
+  })
+  await again.close()
+  t.match(
+    await migrating('--from', from, '--to', to, '--yes'),
+    { exit: 0 },
+    'a service that only read has added nothing',
+  )
+})
 
-await t.test('rollcall migrate says what is wrong before it touches anything', async (t) => {
+await t.test('rollcall migrate reports errors before it writes anything', async (t) => {
   const directory = await newDirectory(t)
   t.match(await migrating('--from', join(directory, 'no'), '--to', join(directory, 'b'), '-y'), {
     exit: 4,

@@ -18,36 +18,33 @@ const faulty = () => {
 const away = (why = 'connect ECONNREFUSED mongodb://root:canary@db:27017/x\nat canary') =>
   new Refusal('backend_unavailable', undefined, { cause: new Error(why) })
 
-await t.test(
-  'one line when a store begins to fail, one when it has worked for a while, however many calls there are',
-  async (t) => {
-    const { of, lines, wasReported: knows, clock } = faulty()
-    const mongo = of('mongodb')
-    const first = away()
-    mongo.failed('views', 'put', first)
-    for (let n = 0; n < 100; n++) {
-      mongo.failed('views', 'put', away())
-      mongo.failed('keys', 'find', away())
-      mongo.worked('views', 'put')
-    }
-    await clock.advance(QUIET - 1)
-    t.equal(lines.length, 1)
-    await clock.advance(1)
-    t.equal(lines.length, 2)
-    t.match(lines[0], [
-      'ERROR',
-      { port: 'views', adapter: 'mongodb', operation: 'put', why: 'connect ECONNREFUSED mongodb://db:27017/x' },
-    ])
-    t.match(lines[0]![1]['advice'], /MongoDB/)
-    t.match(lines[1], ['INFO', { adapter: 'mongodb', failures: 201 }, 'it works again'])
-    t.notMatch(JSON.stringify(lines), /canary/)
-    t.ok(knows(first) && !knows(new Error('of somebody else')))
+await t.test('logs one line when a store starts to fail and one when it has recovered', async (t) => {
+  const { of, lines, wasReported: knows, clock } = faulty()
+  const mongo = of('mongodb')
+  const first = away()
+  mongo.failed('views', 'put', first)
+  for (let n = 0; n < 100; n++) {
     mongo.failed('views', 'put', away())
-    t.equal(lines.length, 3, 'a new failure is told anew')
-  },
-)
+    mongo.failed('keys', 'find', away())
+    mongo.worked('views', 'put')
+  }
+  await clock.advance(QUIET - 1)
+  t.equal(lines.length, 1)
+  await clock.advance(1)
+  t.equal(lines.length, 2)
+  t.match(lines[0], [
+    'ERROR',
+    { port: 'views', adapter: 'mongodb', operation: 'put', why: 'connect ECONNREFUSED mongodb://db:27017/x' },
+  ])
+  t.match(lines[0]![1]['advice'], /MongoDB/)
+  t.match(lines[1], ['INFO', { adapter: 'mongodb', failures: 201 }, 'it works again'])
+  t.notMatch(JSON.stringify(lines), /canary/)
+  t.ok(knows(first) && !knows(new Error('of somebody else')))
+  mongo.failed('views', 'put', away())
+  t.equal(lines.length, 3, 'a new failure is told anew')
+})
 
-await t.test('what never failed says nothing of what did, and a failure in between begins the wait anew', async (t) => {
+await t.test('only the failed operation ends the outage; another failure restarts the wait', async (t) => {
   const { of, lines, clock } = faulty()
   const store = of('embedded')
   store.failed('log', 'append', away())
@@ -64,7 +61,7 @@ await t.test('what never failed says nothing of what did, and a failure in betwe
   t.match(lines[1], ['INFO', { failures: 2, seconds: 30 }])
 })
 
-await t.test('a full disk is told by its own line', (t) => {
+await t.test('leaves a full disk to its own log line', (t) => {
   const { of, lines, wasReported: knows } = faulty()
   const full = new Refusal('backend_unavailable', undefined, {
     cause: Object.assign(new Error('disk full'), { code: 'ENOSPC' }),
@@ -75,7 +72,7 @@ await t.test('a full disk is told by its own line', (t) => {
   t.end()
 })
 
-await t.test('functions told of give and throw what they did; a refusal is no failure', async (t) => {
+await t.test('instrumented functions keep their results and errors; a refusal is no failure', async (t) => {
   const { instrument: around, lines } = faulty()
   const answers = [
     () => 7,
@@ -98,7 +95,7 @@ await t.test('functions told of give and throw what they did; a refusal is no fa
   ])
 })
 
-await t.test('what Redis says tells what to do, and that nothing is refused meanwhile', (t) => {
+await t.test('Redis failures have advice and state that no request is refused', (t) => {
   const said: readonly (readonly [why: string, advice: RegExp])[] = [
     ['connect ECONNREFUSED 127.0.0.1:6379', /runs and can be reached/],
     ['MOVED 866 127.0.0.1:7002', /redis\.mode to cluster/],
@@ -120,7 +117,7 @@ await t.test('what Redis says tells what to do, and that nothing is refused mean
   t.end()
 })
 
-await t.test('a failure is news again more than ten minutes after the one before it', async (t) => {
+await t.test('logs a failure again if more than ten minutes have passed', async (t) => {
   const { of, lines, clock } = faulty()
   const mongo = of('mongodb')
   mongo.failed('views', 'put', away())

@@ -56,7 +56,7 @@ const saidOf = async (answer: ReturnType<typeof asked>['answer']) => {
 const failing = () => Promise.reject(new Error('away'))
 const silent = () => new Promise<never>(() => undefined)
 
-await t.test('an instance is ready unless what it needs to answer fails', async (t) => {
+await t.test('is ready unless a dependency that answers need fails', async (t) => {
   for (const [name, state, ready, bad] of [
     ['all is well', {}, true, {}],
     ['the log is away', { head: failing }, false, { log: 'failed' }],
@@ -77,7 +77,7 @@ await t.test('an instance is ready unless what it needs to answer fails', async 
     t.strictSame(await saidOf(asked(state).answer), [ready, bad], name)
 })
 
-await t.test('what has not answered within a second does not, and who asks is told then', async (t) => {
+await t.test('a dependency that does not answer within one second counts as failed', async (t) => {
   for (const [part, ready, bad] of [
     ['head', false, { log: 'failed' }],
     ['checkpoint', false, { views: 'failed' }],

@@ -31,7 +31,7 @@ const renewing = (outcomes: (Error | 'hangs')[] = [], clock = virtualClock()) =>
 }
 const WHOLE = ['begun', 'built', 'done', 'info']
 
-await t.test('read models that are damaged are built anew, and it is said once they are whole', async (t) => {
+await t.test('rebuilds damaged read models and logs when they are complete', async (t) => {
   const { clock, told, met } = renewing()
   met(damage)
   await clock.settle()
@@ -39,7 +39,7 @@ await t.test('read models that are damaged are built anew, and it is said once t
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('a third damage within ten minutes ends the service; later it is built anew again', async (t) => {
+await t.test('a third damage within ten minutes ends the service; a later one is repaired', async (t) => {
   for (const [apart, ends] of [
     [5 * MINUTE - 1, true],
     [5 * MINUTE, false],
@@ -55,7 +55,7 @@ await t.test('a third damage within ten minutes ends the service; later it is bu
   }
 })
 
-await t.test('a build that fails is told and tried again, each time after twice as long', async (t) => {
+await t.test('logs a failed rebuild and retries it, doubling the delay', async (t) => {
   const { clock, told, met } = renewing([new Error('one'), new Error('two')])
   met(damage)
   await clock.advance(999)
@@ -68,7 +68,7 @@ await t.test('a build that fails is told and tried again, each time after twice 
   t.strictSame(told.slice(4), WHOLE)
 })
 
-await t.test('a build that fails and fails is tried again each minute', async (t) => {
+await t.test('retries a failing rebuild every minute at most', async (t) => {
   const { clock, told, met } = renewing(Array.from({ length: 9 }, () => new Error('no')))
   met(damage)
   await clock.settle()
@@ -80,21 +80,18 @@ await t.test('a build that fails and fails is tried again each minute', async (t
   }
 })
 
-await t.test(
-  'read models are whole once they hold what came meanwhile, for which it is looked each 50 ms',
-  async (t) => {
-    const { clock, told, met } = renewing()
-    told.push('behind')
-    met(damage)
-    await clock.advance(149)
-    t.strictSame([told, clock.waiting()], [['behind', 'begun', 'built'], [1]])
-    told.shift()
-    await clock.advance(1)
-    t.strictSame([told, clock.waiting()], [WHOLE, []])
-  },
-)
+await t.test('read models are complete once they hold new events, checked every 50 ms', async (t) => {
+  const { clock, told, met } = renewing()
+  told.push('behind')
+  met(damage)
+  await clock.advance(149)
+  t.strictSame([told, clock.waiting()], [['behind', 'begun', 'built'], [1]])
+  told.shift()
+  await clock.advance(1)
+  t.strictSame([told, clock.waiting()], [WHOLE, []])
+})
 
-await t.test('a full disk and a new damage, which have lines of their own, are told no second time', async (t) => {
+await t.test('does not report a full disk and new damage a second time', async (t) => {
   const full = new Error('refused', { cause: Object.assign(new Error('disk full'), { code: 'ENOSPC' }) })
   const { clock, told, met } = renewing([full])
   met(damage)
@@ -103,7 +100,7 @@ await t.test('a full disk and a new damage, which have lines of their own, are t
   t.strictSame(told, ['begun', ...WHOLE])
 })
 
-await t.test('an end stops what is built, and begins nothing more', async (t) => {
+await t.test('closing stops a rebuild and starts no other', async (t) => {
   const { told, met, close, clock } = renewing(['hangs'])
   met(damage)
   await clock.settle()
@@ -113,7 +110,7 @@ await t.test('an end stops what is built, and begins nothing more', async (t) =>
   t.strictSame(told, ['begun'])
 })
 
-await t.test('a fault that is not worth waiting for ends the process within the time that it gives', async (t) => {
+await t.test('a fatal fault ends the process within its grace period', async (t) => {
   for (const [patience, given] of [
     [20_000, []],
     [1_000, [1_000]],
@@ -132,7 +129,7 @@ await t.test('a fault that is not worth waiting for ends the process within the 
   }
 })
 
-await t.test('damage of the history ends a service within a second, that of the read models ends none', async (t) => {
+await t.test('a damaged history ends the service within one second, damaged views do not', async (t) => {
   const told: unknown[] = []
   const watch = damageWatch(
     (_, message, patience) => told.push([message.slice(0, 38), patience]),
@@ -149,7 +146,7 @@ await t.test('damage of the history ends a service within a second, that of the 
   ])
 })
 
-await t.test('damage met by a start fails it, whatever it waits for, and says what may be tried again', async (t) => {
+await t.test('damage found during a start fails it with advice', async (t) => {
   const running = () => t.fail('it does not run yet')
   const [ofViews, ofLog] = [damageWatch(running, running), damageWatch(running, running)]
   const starts = [ofViews, ofLog].map((watch) => watch.during(new Promise(() => undefined)))

@@ -25,7 +25,7 @@ const ask = async (
   return { status: answer.status, headers: answer.headers, json: (await answer.json()) as Record<string, unknown> }
 }
 
-await t.test('it is alive, not ready, and says on request what is missing', async (t) => {
+await t.test('is live but not ready, and lists the missing server on request', async (t) => {
   t.match(await ask('/livez'), { status: 200, json: { status: 'ok' } })
   t.strictSame((await ask('/readyz')).json, { status: 'not_ready' })
   room.missing(new Error('mongodb is out of reach or refuses\nand more'))
@@ -38,7 +38,7 @@ await t.test('it is alive, not ready, and says on request what is missing', asyn
   t.match(body, { code: 14, details: [{ value: { reason: 'backend_unavailable' } }] })
 })
 
-await t.test('it keeps the id of a request where that is one, in the body of an error too', async (t) => {
+await t.test('keeps a valid request id, also in the body of an error', async (t) => {
   const kept = await ask('/auth/v1/self', { 'x-request-id': 'my.own-id_1' })
   t.equal(kept.headers.get('x-request-id'), 'my.own-id_1')
   t.match(kept.json, { details: [{ value: { metadata: { requestId: 'my.own-id_1' } } }] })
@@ -50,7 +50,7 @@ await t.test('it keeps the id of a request where that is one, in the body of an 
     )
 })
 
-await t.test('of health by name it says what the service says', async (t) => {
+await t.test('answers /health by name as the service does', async (t) => {
   const service = await startService(t)
   for (const path of ['/health?service=other', '/health?service=a&service=b', '/health?service=%ZZ']) {
     const [here, there] = [
@@ -65,49 +65,46 @@ await t.test('of health by name it says what the service says', async (t) => {
     t.match(await ask(path), { status: 503, json: { status: 'NOT_SERVING' } }, path)
 })
 
-await t.test(
-  'what is missing at the start is told with its cause on one line, again when either changes, and once that it is there',
-  async (t) => {
-    const lines: (readonly [level: string, record: object, message: string])[] = []
-    const away = (what: string, cause: string) => new Refusal('backend_unavailable', what, { cause: new Error(cause) })
-    const failures = [
-      away('mongodb is away', 'connect ECONNREFUSED mongodb://me:secret@127.0.0.1:1\n    at connect'),
-      away('mongodb is away', 'connect ECONNREFUSED mongodb://me:other@127.0.0.1:1'),
-      new Error('mongodb is away', { cause: away('not now', 'timed out') }),
-      new Error('mongodb is away', { cause: new AggregateError([new Error('timed out'), new Error('refused')]) }),
-      away('eventstoredb is away', 'no leader'),
-    ]
-    const begin = async () => {
-      const failure = failures.shift()
-      if (failure) throw failure
-      return 'begun'
-    }
-    const told = (level: string) => (record: object, message: string) => void lines.push([level, record, message])
-    const logger = { warn: told('warn'), info: told('info') } as unknown as Parameters<typeof sooner>[2]
-    const clock = virtualClock()
-    const begun = sooner(begin, clock, logger, room, undefined)
-    for (const left of [4, 3, 2, 1]) {
-      await clock.advance(999)
-      t.equal(failures.length, left, 'it is tried again after a second')
-      await clock.advance(1)
-    }
-    await clock.advance(1_000)
-    t.equal(await begun, 'begun')
-    t.match(lines, [
-      ['warn', { missing: 'mongodb is away', why: 'connect ECONNREFUSED mongodb://127.0.0.1:1' }, 'not ready to start'],
-      ['warn', { missing: 'mongodb is away', why: 'timed out' }, 'not ready to start'],
-      ['warn', { missing: 'eventstoredb is away', why: 'no leader' }, 'not ready to start'],
-      ['info', { seconds: 5 }, 'what was missing at the start is there'],
-    ])
-    t.equal(lines.length, 4)
-    t.notMatch(JSON.stringify(lines), /secret|stack/)
-    lines.length = 0
-    t.equal(await sooner(begin, clock, logger, room, undefined), 'begun')
-    t.same(lines, [], 'nothing is told of a start that waits for nothing')
-  },
-)
+await t.test('logs a missing server with its cause, again on changes, and once available', async (t) => {
+  const lines: (readonly [level: string, record: object, message: string])[] = []
+  const away = (what: string, cause: string) => new Refusal('backend_unavailable', what, { cause: new Error(cause) })
+  const failures = [
+    away('mongodb is away', 'connect ECONNREFUSED mongodb://me:secret@127.0.0.1:1\n    at connect'),
+    away('mongodb is away', 'connect ECONNREFUSED mongodb://me:other@127.0.0.1:1'),
+    new Error('mongodb is away', { cause: away('not now', 'timed out') }),
+    new Error('mongodb is away', { cause: new AggregateError([new Error('timed out'), new Error('refused')]) }),
+    away('eventstoredb is away', 'no leader'),
+  ]
+  const begin = async () => {
+    const failure = failures.shift()
+    if (failure) throw failure
+    return 'begun'
+  }
+  const told = (level: string) => (record: object, message: string) => void lines.push([level, record, message])
+  const logger = { warn: told('warn'), info: told('info') } as unknown as Parameters<typeof sooner>[2]
+  const clock = virtualClock()
+  const begun = sooner(begin, clock, logger, room, undefined)
+  for (const left of [4, 3, 2, 1]) {
+    await clock.advance(999)
+    t.equal(failures.length, left, 'it is tried again after a second')
+    await clock.advance(1)
+  }
+  await clock.advance(1_000)
+  t.equal(await begun, 'begun')
+  t.match(lines, [
+    ['warn', { missing: 'mongodb is away', why: 'connect ECONNREFUSED mongodb://127.0.0.1:1' }, 'not ready to start'],
+    ['warn', { missing: 'mongodb is away', why: 'timed out' }, 'not ready to start'],
+    ['warn', { missing: 'eventstoredb is away', why: 'no leader' }, 'not ready to start'],
+    ['info', { seconds: 5 }, 'what was missing at the start is there'],
+  ])
+  t.equal(lines.length, 4)
+  t.notMatch(JSON.stringify(lines), /secret|stack/)
+  lines.length = 0
+  t.equal(await sooner(begin, clock, logger, room, undefined), 'begun')
+  t.same(lines, [], 'nothing is told of a start that waits for nothing')
+})
 
-await t.test('who is asked to end while a server is missing waits no longer for it', async (t) => {
+await t.test('stops waiting for a missing server when asked to end', async (t) => {
   const clock = virtualClock()
   const ending = new AbortController()
   const logger = { warn: () => undefined, info: () => undefined } as unknown as Parameters<typeof sooner>[2]

@@ -44,43 +44,36 @@ const measuring = (ports: {
   return { ...stores, clock, found, calls, seconds, lines }
 }
 
-await t.test(
-  'a call gives what the store gives, and is counted by port, adapter, operation and how it ended',
-  async (t) => {
-    let answers = 0
-    const { clock, views, calls, found, seconds, lines } = measuring({
-      views: {
-        checkpoint: async () => {
-          await clock.advance(250)
-          return ++answers === 1
-            ? checkpointAt(7n)
-            : answers === 2
-              ? refuse('backend_unavailable')
-              : refuse('body_too_large')
-        },
+await t.test('passes results through and counts calls by port, adapter, operation, outcome', async (t) => {
+  let answers = 0
+  const { clock, views, calls, found, seconds, lines } = measuring({
+    views: {
+      checkpoint: async () => {
+        await clock.advance(250)
+        return ++answers === 1
+          ? checkpointAt(7n)
+          : answers === 2
+            ? refuse('backend_unavailable')
+            : refuse('body_too_large')
       },
-    })
-    t.same(await calls('checkpoint'), [0, 0, 0], 'there from the start')
-    const view = { name: 'x', version: 1, fields: [], indexes: [] }
-    t.same(await views.checkpoint(view), checkpointAt(7n))
-    await t.rejects(views.checkpoint(view), new Refusal('backend_unavailable'))
-    await t.rejects(views.checkpoint(view), new Refusal('body_too_large'))
-    t.same(await calls('checkpoint'), [1, 1, 1])
-    t.match(
-      lines,
-      [{ port: 'views', adapter: 'v', operation: 'checkpoint' }],
-      'the failure is told, the refusal is not',
-    )
-    t.same(
-      (await found('calls_total', 'checkpoint'))[0]![0],
-      'port="views",adapter="v",operation="checkpoint",outcome="ok"',
-    )
-    const [took] = await seconds('checkpoint')
-    t.equal(took, 0.75)
-  },
-)
+    },
+  })
+  t.same(await calls('checkpoint'), [0, 0, 0], 'there from the start')
+  const view = { name: 'x', version: 1, fields: [], indexes: [] }
+  t.same(await views.checkpoint(view), checkpointAt(7n))
+  await t.rejects(views.checkpoint(view), new Refusal('backend_unavailable'))
+  await t.rejects(views.checkpoint(view), new Refusal('body_too_large'))
+  t.same(await calls('checkpoint'), [1, 1, 1])
+  t.match(lines, [{ port: 'views', adapter: 'v', operation: 'checkpoint' }], 'the failure is told, the refusal is not')
+  t.same(
+    (await found('calls_total', 'checkpoint'))[0]![0],
+    'port="views",adapter="v",operation="checkpoint",outcome="ok"',
+  )
+  const [took] = await seconds('checkpoint')
+  t.equal(took, 0.75)
+})
 
-await t.test("an iterator is one call, and the time its reader takes is not the store's", async (t) => {
+await t.test('counts an iterator as one call, without the time of its reader', async (t) => {
   let ended = 0
   const pages = (count: number, failure?: Error) =>
     async function* () {
@@ -114,7 +107,7 @@ await t.test("an iterator is one call, and the time its reader takes is not the 
   t.same(await found('call_duration_seconds_count', 'follow'), [], 'to wait for events is not slow')
 })
 
-await t.test('runs of jobs are counted where they ran', async (t) => {
+await t.test('counts job runs on the instance that runs them', async (t) => {
   const scheduled: Job[] = []
   const { queue, calls } = measuring({ queue: { schedule: async (job) => void scheduled.push(job) } })
   const told: unknown[] = []

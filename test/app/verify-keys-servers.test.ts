@@ -96,33 +96,29 @@ const refused = async (
   t.equal(ownFaults(await logged()).length, 1, 'one line tells the operator')
 }
 
-void t.test(
-  'a MongoDB that lost everything is refused, and who accepts it goes on with new keys',
-  { skip },
-  async (t) => {
-    const service = await ran(t)
-    await service.database.dropDatabase()
-    await refused(t, service, /"deployment" of the MongoDB database "k\d+" is not there/, /"subjects" .* is not there/)
-    t.same(await service.all('deployment'), [])
-    const running = await service.open({ acceptLostKeys: 'MongoDB had no backup' })
-    t.equal(await service.asks(running.url), 401)
-    await running.close()
-    const event = (await service.told()).find(([type]) => type === 'LostKeysAccepted')
-    t.match(event, ['LostKeysAccepted', { tokens: true, subjects: true, kid: /^[0-9a-f]{8}$/ }])
-    await (await service.open()).close()
-    const lines = (await service.logged()).trim().split('\n')
-    const told = lines.filter((line) => line.includes('"the keys are those of this log"'))
-    t.match(JSON.parse(told.at(-1)!), { kid: (event![1] as { kid: string }).kid })
-  },
-)
+void t.test('refuses an emptied MongoDB; starts with new keys once accepted', { skip }, async (t) => {
+  const service = await ran(t)
+  await service.database.dropDatabase()
+  await refused(t, service, /"deployment" of the MongoDB database "k\d+" is not there/, /"subjects" .* is not there/)
+  t.same(await service.all('deployment'), [])
+  const running = await service.open({ acceptLostKeys: 'MongoDB had no backup' })
+  t.equal(await service.asks(running.url), 401)
+  await running.close()
+  const event = (await service.told()).find(([type]) => type === 'LostKeysAccepted')
+  t.match(event, ['LostKeysAccepted', { tokens: true, subjects: true, kid: /^[0-9a-f]{8}$/ }])
+  await (await service.open()).close()
+  const lines = (await service.logged()).trim().split('\n')
+  const told = lines.filter((line) => line.includes('"the keys are those of this log"'))
+  t.match(JSON.parse(told.at(-1)!), { kid: (event![1] as { kid: string }).kid })
+})
 
-void t.test('a deployment without the keys of subjects is refused', { skip }, async (t) => {
+void t.test('refuses a deployment without subject keys', { skip }, async (t) => {
   const service = await ran(t)
   await service.database.collection('subjects').deleteMany({})
   await refused(t, service, /"subjects" .* is not there, or empty/)
 })
 
-void t.test('keys in MongoDB that are others than the log was written with are refused', { skip }, async (t) => {
+void t.test('refuses MongoDB keys of another log', { skip }, async (t) => {
   const [service, other] = [await ran(t), await ran(t)]
   for (const name of ['deployment', 'subjects']) {
     await service.database.collection(name).deleteMany({})
@@ -131,60 +127,48 @@ void t.test('keys in MongoDB that are others than the log was written with are r
   await refused(t, service, /the tokens of this log were made with [0-9a-f]{8}/)
 })
 
-void t.test(
-  'a key file that is gone is refused and none is made, also where nobody else has it',
-  { skip },
-  async (t) => {
-    const service = await ran(t, true)
-    await rm(service.keyFile)
-    await refused(t, service, /keys is not there/)
-    const ann = { _id: 'ann', key: Buffer.alloc(60) }
-    await service.database.collection<Document>('subjects').insertOne(ann)
-    await service.database.collection<Document>('subjects').insertOne({ _id: 'bob' })
-    const running = await service.open({ acceptLostKeys: 'the Secret was deleted' })
-    t.equal(await service.asks(running.url), 401)
-    await running.close()
-    t.same(await service.subjects(), ['bob', 'key-encryption key'])
-    t.same((await service.all('lost_subjects')).map(({ _id }) => _id).toSorted(), ['ann', 'key-encryption key'])
-    await (await service.open()).close()
-  },
-)
+void t.test('refuses a missing key file and creates none', { skip }, async (t) => {
+  const service = await ran(t, true)
+  await rm(service.keyFile)
+  await refused(t, service, /keys is not there/)
+  const ann = { _id: 'ann', key: Buffer.alloc(60) }
+  await service.database.collection<Document>('subjects').insertOne(ann)
+  await service.database.collection<Document>('subjects').insertOne({ _id: 'bob' })
+  const running = await service.open({ acceptLostKeys: 'the Secret was deleted' })
+  t.equal(await service.asks(running.url), 401)
+  await running.close()
+  t.same(await service.subjects(), ['bob', 'key-encryption key'])
+  t.same((await service.all('lost_subjects')).map(({ _id }) => _id).toSorted(), ['ann', 'key-encryption key'])
+  await (await service.open()).close()
+})
 
-void t.test(
-  'another key file than the log was written with is refused, and that of the deployment is not',
-  { skip },
-  async (t) => {
-    const service = await ran(t, true)
-    const right = await readFile(service.keyFile, 'utf8')
-    const kid = Object.keys((JSON.parse(right) as { pepper: object }).pepper)[0]!
-    await writeFile(service.keyFile, right.replace(kid, 'cafe0001'))
-    await refused(t, service, new RegExp(`has the id cafe0001, and the tokens of this log were made with ${kid}`))
-    await writeFile(service.keyFile, right)
-    await (await service.open()).close()
-  },
-)
+void t.test("refuses the key file of another log and accepts the deployment's own", { skip }, async (t) => {
+  const service = await ran(t, true)
+  const right = await readFile(service.keyFile, 'utf8')
+  const kid = Object.keys((JSON.parse(right) as { pepper: object }).pepper)[0]!
+  await writeFile(service.keyFile, right.replace(kid, 'cafe0001'))
+  await refused(t, service, new RegExp(`has the id cafe0001, and the tokens of this log were made with ${kid}`))
+  await writeFile(service.keyFile, right)
+  await (await service.open()).close()
+})
 
-void t.test(
-  'keys that a deployment has in MongoDB move into a key file, and a key file that is not there yet changes nothing',
-  { skip },
-  async (t) => {
-    const service = await ran(t)
-    const more = { 'keys.file': service.keyFile }
-    const before = await service.made()
-    await t.rejects(service.open({}, more), { exit: 3, message: /has its keys in MongoDB.\nTake keys\.file out/ })
-    t.same(await service.made(), before)
-    const [stored] = await service.all('deployment').then((all) => all.filter(({ _id }) => _id === 'keys'))
-    const { kid, pepper, kek } = stored as unknown as { kid: string; pepper: Binary; kek: Binary }
-    const text = ({ buffer }: Binary) => Buffer.from(buffer).toString('base64url')
-    const file = JSON.stringify({ pepper: { [kid]: text(pepper) }, kek: text(kek) })
-    await writeFile(service.keyFile, file, { mode: 0o600 })
-    const running = await service.open({}, more)
-    t.equal(await service.asks(running.url), 200)
-    await running.close()
-    const unset = { kid: '', pepper: '', kek: '' } as const
-    await service.database.collection<Document>('deployment').updateOne({ _id: 'keys' }, { $unset: unset })
-    const again = await service.open({}, more)
-    t.equal(await service.asks(again.url), 200)
-    await again.close()
-  },
-)
+void t.test('moves keys from MongoDB to a key file; a missing key file changes nothing', { skip }, async (t) => {
+  const service = await ran(t)
+  const more = { 'keys.file': service.keyFile }
+  const before = await service.made()
+  await t.rejects(service.open({}, more), { exit: 3, message: /has its keys in MongoDB.\nTake keys\.file out/ })
+  t.same(await service.made(), before)
+  const [stored] = await service.all('deployment').then((all) => all.filter(({ _id }) => _id === 'keys'))
+  const { kid, pepper, kek } = stored as unknown as { kid: string; pepper: Binary; kek: Binary }
+  const text = ({ buffer }: Binary) => Buffer.from(buffer).toString('base64url')
+  const file = JSON.stringify({ pepper: { [kid]: text(pepper) }, kek: text(kek) })
+  await writeFile(service.keyFile, file, { mode: 0o600 })
+  const running = await service.open({}, more)
+  t.equal(await service.asks(running.url), 200)
+  await running.close()
+  const unset = { kid: '', pepper: '', kek: '' } as const
+  await service.database.collection<Document>('deployment').updateOne({ _id: 'keys' }, { $unset: unset })
+  const again = await service.open({}, more)
+  t.equal(await service.asks(again.url), 200)
+  await again.close()
+})

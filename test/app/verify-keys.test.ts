@@ -65,13 +65,13 @@ const refused = async (t: Test, service: Awaited<ReturnType<typeof ran>>, ...say
   t.match(errors[0]?.msg, says[0]!)
 }
 
-void t.test('a directory without its key file is refused, and none is made', async (t) => {
+void t.test('refuses a directory without its key file and creates none', async (t) => {
   const service = await ran(t)
   await rm(service.path('keys'))
   await refused(t, service, /data\/keys is not there/)
 })
 
-void t.test('a directory without the keys of subjects is refused, and none are made', async (t) => {
+void t.test('refuses a directory without subject keys and creates none', async (t) => {
   const service = await ran(t)
   await rm(service.path('subjects.sqlite'))
   await refused(t, service, /subjects\.sqlite is not there/)
@@ -80,21 +80,21 @@ void t.test('a directory without the keys of subjects is refused, and none are m
   await refused(t, service, /subjects\.sqlite is not there, or empty/)
 })
 
-void t.test('a directory without any keys is refused, and none are made', async (t) => {
+void t.test('refuses a directory without any keys and creates none', async (t) => {
   const service = await ran(t)
   await rm(service.path('keys'))
   await rm(service.path('subjects.sqlite'))
   await refused(t, service, /data\/keys is not there; .*subjects\.sqlite is not there/)
 })
 
-void t.test('keys of another log are refused by their id, though they fit each other', async (t) => {
+void t.test('refuses the consistent keys of another log by their id', async (t) => {
   const [service, other] = [await ran(t), await ran(t)]
   const { pepper } = await openKeyFile(service.path('keys'))
   for (const name of ['keys', 'subjects.sqlite']) await cp(other.path(name), service.path(name))
   await refused(t, service, new RegExp(`the tokens of this log were made with ${pepper.kid}`))
 })
 
-void t.test('a key file that does not open the keys of subjects is refused', async (t) => {
+void t.test('refuses a key file that cannot decrypt the subject keys', async (t) => {
   const service = await ran(t)
   const text = await readFile(service.path('keys'), 'utf8')
   const { kek } = JSON.parse(text) as { kek: string }
@@ -102,7 +102,7 @@ void t.test('a key file that does not open the keys of subjects is refused', asy
   await refused(t, service, /keys does not open .*subjects\.sqlite/)
 })
 
-void t.test('a directory whose keys are brought back starts, and the id of its keys is told', async (t) => {
+void t.test('starts when the keys are restored, and logs the key id', async (t) => {
   const service = await ran(t)
   await rename(service.path('keys'), `${service.directory}.keys`)
   await t.rejects(service.open())
@@ -121,36 +121,31 @@ void t.test('a directory whose keys are brought back starts, and the id of its k
   )
 })
 
-void t.test(
-  'who accepts the loss goes on with new keys, the history says so, and the next start asks no more',
-  async (t) => {
-    const service = await ran(t)
-    await rm(service.path('keys'))
-    const lost = await service.open({ acceptLostKeys: 'the disk of the keys burned' })
-    t.equal(await service.asks(lost.url), 401)
-    await lost.close()
-    const { pepper, kek } = await openKeyFile(service.path('keys'))
-    const store = await openEmbedded(service.directory, { clock: systemClock, kek, onError: () => {} })
-    const [event, ...more] = await collect(store.log.read('keys-main'))
-    t.equal(more.length, 0)
-    t.match(event, { type: 'LostKeysAccepted' })
-    t.same(JSON.parse(event!.data), { kid: pepper.kid, tokens: true, subjects: true })
-    t.match(JSON.parse(event!.meta), {
-      actor: { kind: 'operator', user: userInfo().username, host: hostname() },
-      reason: 'the disk of the keys burned',
-      command: 'AcceptLostKeys',
-    })
-    await store.close()
-    await (await service.open()).close()
-    t.ok(
-      (await service.logged()).some(({ level, msg }) => level === 'WARN' && msg.startsWith('lost keys were accepted')),
-    )
-    await rm(service.path('keys'))
-    await t.rejects(service.open(), /The keys do not fit/, 'another loss is another question')
-  },
-)
+void t.test('starts with new keys once the loss is accepted, and records that', async (t) => {
+  const service = await ran(t)
+  await rm(service.path('keys'))
+  const lost = await service.open({ acceptLostKeys: 'the disk of the keys burned' })
+  t.equal(await service.asks(lost.url), 401)
+  await lost.close()
+  const { pepper, kek } = await openKeyFile(service.path('keys'))
+  const store = await openEmbedded(service.directory, { clock: systemClock, kek, onError: () => {} })
+  const [event, ...more] = await collect(store.log.read('keys-main'))
+  t.equal(more.length, 0)
+  t.match(event, { type: 'LostKeysAccepted' })
+  t.same(JSON.parse(event!.data), { kid: pepper.kid, tokens: true, subjects: true })
+  t.match(JSON.parse(event!.meta), {
+    actor: { kind: 'operator', user: userInfo().username, host: hostname() },
+    reason: 'the disk of the keys burned',
+    command: 'AcceptLostKeys',
+  })
+  await store.close()
+  await (await service.open()).close()
+  t.ok((await service.logged()).some(({ level, msg }) => level === 'WARN' && msg.startsWith('lost keys were accepted')))
+  await rm(service.path('keys'))
+  await t.rejects(service.open(), /The keys do not fit/, 'another loss is another question')
+})
 
-void t.test('of keys that open no more, erasures stay and the rest is put aside', async (t) => {
+void t.test('keeps erasures and sets undecryptable keys aside', async (t) => {
   const service = await ran(t)
   const before = await openEmbedded(service.directory, {
     clock: systemClock,
@@ -172,7 +167,7 @@ void t.test('of keys that open no more, erasures stay and the rest is put aside'
   await after.close()
 })
 
-void t.test('where nothing was lost there is nothing to accept', async (t) => {
+void t.test('--accept-lost-keys does nothing if no key is lost', async (t) => {
   const service = await ran(t)
   const running = await service.open({ acceptLostKeys: 'just in case' })
   t.equal(await service.asks(running.url), 200)

@@ -42,13 +42,13 @@ const started = (given: { readonly alone?: boolean; readonly writes?: () => bool
 }
 const anew = [{ message: 'they are built anew' }]
 
-await t.test('a log that shows what was seen is begun on at once', async (t) => {
+await t.test('starts at once if the log has all events that were seen', async (t) => {
   const { clock, lines, over, looks } = started({ shown: 2 })
   await clock.settle()
   t.strictSame([over, lines, looks(), clock.waiting()], [[undefined], [], 1, []])
 })
 
-await t.test('a log on servers that shows less is looked at again two seconds later', async (t) => {
+await t.test('checks a shorter log on servers again after two seconds', async (t) => {
   const { clock, log, lines, over, looks } = started({})
   await clock.advance(1_999)
   t.strictSame([over, looks(), clock.waiting()], [[], 1, [1]])
@@ -57,7 +57,7 @@ await t.test('a log on servers that shows less is looked at again two seconds la
   t.strictSame([over, lines, looks()], [[undefined], [], 2], 'a leader that was deposed showed an older one')
 })
 
-await t.test('one that shows less still is believed then, and the read models are built anew', async (t) => {
+await t.test('rebuilds the read models if the log is still shorter', async (t) => {
   const { clock, lines, over } = started({})
   await clock.advance(1_999)
   t.strictSame([over, lines], [[], []])
@@ -66,31 +66,28 @@ await t.test('one that shows less still is believed then, and the read models ar
   t.match(lines, [/^the read models do not fit the history, and are built anew: the history is shorter/])
 })
 
-await t.test('the log of an instance that is alone is believed at once', async (t) => {
+await t.test('accepts an embedded log at once', async (t) => {
   const { clock, over, looks } = started({ alone: true })
   await clock.settle()
   t.match(over, anew)
   t.equal(looks(), 1)
 })
 
-await t.test(
-  'who does not write the read models looks every half a second whether they fit, and says so once',
-  async (t) => {
-    const writer = { here: false }
-    const { clock, log, lines, over, looks } = started({ writes: () => writer.here })
-    // Each time it looks twice, two seconds apart.
+await t.test('an instance that does not write views checks them every 500 ms, logs once', async (t) => {
+  const writer = { here: false }
+  const { clock, log, lines, over, looks } = started({ writes: () => writer.here })
+  // Each time it looks twice, two seconds apart.
+  await clock.advance(2_000)
+  for (const looked of [2, 4, 6]) {
+    t.equal(looks(), looked)
+    t.match(lines, [/waiting for them to be built anew$/])
+    await clock.advance(499)
+    t.equal(looks(), looked)
+    await clock.advance(1)
+    t.equal(looks(), looked + 1)
     await clock.advance(2_000)
-    for (const looked of [2, 4, 6]) {
-      t.equal(looks(), looked)
-      t.match(lines, [/waiting for them to be built anew$/])
-      await clock.advance(499)
-      t.equal(looks(), looked)
-      await clock.advance(1)
-      t.equal(looks(), looked + 1)
-      await clock.advance(2_000)
-    }
-    log.shown = 2
-    await clock.advance(500)
-    t.strictSame([over, lines.length], [[undefined], 1], 'another instance has built them')
-  },
-)
+  }
+  log.shown = 2
+  await clock.advance(500)
+  t.strictSame([over, lines.length], [[undefined], 1], 'another instance has built them')
+})

@@ -18,7 +18,7 @@ const behind = () => {
 /** So long what ends or narrows tokens waits for the views. */
 const WAIT_MS = 30_000
 
-await t.test('a cleanup waits half a minute for the views, and ends nothing without them', async (t) => {
+await t.test('a cleanup waits 30 s for the views and ends nothing without them', async (t) => {
   const { clock, log, viewsReached } = behind()
   const jobs: Job[] = []
   const method = { enabled: true, cleanup: { interval: 1, grace_period: 0 } }
@@ -42,7 +42,7 @@ await t.test('a cleanup waits half a minute for the views, and ends nothing with
   for (const [outcome] of over) t.match(outcome, { reason: 'view_behind' })
 })
 
-await t.test('what applies later rules waits half a minute for the views, and tries again', async (t) => {
+await t.test('the sweep of later rules waits 30 s for the views and retries', async (t) => {
   const { clock, log, viewsReached } = behind()
   const told: unknown[] = []
   const service = {

@@ -71,7 +71,7 @@ const wantedOf = (told: Awaited<ReturnType<typeof made>>) =>
     .map((name) => name.split(' ') as [string, string])
     .filter(([model]) => resources.some(({ name }) => name === model))
 
-await t.test('state at a position is the fold of the prefix, whatever states are there', async (t) => {
+await t.test('the state at a position is the fold of the prefix, with any stored states', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       happened,
@@ -102,7 +102,7 @@ await t.test('state at a position is the fold of the prefix, whatever states are
   t.pass('equal')
 })
 
-await t.test('an instant is one prefix of the log, by the greatest time so far, whatever clocks did', async (t) => {
+await t.test('an instant selects one prefix of the log by settled time, whatever the clocks', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       happened,
@@ -139,7 +139,7 @@ const changed = async (changes: number) => {
   return told
 }
 
-await t.test('one flag of many changes is read from its last state, and an instant from its last mark', async (t) => {
+await t.test('reads a flag from its last stored state and an instant from its last mark', async (t) => {
   const told = await changed(2_000)
   for (const n of [0, 1, 30, 31, 32, 500, 999, 1_999, 2_000]) {
     told.counted()
@@ -150,7 +150,7 @@ await t.test('one flag of many changes is read from its last state, and an insta
   }
 })
 
-await t.test('a state or mark that somebody else wrote, or that is of another history, is passed over', async (t) => {
+await t.test('ignores a state or mark that is forged or of another history', async (t) => {
   const told = await changed(600)
   const spoil = (view: View, change: (doc: Record<string, unknown>) => object) => {
     const rows = told.views.rowsOf(view)
@@ -169,7 +169,7 @@ await t.test('a state or mark that somebody else wrote, or that is of another hi
   await right()
 })
 
-await t.test('a list reads its page and no more, and counts what it leaves out', async (t) => {
+await t.test('a list reads only its page and counts the items that it omits', async (t) => {
   const told = history()
   await told.append('namespace-ns', [namespaceCreated], second(0))
   const keys = Array.from({ length: 60 }, (_, n) => `f${n}`)
@@ -227,7 +227,7 @@ await t.test('a list reads its page and no more, and counts what it leaves out',
   t.strictSame(read, ['flag-ns+f7', 'flag-ns+f8'], 'what has changed since is read, and nothing else')
 })
 
-await t.test('lists of namespaces and segments are of the moment, and of the life of the namespace', async (t) => {
+await t.test("lists namespaces and segments of the moment and of the namespace's incarnation", async (t) => {
   const told = history()
   await told.append('namespace-ns', [namespaceCreated], second(1))
   await told.append('segment-ns+s', [segmentCreated], second(2))
@@ -262,7 +262,7 @@ await t.test('lists of namespaces and segments are of the moment, and of the lif
   )
 })
 
-await t.test('a reading whose signal has aborted reads no further, and ends with the reason', async (t) => {
+await t.test('an aborted read stops and rejects with the reason', async (t) => {
   const told = await changed(300)
   told.views.rowsOf(stateView).clear()
   const stop = new AbortController()
@@ -275,7 +275,7 @@ await t.test('a reading whose signal has aborted reads no further, and ends with
   await t.rejects(told.asOf({ instant: second(3) }, stop.signal), { message: 'nobody waits' })
 })
 
-await t.test('a moment that has not come is refused, by the later of the clock and the newest event', async (t) => {
+await t.test('refuses a future moment by the later of the clock and the newest event', async (t) => {
   const told = await changed(3)
   const [clock, ahead] = [virtualClock(second(1_000)), virtualClock(second(1_060))]
   const asked = (moment: Moment) =>
@@ -291,7 +291,7 @@ await t.test('a moment that has not come is refused, by the later of the clock a
   t.strictSame([await asked({ position: last }), await asked({ position: last + 1n })], ['come', 'not come'])
 })
 
-await t.test('where events are ahead of the clock, the present of a clock 5 s behind is all there is', async (t) => {
+await t.test('serves all events as the present while they are ahead of the clock', async (t) => {
   const told = await changed(3)
   const [clock, ahead] = [virtualClock(second(1_000)), virtualClock(second(1_060))]
   await told.append('flag-ns+later', [{ type: 'Happened', data: {} }], second(1_060))
@@ -306,7 +306,7 @@ await t.test('where events are ahead of the clock, the present of a clock 5 s be
   t.equal(await position(0, clock.now), before, 'nothing is ahead')
 })
 
-await t.test('what is behind has two seconds to come there, and then it is said that it is behind', async (t) => {
+await t.test('waits two seconds for views that are behind, then returns view_behind', async (t) => {
   const told = await changed(3)
   const waits: number[] = []
   let inTime = true
@@ -330,7 +330,7 @@ await t.test('what is behind has two seconds to come there, and then it is said 
   t.strictSame([...new Set(waits)], [2_000])
 })
 
-await t.test('a token of a moment has the grants that it had then', async (t) => {
+await t.test('a past token has the grants that it had at the moment', async (t) => {
   const told = history()
   const { namespace: _namespace, ...data } = tokenIssued.data
   const issued = { ...data, id: 't2', ...grantsIn('shop', 'blog'), policy: 1 }

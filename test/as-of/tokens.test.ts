@@ -89,70 +89,67 @@ const made = async (steps: readonly { readonly id: number; readonly what: string
   return told
 }
 
-await t.test(
-  'a list at a moment is the list of the prefix, page by page, with its count, whatever the status and the access',
-  async (t) => {
-    let compared = 0
-    await fc.assert(
-      fc.asyncProperty(
-        anyTokens,
-        fc.nat(),
-        fc.constantFrom(undefined, ...STATUSES),
-        fc.constantFrom(undefined, ...ACCESSES),
-        fc.integer({ min: 1, max: 4 }),
-        fc.constantFrom<TokenSort>('createdAt', 'expiresAt', 'name'),
-        fc.boolean(),
-        fc.constantFrom(...ABLE),
-        async (steps, place, status, access, limit, sort, descending, able) => {
-          const told = await made(steps)
-          const events = told.all.slice(0, place % (told.all.length + 1))
-          const position = events.at(-1)?.position ?? 0n
-          const then = await told.asOf({ position })
-          const now = new Date(await then.clock())
-          const tokensIn = (of: readonly (typeof events)[number][]) =>
-            [...told.folded(of)].filter(([name]) => name.startsWith('tokens '))
-          const rows = tokensIn(events).map(([, row]) => row)
-          // A token that has ended since is known again, and is not counted among those that are left out.
-          const closed = new Set(tokensIn(told.all).flatMap(([name, { unreadable }]) => (unreadable ? [name] : [])))
-          const leftOut = tokensIn(events).filter(([name, { unreadable }]) => unreadable && closed.has(name)).length
-          const docs = rows.flatMap(({ doc }) => (doc as TokenDoc | undefined) ?? [])
-          const due = docs
-            .filter((doc) => access === undefined || doc.access === access)
-            .filter((doc) => !able || access === undefined || access === 'FULL' || isAble(doc, able))
-            .filter((doc) => !isBound(able, access) || doc.namespace === able!.place)
-            .filter((doc) => (status === undefined ? doc.deletedAt === undefined : statusOf(doc, now) === status))
-            .sort((one, other) => inOrder(one, other, sort, descending))
-          const seen: TokenDoc[] = []
-          for (let after: TokenPlace | undefined; ; ) {
-            const list = { sort, descending, limit, count: 100, ...(after && { after }) }
-            const where = isBound(able, access) ? { namespace: { equals: [able!.place] } } : {}
-            const asked = {
-              where,
-              status,
-              access,
-              now: now.toISOString(),
-              ...list,
-              ...(able && access !== undefined && access !== 'FULL' && { able }),
-            }
-            const page = await then.tokens(asked)
-            assert.equal(page.total, due.length)
-            assert.ok(page.left >= leftOut, `${page.left} left out, not ${leftOut}`)
-            seen.push(...page.docs)
-            const last = page.docs.at(-1)
-            if (!last || page.docs.length < limit) break
-            after = { value: last[sort] ?? null, key: last.id }
+await t.test('a past list equals that of the prefix, with pages, count and filters', async (t) => {
+  let compared = 0
+  await fc.assert(
+    fc.asyncProperty(
+      anyTokens,
+      fc.nat(),
+      fc.constantFrom(undefined, ...STATUSES),
+      fc.constantFrom(undefined, ...ACCESSES),
+      fc.integer({ min: 1, max: 4 }),
+      fc.constantFrom<TokenSort>('createdAt', 'expiresAt', 'name'),
+      fc.boolean(),
+      fc.constantFrom(...ABLE),
+      async (steps, place, status, access, limit, sort, descending, able) => {
+        const told = await made(steps)
+        const events = told.all.slice(0, place % (told.all.length + 1))
+        const position = events.at(-1)?.position ?? 0n
+        const then = await told.asOf({ position })
+        const now = new Date(await then.clock())
+        const tokensIn = (of: readonly (typeof events)[number][]) =>
+          [...told.folded(of)].filter(([name]) => name.startsWith('tokens '))
+        const rows = tokensIn(events).map(([, row]) => row)
+        // A token that has ended since is known again, and is not counted among those that are left out.
+        const closed = new Set(tokensIn(told.all).flatMap(([name, { unreadable }]) => (unreadable ? [name] : [])))
+        const leftOut = tokensIn(events).filter(([name, { unreadable }]) => unreadable && closed.has(name)).length
+        const docs = rows.flatMap(({ doc }) => (doc as TokenDoc | undefined) ?? [])
+        const due = docs
+          .filter((doc) => access === undefined || doc.access === access)
+          .filter((doc) => !able || access === undefined || access === 'FULL' || isAble(doc, able))
+          .filter((doc) => !isBound(able, access) || doc.namespace === able!.place)
+          .filter((doc) => (status === undefined ? doc.deletedAt === undefined : statusOf(doc, now) === status))
+          .sort((one, other) => inOrder(one, other, sort, descending))
+        const seen: TokenDoc[] = []
+        for (let after: TokenPlace | undefined; ; ) {
+          const list = { sort, descending, limit, count: 100, ...(after && { after }) }
+          const where = isBound(able, access) ? { namespace: { equals: [able!.place] } } : {}
+          const asked = {
+            where,
+            status,
+            access,
+            now: now.toISOString(),
+            ...list,
+            ...(able && access !== undefined && access !== 'FULL' && { able }),
           }
-          assert.deepEqual(JSON.parse(JSON.stringify(seen)), JSON.parse(JSON.stringify(due)))
-          compared += due.length
-        },
-      ),
-      { numRuns: 600 },
-    )
-    t.ok(compared > 100, `${compared} records`)
-  },
-)
+          const page = await then.tokens(asked)
+          assert.equal(page.total, due.length)
+          assert.ok(page.left >= leftOut, `${page.left} left out, not ${leftOut}`)
+          seen.push(...page.docs)
+          const last = page.docs.at(-1)
+          if (!last || page.docs.length < limit) break
+          after = { value: last[sort] ?? null, key: last.id }
+        }
+        assert.deepEqual(JSON.parse(JSON.stringify(seen)), JSON.parse(JSON.stringify(due)))
+        compared += due.length
+      },
+    ),
+    { numRuns: 600 },
+  )
+  t.ok(compared > 100, `${compared} records`)
+})
 
-await t.test('a page folds its own records alone', async (t) => {
+await t.test('a page folds only its own records', async (t) => {
   const told = history()
   for (let n = 0; n < 200; n++)
     await told.append(
@@ -174,7 +171,7 @@ await t.test('a page folds its own records alone', async (t) => {
   t.equal(told.counted().streams.length, 26)
 })
 
-await t.test('who is able is known by the reaches of tokens, each of which is asked once', async (t) => {
+await t.test('finds capable tokens by checking each distinct reach once', async (t) => {
   const told = history()
   const places = ['a', 'b', 'c', 'd']
   for (let n = 0; n < 400; n++) {
@@ -202,7 +199,7 @@ await t.test('who is able is known by the reaches of tokens, each of which is as
   }
 })
 
-await t.test('what was narrowed or has ended since was able to do what it could then', async (t) => {
+await t.test('a token that was narrowed or has ended keeps its past rights at the moment', async (t) => {
   const told = history()
   const ids = ['t1', 't2', 't3'] as const
   const held = [viewer('a'), viewer('a'), {}]
@@ -237,7 +234,7 @@ await t.test('what was narrowed or has ended since was able to do what it could 
   t.strictSame([await at(7, 'c'), await at(7, 'a'), await at(7, 'b')], [[], [], ['t1']])
 })
 
-await t.test('tokens of more reaches than are asked one by one are asked each', async (t) => {
+await t.test('checks tokens individually if there are more distinct reaches than the limit', async (t) => {
   const told = history()
   for (let n = 0; n < 2_100; n++) {
     const id = `t${String(n).padStart(4, '0')}`
@@ -262,7 +259,7 @@ await t.test('tokens of more reaches than are asked one by one are asked each', 
   t.match(page, { total: 1, docs: [{ id: 't0077' }] })
 })
 
-await t.test('a record that ends while a list is read is in it once', async (t) => {
+await t.test('a record that ends during a list is listed once', async (t) => {
   const doc = { id: 't1', createdAt: second(1), began: 1 } as unknown as TokenDoc
   const row = { key: 't1', revision: 0n, position: 1n, changes: 1n, doc }
   let asked = 0

@@ -60,7 +60,7 @@ await t.test('a suite that passes is run once', async (t) => {
   t.same(result.times.map(({ file }) => file).sort(), ['dist/test/a.test.js', 'dist/test/b.test.js'])
 })
 
-await t.test('a file that passes in its second run is flaky, and the report shows its first failure', async (t) => {
+await t.test('reports a file that passes on its second run as flaky, with the first failure', async (t) => {
   const { result, text, ok } = await run(t, { a: passing, moon: failingOnce })
   t.ok(ok)
   t.equal(lastLine(text), '2 passed, 0 failed, 1 skipped')
@@ -71,7 +71,7 @@ await t.test('a file that passes in its second run is flaky, and the report show
   t.match(text, /FLAKY: dist\/test\/moon\.test\.js in test .*\ndist\/test\/moon\.test\.js: not ok 2 - the moon is full/)
 })
 
-await t.test('a file that fails twice fails the run, whatever else is flaky', async (t) => {
+await t.test('fails the run if a file fails twice, even with flaky files', async (t) => {
   const { text, ok } = await run(t, { moon: failingOnce, wrong: failing })
   t.notOk(ok)
   t.equal(lastLine(text), '2 passed, 1 failed, 0 skipped')
@@ -79,7 +79,7 @@ await t.test('a file that fails twice fails the run, whatever else is flaky', as
   t.match(text, /^FLAKY: dist\/test\/moon\.test\.js/m)
 })
 
-await t.test('a file that ends its process, and one that never ends, fail the run', async (t) => {
+await t.test('fails the run if a file ends its process or never ends', async (t) => {
   const { text, ok } = await run(t, { ending, hanging }, `${FILES} --timeout=5 dist/test/*.test.js`)
   t.notOk(ok)
   t.match(lastLine(text), /^\d passed, [23] failed, 0 skipped$/)
@@ -98,7 +98,7 @@ const counting = (more = '') => `
   t.equal(1, 1)
   ${more}`
 
-await t.test('files that run together have one process, until one of them fails', async (t) => {
+await t.test('files that run together share one process until one fails', async (t) => {
   const cwd = project(
     t,
     { a: counting(), b: counting(), c: counting(`t.equal('left', 'right')`), d: counting(), e: counting() },
@@ -139,24 +139,21 @@ const ways: Readonly<Record<string, readonly [text: string, says: RegExp]>> = {
     /not ok \d+ - both/,
   ],
 }
-await t.test(
-  'of files that run together each that fails is told of, whatever way it fails, and no other is',
-  async (t) => {
-    const files = Object.entries(ways).flatMap(([, [text]], n) => [
-      [`${n}-a`, passing],
-      [`${n}-b`, text],
-    ])
-    const { output } = await run(t, Object.fromEntries(files), `${FILES} --together --timeout=5 dist/test/*.test.js`)
-    const said = new Map(output.split('# Subtest: dist/test/').map((text) => [text.split('.')[0], text]))
-    for (const [n, [way, [, says]]] of Object.entries(ways).entries()) {
-      t.match(said.get(`${n}-a`), /^ok \d+ - dist\/test\/\d+-a\.test\.js # time=[\d.]+ms$/m)
-      t.match(said.get(`${n}-b`), /^not ok \d+ - dist\/test\/\d+-b\.test\.js # time=[\d.]+ms$/m, way)
-      t.match(said.get(`${n}-b`), says, way)
-    }
-  },
-)
+await t.test('reports each failed file of those that run together, however it fails', async (t) => {
+  const files = Object.entries(ways).flatMap(([, [text]], n) => [
+    [`${n}-a`, passing],
+    [`${n}-b`, text],
+  ])
+  const { output } = await run(t, Object.fromEntries(files), `${FILES} --together --timeout=5 dist/test/*.test.js`)
+  const said = new Map(output.split('# Subtest: dist/test/').map((text) => [text.split('.')[0], text]))
+  for (const [n, [way, [, says]]] of Object.entries(ways).entries()) {
+    t.match(said.get(`${n}-a`), /^ok \d+ - dist\/test\/\d+-a\.test\.js # time=[\d.]+ms$/m)
+    t.match(said.get(`${n}-b`), /^not ok \d+ - dist\/test\/\d+-b\.test\.js # time=[\d.]+ms$/m, way)
+    t.match(said.get(`${n}-b`), says, way)
+  }
+})
 
-await t.test('more failed files than five are not run again', async (t) => {
+await t.test('does not rerun more than five failed files', async (t) => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f']
   const { output, text, ok } = await run(t, Object.fromEntries(names.map((name) => [name, failing])))
   t.notOk(ok)
@@ -164,21 +161,21 @@ await t.test('more failed files than five are not run again', async (t) => {
   t.equal(lastLine(text), '6 passed, 6 failed, 0 skipped')
 })
 
-await t.test('a suite that ends before it counts fails the run', async (t) => {
+await t.test('fails the run if a suite ends before its summary', async (t) => {
   const { text, ok } = await run(t, { a: passing }, 'exit 4 #')
   t.notOk(ok)
   t.match(text, 'FAILED: npm run test ended with 4 and counted nothing')
   t.equal(lastLine(text), '0 passed, 1 failed, 0 skipped')
 })
 
-await t.test('a suite whose npm script fails behind tests that passed fails the run', async (t) => {
+await t.test('fails the run if the npm script fails although all tests passed', async (t) => {
   const { text, ok } = await run(t, { a: passing }, `${FILES} dist/test/a.test.js; exit 5 #`)
   t.notOk(ok)
   t.match(text, 'FAILED: npm run test ended with 5 and named no failed file')
   t.equal(lastLine(text), '1 passed, 1 failed, 1 skipped')
 })
 
-await t.test(`more than ${MAX_FLAKY} flaky files in all suites together fail the run`, async (t) => {
+await t.test(`fails the run on more than ${MAX_FLAKY} flaky files in all suites`, async (t) => {
   const result = (suite: string, flaky: number): SuiteResult => ({
     suite,
     passed: 10,

@@ -49,14 +49,11 @@ await t.test('a unit test starts no process and opens no port', async (t) => {
     }
 })
 
-await t.test(
-  'what drives a browser is in the suite of the browser, and nothing else is, but what meets real servers',
-  async (t) => {
-    for (const file of files.filter((each) => suiteOf(each) !== 'real')) {
-      const drives = reached(resolve(test, `${file}.test.ts`)).some((part) =>
-        importsOf(part).packages.includes('playwright-core'),
-      )
-      t.equal(suiteOf(file) === 'browser', drives, file)
-    }
-  },
-)
+await t.test('exactly the tests that drive a browser are in its suite, except real servers', async (t) => {
+  for (const file of files.filter((each) => suiteOf(each) !== 'real')) {
+    const drives = reached(resolve(test, `${file}.test.ts`)).some((part) =>
+      importsOf(part).packages.includes('playwright-core'),
+    )
+    t.equal(suiteOf(file) === 'browser', drives, file)
+  }
+})

@@ -10,12 +10,12 @@ import { walkingClock } from './walking.ts'
 const { stack, skip } = await startStack(t)
 const REVOKE = '/auth/v1/tokens/revoke'
 
-await t.test('what was acknowledged anywhere is listed, and ended with its holder', { skip }, async (t) => {
+await t.test('lists and revokes tokens acknowledged on any instance', { skip }, async (t) => {
   const { link, url } = await linkTo(t, stack!.mongo.url)
   const a = await startService(t, { ...stack!.settings, 'mongodb.url': url }, { clock: walkingClock(t) })
   const b = await startService(t, stack!.settings, { clock: walkingClock(t) })
 
-  await t.test('a list that would lack a token is refused, and complete as soon as it is one', async (t) => {
+  await t.test('refuses an incomplete list and serves it once complete', async (t) => {
     // The key that seals where the caller is comes from MongoDB once.
     t.equal((await a.request('POST', '/auth/v1/method/token', { name: 'first' })).status, 200)
     await link.set('blackhole')
@@ -45,7 +45,7 @@ await t.test('what was acknowledged anywhere is listed, and ended with its holde
     await link.set('pass')
   })
 
-  await t.test('a token made on one is in the list of the other', async (t) => {
+  await t.test('a token created on one instance is in the list of the other', async (t) => {
     for (let n = 0; n < 10; n++) {
       const [maker, other] = n % 2 ? [a, b] : [b, a]
       const { id } = await issue(maker)

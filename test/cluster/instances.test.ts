@@ -22,27 +22,24 @@ await t.test('two instances on the same servers', { skip }, async (t) => {
   const timed = (name: string, body: (t: Test) => Promise<unknown>) =>
     t.test(name, async (t) => void (await walking(clocks, () => body(t))))
 
-  await t.test('a token made on one works on the other at once', async (t) => {
+  await t.test('a token created on one instance works on the other at once', async (t) => {
     for (let n = 0; n < 50; n++) {
       const { bearer } = await issue(n % 2 ? a : b)
       t.equal(await self(n % 2 ? b : a, bearer), 200)
     }
   })
 
-  await t.test(
-    'a token deleted on one is refused there at once and on the other before any time has passed',
-    async (t) => {
-      for (let n = 0; n < 50; n++) {
-        const { bearer, id } = await issue(a)
-        for (const service of [a, b]) t.equal(await self(service, bearer), 200)
-        await revoke(a, id)
-        const since = clocks[1].monotonic()
-        t.equal(await self(a, bearer), 401)
-        await eventually(async () => (await self(b, bearer)) === 401, 'the refusal on the other')
-        t.equal(clocks[1].monotonic(), since)
-      }
-    },
-  )
+  await t.test('a deleted token is refused on both instances without delay', async (t) => {
+    for (let n = 0; n < 50; n++) {
+      const { bearer, id } = await issue(a)
+      for (const service of [a, b]) t.equal(await self(service, bearer), 200)
+      await revoke(a, id)
+      const since = clocks[1].monotonic()
+      t.equal(await self(a, bearer), 401)
+      await eventually(async () => (await self(b, bearer)) === 401, 'the refusal on the other')
+      t.equal(clocks[1].monotonic(), since)
+    }
+  })
 
   await timed('flags written on one answer on the other, and reads wait for a position', async (t) => {
     const flags = '/api/v1/namespaces/default/flags'
@@ -61,7 +58,7 @@ await t.test('two instances on the same servers', { skip }, async (t) => {
     t.equal(left!.headers.etag, right!.headers.etag)
   })
 
-  await t.test('several changes made on one are seen on the other all at once', async (t) => {
+  await t.test('a batch of changes becomes visible on the other instance atomically', async (t) => {
     const flag = '/api/v1/namespaces/default/flags/several'
     await a.request('POST', '/api/v1/flags', { key: 'several', name: 's', type: 'BOOLEAN_FLAG_TYPE' })
     const refs = ['1', '2', '3', '4', '5']
@@ -103,7 +100,7 @@ await t.test('two instances on the same servers', { skip }, async (t) => {
     t.equal(json.totalCount, 1)
   })
 
-  await t.test('without Redis nothing is lost and nobody waits', async (t) => {
+  await t.test('without Redis requests succeed and nothing is lost', async (t) => {
     await stack!.redis.kill()
     const { bearer } = await issue(a)
     t.equal(await self(b, bearer), 200)
@@ -130,25 +127,22 @@ await t.test('two instances on the same servers', { skip }, async (t) => {
     },
   )
 
-  await t.test(
-    'without the event store protected requests end in 503 and never in a stale 200, and come back by themselves',
-    async (t) => {
-      const { bearer } = await issue(a)
-      const evaluate = () => a.request<Problem>('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, bearer)
-      t.equal((await evaluate()).status, 200)
-      stack!.eventstore.kill()
-      await clocks[0].advance(LEASE + 1)
-      t.match(await evaluate(), { status: 503, json: { details: [{ value: { reason: 'auth_stale' } }] } })
-      await walking(clocks, async () => {
-        t.equal((await a.request('GET', '/readyz')).status, 503)
-        t.equal((await a.request('GET', '/livez')).status, 200)
-        await stack!.eventstore.restart()
-        await eventually(async () => (await evaluate()).status === 200, 'an answer once it is back')
-      })
-      const spells = (await a.logged()).split('\n').filter((line) => line.includes('no proof that every revocation'))
-      t.equal(spells.length, 1, 'the operator is told once')
-      t.match(spells[0], /"level":"WARN".*"why":"the log does not tell its head/)
-      t.match(await a.logged(), '"msg":"every revocation is known here again"')
-    },
-  )
+  await t.test('without the event store requests get 503, never a stale 200, then recover', async (t) => {
+    const { bearer } = await issue(a)
+    const evaluate = () => a.request<Problem>('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, bearer)
+    t.equal((await evaluate()).status, 200)
+    stack!.eventstore.kill()
+    await clocks[0].advance(LEASE + 1)
+    t.match(await evaluate(), { status: 503, json: { details: [{ value: { reason: 'auth_stale' } }] } })
+    await walking(clocks, async () => {
+      t.equal((await a.request('GET', '/readyz')).status, 503)
+      t.equal((await a.request('GET', '/livez')).status, 200)
+      await stack!.eventstore.restart()
+      await eventually(async () => (await evaluate()).status === 200, 'an answer once it is back')
+    })
+    const spells = (await a.logged()).split('\n').filter((line) => line.includes('no proof that every revocation'))
+    t.equal(spells.length, 1, 'the operator is told once')
+    t.match(spells[0], /"level":"WARN".*"why":"the log does not tell its head/)
+    t.match(await a.logged(), '"msg":"every revocation is known here again"')
+  })
 })

@@ -17,7 +17,7 @@ const gauge = async (service: Started, name: string): Promise<number> => {
 }
 const holds = (service: Started) => gauge(service, 'view_lease_held')
 
-await t.test('who sees to the views does so only while it follows the log', { skip }, async (t) => {
+await t.test('holds the view lease only while it follows the log', { skip }, async (t) => {
   const { link, url } = await linkTo(t, stack!.settings['eventstore.url']!)
   const clock = walkingClock(t)
   /** How often something is done, of all that the instance does again and again. */
@@ -31,7 +31,7 @@ await t.test('who sees to the views does so only while it follows the log', { sk
   t.strictSame([await holds(a), await holds(b)], [1, 0])
   t.ok(intervals.has(LEASE_MS / 3), `it is renewed each third of five seconds: ${[...intervals].join()}`)
 
-  await t.test('a holder that is cut off from the log gives that up, and the other takes it', async (t) => {
+  await t.test('a holder cut off from the log releases the lease to the other instance', async (t) => {
     await link.set('blackhole')
     await eventually(async () => (await holds(a)) === 0, 'a holder that gives it up')
     await eventually(async () => (await holds(b)) === 1, 'another that takes it')
@@ -45,7 +45,7 @@ await t.test('who sees to the views does so only while it follows the log', { sk
     t.equal(await holds(a), 0)
   })
 
-  await t.test('once it follows again there is one holder still', async (t) => {
+  await t.test('one holder remains once it follows again', async (t) => {
     await link.set('pass')
     await eventually(async () => (await a.request('GET', '/readyz')).status === 200, 'a service that is ready')
     await eventually(async () => (await gauge(a, 'view_lag_events')) === 0, 'read models that hold everything')

@@ -64,7 +64,7 @@ const inOrder = async (t: Test, service: Serving, who: string) => {
 }
 const nothing = (): Kept => ({ live: new Map(), ended: new Map(), flags: [] })
 
-await t.test('on servers: beside each other, a rolling update and the way back', { skip }, async (t) => {
+await t.test('on servers: a rolling update and a rollback', { skip }, async (t) => {
   const { stack, skip: without } = await startStack(t)
   if (!stack) return void t.pass('needs servers', { skip: without })
   const kept = nothing()
@@ -95,7 +95,7 @@ await t.test('on servers: beside each other, a rolling update and the way back',
   await inOrder(t, forth, 'the present build')
 })
 
-await t.test('on a directory: one after the other', { skip }, async (t) => {
+await t.test('on a directory: one build after the other', { skip }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   const kept = nothing()

@@ -103,7 +103,7 @@ await onStack('instances whose settings differ hold together', async (t, stack) 
     ['no key file', inMongo, /has its keys in a key file.*Set keys\.file/s],
     ['another database', { ...settings, 'mongodb.database': 'other' }, /keys do not fit this log/],
   ] as const)
-    await t.test(`${name} is refused in one line, and changes nothing for the other`, async (t) => {
+    await t.test(`${name} is refused with one log line and does not affect the other instance`, async (t) => {
       const directory = await newDirectory(t)
       t.match(await refusedStart(t, different, { directory, clock: walkingClock(t) }), says)
       t.equal(own(linesOf(await readFile(join(directory, 'log'), 'utf8'))).length, 1)

@@ -7,47 +7,44 @@ const writing = { 'fsync,fdatasync': [60, 260], pwrite64: [600, 2_600] } as cons
 const opening = { 'fsync,fdatasync': [1, 6], pwrite64: [1, 30] } as const
 const calls: readonly Call[] = ['fsync,fdatasync', 'pwrite64']
 
-void t.test(
-  'a process killed again and again loses nothing it acknowledged, tears nothing, and its views catch up to a rebuild',
-  async (t) => {
-    const [traced, draw] = [await canTrace(), draws(t)]
-    const directory = await newDirectory(t)
-    const acked = new Map<string, { stream: string; revision: bigint }>()
-    const killed = async (round: number, at: typeof writing | typeof opening) => {
-      const writers = String([1, 8, 64][round % 3])
-      const call = calls[round % 2]!
-      const [from, below] = at[call]
-      const n = draw(from, below)
-      if (!traced) {
-        const { until, kill, acked: said, count } = startChild([CHILD, directory, writers])
-        await until(() => count('ack') >= n, `acknowledgement ${n}`)
-        await kill()
-        return { said: said(), when: `at acknowledgement ${n}` }
-      }
-      const { closed, acked: said } = startUntil({ call, n, signal: 'KILL' }, [directory, writers])
-      await closed
-      return { said: said(), when: `at its ${call} ${n}` }
+void t.test('repeated kills lose no acknowledged event, and the views match a rebuild', async (t) => {
+  const [traced, draw] = [await canTrace(), draws(t)]
+  const directory = await newDirectory(t)
+  const acked = new Map<string, { stream: string; revision: bigint }>()
+  const killed = async (round: number, at: typeof writing | typeof opening) => {
+    const writers = String([1, 8, 64][round % 3])
+    const call = calls[round % 2]!
+    const [from, below] = at[call]
+    const n = draw(from, below)
+    if (!traced) {
+      const { until, kill, acked: said, count } = startChild([CHILD, directory, writers])
+      await until(() => count('ack') >= n, `acknowledgement ${n}`)
+      await kill()
+      return { said: said(), when: `at acknowledgement ${n}` }
     }
-    const whole = async (what: string) => {
-      const { events, lost, torn, differing } = await inspect(directory, acked)
-      t.same(
-        { lost, torn, differing },
-        { lost: 0, torn: 0, differing: 0 },
-        `${what}: ${acked.size} acknowledged, ${events} found`,
-      )
-    }
+    const { closed, acked: said } = startUntil({ call, n, signal: 'KILL' }, [directory, writers])
+    await closed
+    return { said: said(), when: `at its ${call} ${n}` }
+  }
+  const whole = async (what: string) => {
+    const { events, lost, torn, differing } = await inspect(directory, acked)
+    t.same(
+      { lost, torn, differing },
+      { lost: 0, torn: 0, differing: 0 },
+      `${what}: ${acked.size} acknowledged, ${events} found`,
+    )
+  }
 
-    for (let round = 1; round <= rounds(8); round++) {
-      const { said, when } = await killed(round, writing)
-      t.ok(said.size > 0, `round ${round}, ${when}: something was acknowledged`)
-      for (const [id, at] of said) acked.set(id, at)
-      await whole(`round ${round}, killed ${when}`)
-    }
-    if (!traced) return t.comment('not killed while it opens: no strace here')
-    for (let round = 1; round <= rounds(4); round++) {
-      const { said, when } = await killed(round, opening)
-      for (const [id, at] of said) acked.set(id, at)
-      await whole(`killed while it opens, ${when}`)
-    }
-  },
-)
+  for (let round = 1; round <= rounds(8); round++) {
+    const { said, when } = await killed(round, writing)
+    t.ok(said.size > 0, `round ${round}, ${when}: something was acknowledged`)
+    for (const [id, at] of said) acked.set(id, at)
+    await whole(`round ${round}, killed ${when}`)
+  }
+  if (!traced) return t.comment('not killed while it opens: no strace here')
+  for (let round = 1; round <= rounds(4); round++) {
+    const { said, when } = await killed(round, opening)
+    for (const [id, at] of said) acked.set(id, at)
+    await whole(`killed while it opens, ${when}`)
+  }
+})

@@ -149,11 +149,11 @@ const lost = async (t: Test, through: readonly string[]): Promise<void> => {
 }
 
 // What the runner of the tests preloads writes files of its own, which the limit would end.
-await t.test('a file that may not grow ends the process, with 1, and a restart finds everything acknowledged', (t) =>
+await t.test('a file size limit ends the process with 1, and a restart finds all events', (t) =>
   lost(t, ['sh', '-c', 'unset NODE_OPTIONS; ulimit -f 2000; exec "$@"', 'sh']),
 )
 
-await t.test('a sync that fails ends the process, with 1, and a restart finds everything acknowledged', async (t) => {
+await t.test('a failed sync ends the process with 1, and a restart finds all events', async (t) => {
   if (!(await canTrace())) return leaveOut(t, 'no strace here')
   const inject = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=80+']
   await lost(t, ['strace', '-f', '-qq', '-o', '/dev/null', ...inject])

@@ -129,7 +129,7 @@ for (const [name, given, is, ...causes] of rows)
     t.strictSame(continuity.is === 'behind' ? continuity.views.map(({ cause }) => cause) : [], causes)
   })
 
-await t.test('another log is told with what was found and what was known', async (t) => {
+await t.test('reports another log with the found and the known first event', async (t) => {
   t.strictSame(continuityOf(found({ first: undefined, head: 0n })), { is: 'another', found: undefined, known: 'one' })
 })
 

@@ -74,7 +74,7 @@ const attached = {
 const ended = { type: 'NamespaceDeleted', data: { key: 'ns', incarnation: 'life-1', force: true } } as const
 const again = { ...namespaceCreated, data: { ...namespaceCreated.data, incarnation: 'life-2' } } as const
 
-await t.test('it finds what there is', async (t) => {
+await t.test('finds namespaces, flags and segments by key', async (t) => {
   const held = holding(namespaceCreated, flagCreated, segmentCreated)
   t.equal(held.namespace('ns')?.doc.name, 'Name')
   t.equal(held.flag('ns', 'f')?.doc.name, 'Flag')
@@ -89,7 +89,7 @@ await t.test('it finds what there is', async (t) => {
   }
 })
 
-await t.test('lists are in order of creation, those of one instant in order of the log', async (t) => {
+await t.test('lists are in order of creation, then of the log', async (t) => {
   const other = { ...namespaceCreated, data: { ...namespaceCreated.data, key: 'a' } } as const
   const held = holding(namespaceCreated, other, flagOf('z'), flagOf('b'), flagOf('a'), segmentOf('y'), segmentOf('c'))
   t.strictSame(
@@ -107,7 +107,7 @@ await t.test('lists are in order of creation, those of one instant in order of t
   t.equal(held.flags('ns'), held.flags('ns'), 'made once')
 })
 
-await t.test('what belongs to another life of the namespace is absent', async (t) => {
+await t.test('hides flags and segments of another incarnation of the namespace', async (t) => {
   const history = [namespaceCreated, flagCreated, segmentCreated, ended]
   const gone = holding(...history)
   t.strictSame(
@@ -123,7 +123,7 @@ await t.test('what belongs to another life of the namespace is absent', async (t
   t.equal(reborn.compiled('ns', 'f'), undefined)
 })
 
-await t.test('a compiled flag goes with the life of its namespace', async (t) => {
+await t.test('drops compiled flags with the incarnation of their namespace', async (t) => {
   const rows = fed([namespaceCreated, flagCreated, ended, again])
   const held = flagStore(compile)
   for (const { view, row } of rows.slice(0, 2)) held.set(view, row)
@@ -132,28 +132,25 @@ await t.test('a compiled flag goes with the life of its namespace', async (t) =>
   t.equal(held.compiled('ns', 'f'), undefined)
 })
 
-await t.test(
-  'a flag is compiled when it is asked for, and anew only after it or a segment of it changed',
-  async (t) => {
-    const rows = fed([namespaceCreated, flagCreated, rule, flagOf('g'), segmentCreated, constrained, segmentOf('q')])
-    const held = flagStore(compile)
-    const feed = (from: number, to: number) => rows.slice(from, to).forEach(({ view, row }) => held.set(view, row))
-    compilations = 0
-    feed(0, 4)
-    t.equal(compilations, 0)
-    t.equal(held.compiled('ns', 'f'), 'Flag s:missing')
-    t.equal(held.compiled('ns', 'g'), 'Flag')
-    feed(4, 5)
-    t.equal(held.compiled('ns', 'f'), 'Flag s:0', 'a segment that comes to be is seen')
-    feed(5, 7)
-    t.equal(held.compiled('ns', 'f'), 'Flag s:1')
-    t.equal(held.compiled('ns', 'f'), 'Flag s:1')
-    t.equal(held.compiled('ns', 'g'), 'Flag')
-    t.equal(compilations, 4)
-  },
-)
+await t.test('compiles a flag on first use, and again only after it or its segments changed', async (t) => {
+  const rows = fed([namespaceCreated, flagCreated, rule, flagOf('g'), segmentCreated, constrained, segmentOf('q')])
+  const held = flagStore(compile)
+  const feed = (from: number, to: number) => rows.slice(from, to).forEach(({ view, row }) => held.set(view, row))
+  compilations = 0
+  feed(0, 4)
+  t.equal(compilations, 0)
+  t.equal(held.compiled('ns', 'f'), 'Flag s:missing')
+  t.equal(held.compiled('ns', 'g'), 'Flag')
+  feed(4, 5)
+  t.equal(held.compiled('ns', 'f'), 'Flag s:0', 'a segment that comes to be is seen')
+  feed(5, 7)
+  t.equal(held.compiled('ns', 'f'), 'Flag s:1')
+  t.equal(held.compiled('ns', 'f'), 'Flag s:1')
+  t.equal(held.compiled('ns', 'g'), 'Flag')
+  t.equal(compilations, 4)
+})
 
-await t.test('the version moves with every change of a flag or segment and only then', async (t) => {
+await t.test('the version changes with every change of a flag or segment, and only then', async (t) => {
   const update = { type: 'FlagUpdated', data: { ...ofFlag, enabled: { from: false, to: true } } } as const
   const back = { type: 'FlagUpdated', data: { ...ofFlag, enabled: { from: true, to: false } } } as const
   const renamed = { type: 'NamespaceUpdated', data: { key: 'ns', name: { from: 'Name', to: 'New' } } } as const
@@ -194,7 +191,7 @@ await t.test('the version moves with every change of a flag or segment and only 
   }
 })
 
-await t.test('rows in any order, doubled or with gaps, make one and the same catalog', async (t) => {
+await t.test('rows in any order, repeated or with gaps, give the same catalog', async (t) => {
   const rows = fed([
     namespaceCreated,
     flagCreated,
@@ -228,7 +225,7 @@ await t.test('rows in any order, doubled or with gaps, make one and the same cat
   t.pass('equal on all instances')
 })
 
-await t.test('a view that the catalog does not hold is passed over', async (t) => {
+await t.test('ignores rows of other views', async (t) => {
   const held = holding(namespaceCreated)
   held.set('tokens', { key: 't1', revision: 0n, position: 1n, changes: 1n, doc: {} })
   held.set('constructor', { key: 't1', revision: 0n, position: 1n, changes: 1n, doc: {} })

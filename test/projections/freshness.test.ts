@@ -26,7 +26,7 @@ const asking = (clock: ReturnType<typeof virtualClock>) => {
   }
 }
 
-await t.test('fresh while the head was seen within 2 s, by the time of asking and not of the answer', async (t) => {
+await t.test('fresh for 2 s from the start of the last successful head read', async (t) => {
   const clock = virtualClock()
   const { head, answer } = asking(clock)
   const { fresh, age, close } = freshness({ clock, head, seen: async () => true })
@@ -48,7 +48,7 @@ await t.test('fresh while the head was seen within 2 s, by the time of asking an
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('a proof is sought every half second, from question to question', async (t) => {
+await t.test('reads the head every 500 ms, from request to request', async (t) => {
   const clock = virtualClock()
   const asked: number[] = []
   let takes = 0
@@ -68,7 +68,7 @@ await t.test('a proof is sought every half second, from question to question', a
   await close()
 })
 
-await t.test('a proof that took long is followed by the next one soon', async (t) => {
+await t.test('follows a slow proof with another soon', async (t) => {
   const clock = virtualClock()
   const asked: number[] = []
   const head = async () => {
@@ -86,7 +86,7 @@ await t.test('a proof that took long is followed by the next one soon', async (t
   await closing
 })
 
-await t.test('a store out of reach, and a head that memory has not reached, prove nothing', async (t) => {
+await t.test('an unreachable store or a head that memory has not reached proves nothing', async (t) => {
   const clock = virtualClock()
   const waits: number[] = []
   const down = freshness({ clock, head: async () => Promise.reject(new Error('down')), seen: async () => true })
@@ -107,7 +107,7 @@ await t.test('a store out of reach, and a head that memory has not reached, prov
   await behind.close()
 })
 
-await t.test('each spell without proof is told once, with its cause, and once when it is over', async (t) => {
+await t.test('reports each period without proof once with its cause, and its end once', async (t) => {
   const clock = virtualClock()
   let log: 'answers' | 'fails' | 'hangs' | 'slow' = 'answers'
   let remembered = true
@@ -157,7 +157,7 @@ await t.test('each spell without proof is told once, with its cause, and once wh
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('a start that has no proof yet is no spell', async (t) => {
+await t.test('does not report the time before the first proof', async (t) => {
   const clock = virtualClock()
   const told: unknown[] = []
   let remembered = false
@@ -175,7 +175,7 @@ await t.test('a start that has no proof yet is no spell', async (t) => {
   await close()
 })
 
-await t.test('with a log out of reach nobody is caught up, and who asks meanwhile asks again', async (t) => {
+await t.test('without a reachable log no caller is caught up; pending callers retry', async (t) => {
   const clock = virtualClock()
   const { head, asked, fail } = asking(clock)
   const { caughtUp, close } = freshness({ clock, head, seen: async () => true })
@@ -190,35 +190,32 @@ await t.test('with a log out of reach nobody is caught up, and who asks meanwhil
   await close()
 })
 
-await t.test(
-  'who asks to be caught up is told of the head as it was afterwards, and many who ask share a reading',
-  async (t) => {
-    const clock = virtualClock()
-    const { head, asked, answer } = asking(clock)
-    const reached: bigint[] = []
-    const seen = async (position: bigint) => {
-      reached.push(position)
-      return position <= 2n
-    }
-    const { caughtUp, close } = freshness({ clock, head, seen })
-    const several = Promise.all([caughtUp(60_000), caughtUp(60_000), caughtUp(60_000)])
-    t.equal(asked.length, 1, 'the reading that the lease began is under way')
-    await answer(1n)
-    t.equal(asked.length, 2, 'one more for all who came meanwhile')
-    await answer(2n)
-    t.same(await several, [true, true, true])
-    t.same(reached, [1n, 2n, 2n, 2n])
-    const behind = caughtUp(60_000)
-    await answer(3n)
-    t.equal(await behind, false, 'memory is behind')
-    const told = noted(caughtUp(800))
-    await clock.advance(799)
-    t.strictSame(told, [])
-    await clock.advance(1)
-    t.strictSame(told, [false], 'no answer in time')
-    const closing = close()
-    await answer(4n)
-    await answer(5n)
-    await closing
-  },
-)
+await t.test('a catch-up request uses a head read after it, and requests share a read', async (t) => {
+  const clock = virtualClock()
+  const { head, asked, answer } = asking(clock)
+  const reached: bigint[] = []
+  const seen = async (position: bigint) => {
+    reached.push(position)
+    return position <= 2n
+  }
+  const { caughtUp, close } = freshness({ clock, head, seen })
+  const several = Promise.all([caughtUp(60_000), caughtUp(60_000), caughtUp(60_000)])
+  t.equal(asked.length, 1, 'the reading that the lease began is under way')
+  await answer(1n)
+  t.equal(asked.length, 2, 'one more for all who came meanwhile')
+  await answer(2n)
+  t.same(await several, [true, true, true])
+  t.same(reached, [1n, 2n, 2n, 2n])
+  const behind = caughtUp(60_000)
+  await answer(3n)
+  t.equal(await behind, false, 'memory is behind')
+  const told = noted(caughtUp(800))
+  await clock.advance(799)
+  t.strictSame(told, [])
+  await clock.advance(1)
+  t.strictSame(told, [false], 'no answer in time')
+  const closing = close()
+  await answer(4n)
+  await answer(5n)
+  await closing
+})

@@ -18,7 +18,7 @@ const held = (...events: FlagEvent[]) => {
     [...store.at(flagIncarnations, position, 'ns')].map(({ life }) => (typeof life === 'object' ? life.began : life))
 }
 
-await t.test('a key has a life from its creation to its deletion, and another when it is created again', async (t) => {
+await t.test('a key has a new incarnation after each creation', async (t) => {
   const at = held(flagCreated, updated, deleted, flagCreated, updated)
   t.strictSame(
     [9n, 10n, 29n, 30n, 39n, 40n, 99n].map((position) => at(position)[0]),
@@ -26,7 +26,7 @@ await t.test('a key has a life from its creation to its deletion, and another wh
   )
 })
 
-await t.test('of a key that was made and deleted for ever the first lives are forgotten, which is known', async (t) => {
+await t.test('forgets the oldest incarnations of a key and reports them as unknown', async (t) => {
   const events = Array.from({ length: 100 }, () => [flagCreated, deleted]).flat()
   const at = held(...events)
   const { length } = JSON.stringify(rowAfter(flagIncarnations, stream, events)!.doc)
@@ -37,16 +37,13 @@ await t.test('of a key that was made and deleted for ever the first lives are fo
     t.strictSame(at(position), [type === 'FlagCreated' ? Number(position) : undefined])
 })
 
-await t.test(
-  'what a store holds is found by view, namespace and key, and an older row takes nothing back',
-  async (t) => {
-    const store = incarnationStore()
-    const row = rowAfter(flagIncarnations, stream, [flagCreated, deleted])!
-    store.set(flagIncarnations.name, row)
-    store.set(flagIncarnations.name, rowAfter(flagIncarnations, stream, [flagCreated])!)
-    t.equal(store.row(flagIncarnations.name, 'ns+f'), row)
-    t.strictSame(store.rows(), [[flagIncarnations.name, row]])
-    t.notOk(store.set('flags', row), 'rows of other views are not taken')
-    t.strictSame([...store.at(flagIncarnations, 99n, 'other')], [])
-  },
-)
+await t.test('finds rows by view, namespace and key, and ignores older rows', async (t) => {
+  const store = incarnationStore()
+  const row = rowAfter(flagIncarnations, stream, [flagCreated, deleted])!
+  store.set(flagIncarnations.name, row)
+  store.set(flagIncarnations.name, rowAfter(flagIncarnations, stream, [flagCreated])!)
+  t.equal(store.row(flagIncarnations.name, 'ns+f'), row)
+  t.strictSame(store.rows(), [[flagIncarnations.name, row]])
+  t.notOk(store.set('flags', row), 'rows of other views are not taken')
+  t.strictSame([...store.at(flagIncarnations, 99n, 'other')], [])
+})

@@ -29,7 +29,7 @@ const rowOf = (doc: Partial<TokenDoc> = {}): Row<TokenDoc> => {
   }
 }
 
-await t.test('a start reads of tokens what memory needs, and counts those that are deleted', async (t) => {
+await t.test('a start loads the token fields that memory needs and counts deleted tokens', async (t) => {
   const { open } = await portOf(t, 'views')
   const views = await open()
   t.teardown(views.close)
@@ -73,7 +73,7 @@ await t.test('a start reads of tokens what memory needs, and counts those that a
   )
 })
 
-await t.test('a page that is late is asked for again, and a start fails only when it stays away', async (t) => {
+await t.test('retries a failed page, and fails the start only if it keeps failing', async (t) => {
   let [failures, asked] = [2, 0]
   const pages = [Array.from({ length: 1000 }, (_, n) => `a${n}`), ['b']]
   const places = {

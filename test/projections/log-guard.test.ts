@@ -31,7 +31,7 @@ const guarded = (followed: Anchor = here) => {
   return { clock, state, told, guard }
 }
 
-await t.test('a log that has what was followed is believed at once', async (t) => {
+await t.test('trusts a log that contains the last followed event', async (t) => {
   const { guard, state } = guarded()
   t.equal(await guard.agrees(), true)
   t.strictSame(state.asked, [0])
@@ -39,14 +39,14 @@ await t.test('a log that has what was followed is believed at once', async (t) =
   await guard.close()
 })
 
-await t.test('before the first event there is nothing to ask', async (t) => {
+await t.test('reads nothing before the first event', async (t) => {
   const { guard, state } = guarded({ position: 0n, event: '' })
   t.equal(await guard.agrees(), true)
   t.strictSame(state.asked, [])
   await guard.close()
 })
 
-await t.test('it is looked every two seconds', async (t) => {
+await t.test('checks every two seconds', async (t) => {
   const { guard, state, clock } = guarded()
   await clock.advance(1_999)
   t.strictSame(state.asked, [])
@@ -60,7 +60,7 @@ for (const [what, id] of [
   ['another event', 'other'],
   ['no event', undefined],
 ] as const)
-  await t.test(`${what} there, for long: suspicious, then told once, and for good`, async (t) => {
+  await t.test(`${what} at the followed position: suspicious, then reported once, and lost`, async (t) => {
     const { guard, state, told, clock } = guarded()
     state.id = id
     const agrees = noted(guard.agrees())
@@ -81,37 +81,34 @@ for (const [what, id] of [
     await guard.close()
   })
 
-await t.test(
-  'a doubt is one after a quarter of a second, and is believed after three, whatever an answer takes',
-  async (t) => {
-    for (const [takes, suspicious, believed] of [
-      [249, 508, 3_301],
-      [250, 250, 3_310],
-      [2_999, 2_999, 6_008],
-      [3_000, 3_000, 3_000],
-    ] as const) {
-      const { guard, state, told, clock } = guarded()
-      state.id = 'other'
-      state.takes = takes
-      void guard.agrees()
-      await clock.advance(suspicious - 1)
-      t.equal(guard.suspicious(), false, `answers of ${takes} ms`)
+await t.test('suspects after 250 ms and decides after 3 s, however long a read takes', async (t) => {
+  for (const [takes, suspicious, believed] of [
+    [249, 508, 3_301],
+    [250, 250, 3_310],
+    [2_999, 2_999, 6_008],
+    [3_000, 3_000, 3_000],
+  ] as const) {
+    const { guard, state, told, clock } = guarded()
+    state.id = 'other'
+    state.takes = takes
+    void guard.agrees()
+    await clock.advance(suspicious - 1)
+    t.equal(guard.suspicious(), false, `answers of ${takes} ms`)
+    await clock.advance(1)
+    t.equal(guard.suspicious(), true)
+    if (believed > suspicious) {
+      await clock.advance(believed - suspicious - 1)
+      t.strictSame(told, [])
       await clock.advance(1)
-      t.equal(guard.suspicious(), true)
-      if (believed > suspicious) {
-        await clock.advance(believed - suspicious - 1)
-        t.strictSame(told, [])
-        await clock.advance(1)
-      }
-      t.strictSame(told, ['other'])
-      const closing = guard.close()
-      await clock.advance(takes)
-      await closing
     }
-  },
-)
+    t.strictSame(told, ['other'])
+    const closing = guard.close()
+    await clock.advance(takes)
+    await closing
+  }
+})
 
-await t.test('what a leader shows late is no doubt, and a doubt that is over is none', async (t) => {
+await t.test('an event that appears late is no mismatch, and a recovered doubt is dropped', async (t) => {
   const { guard, state, told, clock } = guarded()
   state.id = undefined
   const late = noted(guard.agrees())
@@ -130,7 +127,7 @@ await t.test('what a leader shows late is no doubt, and a doubt that is over is 
   await guard.close()
 })
 
-await t.test('a log out of reach says nothing, and ends no doubt', async (t) => {
+await t.test('an unreachable log neither confirms nor clears a doubt', async (t) => {
   const { guard, state, told, clock } = guarded()
   state.id = 'other'
   const asked = noted(guard.agrees())
@@ -147,7 +144,7 @@ await t.test('a log out of reach says nothing, and ends no doubt', async (t) => 
   await guard.close()
 })
 
-await t.test('each connection and subscription that is made anew is a reason to look', async (t) => {
+await t.test('checks after each new connection and subscription', async (t) => {
   const { guard, state, clock } = guarded()
   await clock.advance(100)
   state.renewed++
@@ -162,7 +159,7 @@ await t.test('each connection and subscription that is made anew is a reason to 
   await guard.close()
 })
 
-await t.test('a place that another wrote down is looked for without a word', async (t) => {
+await t.test('checks a position recorded by another process without a log line', async (t) => {
   const { guard, told, clock } = guarded()
   t.equal(await guard.has(here), true)
   const other = noted(guard.has({ position: 10n, event: 'other' }))
@@ -189,7 +186,7 @@ const appending = (guard: ReturnType<typeof guarded>['guard'], position = 11n, d
   return { inner, append: () => log.append('s', [event], 'none') }
 }
 
-await t.test('while nothing breaks off an append asks nothing', async (t) => {
+await t.test('an append without an interruption makes no check', async (t) => {
   const { guard, state } = guarded()
   const { append } = appending(guard)
   t.same(await append(), { revision: 0n, positions: [11n] })
@@ -197,7 +194,7 @@ await t.test('while nothing breaks off an append asks nothing', async (t) => {
   await guard.close()
 })
 
-await t.test('after a break the first append is let through once the log was seen to be the same', async (t) => {
+await t.test('after an interruption the first append waits for a check of the log', async (t) => {
   const { guard, state } = guarded()
   const { append, inner } = appending(guard)
   state.renewed++
@@ -210,7 +207,7 @@ await t.test('after a break the first append is let through once the log was see
   await guard.close()
 })
 
-await t.test('after a break nothing reaches another log, and nobody waits until that is believed', async (t) => {
+await t.test('after an interruption no append reaches another log or waits for the decision', async (t) => {
   const { guard, state, told, clock } = guarded()
   const { append, inner } = appending(guard)
   state.id = 'other'
@@ -231,7 +228,7 @@ await t.test('after a break nothing reaches another log, and nobody waits until 
   await guard.close()
 })
 
-await t.test('a log out of reach after a break takes nothing', async (t) => {
+await t.test('an unreachable log after an interruption accepts no append', async (t) => {
   const { guard, state } = guarded()
   const { append, inner } = appending(guard)
   state.renewed++
@@ -241,7 +238,7 @@ await t.test('a log out of reach after a break takes nothing', async (t) => {
   await guard.close()
 })
 
-await t.test('what breaks off while an append is under way is looked at before it is answered for', async (t) => {
+await t.test('an interruption during an append is checked before the append is answered', async (t) => {
   const { guard, state, clock } = guarded()
   const { append, inner } = appending(guard, 11n, () => {
     state.id = undefined
@@ -256,7 +253,7 @@ await t.test('what breaks off while an append is under way is looked at before i
   await guard.close()
 })
 
-await t.test('an append that is given a place before what was followed proves that the log is shorter', async (t) => {
+await t.test('an append at a position below the followed one proves a shorter log', async (t) => {
   const { guard, state, clock } = guarded()
   const { append } = appending(guard, 10n)
   t.same((await append()).positions, [10n], 'unless it is a repeated one')

@@ -72,41 +72,38 @@ const followed = async (log: EventLog, views: Views, chronicles: readonly LogPro
   return isThere
 }
 
-await t.test(
-  'views that lived and views built anew have the same marks and states, wherever a build was left',
-  async (t) => {
-    const log = memoryLog({ pageSize: 70 })
-    await log.append('namespace-ns', [made('ns')], 'none')
-    const live = fresh()
-    t.ok(await followed(log, views, live))
-    for (let n = 0; n < 9; n++) {
-      const events = Array.from({ length: 67 }, (_, m) => renamed('ns', `${n} ${m}`, second((n * 31) % 7)))
-      await log.append('namespace-ns', events, BigInt(n * 67))
-      if (n % 3 === 0) t.ok(await followed(log, views, live))
-    }
-    t.ok(await followed(log, views, live))
-    const built = fresh()
-    let pages = 5
-    const torn: EventLog = {
-      ...log,
-      readAll: async function* (after, to) {
-        for await (const page of log.readAll(after, to)) {
-          if (pages-- === 0) throw new Error('torn')
-          yield page
-        }
-      },
-    }
-    await t.rejects(rebuild({ clock, log: torn, views }, built), /torn/)
-    await rebuild({ clock, log, views }, built)
-    for (const [n, chronicle] of built.entries()) {
-      const rows = await scanned(views, chronicle)
-      t.ok(rows.length > 2, `${rows.length} of ${chronicle.name}`)
-      t.strictSame(await scanned(views, live[n]!), rows)
-    }
-  },
-)
+await t.test('live and rebuilt views have the same marks and states after any interruption', async (t) => {
+  const log = memoryLog({ pageSize: 70 })
+  await log.append('namespace-ns', [made('ns')], 'none')
+  const live = fresh()
+  t.ok(await followed(log, views, live))
+  for (let n = 0; n < 9; n++) {
+    const events = Array.from({ length: 67 }, (_, m) => renamed('ns', `${n} ${m}`, second((n * 31) % 7)))
+    await log.append('namespace-ns', events, BigInt(n * 67))
+    if (n % 3 === 0) t.ok(await followed(log, views, live))
+  }
+  t.ok(await followed(log, views, live))
+  const built = fresh()
+  let pages = 5
+  const torn: EventLog = {
+    ...log,
+    readAll: async function* (after, to) {
+      for await (const page of log.readAll(after, to)) {
+        if (pages-- === 0) throw new Error('torn')
+        yield page
+      }
+    },
+  }
+  await t.rejects(rebuild({ clock, log: torn, views }, built), /torn/)
+  await rebuild({ clock, log, views }, built)
+  for (const [n, chronicle] of built.entries()) {
+    const rows = await scanned(views, chronicle)
+    t.ok(rows.length > 2, `${rows.length} of ${chronicle.name}`)
+    t.strictSame(await scanned(views, live[n]!), rows)
+  }
+})
 
-await t.test('a state is kept at every 32nd revision, as the events up to there are folded', async (t) => {
+await t.test('stores a state at every 32nd revision, equal to the fold of its prefix', async (t) => {
   const [log, [, states], model] = [
     memoryLog({ pageSize: 50 }),
     fresh(),
@@ -127,7 +124,7 @@ await t.test('a state is kept at every 32nd revision, as the events up to there 
     if (kept) t.strictSame(rowOf(model, kept.doc!), JSON.parse(JSON.stringify(row, big), unbig))
   }
 })
-await t.test('a large document is kept at every 256th, and one that cannot be read at none', async (t) => {
+await t.test('stores a large document at every 256th revision, an unreadable one never', async (t) => {
   const [log, [, states]] = [memoryLog({ pageSize: 100 }), fresh()]
   const large = 'x'.repeat(9_000)
   await log.append('namespace-ns', [made('ns'), ...Array.from({ length: 600 }, () => renamed('ns', large))], 'none')
@@ -144,7 +141,7 @@ await t.test('a large document is kept at every 256th, and one that cannot be re
   )
 })
 
-await t.test('marks carry the greatest time so far, whatever clocks did', async (t) => {
+await t.test('marks have the settled time, whatever the clocks', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ count: fc.integer({ min: 1, max: 400 }), time: fc.nat(50) }), {
@@ -177,7 +174,7 @@ await t.test('marks carry the greatest time so far, whatever clocks did', async 
   )
 })
 
-await t.test('a checkpoint of a chronicle promises no rows', async (t) => {
+await t.test('a checkpoint of a chronicle does not guarantee rows', async (t) => {
   const [log, chronicles] = [memoryLog(), fresh()]
   await log.append('namespace-ns', [made('ns')], 'none')
   await rebuild({ clock, log, views }, chronicles)

@@ -53,7 +53,7 @@ const start = async (log: EventLog, agrees = async () => true) => {
 /** Time in ms after which the checkpoint follows an event. */
 const MARKED_MS = 250
 
-await t.test('a writer that has nothing to do marks what it has done', async (t) => {
+await t.test('an idle writer marks its progress', async (t) => {
   const log = memoryLog()
   const ours = await start(log)
   await append(log, 'a')
@@ -64,7 +64,7 @@ await t.test('a writer that has nothing to do marks what it has done', async (t)
   await ours.close()
 })
 
-await t.test('views that are gone are told once, and nothing is written over them', async (t) => {
+await t.test('reports lost views once and does not overwrite them', async (t) => {
   const log = memoryLog()
   const ours = await start(log)
   await append(log, 'a')
@@ -83,7 +83,7 @@ await t.test('views that are gone are told once, and nothing is written over the
   t.equal(ours.checkpoint(), undefined)
 })
 
-await t.test('views that are gone are found without an event, by a look every two seconds', async (t) => {
+await t.test('detects lost views within two seconds without an event', async (t) => {
   const ours = await start(memoryLog())
   await ours.clock.settle()
   const before = ours.looks()
@@ -122,7 +122,7 @@ for (const [what, position, event, told, totals] of [
     { rows: 5, changes: 5 },
   ],
 ] as const)
-  await t.test(`another writer moved the views, and ${what}: they are lost`, async (t) => {
+  await t.test(`another writer moved the checkpoint, and ${what}: the views are lost`, async (t) => {
     const log = memoryLog()
     const ours = await start(log)
     await append(log, 'a')
@@ -139,7 +139,7 @@ for (const [what, position, event, told, totals] of [
     await ours.close()
   })
 
-await t.test('a checkpoint that another writer moved is no loss: it is gone on with from there', async (t) => {
+await t.test('continues from a checkpoint that another writer moved', async (t) => {
   const log = memoryLog()
   const ours = await start(log)
   await append(log, 'a')
@@ -154,28 +154,25 @@ await t.test('a checkpoint that another writer moved is no loss: it is gone on w
   await ours.close()
 })
 
-await t.test(
-  'an own event at or below what was followed, and not followed, is asked about and never skipped',
-  async (t) => {
-    const log = memoryLog()
-    let agrees = true
-    let asked = 0
-    const ours = await start(log, async () => (asked++, agrees))
-    await append(log, 'a')
-    const followed = await append(log, 'b')
-    t.ok(await ours.seen(await log.head(), 1000))
-    await ours.applied(followed)
-    t.equal(asked, 0, 'its own event, followed before it was applied')
-    agrees = false
-    const other = { ...issued('c'), stream: 'token-c', revision: 0n, position: 10n }
-    await t.rejects(ours.applied([other]), new Refusal('backend_unavailable'))
-    t.equal(asked, 1)
-    t.notOk(ours.rows.has('c'))
-    await ours.close()
-  },
-)
+await t.test('checks an own event at or below the followed position and never skips it', async (t) => {
+  const log = memoryLog()
+  let agrees = true
+  let asked = 0
+  const ours = await start(log, async () => (asked++, agrees))
+  await append(log, 'a')
+  const followed = await append(log, 'b')
+  t.ok(await ours.seen(await log.head(), 1000))
+  await ours.applied(followed)
+  t.equal(asked, 0, 'its own event, followed before it was applied')
+  agrees = false
+  const other = { ...issued('c'), stream: 'token-c', revision: 0n, position: 10n }
+  await t.rejects(ours.applied([other]), new Refusal('backend_unavailable'))
+  t.equal(asked, 1)
+  t.notOk(ours.rows.has('c'))
+  await ours.close()
+})
 
-await t.test('an own event that memory claims to know, from another place, is of another log', async (t) => {
+await t.test('an own event with a known position but another id belongs to another log', async (t) => {
   const log = memoryLog()
   const ours = await start(log, async () => false)
   const [a] = await append(log, 'a')

@@ -84,7 +84,7 @@ const opened = async (directory: string) =>
     },
   })
 
-await t.test('all read models are built in one pass, as they are when each event is folded', async (t) => {
+await t.test('builds all read models in one pass, equal to folding each event', async (t) => {
   const inner = await filled(300)
   const reads: (readonly [bigint, bigint | undefined])[] = []
   const log: EventLog = {
@@ -109,7 +109,7 @@ await t.test('all read models are built in one pass, as they are when each event
   )
 })
 
-await t.test('rows that are no more at hand are read back, so memory holds few of them', async (t) => {
+await t.test('reads evicted rows back, so that memory holds few', async (t) => {
   const log = await filled(40, 'x'.repeat(1_000_000), 4)
   const store = await opened(await newDirectory(t))
   t.teardown(store.close)
@@ -144,7 +144,7 @@ const ending = (inner: EventLog, pages: number) => {
   return { log: { ...inner, readAll }, from }
 }
 
-await t.test('a rebuild that ended halfway goes on from there, in the same process or another', async (t) => {
+await t.test('resumes an interrupted rebuild in the same or another process', async (t) => {
   const inner = await filled(600, '', 20)
   const directory = await newDirectory(t)
   const { log, from } = ending(inner, 15)
@@ -161,7 +161,7 @@ await t.test('a rebuild that ended halfway goes on from there, in the same proce
   t.strictSame(plain(await scanned(store.views)), plain(await folded(inner)))
 })
 
-await t.test('what was left of the views of another log is not gone on with', async (t) => {
+await t.test('does not resume a rebuild of another log', async (t) => {
   const [one, other] = [await filled(300, '', 10), await filled(300, '', 10)]
   const { views, close } = await opened(await newDirectory(t))
   t.teardown(close)
@@ -172,7 +172,7 @@ await t.test('what was left of the views of another log is not gone on with', as
   t.strictSame(plain(await scanned(views)), plain(await folded(other)))
 })
 
-await t.test('what was left of a view that goes on without it is dropped, and takes no rows', async (t) => {
+await t.test('drops an unfinished build of a view that no longer needs it', async (t) => {
   const log = await filled(300, '', 10)
   const { views, close } = await opened(await newDirectory(t))
   t.teardown(close)
@@ -186,7 +186,7 @@ await t.test('what was left of a view that goes on without it is dropped, and ta
   t.same(await building.getMany(['t0']), [])
 })
 
-await t.test('how far it is is told every five seconds, with a percentage', async (t) => {
+await t.test('reports progress every five seconds with a percentage', async (t) => {
   const lines: object[] = []
   const clock = virtualClock()
   const tell = progressLines({ info: (record: object) => lines.push(record) } as never, clock)

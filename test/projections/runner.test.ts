@@ -116,7 +116,7 @@ const statuses = (rows: ReadonlyMap<string, Row>) =>
     .map((row) => [row.key, String(row.revision), (row.doc as TokenDoc).deletedAt !== undefined] as const)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
 
-await t.test('a view says which log it is of before it has a row', async (t) => {
+await t.test('a view records its log before it has a row', async (t) => {
   const log = memoryLog()
   const ours = await start(log)
   await ours.applied(await service(log).issue('a'))
@@ -126,7 +126,7 @@ await t.test('a view says which log it is of before it has a row', async (t) => 
   t.same(ours.store.logs, [first, first])
 })
 
-await t.test('an instance knows its own events at once, and writes their rows as it follows the log', async (t) => {
+await t.test('applies own events to memory at once and writes rows as it follows the log', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const { applied, clock, memory, store, close } = await start(log)
@@ -143,7 +143,7 @@ await t.test('an instance knows its own events at once, and writes their rows as
   await close()
 })
 
-await t.test('an own event that following brought first is folded once, and the next one reads no log', async (t) => {
+await t.test('folds an own event that was followed first only once, without a log read', async (t) => {
   const [inner, folded, reads] = [memoryLog(), [] as string[], [] as string[]]
   const log: EventLog = { ...inner, read: (stream, from) => (reads.push(stream), inner.read(stream, from)) }
   const read: typeof projection.read = (wire, json) => (folded.push(wire), projection.read(wire, json))
@@ -159,7 +159,7 @@ await t.test('an own event that following brought first is folded once, and the 
   await ours.close()
 })
 
-await t.test('what others append arrives by following, and an older row never comes after a newer one', async (t) => {
+await t.test('applies events of others by following, never an older row after a newer', async (t) => {
   const log = memoryLog()
   const { issue, revoke } = service(log)
   const ours = await start(log)
@@ -172,7 +172,7 @@ await t.test('what others append arrives by following, and an older row never co
   await ours.close()
 })
 
-await t.test('what does not come in time is not waited for, to the millisecond', async (t) => {
+await t.test('waits exactly until the timeout', async (t) => {
   const log = memoryLog()
   const ours = await start(log)
   const seen = noted(ours.seen(10n, 1_000))
@@ -188,7 +188,7 @@ await t.test('what does not come in time is not waited for, to the millisecond',
   await ours.close()
 })
 
-await t.test('a log that breaks off is followed again a quarter of a second later, from where it was', async (t) => {
+await t.test('resumes an interrupted subscription after 250 ms at its position', async (t) => {
   const inner = memoryLog()
   const { issue } = service(inner)
   const follows: (readonly [number, bigint])[] = []
@@ -220,26 +220,23 @@ await t.test('a log that breaks off is followed again a quarter of a second late
   await ours.close()
 })
 
-await t.test(
-  'an instance that does not see to the views asks every quarter of a second whether they are built',
-  async (t) => {
-    const log = memoryLog()
-    const [clock, store] = [virtualClock(), tokenViews()]
-    const reader = begun(log, { clock, store, ...reading })
-    const started = noted(reader.start())
-    await clock.advance(600)
-    t.strictSame(started, [])
-    const writer = await start(log, { clock, store })
-    await clock.advance(149)
-    t.strictSame(started, [])
-    await clock.advance(1)
-    t.strictSame(started, [undefined])
-    await reader.close()
-    await writer.close()
-  },
-)
+await t.test('an instance that does not write views checks every 250 ms if they are built', async (t) => {
+  const log = memoryLog()
+  const [clock, store] = [virtualClock(), tokenViews()]
+  const reader = begun(log, { clock, store, ...reading })
+  const started = noted(reader.start())
+  await clock.advance(600)
+  t.strictSame(started, [])
+  const writer = await start(log, { clock, store })
+  await clock.advance(149)
+  t.strictSame(started, [])
+  await clock.advance(1)
+  t.strictSame(started, [undefined])
+  await reader.close()
+  await writer.close()
+})
 
-await t.test('a start that is ended waits for what the log had for another second at most', async (t) => {
+await t.test('an aborted start waits at most one more second for the log', async (t) => {
   const inner = memoryLog()
   await service(inner).issue('a')
   const clock = virtualClock()
@@ -261,33 +258,26 @@ await t.test('a start that is ended waits for what the log had for another secon
   t.strictSame(started, [undefined])
 })
 
-await t.test(
-  'views out of reach fail no command and keep nothing from memory; they catch up by themselves',
-  async (t) => {
-    const log = memoryLog()
-    const { issue } = service(log)
-    const ours = await start(log)
-    ours.store.setDown(true)
-    await ours.applied(await issue('own'))
-    await issue('other')
-    t.ok(await ours.seen(await log.head(), 1000))
-    t.strictSame([...ours.memory.keys()].sort(), ['other', 'own'])
-    await ours.clock.settle()
-    t.equal(ours.errors.length, 1, 'the rows are not written')
-    ours.store.setDown(false)
-    await ours.clock.advance(249)
-    t.strictSame([...ours.store.rows.keys()], [])
-    await ours.clock.advance(1)
-    t.strictSame(
-      [...ours.store.rows.keys()].sort(),
-      ['other', 'own'],
-      'the write is retried a quarter of a second later',
-    )
-    await ours.close()
-  },
-)
+await t.test('unreachable views fail no command, do not block memory, and catch up', async (t) => {
+  const log = memoryLog()
+  const { issue } = service(log)
+  const ours = await start(log)
+  ours.store.setDown(true)
+  await ours.applied(await issue('own'))
+  await issue('other')
+  t.ok(await ours.seen(await log.head(), 1000))
+  t.strictSame([...ours.memory.keys()].sort(), ['other', 'own'])
+  await ours.clock.settle()
+  t.equal(ours.errors.length, 1, 'the rows are not written')
+  ours.store.setDown(false)
+  await ours.clock.advance(249)
+  t.strictSame([...ours.store.rows.keys()], [])
+  await ours.clock.advance(1)
+  t.strictSame([...ours.store.rows.keys()].sort(), ['other', 'own'], 'the write is retried a quarter of a second later')
+  await ours.close()
+})
 
-await t.test('an instance that does not write the views still follows in memory', async (t) => {
+await t.test('an instance that does not write the views follows in memory', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const store = tokenViews()
@@ -300,7 +290,7 @@ await t.test('an instance that does not write the views still follows in memory'
   await writer.close()
 })
 
-await t.test('views that hang hold up neither memory nor what others do to the same stream', async (t) => {
+await t.test('hanging views block neither memory nor other commands on the stream', async (t) => {
   const log = memoryLog()
   const { issue, revoke } = service(log)
   const ours = await start(log)
@@ -314,7 +304,7 @@ await t.test('views that hang hold up neither memory nor what others do to the s
   await ours.close()
 })
 
-await t.test('a writer continues where another one ended, and writes the rows that it left out', async (t) => {
+await t.test('a writer continues after another one and writes its missing rows', async (t) => {
   const log = memoryLog()
   const { issue, revoke } = service(log)
   const store = tokenViews()
@@ -353,49 +343,43 @@ const knowingOne = async () => {
   return { log, revoke, leader, ours }
 }
 
-await t.test(
-  'what is delivered before reads show it is in memory and in the views, and nothing older is',
-  async (t) => {
-    const { log, revoke, leader, ours } = await knowingOne()
-    t.equal(ours.viewPosition(), await log.head())
-    leader.hide(({ type }) => type === 'TokenRevoked')
-    await revoke('a')
-    const head = await log.head()
-    t.ok(await ours.seen(head, 1000))
-    t.strictSame(statuses(ours.memory), [['a', '1', true]])
-    await ours.clock.advance(100)
-    t.equal(ours.viewPosition(), head)
-    t.strictSame(statuses(ours.store.rows), [['a', '1', true]])
-    t.strictSame(ours.errors, [])
-    await ours.close()
-  },
-)
+await t.test('applies delivered events before reads show them, and nothing older', async (t) => {
+  const { log, revoke, leader, ours } = await knowingOne()
+  t.equal(ours.viewPosition(), await log.head())
+  leader.hide(({ type }) => type === 'TokenRevoked')
+  await revoke('a')
+  const head = await log.head()
+  t.ok(await ours.seen(head, 1000))
+  t.strictSame(statuses(ours.memory), [['a', '1', true]])
+  await ours.clock.advance(100)
+  t.equal(ours.viewPosition(), head)
+  t.strictSame(statuses(ours.store.rows), [['a', '1', true]])
+  t.strictSame(ours.errors, [])
+  await ours.close()
+})
 
-await t.test(
-  'where the events before a delivered one are not shown, nothing is remembered of it before they are',
-  async (t) => {
-    const { log, revoke, leader, ours } = await knowingOne()
-    leader.hide(({ stream }) => stream === 'token-a')
-    const own = await revoke('a')
-    const head = await log.head()
-    const seen = noted(ours.seen(head, 2_000))
-    const applied = noted(ours.applied(own))
-    await ours.clock.advance(2_000)
-    t.strictSame(seen, [false])
-    t.strictSame(statuses(ours.memory), [['a', '0', false]])
-    t.match(applied, [new Refusal('backend_unavailable')], 'nor does a command answer with less than it did')
-    t.ok(ours.errors.length > 0, 'it says so, and goes on asking')
-    leader.hide(() => false)
-    const then = noted(ours.seen(head, 5_000))
-    await ours.clock.advance(5_000)
-    t.strictSame(then, [true])
-    t.strictSame(statuses(ours.memory), [['a', '1', true]])
-    t.strictSame(ours.older, [])
-    await ours.close()
-  },
-)
+await t.test('does not apply a delivered event before its predecessors are visible', async (t) => {
+  const { log, revoke, leader, ours } = await knowingOne()
+  leader.hide(({ stream }) => stream === 'token-a')
+  const own = await revoke('a')
+  const head = await log.head()
+  const seen = noted(ours.seen(head, 2_000))
+  const applied = noted(ours.applied(own))
+  await ours.clock.advance(2_000)
+  t.strictSame(seen, [false])
+  t.strictSame(statuses(ours.memory), [['a', '0', false]])
+  t.match(applied, [new Refusal('backend_unavailable')], 'nor does a command answer with less than it did')
+  t.ok(ours.errors.length > 0, 'it says so, and goes on asking')
+  leader.hide(() => false)
+  const then = noted(ours.seen(head, 5_000))
+  await ours.clock.advance(5_000)
+  t.strictSame(then, [true])
+  t.strictSame(statuses(ours.memory), [['a', '1', true]])
+  t.strictSame(ours.older, [])
+  await ours.close()
+})
 
-await t.test('any history: memory, live views, views of a restart and views built anew are the same', async () => {
+await t.test('any history: memory, live, restarted and rebuilt views are equal', async () => {
   const steps = fc.array(
     fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), own: fc.boolean(), late: fc.boolean() }),
     { maxLength: 30 },
@@ -437,7 +421,7 @@ await t.test('any history: memory, live views, views of a restart and views buil
   )
 })
 
-await t.test('the checkpoint follows the last event too, and says how many there were', async (t) => {
+await t.test('the checkpoint includes the last event and the number of events', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const ours = await start(log)
@@ -469,46 +453,40 @@ for (const [second, at, position] of [
   [249, 499, 20n],
   [251, 250, 10n],
 ] as const)
-  await t.test(
-    `while events come the checkpoint follows after a quarter of a second (one at ${second} ms)`,
-    async (t) => {
-      const log = memoryLog()
-      const { issue } = service(log)
-      const ours = await start(log)
-      await issue('a')
-      await ours.clock.advance(Math.min(second, at - 1))
-      if (second < at) await issue('b')
-      await ours.clock.advance(at - 1 - Math.min(second, at - 1))
-      t.equal(ours.store.checkpoint(), 0n)
-      await ours.clock.advance(1)
-      t.equal(ours.store.checkpoint(), position, 'a quarter of a second after the last event')
-      await ours.close()
-    },
-  )
+  await t.test(`moves the checkpoint every 250 ms during events (one at ${second} ms)`, async (t) => {
+    const log = memoryLog()
+    const { issue } = service(log)
+    const ours = await start(log)
+    await issue('a')
+    await ours.clock.advance(Math.min(second, at - 1))
+    if (second < at) await issue('b')
+    await ours.clock.advance(at - 1 - Math.min(second, at - 1))
+    t.equal(ours.store.checkpoint(), 0n)
+    await ours.clock.advance(1)
+    t.equal(ours.store.checkpoint(), position, 'a quarter of a second after the last event')
+    await ours.close()
+  })
 
 for (const [count, at] of [
   [999, 250],
   [1_000, 0],
 ] as const)
-  await t.test(
-    `the checkpoint follows after a thousand events, however soon they come (${count} events)`,
-    async (t) => {
-      const log = memoryLog({ pageSize: 1_000 })
-      const { issue } = service(log)
-      const ours = await start(log)
-      for (let n = 0; n < count; n++) await issue(`token-${n}`)
-      await ours.clock.settle()
-      if (at > 0) {
-        await ours.clock.advance(at - 1)
-        t.equal(ours.store.checkpoint(), 0n)
-        await ours.clock.advance(1)
-      }
-      t.equal(ours.store.checkpoint(), await log.head())
-      await ours.close()
-    },
-  )
+  await t.test(`moves the checkpoint after a thousand events (${count} events)`, async (t) => {
+    const log = memoryLog({ pageSize: 1_000 })
+    const { issue } = service(log)
+    const ours = await start(log)
+    for (let n = 0; n < count; n++) await issue(`token-${n}`)
+    await ours.clock.settle()
+    if (at > 0) {
+      await ours.clock.advance(at - 1)
+      t.equal(ours.store.checkpoint(), 0n)
+      await ours.clock.advance(1)
+    }
+    t.equal(ours.store.checkpoint(), await log.head())
+    await ours.close()
+  })
 
-await t.test('views that take nothing are told as not advancing, until they do again', async (t) => {
+await t.test('reports views that accept no writes as not advancing until they do', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const ours = await start(log)
@@ -528,7 +506,7 @@ await t.test('views that take nothing are told as not advancing, until they do a
   await ours.close()
 })
 
-await t.test('who waits for the views waits no longer than they take', async (t) => {
+await t.test('a wait for the views ends when they are written', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const [clock, store] = [virtualClock(), tokenViews()]
@@ -555,14 +533,14 @@ await t.test('who waits for the views waits no longer than they take', async (t)
   await ours.close()
 })
 
-await t.test('a start with nothing in the log ends at once', async (t) => {
+await t.test('a start with an empty log completes at once', async (t) => {
   const ours = await start(memoryLog())
   t.equal(ours.position(), 0n)
   t.equal(ours.store.checkpoint(), 0n)
   await ours.close()
 })
 
-await t.test('a document that is too large holds back the checkpoint of its own view alone', async (t) => {
+await t.test('a document that is too large holds back only the checkpoint of its view', async (t) => {
   const [flags, others] = [{ ...anyProjection(tokens), name: 'flags' }, anyProjection(tokens)]
   const all = (position: bigint) => new Map([flags, others].map((each) => [each, { ...START, position }]))
   const large = { put: async () => Promise.reject(new Refusal('body_too_large')) }
@@ -582,7 +560,7 @@ await t.test('a document that is too large holds back the checkpoint of its own 
   t.same(behind(), [9n, 9n])
 })
 
-await t.test('of rows put at once the one too large is left out, and all others are put', async (t) => {
+await t.test('writes all rows of a batch except the one that is too large', async (t) => {
   const put: string[] = []
   const told: unknown[] = []
   const views = {
@@ -607,76 +585,70 @@ await t.test('of rows put at once the one too large is left out, and all others 
   t.match(told, [{ message: 'tokens large is larger than the views take and stays behind' }])
 })
 
-await t.test(
-  'a document too large for the views stays behind alone, is told of once, and is whole in memory after a restart',
-  async (t) => {
-    const log = memoryLog()
-    const { issue, revoke } = service(log)
-    const store = tokenViews()
-    const first = await start(log, { store })
-    await issue('large')
-    await issue('before')
-    const good = await log.head()
-    await first.clock.advance(200)
-    t.strictSame([store.rows.size, first.viewPosition()], [2, good])
-    await first.close()
-    t.equal(store.checkpoint(), good)
+await t.test('an oversized document is reported once and complete in memory after a restart', async (t) => {
+  const log = memoryLog()
+  const { issue, revoke } = service(log)
+  const store = tokenViews()
+  const first = await start(log, { store })
+  await issue('large')
+  await issue('before')
+  const good = await log.head()
+  await first.clock.advance(200)
+  t.strictSame([store.rows.size, first.viewPosition()], [2, good])
+  await first.close()
+  t.equal(store.checkpoint(), good)
 
-    store.large.add('large')
-    const ours = await start(log, { store })
-    await revoke('large')
-    await issue('after')
-    await ours.clock.advance(200)
-    t.ok(store.rows.has('after'), 'others go on')
-    await revoke('before')
-    await ours.clock.advance(200)
-    t.equal(store.rows.get('before')?.revision, 1n)
-    t.equal(store.rows.get('large')?.revision, 0n)
-    t.equal(ours.refusedRows(), 1)
-    await ours.close()
-    t.match(ours.errors, [/tokens large is larger than the views take/])
-    t.ok(store.checkpoint()! <= good, 'whoever starts finds in the log what is missing')
+  store.large.add('large')
+  const ours = await start(log, { store })
+  await revoke('large')
+  await issue('after')
+  await ours.clock.advance(200)
+  t.ok(store.rows.has('after'), 'others go on')
+  await revoke('before')
+  await ours.clock.advance(200)
+  t.equal(store.rows.get('before')?.revision, 1n)
+  t.equal(store.rows.get('large')?.revision, 0n)
+  t.equal(ours.refusedRows(), 1)
+  await ours.close()
+  t.match(ours.errors, [/tokens large is larger than the views take/])
+  t.ok(store.checkpoint()! <= good, 'whoever starts finds in the log what is missing')
 
-    const again = await start(log, { store })
-    t.ok(await again.seen(await log.head(), 1000))
-    t.equal(again.memory.get('large')?.revision, 1n)
-    await again.clock.advance(200)
-    t.equal(again.refusedRows(), 1)
-    await again.close()
-    store.large.clear()
+  const again = await start(log, { store })
+  t.ok(await again.seen(await log.head(), 1000))
+  t.equal(again.memory.get('large')?.revision, 1n)
+  await again.clock.advance(200)
+  t.equal(again.refusedRows(), 1)
+  await again.close()
+  store.large.clear()
 
-    const last = await start(log, { store })
-    await last.clock.advance(200)
-    t.equal(store.rows.get('large')?.revision, 1n, 'when it fits it is written')
-    t.equal(last.refusedRows(), 0)
-    await last.close()
-    t.equal(store.checkpoint(), await log.head())
-  },
-)
+  const last = await start(log, { store })
+  await last.clock.advance(200)
+  t.equal(store.rows.get('large')?.revision, 1n, 'when it fits it is written')
+  t.equal(last.refusedRows(), 0)
+  await last.close()
+  t.equal(store.checkpoint(), await log.head())
+})
 
-await t.test(
-  'what an instance appends, event after event, is written to the views once and followed once',
-  async (t) => {
-    const log = memoryLog()
-    const { issue } = service(log)
-    let follows = 0
-    const follow: EventLog['follow'] = (after, signal) => (follows++, log.follow(after, signal))
-    const ours = await start({ ...log, follow })
-    for (let n = 0; n < 20; n++) {
-      const stored = await issue(`token-${n}`)
-      await ours.clock.advance(20)
-      await ours.applied(stored)
-    }
-    await ours.clock.advance(100)
-    t.equal(ours.viewPosition(), await log.head())
-    t.equal(ours.store.puts.length, 20)
-    t.equal(ours.store.looks(), 0, 'nor asked for')
-    t.equal(follows, 1)
-    await ours.close()
-  },
-)
+await t.test('writes and follows each own event once', async (t) => {
+  const log = memoryLog()
+  const { issue } = service(log)
+  let follows = 0
+  const follow: EventLog['follow'] = (after, signal) => (follows++, log.follow(after, signal))
+  const ours = await start({ ...log, follow })
+  for (let n = 0; n < 20; n++) {
+    const stored = await issue(`token-${n}`)
+    await ours.clock.advance(20)
+    await ours.applied(stored)
+  }
+  await ours.clock.advance(100)
+  t.equal(ours.viewPosition(), await log.head())
+  t.equal(ours.store.puts.length, 20)
+  t.equal(ours.store.looks(), 0, 'nor asked for')
+  t.equal(follows, 1)
+  await ours.close()
+})
 
-await t.test('rows that come while the views are at work go to them together', async (t) => {
+await t.test('writes rows that arrive during a write as one batch', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const ours = await start(log)
@@ -693,7 +665,7 @@ await t.test('rows that come while the views are at work go to them together', a
   await ours.close()
 })
 
-await t.test('views that are far behind are written from the log, and then from what memory was given', async (t) => {
+await t.test('writes views far behind from the log first, then from memory', async (t) => {
   const inner = memoryLog()
   const { issue } = service(inner)
   const readings: (readonly [bigint, bigint | undefined])[] = []

@@ -111,7 +111,7 @@ const viewsOf = async (t: Parameters<typeof portOf>[0]) => {
   return views
 }
 
-await t.test('memory that begins from its snapshot is what it was, and reads no view', async (t) => {
+await t.test('restores memory from a snapshot without reading views', async (t) => {
   const [log, views, store] = [memoryLog(), await viewsOf(t), kept()]
   for (let n = 0; n < 40; n++) {
     const maker = [{}, { issuedBy: 'a' }, { issuedBy: 'b' }][n % 3]!
@@ -147,7 +147,7 @@ await t.test('memory that begins from its snapshot is what it was, and reads no 
   await without.run.close()
 })
 
-await t.test('a snapshot of any instant, and the log behind it, are what is so now', async () => {
+await t.test('a snapshot of any time and the later log give the present state', async () => {
   const step = fc.record({
     token: fc.nat(11),
     save: fc.integer({ min: 0, max: 5 }),
@@ -211,29 +211,26 @@ const saved = async (t: Parameters<typeof portOf>[0]) => {
 }
 const notUsed = (why: string) => [['the snapshot of memory is not used; memory is read anew', { why }]]
 
-await t.test(
-  'a snapshot of which one byte is changed is not used, and so is one cut short or under another key',
-  async (t) => {
-    const { begin, bytes, set } = await saved(t)
-    const good = bytes()!
-    const damaged = notUsed('it is damaged, or was written under another key')
-    for (const at of [0, 5, 200, Math.floor(good.length / 2), good.length - 1]) {
-      const bad = Buffer.from(good)
-      bad[at]! ^= 1
-      set(bad)
-      t.match(await begin(), damaged)
-    }
-    for (const short of [good.subarray(0, -1), good.subarray(1), Buffer.alloc(0), good.subarray(0, 10)]) {
-      set(Buffer.from(short))
-      t.match(await begin(), damaged)
-    }
-    set(good)
-    t.match(await begin(undefined, undefined, Buffer.alloc(32, 8)), damaged)
-    t.match(await begin(), [['memory begins from its snapshot', {}]])
-  },
-)
+await t.test('does not use a modified, truncated or foreign-key snapshot', async (t) => {
+  const { begin, bytes, set } = await saved(t)
+  const good = bytes()!
+  const damaged = notUsed('it is damaged, or was written under another key')
+  for (const at of [0, 5, 200, Math.floor(good.length / 2), good.length - 1]) {
+    const bad = Buffer.from(good)
+    bad[at]! ^= 1
+    set(bad)
+    t.match(await begin(), damaged)
+  }
+  for (const short of [good.subarray(0, -1), good.subarray(1), Buffer.alloc(0), good.subarray(0, 10)]) {
+    set(Buffer.from(short))
+    t.match(await begin(), damaged)
+  }
+  set(good)
+  t.match(await begin(undefined, undefined, Buffer.alloc(32, 8)), damaged)
+  t.match(await begin(), [['memory begins from its snapshot', {}]])
+})
 
-await t.test('a snapshot of another version, another log, or too many tokens is not used', async (t) => {
+await t.test('does not use a snapshot of another version or log, or with too many tokens', async (t) => {
   const { begin, bytes, set, log } = await saved(t)
   const good = bytes()!
   const body = Buffer.from(good.subarray(0, -32))
@@ -275,52 +272,46 @@ const keeping = () => {
   return { ...keeper, clock, written, errors, state }
 }
 
-await t.test(
-  'a snapshot is written soon, again when there is more, and at the end, but not while it may not',
-  async (t) => {
-    const { begin, end, clock, written, errors, state } = keeping()
-    await end()
-    await clock.advance(600_000)
-    t.same(written, [], 'nothing is written of what has not begun')
-    begin(undefined)
-    await clock.advance(14_999)
-    t.same(written, [])
-    await clock.advance(1)
-    t.same(written, [[615_000, 10n]], 'after fifteen seconds')
-    state.position = 20n
-    await clock.advance(299_999)
-    t.equal(written.length, 1)
-    await clock.advance(1)
-    t.same(written[1], [915_000, 20n], 'and every five minutes')
-    await clock.advance(600_000)
-    t.equal(written.length, 2, 'where there is something new')
-    state.fails = true
-    state.position = 30n
-    await clock.advance(600_000)
-    t.equal(errors.length, 2, 'tried again')
-    Object.assign(state, { fails: false, may: false })
-    await clock.advance(600_000)
-    t.equal(written.length, 2)
-    state.may = true
-    await end()
-    t.same(written.slice(2), [[2_715_000, 30n]])
-    t.same(clock.waiting(), [])
-  },
-)
+await t.test('writes a snapshot soon, again on changes, and at the end, but not before load', async (t) => {
+  const { begin, end, clock, written, errors, state } = keeping()
+  await end()
+  await clock.advance(600_000)
+  t.same(written, [], 'nothing is written of what has not begun')
+  begin(undefined)
+  await clock.advance(14_999)
+  t.same(written, [])
+  await clock.advance(1)
+  t.same(written, [[615_000, 10n]], 'after fifteen seconds')
+  state.position = 20n
+  await clock.advance(299_999)
+  t.equal(written.length, 1)
+  await clock.advance(1)
+  t.same(written[1], [915_000, 20n], 'and every five minutes')
+  await clock.advance(600_000)
+  t.equal(written.length, 2, 'where there is something new')
+  state.fails = true
+  state.position = 30n
+  await clock.advance(600_000)
+  t.equal(errors.length, 2, 'tried again')
+  Object.assign(state, { fails: false, may: false })
+  await clock.advance(600_000)
+  t.equal(written.length, 2)
+  state.may = true
+  await end()
+  t.same(written.slice(2), [[2_715_000, 30n]])
+  t.same(clock.waiting(), [])
+})
 
-await t.test(
-  'a snapshot that memory began from is not written again, and an end waits five seconds for one',
-  async (t) => {
-    const { begin, end, clock, written, state } = keeping()
-    begin(10n)
-    await clock.advance(15_000)
-    t.same(written, [])
-    state.position = 20n
-    state.takes = 60_000
-    const ended = noted(end())
-    await clock.advance(4_999)
-    t.same(ended, [])
-    await clock.advance(1)
-    t.same([ended, written], [[undefined], []])
-  },
-)
+await t.test('does not rewrite the loaded snapshot, and waits at most 5 s at the end', async (t) => {
+  const { begin, end, clock, written, state } = keeping()
+  begin(10n)
+  await clock.advance(15_000)
+  t.same(written, [])
+  state.position = 20n
+  state.takes = 60_000
+  const ended = noted(end())
+  await clock.advance(4_999)
+  t.same(ended, [])
+  await clock.advance(1)
+  t.same([ended, written], [[undefined], []])
+})

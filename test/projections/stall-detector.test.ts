@@ -7,7 +7,7 @@ const turning = () => {
   return { ...stallDetector(clock), pass: clock.advance }
 }
 
-await t.test('without work there is nothing to get on with', async (t) => {
+await t.test('advances while there is no work', async (t) => {
   const { advancing, pass, begin } = turning()
   await pass(60_000)
   t.ok(advancing())
@@ -19,7 +19,7 @@ await t.test('without work there is nothing to get on with', async (t) => {
   t.notOk(advancing(), 'which is two and a half seconds')
 })
 
-await t.test('work without a step is stuck, and one that is done goes on', async (t) => {
+await t.test('work without progress is stalled, and finished work is not', async (t) => {
   const { advancing, pass, begin, step, done } = turning()
   begin()
   for (let n = 0; n < 5; n++) {
@@ -37,7 +37,7 @@ await t.test('work without a step is stuck, and one that is done goes on', async
   t.ok(advancing())
 })
 
-await t.test('steps that are done again after a fault do not count, those beyond them do', async (t) => {
+await t.test('steps repeated after a fault do not count as progress, later ones do', async (t) => {
   const { advancing, pass, begin, step } = turning()
   begin()
   for (let n = 0; n < 3; n++) step()

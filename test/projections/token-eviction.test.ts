@@ -18,32 +18,29 @@ const fat = (n: number, places = 64): string =>
 const sizeOf = (text: string, places: number): number => text.length + 160 * places
 const each = sizeOf(fat(100), 64)
 
-await t.test(
-  'tokens with rights in many namespaces take no more than their bytes, and no room of others',
-  async (t) => {
-    const index = tokenIndex(10_000, 10 * each)
-    const isHeld = (n: number) => index.entry(index.keyOf(digestOf(n))) !== undefined
-    for (let n = 0; n < 2_000; n++) index.remember(rowOf(n, { namespace: 'shop' }))
-    for (let n = 2_000; n < 3_000; n++) {
-      index.remember(rowOf(n, { reach: fat(n % 900, 64) }))
-      if (!isHeld(n)) t.fail(`${n}: the newest is held`)
-      if (index.reachBytes() > 10 * each) t.fail(`${n}: ${index.reachBytes()} bytes`)
-    }
-    const all = Array.from({ length: 3_000 }, (_, n) => n)
-    t.equal(all.slice(0, 2_000).filter(isHeld).length, 2_000, 'tokens that share what they may do stay')
-    const left = all.slice(2_000).filter(isHeld).length
-    t.ok(left >= 8 && left <= 10, `${left} of the others`)
-    t.same(
-      all.filter((n) => index.mayBeEvicted(index.keyOf(digestOf(n)))),
-      all.filter((n) => !isHeld(n)),
-      'the others are known to be somewhere else',
-    )
-    index.remember(rowOf(2_000, { reach: fat(2_000 % 900) }))
-    t.ok(isHeld(2_000), 'one that is used comes back')
-  },
-)
+await t.test('tokens with many namespaces stay within their bytes and evict no others', async (t) => {
+  const index = tokenIndex(10_000, 10 * each)
+  const isHeld = (n: number) => index.entry(index.keyOf(digestOf(n))) !== undefined
+  for (let n = 0; n < 2_000; n++) index.remember(rowOf(n, { namespace: 'shop' }))
+  for (let n = 2_000; n < 3_000; n++) {
+    index.remember(rowOf(n, { reach: fat(n % 900, 64) }))
+    if (!isHeld(n)) t.fail(`${n}: the newest is held`)
+    if (index.reachBytes() > 10 * each) t.fail(`${n}: ${index.reachBytes()} bytes`)
+  }
+  const all = Array.from({ length: 3_000 }, (_, n) => n)
+  t.equal(all.slice(0, 2_000).filter(isHeld).length, 2_000, 'tokens that share what they may do stay')
+  const left = all.slice(2_000).filter(isHeld).length
+  t.ok(left >= 8 && left <= 10, `${left} of the others`)
+  t.same(
+    all.filter((n) => index.mayBeEvicted(index.keyOf(digestOf(n)))),
+    all.filter((n) => !isHeld(n)),
+    'the others are known to be somewhere else',
+  )
+  index.remember(rowOf(2_000, { reach: fat(2_000 % 900) }))
+  t.ok(isHeld(2_000), 'one that is used comes back')
+})
 
-await t.test('one that takes more than all may is held alone', async (t) => {
+await t.test('holds a token that exceeds the total alone', async (t) => {
   const index = tokenIndex(100, 10)
   index.remember(rowOf(1, { reach: fat(1) }))
   index.remember(rowOf(2, { reach: fat(2) }))
@@ -51,7 +48,7 @@ await t.test('one that takes more than all may is held alone', async (t) => {
   t.equal(index.entry(index.keyOf(digestOf(2)))?.reach.places.size, 64)
 })
 
-await t.test('whatever comes, goes and changes: the bytes and what each maker has are told right', async () => {
+await t.test('counts bytes and tokens by maker correctly after any changes', async () => {
   const step = fc.record({
     what: fc.constantFrom('add', 'add', 'narrow', 'end', 'use'),
     n: fc.nat(40),
@@ -96,7 +93,7 @@ await t.test('whatever comes, goes and changes: the bytes and what each maker ha
   )
 })
 
-await t.test('a snapshot with more than there is room for now is taken as far as there is', async (t) => {
+await t.test('restores as much of a larger snapshot as fits', async (t) => {
   const index = tokenIndex(1_000)
   for (let n = 0; n < 100; n++) index.remember(rowOf(n, { reach: fat(n), issuedBy: 'a' }))
   const copy = index.copy()!

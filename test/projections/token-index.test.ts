@@ -28,7 +28,7 @@ const context = { actor: { kind: 'system' } } as const
 const MIDDAY = '2026-01-01T12:00:00.000Z'
 const EVENING = '2026-01-01T18:00:00.000Z'
 
-await t.test('slots are found by their keys, whatever was put and taken away before', async () => {
+await t.test('finds slots by key after any insertions and removals', async () => {
   const key = fc.integer({ min: 0, max: 400 })
   const steps = fc.array(fc.tuple(fc.constantFrom('put', 'put', 'remove'), key), { maxLength: 3_000 })
   fc.assert(
@@ -56,7 +56,7 @@ await t.test('slots are found by their keys, whatever was put and taken away bef
   )
 })
 
-await t.test('more tokens than it began with room for are all found, by digest and by id', async (t) => {
+await t.test('finds all tokens by digest and id after growth', async (t) => {
   const index = tokenIndex(10_000)
   for (let n = 0; n < 5_000; n++) index.remember(rowOf(n, { namespace: `n${n % 3}` }))
   const found = Array.from({ length: 5_000 }, (_, n) => index.entry(index.keyOf(digestOf(n))))
@@ -65,7 +65,7 @@ await t.test('more tokens than it began with room for are all found, by digest a
   t.equal(index.made().tokens, 5_000)
 })
 
-await t.test('beyond its capacity it holds so many and no more, and says that it does not hold all', async (t) => {
+await t.test('evicts beyond its capacity and reports itself as incomplete', async (t) => {
   const index = tokenIndex(100)
   for (let n = 0; n < 100; n++) index.remember(rowOf(n))
   const forgot = (n: number) => index.mayBeEvicted(index.keyOf(digestOf(n)))
@@ -83,24 +83,21 @@ await t.test('beyond its capacity it holds so many and no more, and says that it
   t.equal(index.made().tokens, 100)
 })
 
-await t.test(
-  'those that are used stay, however many others come, and one that was forgotten can come back',
-  async (t) => {
-    const index = tokenIndex(100)
-    for (let n = 0; n < 1000; n++) {
-      index.remember(rowOf(n))
-      for (let used = 0; used <= Math.min(n, 29); used++) index.expiry(index.keyOf(digestOf(used)))
-    }
-    const held = (n: number) => index.entry(index.keyOf(digestOf(n))) !== undefined
-    for (let n = 0; n < 30; n++) t.ok(held(n), String(n))
-    t.notOk(held(500))
-    index.remember(rowOf(500))
-    t.ok(held(500))
-    t.equal(index.size(), 100)
-  },
-)
+await t.test('keeps used tokens and accepts evicted ones again', async (t) => {
+  const index = tokenIndex(100)
+  for (let n = 0; n < 1000; n++) {
+    index.remember(rowOf(n))
+    for (let used = 0; used <= Math.min(n, 29); used++) index.expiry(index.keyOf(digestOf(used)))
+  }
+  const held = (n: number) => index.entry(index.keyOf(digestOf(n))) !== undefined
+  for (let n = 0; n < 30; n++) t.ok(held(n), String(n))
+  t.notOk(held(500))
+  index.remember(rowOf(500))
+  t.ok(held(500))
+  t.equal(index.size(), 100)
+})
 
-await t.test('where all are used, room is made all the same', async (t) => {
+await t.test('evicts a token even if all were used', async (t) => {
   const index = tokenIndex(1000)
   for (let n = 0; n < 1000; n++) index.remember(rowOf(n))
   for (let n = 0; n < 1000; n++) index.expiry(index.keyOf(digestOf(n)))
@@ -109,7 +106,7 @@ await t.test('where all are used, room is made all the same', async (t) => {
   t.ok(index.entry(index.keyOf(digestOf(1000))))
 })
 
-await t.test('what was forgotten is known, and hardly anything else', async (t) => {
+await t.test('the Bloom filter contains all evicted keys and few others', async (t) => {
   const forgotten = bloomFilter(1000, 3)
   const keys = Array.from({ length: 4000 }, (_, n) => keyOf(digestOf(n)))
   for (const key of keys.slice(0, 2500)) forgotten.add(key)
@@ -122,7 +119,7 @@ await t.test('what was forgotten is known, and hardly anything else', async (t) 
   t.ok(forgotten.has(keyOf(digestOf(9999))), 'beyond what it has room for, anything may be there')
 })
 
-await t.test('digests of other lengths, and ids of another form, are told apart', async (t) => {
+await t.test('distinguishes digests of other lengths and ids of another form', async (t) => {
   const index = tokenIndex(10)
   const long = `k.${Buffer.alloc(40, 1).toString('base64url')}`
   const longer = `k.${Buffer.alloc(41, 1).toString('base64url')}`
@@ -205,7 +202,7 @@ const follower = async (t: Test, { capacity = 100 } = {}) => {
   }
 }
 
-await t.test('revocations and expiry changes by others are in force without a read of any stream', async (t) => {
+await t.test('applies revocations and expiry changes of others without reading a stream', async (t) => {
   const { issue, cut, end, followed, reads, expiry, ended, index } = await follower(t, { capacity: 2_000 })
   for (let n = 0; n < 1_200; n++) await issue(n)
   await followed()
@@ -219,32 +216,29 @@ await t.test('revocations and expiry changes by others are in force without a re
   t.match(index.census(Date.parse(NOW))[0], { ACTIVE: 1_160, EXPIRED: 0, DELETED: 40 })
 })
 
-await t.test(
-  'what this instance ends itself is in force without a read, and its row is left to who sees to the views',
-  async (t) => {
-    const { issue, cut, end, applied, followed, reads, ended, index, puts } = await follower(t)
-    for (let n = 0; n < 5; n++) await issue(n)
-    await followed()
-    t.same(index.standing(idOf(0)), { at: 0n, expiresAt: EVENING })
-    await applied((await end(0)).stored)
-    t.ok(ended(0))
-    const followedFirst = await end(1)
-    await followed()
-    await applied(followedFirst.stored)
-    t.strictSame([reads(), puts.length], [0, 0])
-    await cut(2)
-    await followed()
-    t.same(index.standing(idOf(2)), { at: 1n, expiresAt: MIDDAY })
-    for (const n of [0, 1, 9]) t.equal(index.standing(idOf(n)), undefined)
-    index.remember(rowOf(3, {}, 1n))
-    await applied((await end(3)).stored)
-    t.ok(ended(3), 'also where memory was told otherwise')
-    index.remember(rowOf(4, {}, 70_000n))
-    t.equal(index.standing(idOf(4)), undefined, 'a revision beyond those that are kept')
-  },
-)
+await t.test('applies own revocations without a read and leaves the row to the view writer', async (t) => {
+  const { issue, cut, end, applied, followed, reads, ended, index, puts } = await follower(t)
+  for (let n = 0; n < 5; n++) await issue(n)
+  await followed()
+  t.same(index.standing(idOf(0)), { at: 0n, expiresAt: EVENING })
+  await applied((await end(0)).stored)
+  t.ok(ended(0))
+  const followedFirst = await end(1)
+  await followed()
+  await applied(followedFirst.stored)
+  t.strictSame([reads(), puts.length], [0, 0])
+  await cut(2)
+  await followed()
+  t.same(index.standing(idOf(2)), { at: 1n, expiresAt: MIDDAY })
+  for (const n of [0, 1, 9]) t.equal(index.standing(idOf(n)), undefined)
+  index.remember(rowOf(3, {}, 1n))
+  await applied((await end(3)).stored)
+  t.ok(ended(3), 'also where memory was told otherwise')
+  index.remember(rowOf(4, {}, 70_000n))
+  t.equal(index.standing(idOf(4)), undefined, 'a revision beyond those that are kept')
+})
 
-await t.test('a token that is not held is read, and what ended is remembered as ended', async (t) => {
+await t.test('reads a token that is not held and remembers ended ones', async (t) => {
   const { issue, end, followed, reads, expiry, ended } = await follower(t, { capacity: 2 })
   for (let n = 0; n < 3; n++) await issue(n)
   await followed()
@@ -256,7 +250,7 @@ await t.test('a token that is not held is read, and what ended is remembered as 
   t.ok(ended(0))
 })
 
-await t.test('an event that does not follow on what is held is left to a read', async (t) => {
+await t.test('leaves an event with a revision gap to a read', async (t) => {
   const { index, expiry } = await follower(t)
   const stored = (n: number, type: string, revision: bigint, data: object = {}): Stored => ({
     stream: `token-${idOf(n)}`,
@@ -285,7 +279,7 @@ await t.test('an event that does not follow on what is held is left to a read', 
   t.notOk(index.take(stored(0, 'TokenRevoked', 70_001n)), 'a revision beyond those that are kept')
 })
 
-await t.test('grants that others narrow are in force without a read of any stream', async (t) => {
+await t.test('applies grants narrowed by others without reading a stream', async (t) => {
   const { issue, narrow, followed, reads, index } = await follower(t)
   const entryOf = (n: number) => index.entry(index.keyOf(digestOf(n)))!
   const is = (n: number, entry: TokenEntry) => index.isStill(index.keyOf(digestOf(n)), entry, Date.parse(NOW))
@@ -323,7 +317,7 @@ await t.test('grants that others narrow are in force without a read of any strea
   t.ok(is(0, entryOf(0)))
 })
 
-await t.test('so many tokens with so many reaches hold each reach once, and no more than there are', async (t) => {
+await t.test('stores each distinct reach once', async (t) => {
   const index = tokenIndex(10_000)
   const grantsOf = (n: number) => [{ place: `n${n % 100}`, rights: ['flag.read'] }]
   const textOf = (n: number) => reachText(reachOf({ grants: grantsOf(n) }))

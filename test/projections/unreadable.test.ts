@@ -26,7 +26,7 @@ const fold = <D extends object, E extends AnyEvent>(
   from?: Row<D>,
 ) => events.reduce<Row<D> | undefined>((row, event) => project(projection, row, event), from)!
 
-await t.test('an event of no known type closes the document from there on, and says which it is', async (t) => {
+await t.test('an event of unknown type closes the document and is named', async (t) => {
   const events = told(FLAG, [flagCreated, archived, variantAdded('v1')])
   const before = fold(flags, events.slice(0, 1))
   const row = fold(flags, events)
@@ -39,7 +39,7 @@ await t.test('an event of no known type closes the document from there on, and s
   t.match(event.why, /newer version/)
 })
 
-await t.test('data that are not JSON, not of the shape, or do not fit are named and never quoted', async (t) => {
+await t.test('names but does not quote data that are not valid', async (t) => {
   const [good, next] = told(FLAG, [flagCreated, variantAdded('v1')]) as [Stored, Stored]
   for (const data of ['{"variant":"secret words', '"secret words"', '{"variant":"secret words"}', '[]', 'null', '{}']) {
     const row = fold(flags, [good, { ...next, data }])
@@ -49,7 +49,7 @@ await t.test('data that are not JSON, not of the shape, or do not fit are named 
   }
 })
 
-await t.test('a revision that is missing closes the document', async (t) => {
+await t.test('a missing revision closes the document', async (t) => {
   const events = told('token-t1', [tokenIssued, { type: 'TokenExpiryChanged', data: { id: 't1', to: 'x' } }])
   const row = fold(tokens, events.slice(1))
   t.match(row.unreadable, { revision: '0', type: '', position: '20' })
@@ -57,7 +57,7 @@ await t.test('a revision that is missing closes the document', async (t) => {
   t.equal(row.unreadable!.before, undefined)
 })
 
-await t.test('an event that ends a token ends it, whatever could not be read before', async (t) => {
+await t.test('an event that ends a token applies after unreadable events', async (t) => {
   const odd = { type: 'TokenPaused', data: {} }
   const row = fold(tokens, told('token-t1', [tokenIssued, odd, revoked]))
   t.equal(row.unreadable, undefined)
@@ -67,14 +67,14 @@ await t.test('an event that ends a token ends it, whatever could not be read bef
   t.equal(cut.doc, undefined, 'of what nobody knows nothing is made up')
 })
 
-await t.test('of a token whose first event cannot be read the digest is kept, to know its holder by', async (t) => {
+await t.test('keeps the digest of a token with an unreadable first event', async (t) => {
   const [event] = told('token-t1', [{ ...tokenIssued, type: 'TokenIssued.v9' }]) as [Stored]
   t.equal(fold(tokens, [event]).unreadable!.clue, tokenIssued.data.digest)
   const cut = { ...event, type: 'TokenIssued', data: `{"attributes":{},"digest":"${tokenIssued.data.digest}","id"` }
   t.equal(fold(tokens, [cut]).unreadable!.clue, tokenIssued.data.digest)
 })
 
-await t.test('what a read model need not know need not be read', async (t) => {
+await t.test('ignores unreadable events that the read model does not use', async (t) => {
   const row = rowAfter(namespaces, 'namespace-ns', [
     namespaceCreated,
     { type: 'FlagRegistered.v7', data: 'anything' } as never,
@@ -83,7 +83,7 @@ await t.test('what a read model need not know need not be read', async (t) => {
   t.equal(row!.revision, 1n)
 })
 
-await t.test('a version that can read the event finds the document again', async (t) => {
+await t.test('a version that can read the event restores the document', async (t) => {
   const newer: typeof flags = {
     ...flags,
     read: (wire, json) => (wire === 'FlagArchived' ? ({ type: wire, data: {} } as never) : flags.read(wire, json)),
@@ -94,7 +94,7 @@ await t.test('a version that can read the event finds the document again', async
   t.equal(fold(newer, events).doc?.variants.length, 1)
 })
 
-await t.test('a stream that shows an event and not those before it has lost them', async (t) => {
+await t.test('a stream that lacks its first events has lost them', async (t) => {
   const events = told('token-t1', [tokenIssued, revoked, revoked])
   const log = memoryLog()
   await log.append('token-t1', events, 'none')
@@ -110,7 +110,7 @@ await t.test('a stream that shows an event and not those before it has lost them
   t.match(row.unreadable!.why, /lost revisions 0 to 1/)
 })
 
-await t.test('a stream that shows nothing more, though the log is past its event, has lost it', async (t) => {
+await t.test('a stream that ends before the position of an event has lost it', async (t) => {
   const events = told('flag-ns+f', [flagCreated, variantAdded('v1')])
   const log = memoryLog()
   await log.append('flag-ns+f', events, 'none')

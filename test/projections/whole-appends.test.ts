@@ -11,7 +11,7 @@ import { ofFlag } from '../samples.ts'
 import { turnsOf } from '../turns.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
-await t.test('who follows the log shows nothing of an append before all of it, wherever pages end', async (t) => {
+await t.test('shows an append only as a whole, wherever pages end', async (t) => {
   const log = memoryLog()
   await begin(log)
   const { reservations } = instance(log)
@@ -49,7 +49,7 @@ await t.test('who follows the log shows nothing of an append before all of it, w
   }
 })
 
-await t.test('what an append lacks for good holds nothing up', async (t) => {
+await t.test('a permanently incomplete append blocks nothing', async (t) => {
   const log = memoryLog()
   await begin(log)
   await instance(log).reservations.changeFlag(changesAsk('s', 'q'), context)
@@ -62,7 +62,7 @@ await t.test('what an append lacks for good holds nothing up', async (t) => {
   t.strictSame(revisions, [events.at(-1)!.revision])
 })
 
-await t.test('others are served between the events of an append that is applied', async (t) => {
+await t.test('serves other work between the events of an append', async (t) => {
   const log = memoryLog()
   await begin(log)
   const { reservations } = instance(log)

@@ -54,7 +54,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
         })
       })
 
-      await t.test('a token for another audience, or of no kind that is meant, is refused', async (t) => {
+      await t.test('refuses a token of another audience or kind', async (t) => {
         const pod = await newPod(cluster, 'apps', 'web')
         const [head, body, signature] = (await pod.token(forUs)).split('.')
         const changed = Buffer.from(
@@ -75,7 +75,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
         t.strictSame([...new Set(answers.map(({ status }) => status))], [200])
       })
 
-      await t.test('the token that every pod has ends when the cluster means it to', async (t) => {
+      await t.test('the default token of a pod ends when the cluster intends it', async (t) => {
         const any = await onCluster(t, cluster, tokenPath, verification, { [`${ORCHESTRATOR}.audiences`]: undefined })
         const token = await (await newPod(cluster, 'apps', 'web')).token({ seconds: 3607 })
         const {
@@ -88,7 +88,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
         t.equal(inSeconds(json.authentication.expiresAt), warnafter)
       })
 
-      await t.test('a token of ten years ends with our longest life', async (t) => {
+      await t.test('a ten-year token is limited to the maximum lifetime', async (t) => {
         const limited = await onCluster(t, cluster, tokenPath, verification, {
           [`${ORCHESTRATOR}.max_lifetime`]: '12h',
         })
@@ -99,7 +99,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
         t.ok(inSeconds(expiresAt) <= inSeconds(createdAt) + 12 * 3600)
       })
 
-      await t.test('a secret of the old kind, which never ends, is refused', async (t) => {
+      await t.test('refuses a legacy token secret without expiry', async (t) => {
         const path = '/api/v1/namespaces/apps/secrets'
         const name = `old-${verification.replace('_', '-')}`
         await cluster.done('POST', path, {
@@ -187,7 +187,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
     t.equal((await exchange(services.jwks, await tokenOf(cluster, 'apps', 'web', forUs))).status, 200)
   })
 
-  await t.test('what keeps Rollcall from asking is told', async (t) => {
+  await t.test('reports missing permission for token review', async (t) => {
     const binding = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/rollcall-token-review'
     const kept = await cluster.done('GET', binding)
     await cluster.done('DELETE', binding)

@@ -20,7 +20,7 @@ const AT = 'authentication.methods.oidc.providers.main'
 const SECRET = 'canary-hydra-client-secret'
 const ADA = { email: 'ada@example.com', email_verified: true, name: 'Ada Example', groups: ['platform'] }
 
-await t.test('people who sign in at a real Hydra', { skip }, async (t) => {
+await t.test('sign-in at a real Hydra', { skip }, async (t) => {
   const hydra = await realHydra(t)
   t.comment(`Hydra ${versionOf('hydra')}`)
   let clients = 0
@@ -60,7 +60,7 @@ await t.test('people who sign in at a real Hydra', { skip }, async (t) => {
     return { clientId, service, logIn, refusal: () => refusalIn(service) }
   }
 
-  await t.test('the commands and rules of the guide let people in by what the consent app says', async (t) => {
+  await t.test("the guide's commands and rules admit people by the consent app's claims", async (t) => {
     const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/oidc.md'), 'utf8')
     const [, section = ''] = /^### Hydra\n(.*?)^### /ms.exec(guide)!
     const block = (kind: string) => new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\``, 'ms').exec(section)![1]!
@@ -91,7 +91,7 @@ await t.test('people who sign in at a real Hydra', { skip }, async (t) => {
     t.match(await refusalIn(service), { why: /groups/ }, 'the log names the claim that was absent')
   })
 
-  await t.test('each login proves its code; without the proof Hydra gives none', async (t) => {
+  await t.test('each login uses PKCE, and Hydra refuses a code without its verifier', async (t) => {
     const { service, logIn } = await world(t)
     t.equal((await logIn()).status, 200)
     const { authorizeUrl } = await begin(service, OIDC)
@@ -101,7 +101,7 @@ await t.test('people who sign in at a real Hydra', { skip }, async (t) => {
     t.equal((await hydra.signIn(authorizeUrl, {})).get('error'), 'invalid_request')
   })
 
-  await t.test('a code that comes with the proof of another login is refused', async (t) => {
+  await t.test('refuses a code with the verifier of another login', async (t) => {
     const { service, refusal } = await world(t)
     const [one, other] = [await begin(service, OIDC), await begin(service, OIDC)]
     const query = await hydra.signIn(one.authorizeUrl, {})
@@ -115,7 +115,7 @@ await t.test('people who sign in at a real Hydra', { skip }, async (t) => {
     })
   })
 
-  await t.test('what is wrong with our client is told with the word of Hydra', async (t) => {
+  await t.test("reports a wrong client with Hydra's error code", async (t) => {
     const refused = {
       reason: 'oauth_client_refused',
       cause: 'client_refused',
@@ -150,13 +150,13 @@ await t.test('people who sign in at a real Hydra', { skip }, async (t) => {
     }
   })
 
-  await t.test('a scope that is not on the client is refused by Hydra, and told', async (t) => {
+  await t.test('reports a scope that Hydra refuses', async (t) => {
     const { logIn, refusal } = await world(t, { client: { scope: 'openid email' } })
     t.equal(refusalOf(await logIn()).status, 401)
     t.match(await refusal(), { cause: 'provider_settings', providerError: 'invalid_scope', change: /scopes/ })
   })
 
-  await t.test('new keys are found by the login that meets them', async (t) => {
+  await t.test('a login finds new keys', async (t) => {
     const { logIn } = await world(t)
     const set = '/keys/hydra.openid.id-token'
     const kids = async () =>
@@ -170,7 +170,7 @@ await t.test('people who sign in at a real Hydra', { skip }, async (t) => {
     t.equal((await logIn()).status, 200, 'the old ones are gone')
   })
 
-  await t.test('who says no, or is refused, at either page comes back with that', async (t) => {
+  await t.test('reports a refusal at the login or consent page', async (t) => {
     const { service, logIn, refusal } = await world(t)
     const no = { error: 'access_denied', error_description: 'The resource owner said no.' }
     for (const [what, login, consent] of [
@@ -187,7 +187,7 @@ await t.test('people who sign in at a real Hydra', { skip }, async (t) => {
     t.match(headers.location, /^\/login\?error=access_denied&ref=/)
   })
 
-  await t.test('an address counts where the consent app says that it is verified, or the setting does', async (t) => {
+  await t.test('an email counts if the consent app verifies it or the setting assumes it', async (t) => {
     const email_matches = { 'authentication.methods.oidc.email_matches': '.*@example\\.com' }
     const { email_verified: _, ...silent } = ADA
     const strict = await world(t, { settings: email_matches })
@@ -209,7 +209,7 @@ await t.test('people who sign in at a real Hydra', { skip }, async (t) => {
     t.equal((await assumed.logIn({}, { session: silent })).status, 200)
   })
 
-  await t.test('userinfo says the same, and is taken', async (t) => {
+  await t.test('accepts the same claims from userinfo', async (t) => {
     const { logIn } = await world(t, {
       settings: { [`${AT}.claims`]: 'userinfo' },
       authorization: {
@@ -230,7 +230,7 @@ await t.test('people who sign in at a real Hydra', { skip }, async (t) => {
     t.equal((await logIn({}, { session: {} })).status, 403)
   })
 
-  await t.test('whom Hydra remembers is asked again after a sign-out', async (t) => {
+  await t.test('Hydra asks a remembered user again after a sign-out', async (t) => {
     const { service, logIn } = await world(t)
     const jar: Jar = new Map()
     t.equal((await logIn({ remember: true }, { session: ADA }, jar)).status, 200)
@@ -242,7 +242,7 @@ await t.test('people who sign in at a real Hydra', { skip }, async (t) => {
     t.match(await asked('?prompt=login'), { skip: false })
   })
 
-  await t.test('a wrong redirect URI, or an unknown client: nobody comes back', async (t) => {
+  await t.test('Hydra does not redirect for a wrong redirect URI or an unknown client', async (t) => {
     const { service } = await world(t)
     for (const [name, value] of [
       ['redirect_uri', `${PUBLIC}/elsewhere`],
@@ -254,13 +254,13 @@ await t.test('people who sign in at a real Hydra', { skip }, async (t) => {
     }
   })
 
-  await t.test('a consent without openid gives no ID token, and is told', async (t) => {
+  await t.test('reports a consent without openid, which gives no ID token', async (t) => {
     const { logIn, refusal } = await world(t)
     t.equal(refusalOf(await logIn({}, { scopes: ['email'] })).status, 503)
     t.match(await refusal(), { cause: 'answer_unusable', why: /answer without an ID token/ })
   })
 
-  await t.test('a host alone is the same issuer with a slash at its end, whichever of both Hydra has', async (t) => {
+  await t.test('an issuer of a host only matches with and without a trailing slash', async (t) => {
     for (const at of [hydra, await realHydra(t, '/')])
       for (const named of [at.url, `${at.url}/`]) {
         const { logIn } = await world(t, { at, settings: { [`${AT}.issuer_url`]: named } })

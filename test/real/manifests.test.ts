@@ -56,7 +56,7 @@ const podOf = ({ spec }: Workload): Manifest | undefined => {
   return pod
 }
 
-await t.test('the manifests, held against a real API server', { skip }, async (t) => {
+await t.test('the manifests on a real API server', { skip }, async (t) => {
   const cluster = await realCluster(t)
   t.comment(`kube-apiserver ${versionOf('kube-apiserver')}`)
   for (const name of ['rollcall', 'apps']) await newNamespace(cluster, name, RESTRICTED)
@@ -124,7 +124,7 @@ await t.test('the manifests, held against a real API server', { skip }, async (t
     }
   })
 
-  await t.test('a release stays in its mode, and goes as it came', async (t) => {
+  await t.test('a release keeps its mode and uninstalls completely', async (t) => {
     const helm = found('helm')
     if (helm.skip !== false) return leaveOut(t, helm.skip)
     await newNamespace(cluster, 'released')
@@ -172,7 +172,7 @@ await t.test('the manifests, held against a real API server', { skip }, async (t
     }
   })
 
-  await t.test('a misspelt field is refused, so the check bites', async (t) => {
+  await t.test('refuses a misspelt field', async (t) => {
     const [service] = manifests('deploy/kubernetes/service.yaml')
     const misspelt = { ...service!, spec: { ...(service as Workload).spec, selecter: {} } }
     const answer = await post(cluster, misspelt, 'rollcall', STRICT)

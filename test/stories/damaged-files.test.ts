@@ -25,7 +25,7 @@ const tear = async (file: string) => {
   for (let at = PAGE; at < size; at += PAGE) await overwrite(file, at + 10, Buffer.alloc(PAGE / 2, 0xa5))
 }
 
-await t.test('read models that are damaged are set aside at the start, and built anew', async (t) => {
+await t.test('sets damaged read models aside at the start and rebuilds them', async (t) => {
   const copied = await ran(t)
   for (const [what, damage] of [
     [
@@ -66,7 +66,7 @@ const endsWithOne = async (t: Test, service: Served, says: RegExp) => {
   t.strictSame(more, [], 'it is told once')
 }
 
-await t.test('a bad page of the history met by a read ends the service, and is told once', async (t) => {
+await t.test('a bad page found by a read ends the service and is logged once', async (t) => {
   const copied = await ran(t)
   const data = await copied()
   const service = await serve(t, data)
@@ -87,30 +87,27 @@ const numbers = (seed: number) => () => {
   return seed / 0x8000_0000
 }
 
-await t.test(
-  'pages of the history overwritten anywhere: it serves the truth, or ends and names the file',
-  async (t) => {
-    const copied = await ran(t)
-    const next = numbers(7)
-    for (let n = 0; n < 8; n++) {
-      const data = await copied()
-      const file = join(data, 'events.sqlite')
-      const page = Math.floor((next() * (await stat(file)).size) / PAGE)
-      const garbage = Uint8Array.from({ length: PAGE - 100 }, () => Math.floor(next() * 256))
-      await overwrite(file, page * PAGE + 100, garbage)
-      const service = await serve(t, data)
-      if (!service.listens) {
-        t.equal(await service.ended, 1, `page ${page}: ${service.err()}`)
-        t.match(service.err(), /events\.sqlite: /)
-        continue
-      }
-      const { status, text } = await service
-        .ask('GET', '/auth/v1/tokens?pageSize=1')
-        .catch(() => ({ status: 503, text: '' }))
-      if (status === 200) t.match(text, /"totalCount":151/, `page ${page}`)
-      else t.equal(status, 503)
-      service.kill('SIGTERM')
-      t.match(String(await service.ended), /^[01]$/)
+await t.test('overwritten pages of the history: answers correctly, or ends and names the file', async (t) => {
+  const copied = await ran(t)
+  const next = numbers(7)
+  for (let n = 0; n < 8; n++) {
+    const data = await copied()
+    const file = join(data, 'events.sqlite')
+    const page = Math.floor((next() * (await stat(file)).size) / PAGE)
+    const garbage = Uint8Array.from({ length: PAGE - 100 }, () => Math.floor(next() * 256))
+    await overwrite(file, page * PAGE + 100, garbage)
+    const service = await serve(t, data)
+    if (!service.listens) {
+      t.equal(await service.ended, 1, `page ${page}: ${service.err()}`)
+      t.match(service.err(), /events\.sqlite: /)
+      continue
     }
-  },
-)
+    const { status, text } = await service
+      .ask('GET', '/auth/v1/tokens?pageSize=1')
+      .catch(() => ({ status: 503, text: '' }))
+    if (status === 200) t.match(text, /"totalCount":151/, `page ${page}`)
+    else t.equal(status, 503)
+    service.kill('SIGTERM')
+    t.match(String(await service.ended), /^[01]$/)
+  }
+})

@@ -72,59 +72,56 @@ const childOf = async (parent: number): Promise<number> => {
   return Number(pid)
 }
 
-await t.test(
-  'kept connections under requests: each hears that its answer is the last, and none is reset',
-  async (t) => {
-    const service = await serve(t, await newDirectory(t))
-    const port = await service.listens()
-    const headers = { authorization: `Bearer ${service.token()}` }
-    const [failed, unsaid]: [string[], string[]] = [[], []]
-    const seen = { answered: 0, kept: 0, closed: 0, left: false }
-    const ask = (agent: Agent, path = '/auth/v1/self') =>
-      new Promise<IncomingMessage | undefined>((done) => {
-        const outgoing = request({ port, host: '127.0.0.1', path, headers, agent }, (answer) => {
-          answer.resume().on('end', () => done(answer))
-        })
-        outgoing.on('error', (error: NodeJS.ErrnoException) => {
-          failed.push(`${error.code}`)
-          done(undefined)
-        })
-        outgoing.end()
+await t.test('closes keep-alive connections with a last answer and resets none', async (t) => {
+  const service = await serve(t, await newDirectory(t))
+  const port = await service.listens()
+  const headers = { authorization: `Bearer ${service.token()}` }
+  const [failed, unsaid]: [string[], string[]] = [[], []]
+  const seen = { answered: 0, kept: 0, closed: 0, left: false }
+  const ask = (agent: Agent, path = '/auth/v1/self') =>
+    new Promise<IncomingMessage | undefined>((done) => {
+      const outgoing = request({ port, host: '127.0.0.1', path, headers, agent }, (answer) => {
+        answer.resume().on('end', () => done(answer))
       })
-    const lane = async () => {
-      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-      for (let answers = 0; ; ) {
-        const after = seen.left
-        const answer = await ask(agent)
-        if (!answer) break
-        seen.answered++
-        if (++answers === 1) seen.kept++
-        if (answer.statusCode !== 200) failed.push(String(answer.statusCode))
-        if (answer.headers.connection === 'close') {
-          seen.closed++
-          break
-        }
-        if (after) unsaid.push('an answer to what came after the signal keeps its connection')
+      outgoing.on('error', (error: NodeJS.ErrnoException) => {
+        failed.push(`${error.code}`)
+        done(undefined)
+      })
+      outgoing.end()
+    })
+  const lane = async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    for (let answers = 0; ; ) {
+      const after = seen.left
+      const answer = await ask(agent)
+      if (!answer) break
+      seen.answered++
+      if (++answers === 1) seen.kept++
+      if (answer.statusCode !== 200) failed.push(String(answer.statusCode))
+      if (answer.headers.connection === 'close') {
+        seen.closed++
+        break
       }
-      agent.destroy()
+      if (after) unsaid.push('an answer to what came after the signal keeps its connection')
     }
-    const lanes = Array.from({ length: 64 }, lane)
-    // A connection that nobody has taken on yet when the port is left is the system's to reset: each has had an answer.
-    await eventually(() => seen.answered >= 640 && seen.kept >= 64, 'answers on each of the connections')
-    service.child.kill('SIGTERM')
-    const probe = new Agent()
-    const ready = () => ask(probe, '/readyz')
-    for (let answer = await ready(); answer?.statusCode === 200; ) answer = await ready()
-    seen.left = true
-    await Promise.all(lanes)
-    t.same(failed, [])
-    t.equal(seen.closed, 64)
-    t.same(unsaid, [])
-    t.equal(await service.exited, 0)
-  },
-)
+    agent.destroy()
+  }
+  const lanes = Array.from({ length: 64 }, lane)
+  // A connection that nobody has taken on yet when the port is left is the system's to reset: each has had an answer.
+  await eventually(() => seen.answered >= 640 && seen.kept >= 64, 'answers on each of the connections')
+  service.child.kill('SIGTERM')
+  const probe = new Agent()
+  const ready = () => ask(probe, '/readyz')
+  for (let answer = await ready(); answer?.statusCode === 200; ) answer = await ready()
+  seen.left = true
+  await Promise.all(lanes)
+  t.same(failed, [])
+  t.equal(seen.closed, 64)
+  t.same(unsaid, [])
+  t.equal(await service.exited, 0)
+})
 
-await t.test('what runs on when the grace is over is cut, and counted in one WARN', async (t) => {
+await t.test('cuts running requests after the grace period and logs one WARN with their count', async (t) => {
   const service = await serve(t, await newDirectory(t), { ROLLCALL_SERVER_SHUTDOWN_GRACE: '8s' })
   const port = await service.listens()
   const slow = Array.from({ length: 3 }, () => connect(port, '127.0.0.1'))
@@ -178,7 +175,7 @@ const history = async (t: Test, events: number) => {
   return directory
 }
 
-await t.test('asked to end while it starts, it closes what is open and ends with 0', async (t) => {
+await t.test('a SIGTERM during the start closes everything and ends with 0', async (t) => {
   const directory = await history(t, 20_000)
   const service = await serve(t, directory)
   await service.until((lines) => lines.length > 0, 'its first line')
@@ -195,7 +192,7 @@ await t.test('asked to end while it starts, it closes what is open and ends with
   )
 })
 
-await t.test('as the first process of a container it ends too, also while it starts', async (t) => {
+await t.test('ends as process 1 of a container, also during the start', async (t) => {
   const inside = ['unshare', '-fp', '--mount-proc', '--kill-child']
   if (!((await has('unshare')) && (await run(inside[0]!, [...inside.slice(1), 'true']).then(Boolean, () => false))))
     return leaveOut(t, 'making a namespace of processes is not allowed here')
@@ -211,7 +208,7 @@ await t.test('as the first process of a container it ends too, also while it sta
   }
 })
 
-await t.test('a server that is away and not there yet keeps nobody from ending', async (t) => {
+await t.test('ends while a server is missing', async (t) => {
   const service = await serve(t, await mkdtemp(join(tmpdir(), 'rollcall-test-')), {
     ROLLCALL_STORAGE_TYPE: 'cluster',
     ROLLCALL_EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false',
@@ -226,7 +223,7 @@ await t.test('a server that is away and not there yet keeps nobody from ending',
   t.equal(await service.exited, 0)
 })
 
-await t.test('a store that does not come back keeps it no longer than the grace', async (t) => {
+await t.test('an unreachable store delays the end by the grace period at most', async (t) => {
   if (!((await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))))
     return leaveOut(t, 'no strace here')
   const directory = await newDirectory(t)

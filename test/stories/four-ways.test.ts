@@ -31,7 +31,7 @@ const works = async (t: Test, { request }: Started, token: string, id: string): 
   }
 }
 
-await t.test('a client token is obtained by creating a static token', async (t) => {
+await t.test('issues a client token as a static token', async (t) => {
   const service = await startService(t)
   const body = { name: 'deploy', description: 'for the pipeline' }
   const nobody = await service.request('POST', '/auth/v1/method/token', body, open)
@@ -46,61 +46,58 @@ await t.test('a client token is obtained by creating a static token', async (t) 
   await works(t, service, json.clientToken, json.authentication.id)
 })
 
-await t.test(
-  'a client token is obtained by logging in through an OpenID Connect provider, any number of which may be configured at once',
-  async (t) => {
-    const users = {
-      alice: { email: 'alice@example.com', email_verified: true, name: 'Alice' },
-      bob: { email: 'bob@example.com' },
-    }
-    const names = ['one', 'two']
-    const providers = await Promise.all(
-      names.map((name) =>
-        realProvider(t, { ...lyingClient, redirectUris: [`${PUBLIC}/auth/v1/method/oidc/${name}/callback`], users }),
-      ),
-    )
-    const ofProviders = providers.map(({ url }, n) => oidcSettings(names[n]!, url, lyingClient))
-    const service = await startService(
-      t,
-      Object.assign({ 'server.public_url': PUBLIC }, ...ofProviders) as Record<string, string>,
-    )
+await t.test('issues a client token after a login at one of several OpenID Connect providers', async (t) => {
+  const users = {
+    alice: { email: 'alice@example.com', email_verified: true, name: 'Alice' },
+    bob: { email: 'bob@example.com' },
+  }
+  const names = ['one', 'two']
+  const providers = await Promise.all(
+    names.map((name) =>
+      realProvider(t, { ...lyingClient, redirectUris: [`${PUBLIC}/auth/v1/method/oidc/${name}/callback`], users }),
+    ),
+  )
+  const ofProviders = providers.map(({ url }, n) => oidcSettings(names[n]!, url, lyingClient))
+  const service = await startService(
+    t,
+    Object.assign({ 'server.public_url': PUBLIC }, ...ofProviders) as Record<string, string>,
+  )
 
-    const { json } = await service.request<{ methods: { method: string; metadata?: { providers: object } }[] }>(
-      'GET',
-      '/auth/v1/method',
-    )
-    t.strictSame(
-      Object.keys(json.methods.find(({ method }) => method === 'METHOD_OIDC')!.metadata!.providers),
-      names,
-      'one login button a provider',
-    )
+  const { json } = await service.request<{ methods: { method: string; metadata?: { providers: object } }[] }>(
+    'GET',
+    '/auth/v1/method',
+  )
+  t.strictSame(
+    Object.keys(json.methods.find(({ method }) => method === 'METHOD_OIDC')!.metadata!.providers),
+    names,
+    'one login button a provider',
+  )
 
-    for (const [name, login] of [
-      ['one', 'alice'],
-      ['two', 'bob'],
-    ] as const) {
-      const path = `/auth/v1/method/oidc/${name}`
-      const { authorizeUrl, cookie } = await begin(service, path)
-      const address = await signIn(authorizeUrl, login, `${PUBLIC}${path}/callback`)
-      const answer = await comeBack(service, path, address.searchParams, { cookie, accept: 'text/html' })
-      t.equal(answer.status, 302)
-      t.equal(answer.headers.location, '/', 'the browser goes on to the page it came from')
-      t.equal(answer.json.clientToken, '', 'the token is in the cookie only')
-      const { value } = cookiesOf(answer)['service_client_token']!
-      t.match(answer.json.authentication, {
-        method: 'METHOD_OIDC',
-        metadata: {
-          'io.service.auth.oidc.provider': name,
-          'io.service.auth.oidc.email': users[login].email,
-          'io.service.auth.oidc.sub': login,
-        },
-      })
-      await works(t, service, value, answer.json.authentication.id)
-    }
-  },
-)
+  for (const [name, login] of [
+    ['one', 'alice'],
+    ['two', 'bob'],
+  ] as const) {
+    const path = `/auth/v1/method/oidc/${name}`
+    const { authorizeUrl, cookie } = await begin(service, path)
+    const address = await signIn(authorizeUrl, login, `${PUBLIC}${path}/callback`)
+    const answer = await comeBack(service, path, address.searchParams, { cookie, accept: 'text/html' })
+    t.equal(answer.status, 302)
+    t.equal(answer.headers.location, '/', 'the browser goes on to the page it came from')
+    t.equal(answer.json.clientToken, '', 'the token is in the cookie only')
+    const { value } = cookiesOf(answer)['service_client_token']!
+    t.match(answer.json.authentication, {
+      method: 'METHOD_OIDC',
+      metadata: {
+        'io.service.auth.oidc.provider': name,
+        'io.service.auth.oidc.email': users[login].email,
+        'io.service.auth.oidc.sub': login,
+      },
+    })
+    await works(t, service, value, answer.json.authentication.id)
+  }
+})
 
-await t.test('a client token is obtained by logging in through the OAuth 2.0 code-host method', async (t) => {
+await t.test('issues a client token after a login at the code host', async (t) => {
   const host = await codehostStandIn(t)
   const service = await startService(t, { 'server.public_url': PUBLIC, ...codehostSettings(host.url) })
   const { authorizeUrl, cookie } = await begin(service, CODEHOST)
@@ -115,36 +112,33 @@ await t.test('a client token is obtained by logging in through the OAuth 2.0 cod
 })
 
 for (const verification of ['token_review', 'jwks']) {
-  await t.test(
-    `a client token is obtained by exchanging an orchestrator service account token (${verification})`,
-    async (t) => {
-      const cluster = await clusterStandIn(t)
-      const service = await startService(t, {
-        ...clusterSettings(cluster),
-        'authentication.methods.orchestrator.verification': verification,
-      })
-      const exp = Math.floor(Date.now() / 1000) + 900
-      const token = await cluster.token({ claims: { exp } })
-      const { status, json } = await service.request<Issued>('POST', EXCHANGE, { service_account_token: token }, open)
-      t.equal(status, 200)
-      const { id, createdAt, updatedAt, ...authentication } = json.authentication
-      t.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/, 'UUID-shaped')
-      for (const time of [createdAt, updatedAt])
-        t.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, 'with fractional seconds')
-      t.strictSame(authentication, {
-        method: 'METHOD_ORCHESTRATOR',
-        expiresAt: new Date(exp * 1000).toISOString().replace('.000Z', 'Z'),
-        metadata: {
-          'io.service.auth.orchestrator.credential.id': `JTI=${decodeJwt(token).jti}`,
-          'io.service.auth.orchestrator.namespace': 'apps',
-          'io.service.auth.orchestrator.pod.name': 'web-0',
-          'io.service.auth.orchestrator.pod.uid': 'uid-of-pod',
-          'io.service.auth.orchestrator.serviceaccount.name': 'web',
-          'io.service.auth.orchestrator.serviceaccount.uid': 'uid-of-account',
-        },
-        status: 'ACTIVE',
-      })
-      await works(t, service, json.clientToken, id)
-    },
-  )
+  await t.test(`issues a client token for a service account token (${verification})`, async (t) => {
+    const cluster = await clusterStandIn(t)
+    const service = await startService(t, {
+      ...clusterSettings(cluster),
+      'authentication.methods.orchestrator.verification': verification,
+    })
+    const exp = Math.floor(Date.now() / 1000) + 900
+    const token = await cluster.token({ claims: { exp } })
+    const { status, json } = await service.request<Issued>('POST', EXCHANGE, { service_account_token: token }, open)
+    t.equal(status, 200)
+    const { id, createdAt, updatedAt, ...authentication } = json.authentication
+    t.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/, 'UUID-shaped')
+    for (const time of [createdAt, updatedAt])
+      t.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, 'with fractional seconds')
+    t.strictSame(authentication, {
+      method: 'METHOD_ORCHESTRATOR',
+      expiresAt: new Date(exp * 1000).toISOString().replace('.000Z', 'Z'),
+      metadata: {
+        'io.service.auth.orchestrator.credential.id': `JTI=${decodeJwt(token).jti}`,
+        'io.service.auth.orchestrator.namespace': 'apps',
+        'io.service.auth.orchestrator.pod.name': 'web-0',
+        'io.service.auth.orchestrator.pod.uid': 'uid-of-pod',
+        'io.service.auth.orchestrator.serviceaccount.name': 'web',
+        'io.service.auth.orchestrator.serviceaccount.uid': 'uid-of-account',
+      },
+      status: 'ACTIVE',
+    })
+    await works(t, service, json.clientToken, id)
+  })
 }

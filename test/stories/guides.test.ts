@@ -39,7 +39,7 @@ const settingsOf = (tree: unknown, key = ''): Record<string, string> =>
       )
     : { [key]: typeof tree === 'string' ? tree : JSON.stringify(tree) }
 
-await t.test('every configuration in the guides is one', async (t) => {
+await t.test('every configuration in the guides is valid', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'guides-'))
   t.teardown(() => rm(folder, { recursive: true }))
   const file = join(folder, 'config.yml')
@@ -58,7 +58,7 @@ await t.test('every configuration in the guides is one', async (t) => {
   }
 })
 
-await t.test('with the configuration of the guide only the platform team may delete', async (t) => {
+await t.test("with the guide's configuration only the platform team may delete", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'guides-'))
   t.teardown(() => rm(folder, { recursive: true }))
   const file = join(folder, 'config.yml')
@@ -92,7 +92,7 @@ await t.test('the operations guide names the format of the history that this ver
   t.end()
 })
 
-await t.test('every reason and every file that the guides name is there', async (t) => {
+await t.test('every reason and file in the guides exists', async (t) => {
   // `access_denied` is a provider's own word (RFC 6749, 4.1.2.1).
   const reasons = `${readFileSync(join(root, 'docs/errors.md'), 'utf8')} access_denied`
   for (const guide of guides) {
@@ -103,7 +103,7 @@ await t.test('every reason and every file that the guides name is there', async 
   }
 })
 
-await t.test('guide, example and manifests of Kubernetes name the same volume, address and right', async (t) => {
+await t.test('guide, example and manifests of Kubernetes agree on volume, address and right', async (t) => {
   const manifests = (path: string) =>
     parseAllDocuments(readFileSync(join(root, path), 'utf8')).map((document) => document.toJS() as Manifest)
   const one = (kind: string, all: readonly Manifest[]) => all.find((manifest) => manifest.kind === kind)!
@@ -145,7 +145,7 @@ await t.test('guide, example and manifests of Kubernetes name the same volume, a
   t.ok(textOf('kubernetes').includes(`../../${plain}`), 'which the guide names')
 })
 
-await t.test('the provider for one’s own machine lets a person in, with the configuration of the guide', async (t) => {
+await t.test("the local provider logs a person in with the guide's configuration", async (t) => {
   const { port } = new URL(await deadUrl())
   const [yaml = ''] = yamlOf('oidc')
   const settings = settingsOf(parse(yaml.replace('localhost:9090', `localhost:${port}`)))

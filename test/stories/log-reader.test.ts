@@ -6,7 +6,7 @@ import { scratch, serve } from './own-process.ts'
 const REQUESTS = 1600
 const TOGETHER = 40
 
-await t.test('a reader of the log that stops reading holds up nothing, and not the end', async (t) => {
+await t.test('a log reader that stops reading blocks neither the service nor its end', async (t) => {
   const service = await serve(t, join(await scratch(t), 'data'))
   service.readNoMore()
   for (let asked = 0; asked < REQUESTS; asked += TOGETHER) {

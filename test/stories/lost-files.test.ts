@@ -64,7 +64,7 @@ const names = async (service: Started) => {
   return json.flags.map(({ name }) => name)
 }
 
-await t.test('an older history beside newer read models: they are built anew, and it is said', async (t) => {
+await t.test('rebuilds read models newer than the history and logs it', async (t) => {
   const first = await startService(t, embedded)
   t.equal((await first.request('POST', F, flag)).status, 200)
   const live = await issue(first)
@@ -105,7 +105,7 @@ await t.test('an older history beside newer read models: they are built anew, an
   )
 })
 
-await t.test('a write-ahead log that lost its tail after a kill: what is gone is told to the event', async (t) => {
+await t.test('reports each lost event of a truncated write-ahead log', async (t) => {
   const first = await startService(t, embedded)
   const tokens = []
   for (let n = 0; n < 12; n++) tokens.push(await issue(first))
@@ -127,7 +127,7 @@ await t.test('a write-ahead log that lost its tail after a kill: what is gone is
   t.equal(json.totalCount, all.filter(({ type }) => type === 'TokenIssued').length)
 })
 
-await t.test('read models of another directory are built anew', async (t) => {
+await t.test('rebuilds read models of another directory', async (t) => {
   const other = await startService(t, embedded)
   const foreign = await issue(other)
   await other.close()
@@ -141,7 +141,7 @@ await t.test('read models of another directory are built anew', async (t) => {
   t.match(await lines(service), [{ cause: 'another_log', events_gone: 0 }])
 })
 
-await t.test('read models of another directory whose checkpoints stand at the start are built anew', async (t) => {
+await t.test('rebuilds read models of another directory with initial checkpoints', async (t) => {
   const other = await startService(t, embedded)
   const foreign = await issue(other)
   await other.close()
@@ -160,7 +160,7 @@ await t.test('read models of another directory whose checkpoints stand at the st
   t.match(await lines(service), [{ cause: 'another_log', events_gone: 0 }])
 })
 
-await t.test('rows that were deleted from the read models come back', async (t) => {
+await t.test('restores rows deleted from the read models', async (t) => {
   const first = await startService(t, embedded)
   const mine = await issue(first)
   // A list waits for the read models to hold all of it, which is what is written down at the end.
@@ -195,49 +195,46 @@ const contents = async (directory: string, name: string) => {
   return found
 }
 
-await t.test(
-  'another history is refused, and an emptied one: nothing is changed, and what to do is said',
-  async (t) => {
-    const first = await startService(t, embedded)
-    const other = await startService(t, { ...embedded, 'keys.file': join(dataOf(first), 'keys') })
-    await issue(first)
-    const whole = await copied(t, first)
-    await first.close()
-    await other.close()
-    const data = dataOf(first)
-    const views = await contents(data, 'views.sqlite')
+await t.test('refuses another or an emptied history with advice and changes nothing', async (t) => {
+  const first = await startService(t, embedded)
+  const other = await startService(t, { ...embedded, 'keys.file': join(dataOf(first), 'keys') })
+  await issue(first)
+  const whole = await copied(t, first)
+  await first.close()
+  await other.close()
+  const data = dataOf(first)
+  const views = await contents(data, 'views.sqlite')
 
-    await putBack('events.sqlite', dataOf(other), data)
-    const exchanged = served(data)
-    t.equal(exchanged.status, 1, exchanged.stdout)
-    t.match(exchanged.stderr, /another history than the one that this deployment was begun on: it begins with event/)
-    t.match(exchanged.stderr, /Put the right history back.*delete from binding/)
-    t.match(exchanged.stdout, /"level":"ERROR".*This is another history/)
-    t.equal(await contents(data, 'views.sqlite'), views)
+  await putBack('events.sqlite', dataOf(other), data)
+  const exchanged = served(data)
+  t.equal(exchanged.status, 1, exchanged.stdout)
+  t.match(exchanged.stderr, /another history than the one that this deployment was begun on: it begins with event/)
+  t.match(exchanged.stderr, /Put the right history back.*delete from binding/)
+  t.match(exchanged.stdout, /"level":"ERROR".*This is another history/)
+  t.equal(await contents(data, 'views.sqlite'), views)
 
-    for (const file of await readdir(data)) if (file.startsWith('events.sqlite')) await rm(join(data, file))
-    for (const file of await readdir(data)) if (file.startsWith('views.sqlite')) await rm(join(data, file))
-    const emptied = served(data)
-    t.equal(emptied.status, 1, emptied.stdout)
-    t.match(emptied.stderr, /it is empty, and not with event/)
+  for (const file of await readdir(data)) if (file.startsWith('events.sqlite')) await rm(join(data, file))
+  for (const file of await readdir(data)) if (file.startsWith('views.sqlite')) await rm(join(data, file))
+  const emptied = served(data)
+  t.equal(emptied.status, 1, emptied.stdout)
+  t.match(emptied.stderr, /it is empty, and not with event/)
 
-    await putBack('events.sqlite', whole, data)
-    const again = await startService(t, embedded, { directory: first.directory })
-    t.equal((await again.request('GET', '/readyz')).status, 200, 'the right one put back is taken')
-    await again.close()
+  await putBack('events.sqlite', whole, data)
+  const again = await startService(t, embedded, { directory: first.directory })
+  t.equal((await again.request('GET', '/readyz')).status, 200, 'the right one put back is taken')
+  await again.close()
 
-    await putBack('events.sqlite', dataOf(other), data)
-    await putBack('views.sqlite', dataOf(other), data)
-    const { openDatabase } = await import('../../src/adapters/embedded/sqlite.ts')
-    const subjects = await openDatabase(join(data, 'subjects.sqlite'), 'erasing')
-    subjects.exec('delete from binding')
-    subjects.close()
-    const meant = await startService(t, embedded, { directory: first.directory })
-    t.equal((await meant.request('GET', '/readyz')).status, 200, 'as is another one that is meant')
-  },
-)
+  await putBack('events.sqlite', dataOf(other), data)
+  await putBack('views.sqlite', dataOf(other), data)
+  const { openDatabase } = await import('../../src/adapters/embedded/sqlite.ts')
+  const subjects = await openDatabase(join(data, 'subjects.sqlite'), 'erasing')
+  subjects.exec('delete from binding')
+  subjects.close()
+  const meant = await startService(t, embedded, { directory: first.directory })
+  t.equal((await meant.request('GET', '/readyz')).status, 200, 'as is another one that is meant')
+})
 
-await t.test('read models older than the history: not ready until the lists are whole', async (t) => {
+await t.test('read models older than the history: not ready until the lists are complete', async (t) => {
   const first = await startService(t, { ...embedded, 'rate_limit.enabled': 'false' })
   const copy = await copied(t, first)
   for (let n = 0; n < 40; n++) await Promise.all(Array.from({ length: 50 }, () => issue(first)))
@@ -267,7 +264,7 @@ const verbs = [
   ['projections', 'rebuild', '--all', '--yes', '--data'],
 ] as const
 
-await t.test('a verb that works on the data refuses another history, as a start does', async (t) => {
+await t.test('a command on the data refuses another history, like a start', async (t) => {
   const first = await startService(t, embedded)
   const other = await startService(t, { ...embedded, 'keys.file': join(dataOf(first), 'keys') })
   t.equal((await other.request('POST', F, flag)).status, 200)
@@ -290,33 +287,30 @@ await t.test('a verb that works on the data refuses another history, as a start 
 })
 
 for (const verb of verbs)
-  await t.test(
-    `${verb.slice(0, 2).join(' ')} on a history that lost events: what is gone is told, for good`,
-    async (t) => {
-      const first = await startService(t, embedded)
-      t.equal((await first.request('POST', F, flag)).status, 200)
-      await first.reopen()
-      const copy = await copied(t, first)
-      for (const name of ['two', 'three']) await first.request('PUT', `${F}/f`, { ...flag, name })
-      const gone = await issue(first)
-      await first.close()
-      await putBack('events.sqlite', copy, dataOf(first))
-      const { exit, err } = await rollcall([...verb, dataOf(first)])
-      t.equal(exit, 0, err)
-      t.match(err, /the read models do not fit the history.*shorter.*"events_gone":3/)
-      const service = await startService(t, embedded, { directory: first.directory })
-      t.strictSame(await names(service), verb[0] === 'flag' ? [] : ['one'])
-      t.equal(await accepted(service, gone.bearer), 401)
-      t.strictSame(
-        (await lines(service)).filter(({ cause }) => cause !== undefined),
-        [],
-      )
-      await service.close()
-      t.match(
-        (await events(service))
-          .filter(({ type }) => type === 'ReadModelsRebuilt')
-          .map(({ data }) => JSON.parse(data) as Line),
-        [{ cause: 'shorter', eventsGone: 3, instance: 'command-line' }],
-      )
-    },
-  )
+  await t.test(`${verb.slice(0, 2).join(' ')} reports the lost events of a history permanently`, async (t) => {
+    const first = await startService(t, embedded)
+    t.equal((await first.request('POST', F, flag)).status, 200)
+    await first.reopen()
+    const copy = await copied(t, first)
+    for (const name of ['two', 'three']) await first.request('PUT', `${F}/f`, { ...flag, name })
+    const gone = await issue(first)
+    await first.close()
+    await putBack('events.sqlite', copy, dataOf(first))
+    const { exit, err } = await rollcall([...verb, dataOf(first)])
+    t.equal(exit, 0, err)
+    t.match(err, /the read models do not fit the history.*shorter.*"events_gone":3/)
+    const service = await startService(t, embedded, { directory: first.directory })
+    t.strictSame(await names(service), verb[0] === 'flag' ? [] : ['one'])
+    t.equal(await accepted(service, gone.bearer), 401)
+    t.strictSame(
+      (await lines(service)).filter(({ cause }) => cause !== undefined),
+      [],
+    )
+    await service.close()
+    t.match(
+      (await events(service))
+        .filter(({ type }) => type === 'ReadModelsRebuilt')
+        .map(({ data }) => JSON.parse(data) as Line),
+      [{ cause: 'shorter', eventsGone: 3, instance: 'command-line' }],
+    )
+  })

@@ -36,7 +36,7 @@ const startedWith = async (t: Test, data: string, name: string, what: string) =>
   return { data, service: await serve(t, data) }
 }
 
-await t.test('in the place of what can be made anew it is set aside', async (t) => {
+await t.test('sets aside a non-file in place of a rebuildable file', async (t) => {
   const copied = await ran(t)
   for (const [name, kinds] of [
     ['memory.snapshot', [PIPE, 'a broken symbolic link']],
@@ -58,7 +58,7 @@ await t.test('in the place of what can be made anew it is set aside', async (t) 
       })
 })
 
-await t.test('in the place of what is the truth, or of the lock, it refuses the start', async (t) => {
+await t.test('refuses a non-file in place of the history, the keys or the lock', async (t) => {
   const copied = await ran(t)
   for (const [name, kinds] of [
     ['events.sqlite', Object.keys(makers)],

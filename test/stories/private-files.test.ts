@@ -27,7 +27,7 @@ const underUmask = async (t: Test, umask: number) => {
 }
 
 await t.test(
-  'what the service writes is for its owner only, in a directory that it makes',
+  'files are private to their owner in a new directory',
   { skip: onCluster && 'looks at the files of the embedded store' },
   async (t) => {
     const directory = await underUmask(t, 0)
@@ -45,7 +45,7 @@ await t.test(
 )
 
 await t.test(
-  'and in one that was there before, with files that others could read',
+  'files are private in an existing directory with readable files',
   { skip: onCluster && 'looks at the files of the embedded store' },
   async (t) => {
     const directory = await underUmask(t, 0)
@@ -63,7 +63,7 @@ await t.test(
 )
 
 await t.test(
-  'no umask keeps the service from its own files',
+  'no umask blocks the service from its own files',
   { skip: onCluster && 'looks at the files of the embedded store' },
   async (t) => {
     const directory = await underUmask(t, 0o277)
@@ -81,7 +81,7 @@ await t.test(
 )
 
 await t.test(
-  'a log that is no file is left as it is',
+  'leaves the mode of a log that is not a file',
   {
     skip:
       (onCluster && 'looks at the files of the embedded store') ||
@@ -95,7 +95,7 @@ await t.test(
 )
 
 await t.test(
-  'the process as a whole makes nothing for others',
+  'no part of the process creates files for others',
   {
     skip: (onCluster && 'looks at the files of the embedded store') || (process.platform !== 'linux' && 'needs Linux'),
   },

@@ -27,37 +27,34 @@ const endsWell = async (t: Test, service: Served) => {
   t.strictSame(of(service.lines(), 'ERROR'), [])
 }
 
-await t.test(
-  'a damaged row met by a request: the list is behind, all else goes on, and then it is whole',
-  async (t) => {
-    const data = await copied()
-    const service = await serve(t, data)
-    t.ok(service.listens, service.err())
-    await list(service)
-    const past = (await service.ask('GET', `${TOKENS}&at=30`)).text
-    t.match(past, /"totalCount":\d/)
-    await spoil(data, 'tokens')
-    const behind = await service.ask('GET', '/auth/v1/tokens')
-    t.match(behind, { status: 503, text: /"view_behind"/ })
-    const { status, text } = await service.ask('POST', '/auth/v1/method/token', { name: 'made meanwhile' })
-    t.equal(status, 200)
-    const made = (JSON.parse(text) as { clientToken: string }).clientToken
-    t.equal((await service.ask('GET', '/readyz')).status, 200)
-    t.match((await service.ask('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' })).text, /"enabled":true/)
-    t.equal((await service.ask('GET', '/auth/v1/self', undefined, made)).status, 200)
-    t.match((await list(service)).text, /"totalCount":152/)
-    t.strictSame(told(service), [1, 1])
-    t.match((await service.ask('GET', '/readyz?verbose')).text, /"views","status":"ok"/)
-    t.equal((await service.ask('GET', `${TOKENS}&at=30`)).text, past, 'the past is read from the new file')
-    await endsWell(t, service)
-    t.match(of(service.lines(), 'WARN').filter(isSetAside), [{ file: join(data, 'views.sqlite.damaged') }])
-    const next = await serve(t, data)
-    t.match((await list(next)).text, /"totalCount":152/, 'the next start finds them whole')
-    t.strictSame(told(next), [0, 0])
-  },
-)
+await t.test('a damaged row found by a request: only its list is behind until repaired', async (t) => {
+  const data = await copied()
+  const service = await serve(t, data)
+  t.ok(service.listens, service.err())
+  await list(service)
+  const past = (await service.ask('GET', `${TOKENS}&at=30`)).text
+  t.match(past, /"totalCount":\d/)
+  await spoil(data, 'tokens')
+  const behind = await service.ask('GET', '/auth/v1/tokens')
+  t.match(behind, { status: 503, text: /"view_behind"/ })
+  const { status, text } = await service.ask('POST', '/auth/v1/method/token', { name: 'made meanwhile' })
+  t.equal(status, 200)
+  const made = (JSON.parse(text) as { clientToken: string }).clientToken
+  t.equal((await service.ask('GET', '/readyz')).status, 200)
+  t.match((await service.ask('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' })).text, /"enabled":true/)
+  t.equal((await service.ask('GET', '/auth/v1/self', undefined, made)).status, 200)
+  t.match((await list(service)).text, /"totalCount":152/)
+  t.strictSame(told(service), [1, 1])
+  t.match((await service.ask('GET', '/readyz?verbose')).text, /"views","status":"ok"/)
+  t.equal((await service.ask('GET', `${TOKENS}&at=30`)).text, past, 'the past is read from the new file')
+  await endsWell(t, service)
+  t.match(of(service.lines(), 'WARN').filter(isSetAside), [{ file: join(data, 'views.sqlite.damaged') }])
+  const next = await serve(t, data)
+  t.match((await list(next)).text, /"totalCount":152/, 'the next start finds them whole')
+  t.strictSame(told(next), [0, 0])
+})
 
-await t.test('a damaged row met by the start, or just behind it: the same start heals', async (t) => {
+await t.test('a damaged row found during or after the start is repaired by the same start', async (t) => {
   const data = await copied()
   const first = await serve(t, data)
   first.kill('SIGTERM')
@@ -71,7 +68,7 @@ await t.test('a damaged row met by the start, or just behind it: the same start 
   await endsWell(t, service)
 })
 
-await t.test('a kill and an end while they are built: the next start goes on', async (t) => {
+await t.test('a start after a kill or an end during a rebuild resumes it', async (t) => {
   for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     const data = await copied()
     const service = await serve(t, data)
@@ -89,22 +86,19 @@ await t.test('a kill and an end while they are built: the next start goes on', a
   }
 })
 
-await t.test(
-  'a third damage within a short time ends the service with one ERROR line, and the next start heals',
-  async (t) => {
-    const data = await copied()
-    const service = await serve(t, data)
-    for (let n = 0; n < 3; n++) {
-      t.equal((await list(service)).status, 200)
-      await spoil(data, 'tokens')
-      await service.ask('GET', '/auth/v1/tokens').catch(() => undefined)
-    }
-    t.equal(await service.ended, 1)
-    t.match(of(service.lines(), 'ERROR'), [
-      { msg: /^rollcall ends: the read models were found damaged 3 times within 10/ },
-    ])
-    t.strictSame(told(service), [3, 2])
-    const next = await serve(t, data)
-    t.match((await list(next)).text, /"totalCount":151/)
-  },
-)
+await t.test('a third damage in a short time ends the service, and the next start repairs it', async (t) => {
+  const data = await copied()
+  const service = await serve(t, data)
+  for (let n = 0; n < 3; n++) {
+    t.equal((await list(service)).status, 200)
+    await spoil(data, 'tokens')
+    await service.ask('GET', '/auth/v1/tokens').catch(() => undefined)
+  }
+  t.equal(await service.ended, 1)
+  t.match(of(service.lines(), 'ERROR'), [
+    { msg: /^rollcall ends: the read models were found damaged 3 times within 10/ },
+  ])
+  t.strictSame(told(service), [3, 2])
+  const next = await serve(t, data)
+  t.match((await list(next)).text, /"totalCount":151/)
+})

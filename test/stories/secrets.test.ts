@@ -34,7 +34,7 @@ const formsOf = (text: string): readonly Buffer[] => {
   )
 }
 
-await t.test('no secret is left anywhere, and nothing personal lies in clear', async (t) => {
+await t.test('leaves no secret and no personal data in plain text', async (t) => {
   const { service, liar, host, cluster } = await everyWay(t, { 'log.level': 'DEBUG', 'server.trust_proxy': 'true' })
   const { request, directory } = service
   const { pepper } = await openKeyFile(join(directory, 'data', 'keys'))

@@ -11,37 +11,32 @@ type List = {
   readonly authentications: readonly { readonly id: string; readonly metadata: Readonly<Record<string, string>> }[]
 }
 
-await t.test(
-  'at first startup a random token named initial_bootstrap_token is created and written to the log under client_token',
-  async (t) => {
-    const service = await startService(t, { 'authentication.methods.token.bootstrap.token': undefined })
-    const shown = (await service.logged())
-      .split('\n')
-      .flatMap((line) => /"client_token":"([^"]+)"/.exec(line)?.[1] ?? [])
-    t.equal(shown.length, 1)
-    const [token = ''] = shown
-    const { status, json } = await service.request<Issued['authentication']>(
-      'GET',
-      '/auth/v1/self',
-      undefined,
-      bearer(token),
-    )
-    t.equal(status, 200)
-    t.equal(json.metadata['io.service.auth.token.name'], 'initial_bootstrap_token')
-    t.notOk('expiresAt' in json, 'it has no expiration unless configured')
+await t.test('the first start creates initial_bootstrap_token and logs it as client_token', async (t) => {
+  const service = await startService(t, { 'authentication.methods.token.bootstrap.token': undefined })
+  const shown = (await service.logged()).split('\n').flatMap((line) => /"client_token":"([^"]+)"/.exec(line)?.[1] ?? [])
+  t.equal(shown.length, 1)
+  const [token = ''] = shown
+  const { status, json } = await service.request<Issued['authentication']>(
+    'GET',
+    '/auth/v1/self',
+    undefined,
+    bearer(token),
+  )
+  t.equal(status, 200)
+  t.equal(json.metadata['io.service.auth.token.name'], 'initial_bootstrap_token')
+  t.notOk('expiresAt' in json, 'it has no expiration unless configured')
 
-    t.equal((await service.request('DELETE', `/auth/v1/tokens/${json.id}`, undefined, bearer(token))).status, 200)
-    await service.reopen()
-    t.equal((await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status, 401)
-    t.equal(
-      (await service.logged()).match(/client_token/g)?.length,
-      1,
-      'deleted after bootstrapping, it does not come back',
-    )
-  },
-)
+  t.equal((await service.request('DELETE', `/auth/v1/tokens/${json.id}`, undefined, bearer(token))).status, 200)
+  await service.reopen()
+  t.equal((await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status, 401)
+  t.equal(
+    (await service.logged()).match(/client_token/g)?.length,
+    1,
+    'deleted after bootstrapping, it does not come back',
+  )
+})
 
-await t.test('bootstrap.token sets a known value and bootstrap.expiration gives it an expiry', async (t) => {
+await t.test('bootstrap.token sets the value and bootstrap.expiration the expiry', async (t) => {
   const { now } = virtualClock(new Date().toISOString())
   const service = await startService(
     t,
@@ -58,7 +53,7 @@ await t.test('bootstrap.token sets a known value and bootstrap.expiration gives 
   t.notMatch(await service.logged(), /client_token|the-bootstrap-token/, 'a configured value is never logged')
 })
 
-await t.test('an expired token stops working and is deleted automatically', async (t) => {
+await t.test('an expired token stops working and is deleted later', async (t) => {
   const cleanup = 'authentication.methods.token.cleanup'
   const settings = { [`${cleanup}.interval`]: `${INTERVAL}ms`, [`${cleanup}.grace_period`]: '30m' }
   const clock = virtualClock()
@@ -92,7 +87,7 @@ await t.test('an expired token stops working and is deleted automatically', asyn
   t.match((await service.request('GET', '/metrics')).text, /rollcall_cleanup_deleted_total\{method="token"\} 2\n/)
 })
 
-await t.test('a namespaced token works only for requests scoped to its namespace', async (t) => {
+await t.test('a namespaced token works only in its namespace', async (t) => {
   const service = await startService(t)
   await service.request('POST', NS, { key: 'b', name: 'b' })
   const flag = { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' }
@@ -142,53 +137,50 @@ await t.test('a namespaced token works only for requests scoped to its namespace
   t.equal((await service.request('GET', '/auth/v1/method', undefined, open)).status, 200)
 })
 
-await t.test(
-  'expiry is exact to the millisecond, and cleanup deletes only what lies behind the grace period, whenever it runs',
-  async (t) => {
-    const clock = virtualClock()
-    let time = clock.now().getTime()
-    const grace = 60_000
-    const cleanup = 'authentication.methods.token.cleanup'
-    const settings = { [`${cleanup}.grace_period`]: '1m', [`${cleanup}.interval`]: `${INTERVAL}ms` }
-    const service = await startService(t, settings, { clock: { ...clock, now: () => new Date(time) } })
-    const expiry = time + 1_000
-    const expiresAt = new Date(expiry).toISOString()
-    const { json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'short', expiresAt })
-    const { id } = json.authentication
-    const { json: marker } = await service.request<Issued>('POST', '/auth/v1/method/token', {
-      name: 'marker',
-      expiresAt: new Date(expiry - 1).toISOString(),
-    })
-    const self = async () => (await service.request('GET', '/auth/v1/self', undefined, bearer(json.clientToken))).status
-    const shown = () => service.request<Issued['authentication']>('GET', `/auth/v1/tokens/${id}`)
-    time = expiry - 1
-    t.equal(await self(), 200)
-    t.equal((await shown()).json.status, 'ACTIVE')
-    time = expiry
-    t.equal(await self(), 401, 'at the instant')
-    t.equal((await shown()).json.status, 'EXPIRED')
+await t.test('expiry is exact to the ms, and cleanup deletes only after the grace period', async (t) => {
+  const clock = virtualClock()
+  let time = clock.now().getTime()
+  const grace = 60_000
+  const cleanup = 'authentication.methods.token.cleanup'
+  const settings = { [`${cleanup}.grace_period`]: '1m', [`${cleanup}.interval`]: `${INTERVAL}ms` }
+  const service = await startService(t, settings, { clock: { ...clock, now: () => new Date(time) } })
+  const expiry = time + 1_000
+  const expiresAt = new Date(expiry).toISOString()
+  const { json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'short', expiresAt })
+  const { id } = json.authentication
+  const { json: marker } = await service.request<Issued>('POST', '/auth/v1/method/token', {
+    name: 'marker',
+    expiresAt: new Date(expiry - 1).toISOString(),
+  })
+  const self = async () => (await service.request('GET', '/auth/v1/self', undefined, bearer(json.clientToken))).status
+  const shown = () => service.request<Issued['authentication']>('GET', `/auth/v1/tokens/${id}`)
+  time = expiry - 1
+  t.equal(await self(), 200)
+  t.equal((await shown()).json.status, 'ACTIVE')
+  time = expiry
+  t.equal(await self(), 401, 'at the instant')
+  t.equal((await shown()).json.status, 'EXPIRED')
 
-    /** It is that moment from now on, and a cleanup runs then: the token that it deletes says so. */
-    const cleanedUp = async (at: number, gone: string) => {
-      time = at
-      await service.reopen()
-      await eventually(async () => {
-        await clock.advance(INTERVAL)
-        return (await service.request('GET', `/auth/v1/tokens/${gone}`)).status === 404
-      }, 'a cleanup to have run')
-    }
-    time = expiry
+  /** It is that moment from now on, and a cleanup runs then: the token that it deletes says so. */
+  const cleanedUp = async (at: number, gone: string) => {
+    time = at
     await service.reopen()
-    t.equal((await shown()).json.status, 'EXPIRED', 'listed still')
-    t.equal(await self(), 401, 'after a restart too')
-    await cleanedUp(expiry + grace, marker.authentication.id)
-    t.match(await shown(), { status: 200, json: { status: 'EXPIRED' } }, 'in the last millisecond of the grace period')
-    await cleanedUp(expiry + grace + 1, id)
-    const { json: deleted } = await service.request<List>('GET', '/auth/v1/tokens?status=DELETED')
-    t.ok(deleted.authentications.some((one) => one.id === id))
-    time = expiry - 500
-    t.equal(await self(), 401, 'a clock that goes back brings no deleted token back')
-    await service.reopen()
-    t.equal(await self(), 401)
-  },
-)
+    await eventually(async () => {
+      await clock.advance(INTERVAL)
+      return (await service.request('GET', `/auth/v1/tokens/${gone}`)).status === 404
+    }, 'a cleanup to have run')
+  }
+  time = expiry
+  await service.reopen()
+  t.equal((await shown()).json.status, 'EXPIRED', 'listed still')
+  t.equal(await self(), 401, 'after a restart too')
+  await cleanedUp(expiry + grace, marker.authentication.id)
+  t.match(await shown(), { status: 200, json: { status: 'EXPIRED' } }, 'in the last millisecond of the grace period')
+  await cleanedUp(expiry + grace + 1, id)
+  const { json: deleted } = await service.request<List>('GET', '/auth/v1/tokens?status=DELETED')
+  t.ok(deleted.authentications.some((one) => one.id === id))
+  time = expiry - 500
+  t.equal(await self(), 401, 'a clock that goes back brings no deleted token back')
+  await service.reopen()
+  t.equal(await self(), 401)
+})

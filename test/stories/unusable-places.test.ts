@@ -14,12 +14,12 @@ const refused = async (t: Test, place: string, why: RegExp) => {
   t.match(line, why)
 }
 
-await t.test('a place where no directory can be made is refused at once', async (t) => {
+await t.test('refuses a path where no directory can be created', async (t) => {
   await refused(t, '/proc/foo', /ENOENT/)
   await refused(t, '/proc/foo/bar', /ENOENT/)
 })
 
-await t.test('a file, and a path below one', async (t) => {
+await t.test('refuses a file and a path below one', async (t) => {
   const file = join(await scratch(t), 'file')
   await writeFile(file, 'x')
   await refused(t, file, /\/file is not a directory$/)
@@ -35,7 +35,7 @@ await t.test('a broken link, a path below one, and a link to itself', async (t) 
   await refused(t, join(place, 'loop'), /ELOOP/)
 })
 
-await t.test('a directory that nothing can be written in', async (t) => {
+await t.test('refuses a directory without write permission', async (t) => {
   const own = join(await scratch(t), 'closed')
   await mkdir(own)
   await chmod(own, 0o555)
