@@ -1,0 +1,81 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { instrumentedBuild, nextPath, type Path } from './instrumented.ts'
+import type { Response } from './start.ts'
+
+const N = '/api/v1/namespaces/default'
+type Send = () => Promise<Response<unknown>>
+
+/** Modules of the instrumented build. They share its source. */
+const build = await instrumentedBuild(t)
+const load = async <T>(name: string) => (await import(pathToFileURL(join(build, name)).href)) as T
+const people = await load<typeof import('./http/people.ts')>('http/people.js')
+const { lyingClient, lyingProvider } = await load<typeof import('./auth/stand-ins/liar.ts')>('auth/stand-ins/liar.js')
+const { startService } = await load<typeof import('./start.ts')>('start.js')
+const { measureSlicesBy } = await load<typeof import('../src/event-loop.ts')>('../src/event-loop.js')
+
+// No work yields because the machine is slow, so the figures do not depend on its speed.
+measureSlicesBy(() => 0)
+const provider = await lyingProvider(t)
+const service = await startService(t, {
+  'server.public_url': people.PUBLIC,
+  'rate_limit.enabled': 'false',
+  ...people.oidcSettings('main', provider.url, lyingClient),
+})
+const { request } = service
+await request('POST', `${N}/flags`, { key: 'flow', name: 'Flow', type: 'BOOLEAN_FLAG_TYPE', enabled: true })
+const past = encodeURIComponent(new Date().toISOString())
+
+/** Changes of file that depend on the number of messages in which the writer thread confirms a write. */
+const MESSAGES = 2
+
+/**
+ * Paths of the second request of each kind through the source: the ceiling of each figure. A ceiling may only go down.
+ * `prepare` runs before each request and returns the function that sends it.
+ */
+const FLOWS: readonly { readonly name: string; readonly ceiling: Path; readonly prepare: () => Promise<Send> }[] = [
+  {
+    name: 'token creation',
+    ceiling: { files: 80, changes: 172 },
+    prepare: async () => () => request('POST', '/auth/v1/method/token', { name: 'flow' }),
+  },
+  {
+    name: 'Boolean evaluation',
+    ceiling: { files: 45, changes: 85 },
+    prepare: async () => () =>
+      request('POST', '/evaluate/v1/boolean', { namespaceKey: 'default', flagKey: 'flow', entityId: 'e', context: {} }),
+  },
+  {
+    name: 'rollout creation',
+    ceiling: { files: 82, changes: 248 },
+    prepare: async () => () =>
+      request('POST', `${N}/flags/flow/rollouts`, { threshold: { percentage: 50, value: true } }),
+  },
+  {
+    name: 'OpenID Connect callback',
+    ceiling: { files: 93, changes: 360 },
+    prepare: async () => {
+      const { authorizeUrl, cookie } = await people.begin(service, people.OIDC)
+      const query = await people.visit(authorizeUrl)
+      return () => people.comeBack(service, people.OIDC, query, { cookie, accept: 'application/json' })
+    },
+  },
+  {
+    name: 'a flag read at a past moment',
+    ceiling: { files: 50, changes: 108 },
+    prepare: async () => () => request('GET', `${N}/flags/flow?at=${past}`),
+  },
+]
+
+for (const { name, ceiling, prepare } of FLOWS)
+  await t.test(`${name} stays within its budget of files and changes of file`, async (t) => {
+    t.equal((await (await prepare())()).status, 200)
+    const send = await prepare()
+    const path = nextPath(Number(new URL(service.url).port))
+    t.equal((await send()).status, 200)
+    const { files, changes } = await path
+    t.comment(`${name}: ${files} files (at most ${ceiling.files}), ${changes} changes (at most ${ceiling.changes})`)
+    t.ok(files > 5 && files <= ceiling.files, `${files} files, at most ${ceiling.files}`)
+    t.ok(changes > 5 && changes <= ceiling.changes + MESSAGES, `${changes} changes of file, at most ${ceiling.changes}`)
+  })
