@@ -14,7 +14,7 @@ type Asking = {
   readonly kind: CodehostKind
   readonly api: string
   readonly call: ProviderFetch
-  /** Of our client, which proves nothing here: the access token does. */
+  /** Configuration without client authentication: the access token authenticates the request. */
   readonly configuration: () => Configuration
   readonly accessToken: string
 }

@@ -61,13 +61,13 @@ const ROWS: readonly [string, Claims, readonly ClaimUse[], Claims | string][] = 
     'rules that name too much of it',
     { ...small, groups: GROUPS },
     [asks('groups', ...GROUPS)],
-    'what rules read of this person is larger than the 40960 bytes that are kept',
+    'the claims of this person that rules read exceed the limit of 40960 bytes',
   ],
   [
     'a name without end',
     { ...small, name: 'n'.repeat(30_000) },
     [],
-    'what rules read of this person is larger than the 40960 bytes that are kept',
+    'the claims of this person that rules read exceed the limit of 40960 bytes',
   ],
 ]
 
