@@ -1,16 +1,16 @@
 import type { Appended, EventLog, Expected, NewEvent, Stored } from './log.ts'
 
-/** Observes the events that pass through a log, or decides about its appends. */
+/** Observes the events of a log, or controls its appends. */
 export type LogTap = {
-  /** Called with each append that succeeded. */
+  /** Called after each successful append. */
   readonly onAppend?: (events: readonly NewEvent[], appended: Appended) => void
-  /** Called with each page that is followed, before the follower gets it. */
+  /** Called with each page of `follow`, before the follower receives it. */
   readonly onPage?: (page: readonly Stored[]) => void
   /** Runs an append, or refuses it. */
   readonly aroundAppend?: (append: () => Promise<Appended>) => Promise<Appended>
 }
 
-/** The same log with taps: they are called in their order, and the `aroundAppend` of a later tap runs outside that of an earlier one. */
+/** Adds taps to a log. Taps run in order. The `aroundAppend` of a later tap wraps that of an earlier one. */
 export const tappedLog = (log: EventLog, taps: readonly LogTap[]): EventLog => ({
   ...log,
   append: (stream: string, events: readonly NewEvent[], expected: Expected): Promise<Appended> => {
