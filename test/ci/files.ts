@@ -13,7 +13,7 @@ import { failures, skipReasons } from './tap-output.ts'
  * `--only`: of each file the tests that say `t.only`. `--together`: a process runs one file after the other, until one fails;
  * a list of saved files is run each alone all the same.
  *
- * `ROLLCALL_TEST_COVERAGE` names a folder: what the tests of the rooms without servers reached is left there for `coverage.ts`.
+ * `ROLLCALL_TEST_COVERAGE` names a folder. Tests of the rooms without servers write their coverage there, and `c8 report` reads it.
  */
 const { values, positionals: given } = parseArgs({
   allowPositionals: true,
