@@ -14,7 +14,7 @@ const sorted = ({ places }: ReturnType<typeof reachOf>) => [...places].map(Strin
 const pairs = (reach: ReturnType<typeof reachOf>): string =>
   QUESTIONS.filter(([right, place]) => allowed(reach, bitOf(right), place)).join(' ')
 
-await t.test('a decision is what each grant by itself gives', async (t) => {
+await t.test('a decision is the union of the decisions of single grants', async (t) => {
   fc.assert(
     fc.property(holding, fc.boolean(), (held, self) => {
       const reach = reachOf(held, self)
@@ -31,7 +31,7 @@ await t.test('a decision is what each grant by itself gives', async (t) => {
   t.pass('all decisions agree')
 })
 
-await t.test('equal reaches have equal texts, and a text gives its reach back', async (t) => {
+await t.test('equal reaches have equal texts, and parsing a text restores the reach', async (t) => {
   const texts = new Map<string, string>()
   const reaches = new Map<string, string>()
   fc.assert(
@@ -52,7 +52,7 @@ await t.test('equal reaches have equal texts, and a text gives its reach back', 
   t.ok(texts.size > 100, `${texts.size} reaches`)
 })
 
-await t.test('the texts that are kept most are the shortest', async (t) => {
+await t.test('the most frequent reaches have the shortest texts', async (t) => {
   t.equal(reachText(FULL), '')
   t.equal(reachText(reachOf(of(at('*', 'admin')))), '')
   t.equal(reachFrom(), FULL)
@@ -64,14 +64,14 @@ await t.test('the texts that are kept most are the shortest', async (t) => {
   )
 })
 
-await t.test('a text of another version grants what this one knows, and every right where it says so', async (t) => {
+await t.test('a text of another version grants the rights that this version knows', async (t) => {
   const later = reachFrom('[null,["*","flag.fly"],["shop","flag.fly,flag.read"],["blog","flag.fly"]]')
   t.strictSame([later.everywhere, [...later.places]], [0, [['shop', bitOf('flag.read')]]])
   t.ok(allowed(reachFrom('[null,["shop","*"]]'), bitOf('token.revoke'), 'shop'))
   t.notOk(allowed(reachFrom('[null,["shop","*"]]'), bitOf('audit.read'), 'shop'))
 })
 
-await t.test('the reason of what is granted is its first grant', async (t) => {
+await t.test('reports the first grant that gives the right', async (t) => {
   fc.assert(
     fc.property(holding, (held) => {
       for (const [right, place] of QUESTIONS) {
@@ -97,7 +97,7 @@ await t.test('the reason of what is granted is its first grant', async (t) => {
   })
 })
 
-await t.test('a record shows what each grant gives, and places what they give together', async (t) => {
+await t.test('lists the rights of each grant, and the combined rights by place', async (t) => {
   fc.assert(
     fc.property(holding, (held) => {
       const shown = grantsInForce(held)
@@ -140,7 +140,7 @@ await t.test('a record shows what each grant gives, and places what they give to
   t.equal(grantsInForce({ namespace: 'shop' }), undefined)
 })
 
-await t.test('a token may be published when asking flags is all it can', async (t) => {
+await t.test('a token is publishable if it can only evaluate flags', async (t) => {
   t.ok(publishable(reachOf(of(at('shop', 'client'), at('blog', 'client')))))
   t.ok(publishable(reachOf({ namespace: 'shop', ...of({ place: 'shop', rights: ['flag.evaluate', 'token.read'] }) })))
   for (const role of BUILT_IN.map(({ name }) => name).filter((name) => name !== 'client'))
@@ -151,7 +151,7 @@ await t.test('a token may be published when asking flags is all it can', async (
   t.notOk(publishable(reachOf(of(at('shop', 'client')), true)), 'a login has its own record too')
 })
 
-await t.test('grants only add', async (t) => {
+await t.test('an additional grant never removes a right', async (t) => {
   fc.assert(
     fc.property(unbound, unbound, (a, b) => {
       if (a.grants === undefined || b.grants === undefined) return true

@@ -22,7 +22,7 @@ const rig = (limits: { readonly running: number; readonly waiting: number }) => 
   return { begun, enter, end }
 }
 
-await t.test('callers take turns, however many of one of them wait', async (t) => {
+await t.test('callers are served round-robin, regardless of their number of waiting tasks', async (t) => {
   const { begun, enter, end } = rig({ running: 1, waiting: 10 })
   const all = [...'abcd'].map((name) => enter('many', name))
   all.push(enter('few', 'x'), enter('one', 'y'), enter('few', 'z'))
@@ -32,23 +32,20 @@ await t.test('callers take turns, however many of one of them wait', async (t) =
   t.strictSame(await Promise.all(all), ['a', 'b', 'c', 'd', 'x', 'y', 'z'])
 })
 
-await t.test(
-  'more than may wait, or longer, is the cluster out of reach; a place that is left is free again',
-  async (t) => {
-    const { begun, enter, end } = rig({ running: 1, waiting: 2 })
-    const first = enter('a', 'first')
-    const gone = new AbortController()
-    const late = enter('a', 'late', gone.signal)
-    const stays = new AbortController()
-    const second = enter('b', 'second', stays.signal)
-    t.equal(await enter('c', 'too many'), 'orchestrator_unavailable')
-    gone.abort()
-    t.equal(await late, 'orchestrator_unavailable')
-    const third = enter('c', 'third')
-    for (let n = 0; n < 3; n++) await end()
-    t.strictSame(await Promise.all([first, second, third]), ['first', 'second', 'third'])
-    t.strictSame(begun, ['first', 'second', 'third'])
-    for (const { signal } of [gone, stays])
-      t.same(getEventListeners(signal, 'abort'), [], 'who does not wait any more hears of no end of the wait')
-  },
-)
+await t.test('a full queue or an expired wait is refused, and the queue slot is released', async (t) => {
+  const { begun, enter, end } = rig({ running: 1, waiting: 2 })
+  const first = enter('a', 'first')
+  const gone = new AbortController()
+  const late = enter('a', 'late', gone.signal)
+  const stays = new AbortController()
+  const second = enter('b', 'second', stays.signal)
+  t.equal(await enter('c', 'too many'), 'orchestrator_unavailable')
+  gone.abort()
+  t.equal(await late, 'orchestrator_unavailable')
+  const third = enter('c', 'third')
+  for (let n = 0; n < 3; n++) await end()
+  t.strictSame(await Promise.all([first, second, third]), ['first', 'second', 'third'])
+  t.strictSame(begun, ['first', 'second', 'third'])
+  for (const { signal } of [gone, stays])
+    t.same(getEventListeners(signal, 'abort'), [], 'who does not wait any more hears of no end of the wait')
+})

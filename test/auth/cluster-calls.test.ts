@@ -28,7 +28,7 @@ const meant = (warnafter: unknown) => ({
 })
 
 for (const verification of WAYS) {
-  await t.test(`${verification}: a token lives as long as the cluster means it to`, async (t) => {
+  await t.test(`${verification}: the expiry is the earliest of exp, warnafter and the maximum lifetime`, async (t) => {
     const cluster = await begin(t)
     const now = cluster.seconds()
     const endOf = async (claims: object, more: Partial<OrchestratorSettings> = {}) => {
@@ -46,14 +46,14 @@ for (const verification of WAYS) {
     await t.rejects(endOf({ exp: now + YEAR, ...meant(now) }), { message: /token has expired/ })
   })
 
-  await t.test(`${verification}: white space around a token is no part of it`, async (t) => {
+  await t.test(`${verification}: ignores white space around a token`, async (t) => {
     const cluster = await begin(t)
     const { verify } = open(cluster, { verification })
     const token = await cluster.token()
     for (const given of [`${token}\n`, `${token}\r\n`, `  ${token} `]) t.equal((await verify(given, '::1')).name, 'web')
   })
 
-  await t.test(`${verification}: what is wrong with a file of ours is told with its name`, async (t) => {
+  await t.test(`${verification}: the cause of an unreadable or empty file contains its path`, async (t) => {
     const cluster = await begin(t)
     const token = await cluster.token()
     const cause = async (more: Partial<OrchestratorSettings>) =>
@@ -71,7 +71,7 @@ for (const verification of WAYS) {
   })
 }
 
-await t.test('two hundred exchanges at once all get their answer, over ten connections that are kept', async (t) => {
+await t.test('200 concurrent exchanges succeed over 10 kept connections', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster)
   const tokens = await Promise.all(Array.from({ length: 200 }, () => cluster.token()))
@@ -80,7 +80,7 @@ await t.test('two hundred exchanges at once all get their answer, over ten conne
   t.ok(cluster.connections <= 10, `${cluster.connections} connections`)
 })
 
-await t.test('a kept connection that the server closes is made anew, a new one is not', async (t) => {
+await t.test('retries a call once if a kept connection was closed, and never on a new one', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster)
   await verify(await cluster.token(), '::1')
@@ -98,7 +98,7 @@ await t.test('a kept connection that the server closes is made anew, a new one i
   t.match(await causeOf(fresh.verify(await cluster.token(), '::1')), /ECONNRESET/)
 })
 
-await t.test('jwks: a cluster may get another issuer, and the former one is taken where it is named', async (t) => {
+await t.test('jwks: accepts a new issuer of the cluster, and the former one if it is configured', async (t) => {
   const cluster = await begin(t)
   const before = cluster.issuer
   const { verify } = open(cluster, { verification: 'jwks' })
@@ -116,27 +116,24 @@ await t.test('jwks: a cluster may get another issuer, and the former one is take
   t.equal(reads(), count, 'and at most once in 30 s')
 })
 
-await t.test(
-  'jwks: a cluster that cannot tell of a change is asked about it no oftener, and what is known holds',
-  async (t) => {
-    const cluster = await begin(t)
-    const { verify } = open(cluster, { verification: 'jwks' })
-    const known = await cluster.token()
-    t.equal((await verify(known, '::1')).name, 'web')
-    const reads = () => cluster.asked.filter(({ path }) => path === DOCUMENT).length
-    const unknown = await cluster.token({ key: (await cluster.newKey()).privateKey, header: { kid: 'unknown' } })
-    cluster.lies = { [DOCUMENT]: json(503, {}) }
-    for (let n = 0; n < 5; n++) t.match(await causeOf(verify(unknown, '::1')), /status 503/)
-    t.equal(reads(), 2)
-    t.equal((await verify(known, '::1')).name, 'web')
-    cluster.lies = {}
-    await cluster.clock.advance(30_000)
-    await t.rejects(verify(unknown, '::1'), { message: /verifying service account/ })
-    t.equal(reads(), 3)
-  },
-)
+await t.test('jwks: failed reads keep the pause of 30 s, and cached keys stay valid', async (t) => {
+  const cluster = await begin(t)
+  const { verify } = open(cluster, { verification: 'jwks' })
+  const known = await cluster.token()
+  t.equal((await verify(known, '::1')).name, 'web')
+  const reads = () => cluster.asked.filter(({ path }) => path === DOCUMENT).length
+  const unknown = await cluster.token({ key: (await cluster.newKey()).privateKey, header: { kid: 'unknown' } })
+  cluster.lies = { [DOCUMENT]: json(503, {}) }
+  for (let n = 0; n < 5; n++) t.match(await causeOf(verify(unknown, '::1')), /status 503/)
+  t.equal(reads(), 2)
+  t.equal((await verify(known, '::1')).name, 'web')
+  cluster.lies = {}
+  await cluster.clock.advance(30_000)
+  await t.rejects(verify(unknown, '::1'), { message: /verifying service account/ })
+  t.equal(reads(), 3)
+})
 
-await t.test('jwks: where our own token is refused, what everybody may read is read without it', async (t) => {
+await t.test('jwks: retries without the bearer token if the cluster refuses it', async (t) => {
   const cluster = await begin(t)
   const honest = { issuer: cluster.issuer, jwks_uri: `${cluster.url}/openid/v1/jwks` }
   for (const status of [401, 403]) {
@@ -150,7 +147,7 @@ await t.test('jwks: where our own token is refused, what everybody may read is r
   t.match(await causeOf(verify(await cluster.token(), '::1')), /status 403/)
 })
 
-await t.test('every call says who asks', async (t) => {
+await t.test('every call has the configured User-Agent', async (t) => {
   const cluster = await begin(t)
   for (const verification of WAYS) await open(cluster, { verification }).verify(await cluster.token(), '::1')
   t.ok(cluster.asked.length >= 3)
@@ -170,33 +167,27 @@ await t.test('every call says who asks', async (t) => {
   t.strictSame(agents, ['rollcall/1.2.3', 'rollcall/1.2.3'])
 })
 
-await t.test(
-  'the authority of the cluster counts for its own address alone, elsewhere beside the list of the system',
-  async (t) => {
-    const [own, elsewhere] = [await begin(t), await begin(t)]
-    const trusted = async (list: readonly string[], caPath: string) => {
-      const { getCACertificates: before } = tls as { readonly getCACertificates?: unknown }
-      Object.assign(tls, { getCACertificates: () => list })
-      t.teardown(() => {
-        if (before === undefined) Reflect.deleteProperty(tls, 'getCACertificates')
-        else Object.assign(tls, { getCACertificates: before })
-      })
-      const call = callTo({ ...directly, ...own, discoveryUrl: own.url, caPath, userAgent: 'rollcall/1.2.3' })
-      const ask = async (url: string) => {
-        try {
-          return (await call({ url: `${url}${DOCUMENT}`, method: 'GET', bearer: 'none' })).status
-        } catch (error) {
-          return (error as Refusal).reason
-        }
+await t.test('uses only the CA file for the cluster, and the system authorities elsewhere', async (t) => {
+  const [own, elsewhere] = [await begin(t), await begin(t)]
+  const trusted = async (list: readonly string[], caPath: string) => {
+    const { getCACertificates: before } = tls as { readonly getCACertificates?: unknown }
+    Object.assign(tls, { getCACertificates: () => list })
+    t.teardown(() => {
+      if (before === undefined) Reflect.deleteProperty(tls, 'getCACertificates')
+      else Object.assign(tls, { getCACertificates: before })
+    })
+    const call = callTo({ ...directly, ...own, discoveryUrl: own.url, caPath, userAgent: 'rollcall/1.2.3' })
+    const ask = async (url: string) => {
+      try {
+        return (await call({ url: `${url}${DOCUMENT}`, method: 'GET', bearer: 'none' })).status
+      } catch (error) {
+        return (error as Refusal).reason
       }
-      return [await ask(own.url), await ask(elsewhere.url)]
     }
-    const list = [await readFile(elsewhere.caPath, 'utf8')]
-    t.strictSame(await trusted(list, own.caPath), [200, 200])
-    t.strictSame(await trusted([], own.caPath), [200, 'orchestrator_unavailable'])
-    t.strictSame(await trusted([await readFile(own.caPath, 'utf8')], elsewhere.caPath), [
-      'orchestrator_unavailable',
-      200,
-    ])
-  },
-)
+    return [await ask(own.url), await ask(elsewhere.url)]
+  }
+  const list = [await readFile(elsewhere.caPath, 'utf8')]
+  t.strictSame(await trusted(list, own.caPath), [200, 200])
+  t.strictSame(await trusted([], own.caPath), [200, 'orchestrator_unavailable'])
+  t.strictSame(await trusted([await readFile(own.caPath, 'utf8')], elsewhere.caPath), ['orchestrator_unavailable', 200])
+})

@@ -53,7 +53,7 @@ const fails = async (t: Test, work: () => unknown, reason: keyof typeof MESSAGES
   return refusal
 }
 
-await t.test('the authorize address carries what the code host needs and no secret', async (t) => {
+await t.test('the authorization URL has the required parameters and no secret', async (t) => {
   const secrets = freshSecrets()
   const address = await client('https://code.example.com').begin(secrets)
   t.equal(address.origin + address.pathname, 'https://code.example.com/login/oauth/authorize')
@@ -70,7 +70,7 @@ await t.test('the authorize address carries what the code host needs and no secr
   t.notOk(address.href.includes(secrets.codeVerifier))
 })
 
-await t.test('a login gives the attributes of the user, all pages of memberships included', async (t) => {
+await t.test('a login returns the attributes of the user, with all pages of memberships', async (t) => {
   const host = await codehostStandIn(t)
   host.organizations = ['acme', 'beta', 'gamma', 'delta', '__proto__'].map((login) => ({ login }))
   host.teams = [
@@ -160,7 +160,7 @@ const RESTRICTIONS: readonly [string, Partial<CodehostSettings>, Membership | 'r
   ['memberships that cannot be read', { allowedOrganizations: ['acme'], scopes: ['read:user'] }, 'refused'],
 ]
 
-await t.test('restrictions admit members only, and cut what is kept to what is allowed', async (t) => {
+await t.test('restrictions admit members only, and drop other memberships', async (t) => {
   const host = await codehostStandIn(t)
   host.organizations = [{ login: 'beta' }, { login: 'other' }, { login: 'acme' }]
   host.teams = [team('other', 'core'), team('acme', 'core'), team('acme', 'ops'), team('beta', 'core')]
@@ -174,7 +174,7 @@ await t.test('restrictions admit members only, and cut what is kept to what is a
     })
 })
 
-await t.test('the next page is read on the same origin only, and twenty at most', async (t) => {
+await t.test('reads the next page on the same origin only, at most 20 pages', async (t) => {
   const [host, elsewhere] = await Promise.all([codehostStandIn(t), codehostStandIn(t)])
   host.organizations = ['acme', 'beta', 'gamma'].map((login) => ({ login }))
   host.next = (address) => address.replace(host.url, elsewhere.url)
@@ -187,7 +187,7 @@ await t.test('the next page is read on the same origin only, and twenty at most'
   t.equal(host.asked.filter((path) => path.includes('/orgs')).length, 20)
 })
 
-await t.test('what the token endpoint says is told apart', async (t) => {
+await t.test('distinguishes the answers of the token endpoint', async (t) => {
   const host = await codehostStandIn(t)
   const provider = client(host.url)
   const used = await login(provider)
@@ -221,7 +221,7 @@ await t.test('what the token endpoint says is told apart', async (t) => {
   t.notOk(host.asked.some((path) => path.includes('/elsewhere')))
 })
 
-await t.test('a refusal or unusable answer of the API is a 503', async (t) => {
+await t.test('returns 503 for a refusal or an unusable answer of the API', async (t) => {
   const host = await codehostStandIn(t)
   const provider = client(host.url)
   const odd = {
@@ -266,7 +266,7 @@ await t.test('a refusal or unusable answer of the API is a 503', async (t) => {
 })
 
 for (const path of ['/login/oauth/access_token', '/api/user', '/api/user/teams'])
-  await t.test(`a call of ${path} slower than 5 s is a 503`, async (t) => {
+  await t.test(`returns 503 if a call of ${path} takes more than 5 s`, async (t) => {
     const host = await codehostStandIn(t)
     const clock = virtualClock()
     const provider = client(host.url, { clock })
@@ -281,7 +281,7 @@ for (const path of ['/login/oauth/access_token', '/api/user', '/api/user/teams']
     await failing
   })
 
-await t.test('a callback is refused in the order of the table, and the code goes nowhere', async (t) => {
+await t.test('refuses a callback in the documented order without sending the code', async (t) => {
   const host = await codehostStandIn(t)
   const provider = client(host.url)
   const { query, ...secrets } = await login(provider)

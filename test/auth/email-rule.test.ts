@@ -3,55 +3,48 @@ import { emailRule } from '../../src/auth/identity.ts'
 import type { LoginCause } from '../../src/auth/login-causes.ts'
 import { emailBar, emailMatcher } from '../../src/config/email.ts'
 
-await t.test(
-  'the e-mail rule wants a matching text that the provider calls verified, and says what is missing',
-  async (t) => {
-    const barOf = (email: string) => (email === 'alice@example.com' ? undefined : 'email_unmatched')
-    const email = 'alice@example.com'
-    const rows: readonly (readonly [Readonly<Record<string, unknown>>, LoginCause | undefined])[] = [
-      [{ email }, 'email_unsaid'],
-      [{ email, email_verified: true }, undefined],
-      [{ email, email_verified: 'true' }, undefined],
-      ...[false, 'false', null, 0, 1, 'False', 'TRUE', 'no', '', [true], {}].map(
-        (email_verified) => [{ email, email_verified }, 'email_unverified'] as const,
-      ),
-      [{ email: 'bob@example.com', email_verified: true }, 'email_unmatched'],
-      [{ email: 'bob@example.com', email_verified: false }, 'email_unverified'],
-      [{ email: 'bob@example.com' }, 'email_unsaid'],
-      ...[[email], '', null, 7, { email }].map((email) => [{ email, email_verified: true }, 'email_absent'] as const),
-      [{ email_verified: true }, 'email_absent'],
-      [{}, 'email_absent'],
-    ]
-    for (const [claims, outcome] of rows) t.equal(emailRule(barOf, claims), outcome, JSON.stringify(claims))
-    t.equal(emailRule(barOf, { email }, true), undefined, 'absence counts where the operator says so')
-    for (const email_verified of [false, 'false', null, 0])
-      t.equal(emailRule(barOf, { email, email_verified }, true), 'email_unverified')
-  },
-)
+await t.test('the e-mail rule requires a verified matching address, and returns the cause', async (t) => {
+  const barOf = (email: string) => (email === 'alice@example.com' ? undefined : 'email_unmatched')
+  const email = 'alice@example.com'
+  const rows: readonly (readonly [Readonly<Record<string, unknown>>, LoginCause | undefined])[] = [
+    [{ email }, 'email_unsaid'],
+    [{ email, email_verified: true }, undefined],
+    [{ email, email_verified: 'true' }, undefined],
+    ...[false, 'false', null, 0, 1, 'False', 'TRUE', 'no', '', [true], {}].map(
+      (email_verified) => [{ email, email_verified }, 'email_unverified'] as const,
+    ),
+    [{ email: 'bob@example.com', email_verified: true }, 'email_unmatched'],
+    [{ email: 'bob@example.com', email_verified: false }, 'email_unverified'],
+    [{ email: 'bob@example.com' }, 'email_unsaid'],
+    ...[[email], '', null, 7, { email }].map((email) => [{ email, email_verified: true }, 'email_absent'] as const),
+    [{ email_verified: true }, 'email_absent'],
+    [{}, 'email_absent'],
+  ]
+  for (const [claims, outcome] of rows) t.equal(emailRule(barOf, claims), outcome, JSON.stringify(claims))
+  t.equal(emailRule(barOf, { email }, true), undefined, 'absence counts where the operator says so')
+  for (const email_verified of [false, 'false', null, 0])
+    t.equal(emailRule(barOf, { email, email_verified }, true), 'email_unverified')
+})
 
-await t.test(
-  'an address that matches nothing is told apart by its domain, where every pattern writes one out',
-  async (t) => {
-    const rows: readonly (readonly [patterns: readonly string[], email: string, LoginCause | undefined])[] = [
-      [['.*@example\\.com'], 'ada@example.com', undefined],
-      [['.*@example\\.com'], 'ada@EXAMPLE.com', undefined],
-      [['.*@example\\.com'], 'ada@other.example', 'email_domain'],
-      [['.*@Example\\.com'], 'ada@example.com', 'email_unmatched'],
-      [['ada@example.com', '.*@partner\\.example$'], 'bob@example.com', 'email_unmatched'],
-      [['ada@example.com', '.*@partner\\.example$'], 'bob@else.example', 'email_domain'],
-      [['(ada|eve)@example\\.com', '(.*@partner\\.example)'], 'bob@partner.else', 'email_domain'],
-      [['.*@.*\\.example\\.com'], 'ada@other.example', 'email_unmatched'],
-      [['.*@(a|b)\\.example', '.*@example\\.com'], 'ada@other.example', 'email_unmatched'],
-      [['.*'], 'ada@other.example', undefined],
-      [['x'], 'no address', 'email_unmatched'],
-      [['.*@example\\.com'], 'no address', 'email_domain'],
-    ]
-    for (const [patterns, email, cause] of rows)
-      t.equal(emailBar(patterns)(email), cause, `${patterns.join()} ${email}`)
-  },
-)
+await t.test('reports a foreign domain if every pattern contains a literal domain', async (t) => {
+  const rows: readonly (readonly [patterns: readonly string[], email: string, LoginCause | undefined])[] = [
+    [['.*@example\\.com'], 'ada@example.com', undefined],
+    [['.*@example\\.com'], 'ada@EXAMPLE.com', undefined],
+    [['.*@example\\.com'], 'ada@other.example', 'email_domain'],
+    [['.*@Example\\.com'], 'ada@example.com', 'email_unmatched'],
+    [['ada@example.com', '.*@partner\\.example$'], 'bob@example.com', 'email_unmatched'],
+    [['ada@example.com', '.*@partner\\.example$'], 'bob@else.example', 'email_domain'],
+    [['(ada|eve)@example\\.com', '(.*@partner\\.example)'], 'bob@partner.else', 'email_domain'],
+    [['.*@.*\\.example\\.com'], 'ada@other.example', 'email_unmatched'],
+    [['.*@(a|b)\\.example', '.*@example\\.com'], 'ada@other.example', 'email_unmatched'],
+    [['.*'], 'ada@other.example', undefined],
+    [['x'], 'no address', 'email_unmatched'],
+    [['.*@example\\.com'], 'no address', 'email_domain'],
+  ]
+  for (const [patterns, email, cause] of rows) t.equal(emailBar(patterns)(email), cause, `${patterns.join()} ${email}`)
+})
 
-await t.test('in the domain of an address case means nothing, in front of it it does', async (t) => {
+await t.test('compares the domain case-insensitively and the local part case-sensitively', async (t) => {
   const matches = emailMatcher(['.*@example\\.com', '.*@Other\\.example'])
   for (const [email, outcome] of [
     ['ada@example.com', true],

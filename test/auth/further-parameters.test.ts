@@ -37,7 +37,7 @@ const PROMPTS: readonly [string | undefined, string | null, string][] = [
   ['consent select_account', 'consent select_account', 'consent select_account'],
 ]
 
-await t.test('configured parameters are sent, and a prompt that asks stays where it is asked anew', async (t) => {
+await t.test('sends configured parameters, and keeps a prompt that makes the provider ask', async (t) => {
   const liar = await lyingProvider(t)
   for (const [configured, begun, anew] of PROMPTS) {
     const parameters = { hd: 'example.com', acr_values: 'urn:a urn:b', ...(configured && { prompt: configured }) }
@@ -58,7 +58,7 @@ await t.test('configured parameters are sent, and a prompt that asks stays where
   }
 })
 
-await t.test('a provider that knows no login is asked to let people choose', (t) => {
+await t.test('uses select_account for a provider that does not support prompt=login', (t) => {
   const rows: readonly [unknown, string][] = [
     [undefined, 'login'],
     [[], 'login'],
@@ -75,7 +75,7 @@ await t.test('a provider that knows no login is asked to let people choose', (t)
   t.end()
 })
 
-await t.test('max_age is not only sent: how long ago somebody signed in is checked', async (t) => {
+await t.test('sends max_age and checks auth_time against it', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url, { parameters: { max_age: '60' } })
   const now = Math.floor(Date.now() / 1000)

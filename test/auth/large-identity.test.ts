@@ -20,83 +20,75 @@ const small = { email: 'ada@example.com', email_verified: true, name: 'Ada', sid
 
 /** What is told, what rules ask, and what is kept of the claims that were told; a text is what the refusal says to the operator. */
 const ROWS: readonly [string, Claims, readonly ClaimUse[], Claims | string][] = [
-  ['groups that no rule reads go', { ...small, groups: GROUPS }, [], small],
+  ['drops groups that no rule reads', { ...small, groups: GROUPS }, [], small],
   [
-    'what a rule reads stays whole where that is enough',
+    'keeps complete claims that rules read if they fit',
     { ...small, groups: many(500), wide: 'w'.repeat(30_000) },
     [asks('groups', 'x')],
     { ...small, groups: many(500) },
   ],
   [
-    'of a list that is too large what rules name stays',
+    'keeps the named items of a list that is too large',
     { ...small, groups: GROUPS },
     [asks('groups', GROUPS[4999]!, GROUPS[7]!, 'x')],
     { ...small, groups: [GROUPS[7], GROUPS[4999]] },
   ],
   [
-    'deeper too',
+    'keeps the named items of a nested list',
     { ...small, realm_access: { roles: GROUPS } },
     [asks('/realm_access/roles', GROUPS[3]!)],
     { ...small, realm_access: { roles: [GROUPS[3]] } },
   ],
   [
-    'the smallest of the rest stay',
+    'keeps the smallest other claims',
     { ...small, a: 'a'.repeat(15_000), b: 'b'.repeat(15_000), c: 'c'.repeat(20_000) },
     [],
     { ...small, a: 'a'.repeat(15_000), b: 'b'.repeat(15_000) },
   ],
+  ['drops an embedded picture', { ...small, picture: `data:image/png;base64,${'A'.repeat(45_000)}` }, [], small],
   [
-    'a picture in the place of its address goes',
-    { ...small, picture: `data:image/png;base64,${'A'.repeat(45_000)}` },
-    [],
-    small,
-  ],
-  [
-    'quotes and letters of several bytes are counted as they are kept',
+    'counts bytes in the stored form',
     { ...small, quotes: '"'.repeat(11_000), letters: 'ü'.repeat(12_000) },
     [],
     { ...small, letters: 'ü'.repeat(12_000) },
   ],
   [
-    'rules that name too much of it',
+    'refuses if rules name too many values',
     { ...small, groups: GROUPS },
     [asks('groups', ...GROUPS)],
     'the claims of this person that rules read exceed the limit of 40960 bytes',
   ],
   [
-    'a name without end',
+    'refuses a name that is too long',
     { ...small, name: 'n'.repeat(30_000) },
     [],
     'the claims of this person that rules read exceed the limit of 40960 bytes',
   ],
 ]
 
-await t.test(
-  'of a large identity is kept what rules and the session need, and nobody is told to try again',
-  async (t) => {
-    const liar = await lyingProvider(t)
-    for (const [name, claims, asked, kept] of ROWS)
-      await t.test(name, async (t) => {
-        const provider = client(liar.url, { asked })
-        liar.lies = { claims }
-        const answer = await login(provider)
-        if (typeof kept === 'string') {
-          const refusal = await fails(t, () => provider.finish(answer), 'identity_too_large')
-          t.equal(whyOf(refusal), kept)
-          return
-        }
-        const { attributes, reduced } = await provider.finish(answer)
-        t.ok(Buffer.byteLength(JSON.stringify(attributes)) <= LIMIT)
-        t.equal(reduced, true)
-        const { iss, aud, sub, iat, exp, ...rest } = JSON.parse(attributes['claims']!) as Claims
-        t.strictSame([iss, aud, sub, typeof iat, typeof exp], [liar.url, 'rollcall', 'alice', 'number', 'number'])
-        t.strictSame(rest, kept)
-        t.match(attributes, { 'oidc.email': small.email, 'oidc.email_verified': 'true', name: 'Ada' })
-      })
-  },
-)
+await t.test('reduces a large identity to the data of rules and session, or refuses it for good', async (t) => {
+  const liar = await lyingProvider(t)
+  for (const [name, claims, asked, kept] of ROWS)
+    await t.test(name, async (t) => {
+      const provider = client(liar.url, { asked })
+      liar.lies = { claims }
+      const answer = await login(provider)
+      if (typeof kept === 'string') {
+        const refusal = await fails(t, () => provider.finish(answer), 'identity_too_large')
+        t.equal(whyOf(refusal), kept)
+        return
+      }
+      const { attributes, reduced } = await provider.finish(answer)
+      t.ok(Buffer.byteLength(JSON.stringify(attributes)) <= LIMIT)
+      t.equal(reduced, true)
+      const { iss, aud, sub, iat, exp, ...rest } = JSON.parse(attributes['claims']!) as Claims
+      t.strictSame([iss, aud, sub, typeof iat, typeof exp], [liar.url, 'rollcall', 'alice', 'number', 'number'])
+      t.strictSame(rest, kept)
+      t.match(attributes, { 'oidc.email': small.email, 'oidc.email_verified': 'true', name: 'Ada' })
+    })
+})
 
-await t.test('an identity stays as it is up to the last byte', async (t) => {
+await t.test('keeps an identity unchanged up to the size limit', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const finish = async (bytes: number) => {
@@ -157,7 +149,7 @@ const MEMBERSHIPS: readonly [
   ],
 ]
 
-await t.test('of many memberships are kept those that rules and restrictions name', async (t) => {
+await t.test('reduces many memberships to those that rules and restrictions name', async (t) => {
   const stand = await codehostStandIn(t)
   stand.pageSize = 100
   stand.organizations = [{ login: 'acme' }, { login: 'other' }]

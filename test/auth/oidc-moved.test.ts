@@ -25,7 +25,7 @@ const impostor = async (t: Test): Promise<string> => {
 const gone: Readonly<Record<string, Answer>> = { ...unusable, '410': json(410, {}), '405': json(405, {}) }
 
 for (const endpoint of ENDPOINTS)
-  await t.test(`a login finds the ${endpoint} that the provider has moved`, async (t) => {
+  await t.test(`a login succeeds after the provider moved its ${endpoint}`, async (t) => {
     const { clock, liar, provider, reads } = await begin(t)
     const move = async (t: Test, from: string, lies: Lies = {}) => {
       // Who begins an hour later reads the document again.
@@ -42,11 +42,11 @@ for (const endpoint of ENDPOINTS)
     }
     for (const [name, answer] of Object.entries(gone))
       await t.test(name, (t) => move(t, `${liar.url}/gone`, { gone: answer }))
-    await t.test('nobody listens there', async (t) => move(t, await deadUrl()))
-    await t.test('somebody else listens there', async (t) => move(t, await impostor(t)))
+    await t.test('connection refused', async (t) => move(t, await deadUrl()))
+    await t.test('another server listens there', async (t) => move(t, await impostor(t)))
   })
 
-await t.test('a provider that fails where it was is asked once a minute whether it has moved', async (t) => {
+await t.test('reads the document of a failing provider again at most once a minute', async (t) => {
   const { clock, liar, reads, enter } = await begin(t)
   liar.lies = { token: json(404, {}) }
   for (let n = 0; n < 5; n++) await fails(t, enter, 'provider_mismatch')
@@ -62,7 +62,7 @@ await t.test('a provider that fails where it was is asked once a minute whether 
   t.equal(reads(), 3, 'who gets in asks for nothing')
 })
 
-await t.test('where it cannot be asked either, both causes are told, and it is asked no oftener', async (t) => {
+await t.test('reports both causes if the document is unavailable too, with the same pause', async (t) => {
   const { clock, liar, provider, reads } = await begin(t)
   const answer = await login(provider)
   liar.lies = { token: json(404, {}), document: json(503, {}) }
@@ -81,7 +81,7 @@ await t.test('where it cannot be asked either, both causes are told, and it is a
   t.equal(reads(), 3)
 })
 
-await t.test('an endpoint that stays silent is asked for elsewhere', async (t) => {
+await t.test('reads the document again after a timeout of the endpoint', async (t) => {
   const { clock, liar, provider } = await begin(t)
   liar.lies = { document: { token_endpoint: `${liar.url}/gone` }, gone: silence }
   const answer = await login(provider)
@@ -92,7 +92,7 @@ await t.test('an endpoint that stays silent is asked for elsewhere', async (t) =
   t.equal((await finished).subject.sub, 'alice')
 })
 
-await t.test('an unknown key is looked for where the provider has its keys now', async (t) => {
+await t.test('an unknown key makes the client read the keys at the current jwks_uri', async (t) => {
   const { liar, reads, enter } = await begin(t)
   const before = (await (await fetch(`${liar.url}/keys`)).json()) as object
   liar.lies = { document: { jwks_uri: `${liar.url}/gone` }, gone: json(200, before) }
@@ -103,7 +103,7 @@ await t.test('an unknown key is looked for where the provider has its keys now',
   t.equal(reads(), 2)
 })
 
-await t.test('former keys that were read a moment ago keep nobody from the present ones', async (t) => {
+await t.test('a login succeeds with a new key although the old keys were just read', async (t) => {
   const { clock, liar, enter } = await begin(t)
   const before = (await (await fetch(`${liar.url}/keys`)).json()) as object
   liar.lies = { document: { jwks_uri: `${liar.url}/gone` }, gone: json(200, before) }
@@ -114,7 +114,7 @@ await t.test('former keys that were read a moment ago keep nobody from the prese
   t.equal((await enter()).subject.sub, 'alice')
 })
 
-await t.test('a provider that signs in a new way is believed from the next login on', async (t) => {
+await t.test('accepts a new signing algorithm from the next login on', async (t) => {
   const { clock, liar, reads, enter } = await begin(t)
   await enter()
   await liar.rotate('RS512')
@@ -130,7 +130,7 @@ await t.test('a provider that signs in a new way is believed from the next login
   t.equal(reads(), 3)
 })
 
-await t.test('what the provider decides is no reason to ask whether it has moved', async (t) => {
+await t.test('does not read the document again after a refused code', async (t) => {
   const { liar, reads, enter } = await begin(t)
   liar.lies = { token: json(400, { error: 'invalid_grant' }) }
   await fails(t, enter, 'code_refused')

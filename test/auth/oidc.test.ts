@@ -11,7 +11,7 @@ import { type Lies, lyingClient, lyingProvider } from './stand-ins/liar.ts'
 import { deadUrl, filler, json, reasonOfUnusable, silence, unusable } from './stand-ins/listen.ts'
 import { realProvider, signIn } from './stand-ins/provider.ts'
 
-await t.test('two real providers at once each prove their own people', async (t) => {
+await t.test('two providers authenticate their own users at the same time', async (t) => {
   const users = {
     alice: {
       email: 'alice@example.com',
@@ -115,7 +115,7 @@ await t.test('fresh secrets have 256 bits each and never repeat', async (t) => {
   for (const secret of all) t.equal(Buffer.from(secret, 'base64url').length, 32)
 })
 
-await t.test('the redirect URI comes from configuration, with the path of the base address', async (t) => {
+await t.test('builds the redirect URI from configuration, with the path of the base address', async (t) => {
   const liar = await lyingProvider(t)
   const address = await client(liar.url).begin(freshSecrets())
   t.equal(address.searchParams.get('redirect_uri'), back)
@@ -146,7 +146,7 @@ const CLAIMS: readonly [string, Readonly<Record<string, unknown>>, 'accepted' | 
   ['not valid yet, beyond tolerance', { nbf: seconds(31) }, 'refused'],
 ]
 
-await t.test('each claim of the ID token is checked', async (t) => {
+await t.test('checks each claim of the ID token', async (t) => {
   const { liar, provider } = await together(t)
   for (const [name, claims, outcome] of CLAIMS)
     await t.test(name, async (t) => {
@@ -163,7 +163,7 @@ const hmac = (key: string | Uint8Array) => (claims: Record<string, unknown>) =>
     .setProtectedHeader({ alg: 'HS256' })
     .sign(typeof key === 'string' ? new TextEncoder().encode(key) : key)
 
-await t.test('an ID token is taken only with a signature of the provider', async (t) => {
+await t.test('accepts an ID token only with a valid signature of the provider', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const stranger = await generateKeyPair('ES256')
@@ -201,7 +201,7 @@ await t.test('an ID token is taken only with a signature of the provider', async
     })
   const taken = ['RS', 'PS', 'ES'].flatMap((kind) => ['256', '384', '512'].map((bits) => kind + bits))
   for (const alg of [...taken, 'EdDSA', 'Ed25519'])
-    await t.test(`${alg} is taken`, async (t) => {
+    await t.test(`accepts ${alg}`, async (t) => {
       liar.lies = { document: { id_token_signing_alg_values_supported: ['none', alg] } }
       await liar.rotate(alg)
       const other = client(liar.url)
@@ -209,7 +209,7 @@ await t.test('an ID token is taken only with a signature of the provider', async
     })
 })
 
-await t.test('a provider that signs with nothing that is taken is told as such', async (t) => {
+await t.test('refuses a provider without a supported signing algorithm', async (t) => {
   const liar = await lyingProvider(t)
   for (const listed of [['none'], ['HS256', 'HS512'], []]) {
     liar.lies = { document: { id_token_signing_alg_values_supported: listed } }
@@ -218,7 +218,7 @@ await t.test('a provider that signs with nothing that is taken is told as such',
   }
 })
 
-await t.test('our client proves itself as the configuration says', async (t) => {
+await t.test('uses the configured client authentication method', async (t) => {
   const liar = await lyingProvider(t)
   const { clientSecret: _, ...known } = lyingClient
   for (const [clientAuthentication, proof] of [
@@ -241,7 +241,7 @@ await t.test('our client proves itself as the configuration says', async (t) => 
   t.strictSame(liar.proofs, ['none'])
 })
 
-await t.test('clocks may be apart as far as the configuration says, to the second', async (t) => {
+await t.test('applies the configured clock tolerance to the second', async (t) => {
   const liar = await lyingProvider(t)
   const clock = virtualClock(new Date(Math.floor(Date.now() / 1000) * 1000).toISOString())
   const now = clock.now().getTime() / 1000
@@ -260,7 +260,7 @@ await t.test('clocks may be apart as far as the configuration says, to the secon
   }
 })
 
-await t.test('a callback is refused in the order of the table, and the code goes nowhere', async (t) => {
+await t.test('refuses a callback in the documented order without sending the code', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const { query, ...secrets } = await login(provider)
@@ -303,7 +303,7 @@ await t.test('a callback is refused in the order of the table, and the code goes
   t.equal((await provider.finish({ ...secrets, query })).subject.sub, 'alice', 'and the code was still good')
 })
 
-await t.test('what the token endpoint says is told apart', async (t) => {
+await t.test('distinguishes the answers of the token endpoint', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const rows: readonly [string, Lies['token'], Failure][] = [
@@ -338,7 +338,7 @@ await t.test('what the token endpoint says is told apart', async (t) => {
   t.notOk(liar.asked.includes('/elsewhere'), 'no redirect was followed')
 })
 
-await t.test('our client proves itself the way the provider takes', async (t) => {
+await t.test('tries the next client authentication method after invalid_client', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const answer = await login(provider)
@@ -354,7 +354,7 @@ await t.test('our client proves itself the way the provider takes', async (t) =>
   t.equal(refusals, 1)
 })
 
-await t.test('a provider that takes the secret in the body alone is asked that way first', async (t) => {
+await t.test('tries client_secret_post first if the provider lists only that', async (t) => {
   const liar = await lyingProvider(t)
   liar.lies = { document: { token_endpoint_auth_methods_supported: ['client_secret_post'] } }
   const provider = client(liar.url)
@@ -363,7 +363,7 @@ await t.test('a provider that takes the secret in the body alone is asked that w
   t.strictSame(liar.proofs, ['body'])
 })
 
-await t.test('a discovery document that cannot be used is a 503 that heals', async (t) => {
+await t.test('returns 503 for an unusable discovery document, and recovers', async (t) => {
   const liar = await lyingProvider(t)
   const documents: readonly [string, Lies['document'], Failure][] = [
     ['another issuer', { issuer: 'https://evil.example.com' }, 'provider_mismatch'],
@@ -395,7 +395,7 @@ await t.test('a discovery document that cannot be used is a 503 that heals', asy
   )
 })
 
-await t.test('the document and the keys are read once, and shared by those who ask together', async (t) => {
+await t.test('reads document and keys once for concurrent logins', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const answers = await Promise.all([login(provider), login(provider), login(provider)])
@@ -405,7 +405,7 @@ await t.test('the document and the keys are read once, and shared by those who a
   t.equal(count('/keys'), 1)
 })
 
-await t.test('an unknown key id has the key set read again, at most once a minute', async (t) => {
+await t.test('reads the key set again for an unknown key id, at most once a minute', async (t) => {
   const { clock, liar, provider } = await together(t)
   const enter = async () => provider.finish(await login(provider))
   const reads = () => liar.asked.filter((path) => path === '/keys').length
@@ -429,7 +429,7 @@ await t.test('an unknown key id has the key set read again, at most once a minut
   t.equal(reads(), 4, 'keys are held for five minutes')
 })
 
-await t.test('the document is held for an hour', async (t) => {
+await t.test('caches the document for an hour', async (t) => {
   const { clock, liar, provider } = await together(t)
   const reads = () => liar.asked.filter((path) => path === '/.well-known/openid-configuration').length
   await provider.begin(freshSecrets())
@@ -441,7 +441,7 @@ await t.test('the document is held for an hour', async (t) => {
   t.equal(reads(), 2)
 })
 
-await t.test('the library judges by our clock, whatever that of the machine shows', async (t) => {
+await t.test('validates times with the clock of the service, not the system clock', async (t) => {
   const liar = await lyingProvider(t)
   const clock = virtualClock('2001-02-03T04:05:06.000Z')
   liar.now = () => clock.now().getTime()
@@ -454,7 +454,7 @@ await t.test('the library judges by our clock, whatever that of the machine show
   await fails(t, () => provider.finish(answer), 'id_token_invalid')
 })
 
-await t.test('a key set that cannot be used is a 503', async (t) => {
+await t.test('returns 503 for an unusable key set', async (t) => {
   const liar = await lyingProvider(t)
   for (const [name, keys] of Object.entries({
     ...unusable,
@@ -476,7 +476,7 @@ for (const [part, path] of [
   ['token', '/token'],
   ['keys', '/keys'],
 ] as const)
-  await t.test(`a provider that takes more than 5 s for its ${part} is a 503`, async (t) => {
+  await t.test(`returns 503 if the provider takes more than 5 s for its ${part}`, async (t) => {
     const liar = await lyingProvider(t)
     const clock = virtualClock()
     liar.now = () => clock.now().getTime()
@@ -493,7 +493,7 @@ for (const [part, path] of [
     await failing
   })
 
-await t.test('claims of odd types give no key and never fail a login', async (t) => {
+await t.test('ignores profile claims of unexpected types', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   liar.lies = {

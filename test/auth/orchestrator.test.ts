@@ -34,7 +34,7 @@ const claimObject = (more: object = {}) => ({
 const bundle = async (...paths: string[]) => (await Promise.all(paths.map((path) => readFile(path, 'utf8')))).join('\n')
 
 for (const verification of WAYS) {
-  await t.test(`${verification}: a token of the cluster names its account and its own expiry exactly`, async (t) => {
+  await t.test(`${verification}: returns account and expiry of a valid token`, async (t) => {
     const cluster = await begin(t)
     const exp = cluster.seconds() + 600
     const token = await cluster.token({ claims: { exp } })
@@ -59,7 +59,7 @@ for (const verification of WAYS) {
     })
   })
 
-  await t.test(`${verification}: a token that cannot be valid is refused without a call`, async (t) => {
+  await t.test(`${verification}: refuses a malformed or expired token without a call`, async (t) => {
     const cluster = await begin(t)
     const { verify } = open(cluster, { verification })
     const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -101,7 +101,7 @@ for (const verification of WAYS) {
     t.equal((await verify(last, '::1')).expiresAt.toISOString(), '9999-12-31T23:59:59.000Z')
   })
 
-  await t.test(`${verification}: a token that the cluster did not make for us is refused`, async (t) => {
+  await t.test(`${verification}: refuses a token that the cluster did not issue for this service`, async (t) => {
     const cluster = await begin(t)
     const stranger = await cluster.newKey(cluster.keys[0]!.jwk.kid)
     const { verify } = open(cluster, { verification, audiences: ['rollcall', 'other'] })
@@ -128,7 +128,7 @@ for (const verification of WAYS) {
     t.notOk(cluster.asked.some(({ path }) => path.includes('evil')))
   })
 
-  await t.test(`${verification}: only allowed accounts come in, and the refusal names the others`, async (t) => {
+  await t.test(`${verification}: admits only allowed accounts, and the refusal names the account`, async (t) => {
     const cluster = await begin(t)
     const token = await cluster.token()
     const rows: readonly [OrchestratorSettings['allowed'], boolean][] = [
@@ -161,7 +161,7 @@ for (const verification of WAYS) {
     await invalid(t, () => nobody.verify(foreign, '::1'))
   })
 
-  await t.test(`${verification}: a cluster that cannot be asked is a 503`, async (t) => {
+  await t.test(`${verification}: returns 503 if the cluster is unavailable`, async (t) => {
     const cluster = await begin(t)
     const token = await cluster.token()
     const answers: Record<string, Answer> = {
@@ -181,7 +181,7 @@ for (const verification of WAYS) {
       'no redirect was followed',
     )
     cluster.lies = {}
-    await t.test('nobody there', (t) =>
+    await t.test('connection refused', (t) =>
       unavailable(t, () => open(cluster, { verification, discoveryUrl: 'https://127.0.0.1:9' }).verify(token, '::1')),
     )
     await t.test('a certificate of another CA', async (t) => {
@@ -194,7 +194,7 @@ for (const verification of WAYS) {
     t.equal((await open(cluster, { verification }).verify(token, '::1')).name, 'web')
   })
 
-  await t.test(`${verification}: a cluster slower than 2 s is a 503`, async (t) => {
+  await t.test(`${verification}: returns 503 if the cluster takes more than 2 s`, async (t) => {
     const cluster = await begin(t)
     const { asked, clock } = cluster
     const token = await cluster.token()
@@ -211,27 +211,24 @@ for (const verification of WAYS) {
   })
 }
 
-await t.test(
-  'token_review: the question is the token, with audiences only when configured, under our own trimmed bearer',
-  async (t) => {
-    const cluster = await begin(t)
-    const token = await cluster.token()
-    await open(cluster).verify(token, '::1')
-    await open(cluster, { audiences: ['x', AUDIENCE] }).verify(token, '::1')
-    t.strictSame(
-      cluster.asked.map(({ path, authorization, body }) => ({ path, authorization, ...(JSON.parse(body) as object) })),
-      [{ token }, { token, audiences: ['x', AUDIENCE] }].map((spec) => ({
-        path: REVIEWS,
-        authorization: 'Bearer canary-bearer-1',
-        apiVersion: 'authentication.k8s.io/v1',
-        kind: 'TokenReview',
-        spec,
-      })),
-    )
-  },
-)
+await t.test('token_review: sends the token, configured audiences, and the trimmed bearer token', async (t) => {
+  const cluster = await begin(t)
+  const token = await cluster.token()
+  await open(cluster).verify(token, '::1')
+  await open(cluster, { audiences: ['x', AUDIENCE] }).verify(token, '::1')
+  t.strictSame(
+    cluster.asked.map(({ path, authorization, body }) => ({ path, authorization, ...(JSON.parse(body) as object) })),
+    [{ token }, { token, audiences: ['x', AUDIENCE] }].map((spec) => ({
+      path: REVIEWS,
+      authorization: 'Bearer canary-bearer-1',
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      spec,
+    })),
+  )
+})
 
-await t.test('token_review: a rotated bearer counts at once; a missing or refused one is a 503', async (t) => {
+await t.test('token_review: reads the bearer token for each call, and returns 503 without a valid one', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster)
   const token = await cluster.token()
@@ -290,23 +287,20 @@ const STATUSES: readonly [string, (honest: Status) => unknown, 'invalid' | 'unav
   ],
 ]
 
-await t.test(
-  'token_review: a review is believed only when it says yes to the account that the token names',
-  async (t) => {
-    const cluster = await begin(t)
-    for (const [name, status, outcome] of STATUSES)
-      await t.test(name, async (t) => {
-        cluster.status = (honest) => status(honest as Status)
-        const token = await cluster.token()
-        const verify = () => open(cluster, { audiences: [AUDIENCE] }).verify(token, '::1')
-        if (outcome === 'invalid') await invalid(t, verify)
-        else if (outcome === 'unavailable') await unavailable(t, verify)
-        else t.match(await verify(), outcome)
-      })
-  },
-)
+await t.test('token_review: accepts only a review that confirms the account of the token', async (t) => {
+  const cluster = await begin(t)
+  for (const [name, status, outcome] of STATUSES)
+    await t.test(name, async (t) => {
+      cluster.status = (honest) => status(honest as Status)
+      const token = await cluster.token()
+      const verify = () => open(cluster, { audiences: [AUDIENCE] }).verify(token, '::1')
+      if (outcome === 'invalid') await invalid(t, verify)
+      else if (outcome === 'unavailable') await unavailable(t, verify)
+      else t.match(await verify(), outcome)
+    })
+})
 
-await t.test('token_review: revocation counts at once, and a no is remembered for ten seconds', async (t) => {
+await t.test('token_review: applies a revocation at once, and caches a refusal for 10 s', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster)
   const token = await cluster.token()
@@ -333,40 +327,37 @@ const wordOf = (verifying: Promise<unknown>) =>
     (error: { readonly reason: string }) => error.reason,
   )
 
-await t.test(
-  'token_review: ten calls at once, and the others wait; who waited too long is not asked about',
-  async (t) => {
-    const cluster = await begin(t)
-    const stops: AbortController[] = []
-    const limits = new Set<number>()
-    const timeout = (ms: number) => {
-      const stop = new AbortController()
-      stops.push(stop)
-      limits.add(ms)
-      return stop.signal
-    }
-    const { verify } = open(cluster, { clock: { ...cluster.clock, timeout } })
-    const token = await cluster.token()
-    const sixty = () => Array.from({ length: 60 }, () => wordOf(verify(token, '::1')))
-    t.strictSame(new Set(await Promise.all(sixty())), new Set(['verified']), 'a burst of one caller is not its fault')
-    const before = cluster.asked.length
-    cluster.lies = { [REVIEWS]: silence }
-    const flood = sixty()
-    await eventually(() => cluster.asked.length - before === 10, 'ten calls')
-    // Time is over for all of them in one turn, as it is where one timer has them all.
-    for (const stop of stops) stop.abort(new DOMException('over', 'TimeoutError'))
-    t.strictSame(new Set(await Promise.all(flood)), new Set(['orchestrator_unavailable']))
-    t.strictSame(
-      [...limits].toSorted((a, b) => a - b),
-      [2_000, 5_000],
-    )
-    cluster.lies = {}
-    t.equal((await verify(token, '::1')).name, 'web')
-    t.equal(cluster.asked.length - before, 11, 'ten calls, and the last one')
-  },
-)
+await t.test('token_review: makes at most 10 concurrent calls, and none after an expired wait', async (t) => {
+  const cluster = await begin(t)
+  const stops: AbortController[] = []
+  const limits = new Set<number>()
+  const timeout = (ms: number) => {
+    const stop = new AbortController()
+    stops.push(stop)
+    limits.add(ms)
+    return stop.signal
+  }
+  const { verify } = open(cluster, { clock: { ...cluster.clock, timeout } })
+  const token = await cluster.token()
+  const sixty = () => Array.from({ length: 60 }, () => wordOf(verify(token, '::1')))
+  t.strictSame(new Set(await Promise.all(sixty())), new Set(['verified']), 'a burst of one caller is not its fault')
+  const before = cluster.asked.length
+  cluster.lies = { [REVIEWS]: silence }
+  const flood = sixty()
+  await eventually(() => cluster.asked.length - before === 10, 'ten calls')
+  // Time is over for all of them in one turn, as it is where one timer has them all.
+  for (const stop of stops) stop.abort(new DOMException('over', 'TimeoutError'))
+  t.strictSame(new Set(await Promise.all(flood)), new Set(['orchestrator_unavailable']))
+  t.strictSame(
+    [...limits].toSorted((a, b) => a - b),
+    [2_000, 5_000],
+  )
+  cluster.lies = {}
+  t.equal((await verify(token, '::1')).name, 'web')
+  t.equal(cluster.asked.length - before, 11, 'ten calls, and the last one')
+})
 
-await t.test('token_review: who waits for a turn has five seconds for it, and two for the call', async (t) => {
+await t.test('token_review: limits the wait in the queue to 5 s and the call to 2 s', async (t) => {
   const cluster = await begin(t)
   const { asked, clock } = cluster
   const { verify } = open(cluster)
@@ -408,7 +399,7 @@ await t.test('token_review: who waits for a turn has five seconds for it, and tw
   t.equal(await waiting, 'orchestrator_unavailable')
 })
 
-await t.test('jwks: keys are held; an unknown key id has them read again, at most once in 30 s', async (t) => {
+await t.test('jwks: caches keys, and reads them again for an unknown key id at most every 30 s', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster, { verification: 'jwks' })
   const enter = async () => verify(await cluster.token(), '::1')
@@ -437,7 +428,7 @@ await t.test('jwks: keys are held; an unknown key id has them read again, at mos
   t.equal(reads(), 4)
 })
 
-await t.test('jwks: clocks may differ by half a minute', async (t) => {
+await t.test('jwks: tolerates a clock difference of 30 s', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster, { verification: 'jwks' })
   const later = (seconds: number) => cluster.token({ claims: { nbf: cluster.seconds() + seconds } })
@@ -446,7 +437,7 @@ await t.test('jwks: clocks may differ by half a minute', async (t) => {
   await invalid(t, () => verify(tooLate, '::1'))
 })
 
-await t.test('jwks: a token without a key id is tried against every key', async (t) => {
+await t.test('jwks: tries every key for a token without a key id', async (t) => {
   const cluster = await begin(t)
   cluster.keys.push(await cluster.newKey(), await cluster.newKey())
   const { verify } = open(cluster, { verification: 'jwks' })
@@ -464,33 +455,30 @@ await t.test('jwks: a token without a key id is tried against every key', async 
   await invalid(t, () => verify(expired, '::1'))
 })
 
-await t.test(
-  'jwks: our bearer is shown to the configured address when the file is there, and nowhere else',
-  async (t) => {
-    const [cluster, elsewhere] = await Promise.all([begin(t), begin(t)])
-    const verify = async (more: Partial<OrchestratorSettings> = {}) =>
-      open(cluster, { verification: 'jwks', ...more }).verify(await cluster.token(), '::1')
-    await verify()
-    t.ok(cluster.asked.every(({ authorization }) => authorization === 'Bearer canary-bearer-1'))
-    cluster.asked.length = 0
-    await verify({ tokenPath: '/nonexistent' })
-    t.ok(cluster.asked.length === 2 && cluster.asked.every(({ authorization }) => authorization === undefined))
+await t.test('jwks: sends the bearer token to the configured address only, if the file exists', async (t) => {
+  const [cluster, elsewhere] = await Promise.all([begin(t), begin(t)])
+  const verify = async (more: Partial<OrchestratorSettings> = {}) =>
+    open(cluster, { verification: 'jwks', ...more }).verify(await cluster.token(), '::1')
+  await verify()
+  t.ok(cluster.asked.every(({ authorization }) => authorization === 'Bearer canary-bearer-1'))
+  cluster.asked.length = 0
+  await verify({ tokenPath: '/nonexistent' })
+  t.ok(cluster.asked.length === 2 && cluster.asked.every(({ authorization }) => authorization === undefined))
 
-    elsewhere.keys = cluster.keys
-    await writeFile(cluster.caPath, await bundle(cluster.caPath, elsewhere.caPath))
-    cluster.lies = {
-      [DOCUMENT]: json(200, { issuer: AUDIENCE, jwks_uri: `${elsewhere.url}${KEYS}` }),
-      [KEYS]: json(404, {}),
-    }
-    t.equal((await verify()).name, 'web', 'a key set elsewhere is found')
-    t.strictSame(
-      elsewhere.asked.map(({ authorization }) => authorization),
-      [undefined],
-    )
-  },
-)
+  elsewhere.keys = cluster.keys
+  await writeFile(cluster.caPath, await bundle(cluster.caPath, elsewhere.caPath))
+  cluster.lies = {
+    [DOCUMENT]: json(200, { issuer: AUDIENCE, jwks_uri: `${elsewhere.url}${KEYS}` }),
+    [KEYS]: json(404, {}),
+  }
+  t.equal((await verify()).name, 'web', 'a key set elsewhere is found')
+  t.strictSame(
+    elsewhere.asked.map(({ authorization }) => authorization),
+    [undefined],
+  )
+})
 
-await t.test('jwks: key set and document are asked for by the media types that an API server gives', async (t) => {
+await t.test('jwks: requests document and key set with the media types of an API server', async (t) => {
   const cluster = await begin(t)
   const asked = async (path: string, accept: string) => {
     const answer = await callTo({ ...directly, ...cluster, discoveryUrl: cluster.url, userAgent: 'rollcall/1.2.3' })({
@@ -508,7 +496,7 @@ await t.test('jwks: key set and document are asked for by the media types that a
   t.equal((await open(cluster, { verification: 'jwks' }).verify(await cluster.token(), '::1')).name, 'web')
 })
 
-await t.test('jwks: where neither address gives a key set, both causes are told', async (t) => {
+await t.test('jwks: reports both causes if neither address returns a key set', async (t) => {
   const [cluster, dead] = [await begin(t), (await deadUrl()).replace('http:', 'https:')]
   const token = await cluster.token()
   for (const [answer, said] of [
@@ -529,7 +517,7 @@ await t.test('jwks: where neither address gives a key set, both causes are told'
   }
 })
 
-await t.test('jwks: a document or key set that says nothing usable is a 503', async (t) => {
+await t.test('jwks: returns 503 for an unusable document or key set', async (t) => {
   const cluster = await begin(t)
   const silent: Answer = (response) => void response.destroy()
   const token = await cluster.token()
@@ -552,7 +540,7 @@ await t.test('jwks: a document or key set that says nothing usable is a 503', as
     })
 })
 
-await t.test('jwks: a signed token must carry a whole claim object, and no other subject', async (t) => {
+await t.test('jwks: requires a complete kubernetes.io claim and no other subject', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster, { verification: 'jwks' })
   const web = { name: 'web', uid: 'uid-of-account' }

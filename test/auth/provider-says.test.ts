@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { providerSays } from '../../src/auth/provider-says.ts'
 
-await t.test('the words of a provider are told, and nothing that is none', (t) => {
+await t.test('keeps the words of a description and drops everything else', (t) => {
   const secrets = ['canary secret of ours', 'rollcall', 'x']
   const rows: readonly (readonly [said: unknown, told: string | undefined])[] = [
     ['Invalid client or Invalid client credentials', 'Invalid client or Invalid client credentials'],
@@ -35,7 +35,7 @@ await t.test('the words of a provider are told, and nothing that is none', (t) =
   t.end()
 })
 
-await t.test('whatever a provider says, no number, address or secret comes through', (t) => {
+await t.test('drops numbers, addresses and secrets from any description', (t) => {
   const secret = fc.string({ minLength: 4, maxLength: 40 })
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.string({ unit: 'binary' }), secret)), secret, (parts, known) => {

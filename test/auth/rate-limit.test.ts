@@ -3,7 +3,7 @@ import { limiter } from '../../src/auth/rate-limit.ts'
 import { limiterContract } from '../contracts/limiter.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
-void t.test('Limiter of one process', async (t) =>
+void t.test('a limiter of one process keeps the contract of the port', async (t) =>
   limiterContract(t, () => {
     let now = 0
     const clock = { ...virtualClock(), monotonic: () => now }

@@ -103,7 +103,7 @@ const causeOf = async (t: Test, { come, reason }: Whom, reach: Partial<Reach>): 
 }
 
 for (const [name, make] of Object.entries(whom)) {
-  await t.test(`the ${name} is asked through a proxy`, async (t) => {
+  await t.test(`calls the ${name} through a proxy`, async (t) => {
     const it = await make(t)
     const authority = await privateAuthority(t)
     const secure = await authority.certificateOf('127.0.0.1')
@@ -129,7 +129,7 @@ for (const [name, make] of Object.entries(whom)) {
       })
   })
 
-  await t.test(`the ${name} cannot be asked: what the proxy does is told, and its password is not`, async (t) => {
+  await t.test(`${name}: reports the failure of the proxy without its password`, async (t) => {
     const it = await make(t)
     const proxy = await proxyStandIn(t)
     const { caPath } = it
@@ -154,7 +154,7 @@ for (const [name, make] of Object.entries(whom)) {
     t.strictSame(impostor.asked, [], 'a proxy that nobody vouches for hears nothing')
   })
 
-  await t.test(`the ${name} may have a private authority`, async (t) => {
+  await t.test(`${name}: accepts a certificate of the configured authority`, async (t) => {
     const it = await make(t)
     const proxy = await proxyStandIn(t)
     const path = through(proxy.url)
@@ -198,7 +198,7 @@ const asking = (reach: Partial<Reach>, clock = virtualClock()) => {
   }
 }
 
-await t.test('a private authority counts beside those of the system', async (t) => {
+await t.test('trusts the configured authority in addition to the system', async (t) => {
   const [own, known] = [await privateAuthority(t), await privateAuthority(t)]
   const answer = (_: unknown, response: Parameters<ReturnType<typeof json>>[0]) => json(200, {})(response)
   const inside = await listen(t, answer, await own.certificateOf('127.0.0.1'))
@@ -212,7 +212,7 @@ await t.test('a private authority counts beside those of the system', async (t) 
   await t.rejects(alone.get(outside), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' })
 })
 
-await t.test('a certificate for another name is refused, through a proxy too', async (t) => {
+await t.test('refuses a certificate for another name, also through a proxy', async (t) => {
   const authority = await privateAuthority(t)
   const url = await listen(t, (_, response) => void response.end(), {
     ...(await authority.certificateOf('other.corp.example')),
@@ -222,28 +222,25 @@ await t.test('a certificate for another name is refused, through a proxy too', a
   await t.rejects(get(url), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
 })
 
-await t.test(
-  'connections through a proxy are kept, past the time that each may take, and made anew when they end',
-  async (t) => {
-    const authority = await privateAuthority(t)
-    const proxy = await proxyStandIn(t)
-    const url = await listen(t, (_, response) => json(200, {})(response), await authority.certificateOf(ID))
-    const { clock, get, ask } = asking({ caPath: authority.caPath, ...through(proxy.url) })
-    for (let n = 0; n < 3; n++) {
-      t.equal(await get(url), 200)
-      await clock.advance(6_000)
-    }
-    t.equal(proxy.asked.length, 1)
-    for (const tunnel of proxy.tunnels) tunnel.destroy()
+await t.test('reuses proxy connections beyond the timeout, and reconnects after they end', async (t) => {
+  const authority = await privateAuthority(t)
+  const proxy = await proxyStandIn(t)
+  const url = await listen(t, (_, response) => json(200, {})(response), await authority.certificateOf(ID))
+  const { clock, get, ask } = asking({ caPath: authority.caPath, ...through(proxy.url) })
+  for (let n = 0; n < 3; n++) {
     t.equal(await get(url), 200)
-    t.equal(proxy.asked.length, 2)
-    await ask({ url, method: 'POST', headers: {}, body: 'x', repeatable: false })
-    await ask({ url, method: 'POST', headers: {}, body: 'x', repeatable: false })
-    t.equal(proxy.asked.length, 4, 'what must not be sent twice has a connection of its own')
-  },
-)
+    await clock.advance(6_000)
+  }
+  t.equal(proxy.asked.length, 1)
+  for (const tunnel of proxy.tunnels) tunnel.destroy()
+  t.equal(await get(url), 200)
+  t.equal(proxy.asked.length, 2)
+  await ask({ url, method: 'POST', headers: {}, body: 'x', repeatable: false })
+  await ask({ url, method: 'POST', headers: {}, body: 'x', repeatable: false })
+  t.equal(proxy.asked.length, 4, 'what must not be sent twice has a connection of its own')
+})
 
-await t.test('a proxy that stays silent costs the time of one call and no more', async (t) => {
+await t.test('a silent proxy costs at most the timeout of one call', async (t) => {
   const proxy = await proxyStandIn(t)
   proxy.lie = ''
   const { clock, get } = asking(through(proxy.url))
@@ -255,7 +252,7 @@ await t.test('a proxy that stays silent costs the time of one call and no more',
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('a proxy that lets a connection through to nobody who speaks is waited for as long', async (t) => {
+await t.test('a silent server behind a proxy costs at most the timeout of one call', async (t) => {
   const proxy = await proxyStandIn(t)
   const authority = await privateAuthority(t)
   const url = await listen(t, (_, response) => silence(response), await authority.certificateOf(ID))
@@ -266,7 +263,7 @@ await t.test('a proxy that lets a connection through to nobody who speaks is wai
   await failed
 })
 
-await t.test('a proxy is told the whole address of what is asked in plain http', async (t) => {
+await t.test('sends the absolute URL to a proxy for plain http', async (t) => {
   const authority = await privateAuthority(t)
   const seen: unknown[] = []
   const url = await listen(t, ({ url: path, headers }, response) => {
@@ -290,7 +287,7 @@ await t.test('a proxy is told the whole address of what is asked in plain http',
   }
 })
 
-await t.test('plain http goes to this machine, and to hosts that are named', async (t) => {
+await t.test('calls over plain http only loopback and listed hosts', async (t) => {
   const proxy = await proxyStandIn(t)
   const url = await listen(t, (_, response) => json(200, {})(response))
   const port = new URL(url).port
@@ -304,7 +301,7 @@ await t.test('plain http goes to this machine, and to hosts that are named', asy
   t.equal(proxy.asked.length, asked)
 })
 
-await t.test('discovery is read where the configuration says, and must name the issuer', async (t) => {
+await t.test('reads discovery at the configured URL, and requires the configured issuer', async (t) => {
   const liar = await lyingProvider(t)
   const issuer = `https://${ID}/realms/main`
   const honest = {
@@ -344,7 +341,7 @@ await t.test('discovery is read where the configuration says, and must name the 
   }
 })
 
-await t.test('what comes over https names nothing in plain http, and a template names no issuer', async (t) => {
+await t.test('refuses plain http endpoints in an https document, and a template issuer', async (t) => {
   const { caPath, certificateOf } = await privateAuthority(t)
   const proxy = await proxyStandIn(t)
   const reach = { caPath, ...through(proxy.url), clock: patient }

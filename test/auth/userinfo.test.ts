@@ -17,7 +17,7 @@ const jwt =
     void response.writeHead(200, { 'content-type': 'application/jwt; charset=utf-8' }).end(text)
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-await t.test('userinfo is read only where the configuration says so, and then has the last word', async (t) => {
+await t.test('reads userinfo only if configured, and prefers its claims', async (t) => {
   const liar = await lyingProvider(t)
   const person = { name: 'Ada', groups: ['staff'], email: 'ada@example.com', email_verified: true }
   liar.lies = {
@@ -75,7 +75,7 @@ const JOINED: readonly [string, Told, Told, Told][] = [
     JSON.parse('{"__proto__":1,"constructor":"x"}') as Told,
   ],
 ]
-await t.test('the claims of both are joined, an address and what is said of it from one of them', (t) => {
+await t.test('merges the claims of both, with e-mail and its verification from one source', (t) => {
   for (const [name, idToken, userinfo, joined] of JOINED)
     t.strictSame(JSON.parse(JSON.stringify(withUserinfo(idToken, userinfo))), JSON.parse(JSON.stringify(joined)), name)
   t.end()
@@ -112,7 +112,7 @@ const ROWS: readonly Row[] = [
   ...Object.entries(unusable).map(([name, answer]): Row => [name, answer, reasonOfUnusable(name), /./]),
 ]
 
-await t.test('each failure of userinfo has its reason, and the operator its cause', async (t) => {
+await t.test('each userinfo failure has its reason, and a cause for the operator', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url, asked)
   for (const [name, userinfo, reason, why] of ROWS)
@@ -126,7 +126,7 @@ await t.test('each failure of userinfo has its reason, and the operator its caus
   t.notOk(liar.asked.includes('/elsewhere'), 'no redirect is followed')
 })
 
-await t.test('signed userinfo is taken with a signature of the provider alone', async (t) => {
+await t.test('accepts signed userinfo only with a valid signature of the provider', async (t) => {
   const liar = await lyingProvider(t)
   const stranger = await generateKeyPair('ES256')
   const now = () => Math.floor(Date.now() / 1000)
@@ -175,7 +175,7 @@ await t.test('signed userinfo is taken with a signature of the provider alone', 
     })
 })
 
-await t.test('a provider without userinfo is told before anybody is sent there', async (t) => {
+await t.test('refuses a provider without userinfo endpoint before the redirect', async (t) => {
   const liar = await lyingProvider(t)
   for (const userinfo_endpoint of [undefined, 7, 'javascript:alert(1)', 'ftp://id.example.com/userinfo']) {
     liar.lies = { document: { userinfo_endpoint } }
@@ -185,7 +185,7 @@ await t.test('a provider without userinfo is told before anybody is sent there',
   }
 })
 
-await t.test('userinfo slower than 5 s is a 503', async (t) => {
+await t.test('returns 503 if userinfo takes more than 5 s', async (t) => {
   const liar = await lyingProvider(t)
   const clock = virtualClock(new Date().toISOString())
   const provider = client(liar.url, { ...asked, clock })
@@ -200,7 +200,7 @@ await t.test('userinfo slower than 5 s is a 503', async (t) => {
   await failing
 })
 
-await t.test('userinfo that has moved is found by the login that meets it', async (t) => {
+await t.test('a login succeeds after the provider moved its userinfo endpoint', async (t) => {
   const [liar, other] = [await lyingProvider(t), await lyingProvider(t)]
   const provider = client(liar.url, asked)
   const answer = await login(provider)

@@ -112,7 +112,7 @@ const historyOf = (asks: Parameters<typeof history>[1]): FlagEvent[] =>
     asks.filter(({ name }) => !/^(Create|Delete|Void)/.test(name)),
   )
 
-await t.test('changes of a flag as one are the same changes one after the other, or none of them', async (t) => {
+await t.test('changes of a flag are equivalent to single commands, or all are refused', async (t) => {
   let [done, refused] = [0, 0]
   fc.assert(
     fc.property(begun, flagChanges, (state, changes) => {
@@ -141,7 +141,7 @@ await t.test('changes of a flag as one are the same changes one after the other,
   t.ok(done > 100 && refused > 100, `${done} done, ${refused} refused`)
 })
 
-await t.test('changes of a segment likewise', async (t) => {
+await t.test('changes of a segment are equivalent to single commands, or all are refused', async (t) => {
   const begun = anyAsks(segmentAsks, 20).map((asks) => {
     const initial = after(segment, segment.initial, [segmentCreated as never])
     const events = history(
@@ -168,7 +168,7 @@ await t.test('changes of a segment likewise', async (t) => {
   t.pass('the same')
 })
 
-await t.test('what needs a reservation is what comes to be used, and nothing else', async (t) => {
+await t.test('exactly the newly used segments need a reservation', async (t) => {
   let needed = 0
   await fc.assert(
     fc.asyncProperty(begun, flagChanges, async (state, changes) => {
@@ -188,7 +188,7 @@ await t.test('what needs a reservation is what comes to be used, and nothing els
   t.ok(needed > 50, `${needed} needed`)
 })
 
-await t.test('distributions that stay keep their ids, and only what differs is an event', (t) => {
+await t.test('remaining distributions keep their ids, and only differences are events', (t) => {
   const share = (id: string, variantId: string, rollout: number) => ({ id, variantId, rollout })
   const variant = (id: string) =>
     ({ op: 'AddVariant', id, key: id, name: '', description: '', attachment: '' }) as const
@@ -230,7 +230,7 @@ await t.test('distributions that stay keep their ids, and only what differs is a
   t.end()
 })
 
-await t.test('many changes of something large are refused before they are decided', (t) => {
+await t.test('refuses many changes of a large flag before deciding them', (t) => {
   const many = <T>(make: (n: number) => T) => Array.from({ length: 200 }, (_, n) => make(n))
   const rollouts = Array.from({ length: 12_000 }, (_, n) => ({
     id: `rollout-number-${n}`,

@@ -38,7 +38,7 @@ const reasons = (results: readonly PromiseSettledResult<unknown>[]) =>
   )
 
 for (const processes of [1, 3])
-  await t.test(`${processes} process(es), 32 at once in each`, async (t) => {
+  await t.test(`${processes} process(es) with 32 concurrent commands each lose no command`, async (t) => {
     const clock = virtualClock()
     const { log, slow, lost } = await slowLog(clock)
     slow(true)
@@ -78,7 +78,7 @@ for (const [random, pause] of [
   [0.5, 27.5],
   [1, 50],
 ] as const)
-  await t.test(`a command that loses twelve races is refused, after pauses of ${pause} ms between them`, async (t) => {
+  await t.test(`refuses a command after 12 lost races with pauses of ${pause} ms`, async (t) => {
     t.intercept(Math, 'random', { value: () => random })
     const clock = virtualClock()
     const appends: number[] = []
@@ -102,7 +102,7 @@ for (const [random, pause] of [
     )
   })
 
-await t.test('what has no weight grows by nothing', async (t) => {
+await t.test('the growth is 0 for a decider without weight', async (t) => {
   const growths: number[] = []
   const open = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
   const clock = virtualClock()

@@ -25,7 +25,7 @@ const setup = (fails: () => boolean = () => false) => {
   return { sealed, metaOf }
 }
 
-await t.test('where a request came from is sealed once for each subject, however many commands it sends', async (t) => {
+await t.test('seals the origin of a request once per subject for all its commands', async (t) => {
   const { sealed, metaOf } = setup()
   const context = { actor, subject: 'one', origin: { ip: '::1', userAgent: 'curl' } }
   const first = await metaOf(context)
@@ -36,7 +36,7 @@ await t.test('where a request came from is sealed once for each subject, however
   t.equal(sealed.length, 6)
 })
 
-await t.test('without a subject it is not kept, and a seal that failed is tried again', async (t) => {
+await t.test('drops the origin without a subject, and retries a failed seal', async (t) => {
   let failing = true
   const { sealed, metaOf } = setup(() => failing)
   const context = { actor, subject: 'one', origin: { ip: '::1' } }
@@ -47,7 +47,7 @@ await t.test('without a subject it is not kept, and a seal that failed is tried 
   t.equal(sealed.length, 1)
 })
 
-await t.test('personal data without its subject is a defect, and is never written as it is', async (t) => {
+await t.test('throws on personal data without a subject', async (t) => {
   const envelope = enveloper({ seal: async () => 'sealed', open }, 'test', () => new Date(0))
   const issued = written('TokenIssued', { id: 'a', profile: 'Ada' })
   await t.rejects(envelope('token-a', issued, 'IssueToken', { actor }), {

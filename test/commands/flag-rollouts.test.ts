@@ -12,7 +12,7 @@ const shareAdded = rolloutAdded({ id: 'o1', rank: 1, description: '', ...share }
 const segmentAdded = rolloutAdded({ id: 'o1', rank: 1, description: '', ...bySegment, segments: [use('s')] })
 const at = (id: string, rank: number) => rolloutAdded({ id, rank, description: '', ...share })
 
-await t.test('a rollout by share or by segments is added last, or at a free rank', async () => {
+await t.test('adds a rollout of either type last or at a free rank', async () => {
   history(created)
     .when('AddRollout', { ...ask, rank: 0, part: share })
     .then(shareAdded)
@@ -30,7 +30,7 @@ await t.test('a rollout by share or by segments is added last, or at a free rank
     .then()
 })
 
-await t.test('a rollout of a missing flag is refused in the words of its type', async () => {
+await t.test('refuses a rollout of a missing flag with the message of its type', async () => {
   history()
     .when('AddRollout', { ...ask, rank: 0, part: share })
     .refused('not_found', 'flag "ns/f" not found')
@@ -45,7 +45,7 @@ await t.test('a rollout of a missing flag is refused in the words of its type', 
     .refused('not_found', 'rollout "ns/o1" not found')
 })
 
-await t.test('segments are kept once each, under a reservation, and one alone is joined by or', async () => {
+await t.test('stores each segment once with a reservation, and or for a single one', async () => {
   history(created)
     .when('AddRollout', {
       ...ask,
@@ -59,7 +59,7 @@ await t.test('segments are kept once each, under a reservation, and one alone is
     .refused('write_conflict')
 })
 
-await t.test('an update lists what changed and never changes the type', async () => {
+await t.test('an update records the changes and never changes the type', async () => {
   history(created, shareAdded)
     .when('UpdateRollout', { ...ask, description: 'd', part: { ...share, percentage: 12.5, value: false } })
     .then({
@@ -111,7 +111,7 @@ await t.test('an update lists what changed and never changes the type', async ()
     )
 })
 
-await t.test('the rollouts left are numbered from 1 when one is removed', async () => {
+await t.test('renumbers the remaining rollouts from 1 after a removal', async () => {
   history(created, at('o1', 1), at('o2', 5))
     .when('RemoveRollout', { ...ofFlag, id: 'o1' })
     .then({ type: 'RolloutRemoved', data: { ...ofFlag, rollout: 'o1', moved: [{ id: 'o2', from: 5, to: 1 }] } })
@@ -123,7 +123,7 @@ await t.test('the rollouts left are numbered from 1 when one is removed', async 
     .then()
 })
 
-await t.test('listed rollouts come first and the others follow as they stand', async () => {
+await t.test('puts listed rollouts first and keeps the order of the others', async () => {
   const rollouts = [at('o1', 1), at('o2', 2), at('o3', 3)]
   history(created, ...rollouts)
     .when('OrderRollouts', { ...ofFlag, ids: ['o2', 'o1'] })

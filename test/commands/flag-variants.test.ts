@@ -9,7 +9,7 @@ const [v1, v2] = [variantAdded('v1'), variantAdded('v2')]
 const { variant } = v1.data
 const chosen = { type: 'FlagUpdated', data: { ...ofFlag, defaultVariantId: { to: 'v1' } } } as const
 
-await t.test('the keys of a flag’s variants are unique', async () => {
+await t.test('requires unique keys of the variants in a flag', async () => {
   const taken = 'variant "key-v1" is not unique for flag "ns/f"'
   history(created)
     .when('AddVariant', { ...ofFlag, variant })
@@ -28,7 +28,7 @@ await t.test('the keys of a flag’s variants are unique', async () => {
     .refused('not_found', 'flag "ns/f" not found')
 })
 
-await t.test('an update of a variant lists what changed', async () => {
+await t.test('an update of a variant records the changes', async () => {
   history(created, v1)
     .when('UpdateVariant', { ...ofFlag, variant: { ...variant, key: 'new', attachment: '{}' } })
     .then({
@@ -49,7 +49,7 @@ await t.test('an update of a variant lists what changed', async () => {
     .refused('not_found', 'variant "v1" not found')
 })
 
-await t.test('a variant goes with its distributions and stops being the default', async (t) => {
+await t.test('removing a variant removes its distributions and the default', async (t) => {
   const parts = [ruleAdded('r1', 1), distributionAdded('r1', 'd1', 'v1', 50), distributionAdded('r1', 'd2', 'v2', 50)]
   const removed: FlagEvent = {
     type: 'VariantRemoved',

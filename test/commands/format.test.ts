@@ -53,7 +53,7 @@ const setup = (options: { readonly format?: () => number } = {}) => {
   return { log, execute, foldOf, last }
 }
 
-await t.test('who knows nothing of other instances writes what each of them reads', async (t) => {
+await t.test('writes the first format by default', async (t) => {
   const { log, execute, last } = setup()
   await execute(light, 'a', 'Set', { percent: 100 }, context)
   t.strictSame(last(), ['LightSet', '{"on":true}', 1])
@@ -62,7 +62,7 @@ await t.test('who knows nothing of other instances writes what each of them read
   t.equal(log.all.length, 1, 'what is refused writes nothing')
 })
 
-await t.test('the format of each command is that of its moment', async (t) => {
+await t.test('each command uses the current format', async (t) => {
   let format = 1
   const { execute, foldOf, last } = setup({ format: () => format })
   const told = await execute(light, 'a', 'Set', { percent: 100, secret: 'x' }, context)
@@ -81,7 +81,7 @@ await t.test('the format of each command is that of its moment', async (t) => {
   t.strictSame(last(), ['LightSet', '{"on":false}', 1], 'and back')
 })
 
-await t.test('a command sent again under its id has the effect it had, whatever the format is by then', async (t) => {
+await t.test('a repeated command has its first outcome, regardless of the current format', async (t) => {
   let format = 2
   const { log, execute } = setup({ format: () => format })
   const named = { ...context, commandId: 'once' }

@@ -25,7 +25,7 @@ const refused = {
 } as const
 const ended = [completed, refused]
 
-await t.test('the first callback tells of the beginning and uses the login up; any later one is refused', async () => {
+await t.test('the first callback records the start and consumes the login; later ones are refused', async () => {
   history()
     .when('ReturnToLogin', { ...began, now })
     .then(started, returned)
@@ -35,7 +35,7 @@ await t.test('the first callback tells of the beginning and uses the login up; a
       .refused('login_replayed', 'login was already used')
 })
 
-await t.test('a callback is too late from the very instant at which the login ends, used up or not', async () => {
+await t.test('refuses a callback at or after the expiry, consumed or not', async () => {
   const at = (now: string) => ({ ...began, now })
   history()
     .when('ReturnToLogin', at('2026-01-01T00:09:59.999Z'))
@@ -47,7 +47,7 @@ await t.test('a callback is too late from the very instant at which the login en
   history(started, returned).when('ReturnToLogin', at(began.expiresAt)).refused('login_expired')
 })
 
-await t.test('a login that came back ends in a token, once', async () => {
+await t.test('a returned login completes once', async () => {
   history(started, returned).when('CompleteLogin', completed.data).then(completed)
   history(started, returned, completed).when('CompleteLogin', completed.data).then()
   for (const past of [[], [started], [started, returned, refused]])
@@ -56,36 +56,29 @@ await t.test('a login that came back ends in a token, once', async () => {
       .refused('login_replayed')
 })
 
-await t.test('a login that came back is refused once, and whatever ended stays as it ended', async () => {
+await t.test('a returned login is refused once, and an ended login stays unchanged', async () => {
   history(started, returned).when('RefuseLogin', refused.data).then(refused)
   for (const end of ended) history(started, returned, end).when('RefuseLogin', refused.data).then()
   history().when('RefuseLogin', refused.data).then()
   history(started).when('RefuseLogin', refused.data).then()
 })
 
-await t.test('a login exists from its first event on', async (t) => {
+await t.test('a login exists after its first event', async (t) => {
   const exists = (...events: readonly LoginEvent[]) => login.exists(history(...events).state, completed.data)
   t.notOk(exists())
   t.ok(exists(started))
   t.ok(exists(started, returned, refused))
 })
 
-await t.test(
-  'what the first command of a login left is handed on, and a login that moved on meanwhile is read',
-  async (t) => {
-    const steps: string[] = []
-    const log = memoryLog({ pause: async (what) => void steps.push(what.split(' ')[0]!) })
-    const { execute } = instance(log)
-    const left = foldAfter(await execute(login, 'l1', 'ReturnToLogin', { ...began, now }, context))
-    t.match(left, { state: { status: 'returned' }, changes: 2n, at: 1n })
-    const outcome = await execute(login, 'l1', 'CompleteLogin', completed.data, context, left)
-    t.strictSame([outcome.revision, steps], [3n, ['read', 'append', 'append']])
-    t.equal(
-      foldAfter(await execute(login, 'l1', 'CompleteLogin', completed.data, context)),
-      undefined,
-      'nothing written',
-    )
-    const again = execute(login, 'l1', 'ReturnToLogin', { ...began, now }, context, unwritten(login))
-    await t.rejects(again, new Refusal('login_replayed'))
-  },
-)
+await t.test('passes the fold to the next command, and reads the login again after a conflict', async (t) => {
+  const steps: string[] = []
+  const log = memoryLog({ pause: async (what) => void steps.push(what.split(' ')[0]!) })
+  const { execute } = instance(log)
+  const left = foldAfter(await execute(login, 'l1', 'ReturnToLogin', { ...began, now }, context))
+  t.match(left, { state: { status: 'returned' }, changes: 2n, at: 1n })
+  const outcome = await execute(login, 'l1', 'CompleteLogin', completed.data, context, left)
+  t.strictSame([outcome.revision, steps], [3n, ['read', 'append', 'append']])
+  t.equal(foldAfter(await execute(login, 'l1', 'CompleteLogin', completed.data, context)), undefined, 'nothing written')
+  const again = execute(login, 'l1', 'ReturnToLogin', { ...began, now }, context, unwritten(login))
+  await t.rejects(again, new Refusal('login_replayed'))
+})

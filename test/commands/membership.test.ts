@@ -24,7 +24,7 @@ const joined = (state: Membership, instance: string, reads: number, complete = f
   after(state, 'Join', { instance, reads, version: '1.0.0', complete })
 const left = (state: Membership, instance: string) => after(state, 'Leave', { instance })
 
-await t.test('the format is the latest that every member reads, if every instance is a member', async (t) => {
+await t.test('the format is the latest that every member reads, if the membership is complete', async (t) => {
   let state = membership.initial
   t.equal(formatOf(state), 1, 'nobody is known')
   state = joined(state, 'a', 3, true)
@@ -39,18 +39,15 @@ await t.test('the format is the latest that every member reads, if every instanc
   t.equal(formatOf(joined(state, 'c', 3)), 3, 'a complete membership stays complete')
 })
 
-await t.test(
-  'over a history that others may read the format stays the first until somebody says that they are gone',
-  (t) => {
-    let state = joined(joined(membership.initial, 'a', 2), 'b', 2)
-    t.equal(formatOf(state), 1)
-    state = joined(state, 'c', 2, true)
-    t.equal(formatOf(state), 2)
-    t.end()
-  },
-)
+await t.test('keeps the first format until an instance joins with complete', (t) => {
+  let state = joined(joined(membership.initial, 'a', 2), 'b', 2)
+  t.equal(formatOf(state), 1)
+  state = joined(state, 'c', 2, true)
+  t.equal(formatOf(state), 2)
+  t.end()
+})
 
-await t.test('who does not answer a call is struck out, and only by who waited for that call', async (t) => {
+await t.test('evicts members without a response, and only for the current probe', async (t) => {
   let state = joined(joined(joined(membership.initial, 'a', 2, true), 'b', 1), 'c', 2)
   t.notOk(awaitsResponse(state, 'a'))
   state = after(state, 'Probe', { instance: 'a' })
@@ -70,7 +67,7 @@ await t.test('who does not answer a call is struck out, and only by who waited f
   t.equal(formatOf(joined(state, 'b', 1)), 1)
 })
 
-await t.test('what a newer version has written there makes the format the first, and stops nobody', async (t) => {
+await t.test('falls back to the first format after an unreadable event, without refusals', async (t) => {
   const log = memoryLog()
   const join = { instance: 'a', reads: 2, version: '1.0.0', complete: true }
   await log.append(

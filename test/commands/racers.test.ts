@@ -20,7 +20,7 @@ const race = async (scheduler: fc.Scheduler, racer: (execute: Execute, n: number
 const refusedFor = (results: readonly PromiseSettledResult<unknown>[], reason: Parameters<typeof isRefusal>[1]) =>
   results.filter((result) => result.status === 'rejected' && isRefusal(result.reason, reason)).length
 
-await t.test('of twenty racers for one key one wins and nineteen are refused', async (t) => {
+await t.test('of 20 concurrent creations of one key 1 succeeds and 19 are refused', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), async (scheduler) => {
       const { log, results } = await race(scheduler, (execute, n) =>
@@ -33,7 +33,7 @@ await t.test('of twenty racers for one key one wins and nineteen are refused', a
   t.pass('one namespace each time')
 })
 
-await t.test('of twenty revocations one is an event and all succeed', async (t) => {
+await t.test('of 20 concurrent revocations 1 is an event and all succeed', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), async (scheduler) => {
       const { log, results } = await race(scheduler, async (execute) => {
@@ -47,7 +47,7 @@ await t.test('of twenty revocations one is an event and all succeed', async (t) 
   t.pass('one issue and one revocation each time')
 })
 
-await t.test('of twenty writers on one stream each is told the truth: done once, or to try again', async (t) => {
+await t.test('each of 20 concurrent writers on a stream writes once or gets write_conflict', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), async (scheduler) => {
       const { log, results } = await race(scheduler, async (execute, n) => {

@@ -40,7 +40,7 @@ const crashes: Readonly<Record<string, (reservations: Reservations) => Promise<u
 }
 
 for (const [name, crash] of Object.entries(crashes)) {
-  await t.test(`after a crash at any append of ${name}, all is legal and all can be deleted`, async (t) => {
+  await t.test(`after a crash at any append of ${name} the state is valid and deletable`, async (t) => {
     let crashed = 0
     for (let nth = 1; nth <= 6; nth++) {
       for (const after of [false, true]) {
@@ -69,7 +69,7 @@ for (const [name, crash] of Object.entries(crashes)) {
   })
 }
 
-await t.test('a reservation that might still be used blocks a deletion for a minute', async (t) => {
+await t.test('a reservation that may still be used blocks a deletion for a minute', async (t) => {
   const log = memoryLog()
   await begin(log)
   await instance(dying(log, 1, true), 'dying', later(0))

@@ -25,7 +25,7 @@ const refused = async (t: Test, work: Promise<unknown>, reason: Reason, message:
   t.strictSame(error instanceof Refusal && [error.reason, error.message], [reason, message])
 }
 
-await t.test('a flag is registered before it is created and unregistered after it is deleted', async (t) => {
+await t.test('registers a flag before its creation, and unregisters it after its deletion', async (t) => {
   const { log, reservations, before } = await started()
   const created = await reservations.createFlag(flagAsk('g'), context)
   t.strictSame(types(created.stored), ['namespace-ns: FlagRegistered', 'flag-ns+g: FlagCreated'])
@@ -45,7 +45,7 @@ await t.test('a flag is registered before it is created and unregistered after i
   )
 })
 
-await t.test('what is refused leaves no reservation behind', async (t) => {
+await t.test('a refused command leaves no reservation', async (t) => {
   const { log, reservations } = await started()
   await refused(t, reservations.createFlag(flagAsk('f'), context), 'not_unique', 'flag "ns/f" is not unique')
   t.equal((await stateOf(log, namespace, 'ns')).reservations.size, 1)
@@ -66,36 +66,33 @@ await t.test('what is refused leaves no reservation behind', async (t) => {
   t.strictSame(await complaints(log), [])
 })
 
-await t.test(
-  'a rule attaches its segments, moves its reservations when it changes, and detaches them in the end',
-  async (t) => {
-    const { log, reservations } = await started()
-    const users = async () => [
-      (await stateOf(log, segment, 'ns+s')).reservations.size,
-      (await stateOf(log, segment, 'ns+q')).reservations.size,
-    ]
-    const added = await reservations.addRule({ ...ruleAsk('r1', 's', 's'), rank: 0 }, context)
-    t.strictSame(types(added.stored), ['segment-ns+s: SegmentAttached', 'flag-ns+f: RuleAdded'])
-    const changed = await reservations.updateRule(ruleAsk('r1', 'q'), context)
-    t.strictSame(types(changed.stored), [
-      'segment-ns+q: SegmentAttached',
-      'flag-ns+f: RuleUpdated',
-      'segment-ns+s: SegmentDetached',
-    ])
-    t.strictSame(
-      (await reservations.updateRule(ruleAsk('r1', 'q'), context)).stored,
-      [],
-      'nothing changed, nothing written',
-    )
-    t.strictSame(await users(), [0, 1])
-    const removed = await reservations.removeRule({ ...ofFlag, id: 'r1' }, context)
-    t.strictSame(types(removed.stored), ['flag-ns+f: RuleRemoved', 'segment-ns+q: SegmentDetached'])
-    t.strictSame(await users(), [0, 0])
-    t.strictSame((await reservations.removeRule({ ...ofFlag, id: 'r1' }, context)).stored, [])
-  },
-)
+await t.test('a rule attaches its segments, updates its reservations, and detaches them', async (t) => {
+  const { log, reservations } = await started()
+  const users = async () => [
+    (await stateOf(log, segment, 'ns+s')).reservations.size,
+    (await stateOf(log, segment, 'ns+q')).reservations.size,
+  ]
+  const added = await reservations.addRule({ ...ruleAsk('r1', 's', 's'), rank: 0 }, context)
+  t.strictSame(types(added.stored), ['segment-ns+s: SegmentAttached', 'flag-ns+f: RuleAdded'])
+  const changed = await reservations.updateRule(ruleAsk('r1', 'q'), context)
+  t.strictSame(types(changed.stored), [
+    'segment-ns+q: SegmentAttached',
+    'flag-ns+f: RuleUpdated',
+    'segment-ns+s: SegmentDetached',
+  ])
+  t.strictSame(
+    (await reservations.updateRule(ruleAsk('r1', 'q'), context)).stored,
+    [],
+    'nothing changed, nothing written',
+  )
+  t.strictSame(await users(), [0, 1])
+  const removed = await reservations.removeRule({ ...ofFlag, id: 'r1' }, context)
+  t.strictSame(types(removed.stored), ['flag-ns+f: RuleRemoved', 'segment-ns+q: SegmentDetached'])
+  t.strictSame(await users(), [0, 0])
+  t.strictSame((await reservations.removeRule({ ...ofFlag, id: 'r1' }, context)).stored, [])
+})
 
-await t.test('so does a rollout by segments, and one by share reservations nothing', async (t) => {
+await t.test('so does a segment rollout, and a threshold rollout needs no reservation', async (t) => {
   const { reservations } = await started()
   const added = await reservations.addRollout({ ...rolloutAsk('o1', 's', 'q'), rank: 0 }, context)
   t.strictSame(types(added.stored), [
@@ -112,7 +109,7 @@ await t.test('so does a rollout by segments, and one by share reservations nothi
   t.strictSame(types(share.stored), ['flag-ns+f: RolloutAdded'])
 })
 
-await t.test('with missing segments the first in the given order is named, and nothing stays reserved', async (t) => {
+await t.test('names the first missing segment, and keeps no reservation', async (t) => {
   const { log, reservations } = await started()
   const either = 'flag "ns/f" or segment "ns/x" not found'
   const odd = 'flag "ns/f or segment x" not found'
@@ -126,7 +123,7 @@ await t.test('with missing segments the first in the given order is named, and n
   t.equal((await stateOf(log, segment, 'ns+q')).reservations.size, 0)
 })
 
-await t.test('with a missing flag, rule or rollout no segment is touched', async (t) => {
+await t.test('reserves no segment for a missing flag, rule or rollout', async (t) => {
   const { log, reservations, before } = await started()
   const gone = { key: 'gone' }
   const rule = { ...ruleAsk('r1', 's'), ...gone, rank: 0 }
@@ -140,7 +137,7 @@ await t.test('with a missing flag, rule or rollout no segment is touched', async
   t.equal(log.all.length, before)
 })
 
-await t.test('a segment in use stays, until the flag that uses it is gone', async (t) => {
+await t.test('refuses to delete a segment until the flag that uses it is deleted', async (t) => {
   const { reservations } = await started()
   await reservations.addRule({ ...ruleAsk('r1', 's', 'q'), rank: 0 }, context)
   await reservations.addRollout({ ...rolloutAsk('o1', 's'), rank: 0 }, context)
@@ -157,7 +154,7 @@ await t.test('a segment in use stays, until the flag that uses it is gone', asyn
   t.strictSame((await reservations.deleteSegment(ofSegment, context)).stored, [])
 })
 
-await t.test('a namespace with a flag goes by force only, and its segments with it', async (t) => {
+await t.test('deletes a namespace with a flag only by force, together with its segments', async (t) => {
   const { log, reservations } = await started()
   const full = 'namespace "ns" cannot be deleted; flags must be deleted first'
   await refused(t, reservations.deleteNamespace({ key: 'ns', force: false }, context), 'not_empty', full)
@@ -174,7 +171,7 @@ await t.test('a namespace with a flag goes by force only, and its segments with 
   t.strictSame(await complaints(log), [])
 })
 
-await t.test('a namespace made again under its key begins empty', async (t) => {
+await t.test('a namespace created again starts empty', async (t) => {
   const { log, reservations, execute } = await started()
   await reservations.addRule({ ...ruleAsk('r1', 's'), rank: 0 }, context)
   await reservations.deleteNamespace({ key: 'ns', force: true }, context)
@@ -195,7 +192,7 @@ await t.test('a namespace made again under its key begins empty', async (t) => {
   t.strictSame(await complaints(log), [])
 })
 
-await t.test('a command repeated under its id has its one effect, and the same outcome', async (t) => {
+await t.test('a command repeated with its id has one effect and the same outcome', async (t) => {
   const { log, reservations, before } = await started()
   const named = { ...context, commandId: 'command-1' }
   const once = await reservations.createFlag(flagAsk('g'), named)
@@ -212,7 +209,7 @@ await t.test('a command repeated under its id has its one effect, and the same o
   t.strictSame(await complaints(log), [])
 })
 
-await t.test('changes repeated under their id have one effect, and reserve each segment once', async (t) => {
+await t.test('changes repeated with their id have one effect, and reserve each segment once', async (t) => {
   const { log, reservations, before } = await started()
   await reservations.addRule({ ...ruleAsk('r0', 's'), rank: 0 }, context)
   const named = { ...context, commandId: 'command-1' }
@@ -227,7 +224,7 @@ await t.test('changes repeated under their id have one effect, and reserve each 
   t.strictSame(await complaints(log), [])
 })
 
-await t.test('changes that are refused at the last leave nothing, and hold no segment', async (t) => {
+await t.test('changes refused at the last one write nothing, and hold no segment', async (t) => {
   const { log, reservations } = await started()
   const ask = changesAsk('s', 'q')
   const wrong = { ...ask, changes: [...ask.changes, { op: 'UpdateRollout', id: 'none' } as const] }
@@ -243,7 +240,7 @@ await t.test('changes that are refused at the last leave nothing, and hold no se
   for (const key of ['s', 'q']) t.equal((await stateOf(log, segment, `ns+${key}`)).reservations.size, 0)
 })
 
-await t.test('a command repeated under its id answers as of then, whatever came after it', async (t) => {
+await t.test('a command repeated with its id returns its first outcome, despite later events', async (t) => {
   const { log, execute } = await started()
   const create = () =>
     execute(segment, 'ns+new', 'CreateSegment', { ...segmentAsk('new'), incarnation: 'life-1', generation: 1 }, named)
@@ -258,7 +255,7 @@ await t.test('a command repeated under its id answers as of then, whatever came 
   t.equal((await stateOf(log, segment, 'ns+new')).name, 'renamed')
 })
 
-await t.test('a command refused once may be repeated under its id when its way is free', async (t) => {
+await t.test('a refused command can succeed later with the same id', async (t) => {
   const { log, reservations } = await started()
   const named = { ...context, commandId: 'command-1' }
   await refused(t, reservations.createFlag(flagAsk('f'), named), 'not_unique', 'flag "ns/f" is not unique')
@@ -267,7 +264,7 @@ await t.test('a command refused once may be repeated under its id when its way i
   t.strictSame(await complaints(log), [], 'the flag stands under a reservation')
 })
 
-await t.test('If-Match is asked of the flag, and never of the reservations around it', async (t) => {
+await t.test('applies If-Match to the flag, never to the reservations', async (t) => {
   const { log, reservations } = await started()
   const rule = { ...ruleAsk('r1', 's'), rank: 0 }
   await refused(
@@ -308,7 +305,7 @@ await t.test('If-Match is asked of the flag, and never of the reservations aroun
   t.equal((await stateOf(log, flag, 'ns+f')).incarnation, undefined)
 })
 
-await t.test('a defect met while a reservation is released is not hidden behind the refusal', async (t) => {
+await t.test('reports a defect during a release instead of the refusal', async (t) => {
   const log = memoryLog()
   await begin(log)
   const { reservations } = instance({
@@ -322,7 +319,7 @@ await t.test('a defect met while a reservation is released is not hidden behind 
   t.strictSame(await complaints(log), [], 'what it held goes stale by itself')
 })
 
-await t.test('the flag is read once for a rule, and a flag that changed meanwhile is read again', async (t) => {
+await t.test('reads the flag once for a rule, and again after a conflict', async (t) => {
   const steps: string[] = []
   let others: (() => Promise<unknown>) | undefined
   const log = memoryLog({
@@ -349,7 +346,7 @@ await t.test('the flag is read once for a rule, and a flag that changed meanwhil
   t.strictSame(await complaints(log), [])
 })
 
-await t.test('what is known to be new is not read, and what is there after all is', async (t) => {
+await t.test('reads no stream that is known to be empty, except after a conflict', async (t) => {
   const steps: string[] = []
   const log = memoryLog({ pause: async (what) => void steps.push(what) })
   const { execute } = instance(log)

@@ -13,13 +13,13 @@ const attached = { type: 'SegmentAttached', data: { ...ofSegment, ...reservation
 const detached = { type: 'SegmentDetached', data: { ...ofSegment, flag: 'f', reservation: 'u1' } } as const
 const none: ReadonlySet<string> = new Set()
 
-await t.test('a key is used by one segment at a time', async () => {
+await t.test('refuses a second segment with the same key', async () => {
   history().when('CreateSegment', created.data).then(created)
   history(created).when('CreateSegment', created.data).refused('not_unique', 'segment "ns/s" is not unique')
   history(created, deleted).when('CreateSegment', created.data).then(created)
 })
 
-await t.test('a later life of the namespace begins without it, and an earlier one cannot come back', async () => {
+await t.test('a new incarnation starts without it, and refuses an earlier generation', async () => {
   const second = { type: 'SegmentCreated', data: { ...created.data, incarnation: 'life-2', generation: 2 } } as const
   history(created).when('CreateSegment', second.data).then(second)
   history(created)
@@ -40,7 +40,7 @@ await t.test('a later life of the namespace begins without it, and an earlier on
   history(second).when('CreateSegment', created.data).refused('not_found', 'namespace "ns" not found')
 })
 
-await t.test('an update lists what changed, from what to what', async () => {
+await t.test('an update records the old and new values', async () => {
   const ask = { ...ofSegment, name: 'New', description: '', matchType: 'any' } as const
   history(created)
     .when('UpdateSegment', ask)
@@ -54,7 +54,7 @@ await t.test('an update lists what changed, from what to what', async () => {
   history().when('UpdateSegment', ask).refused('not_found', missing)
 })
 
-await t.test('a segment in use is not deleted', async () => {
+await t.test('refuses to delete a segment in use', async () => {
   const ask = { ...ofSegment, stale: none }
   history(created).when('DeleteSegment', ask).then(deleted)
   history(created, attached).when('DeleteSegment', ask).refused('in_use', 'segment "ns/s" is in use')
@@ -65,7 +65,7 @@ await t.test('a segment in use is not deleted', async () => {
   history().when('DeleteSegment', ask).then()
 })
 
-await t.test('a constraint is added, changed and removed', async () => {
+await t.test('adds, changes and removes a constraint', async () => {
   history(created)
     .when('AddConstraint', { ...ofSegment, constraint })
     .then(added)
@@ -108,7 +108,7 @@ await t.test('a constraint is added, changed and removed', async () => {
     .then()
 })
 
-await t.test('a reservation is made once, on a segment that exists, and given back once', async () => {
+await t.test('makes a reservation once on an existing segment, and releases it once', async () => {
   history(created).when('AttachSegment', attached.data).then(attached)
   history(created, attached).when('AttachSegment', attached.data).then()
   history().when('AttachSegment', attached.data).refused('not_found', missing)
@@ -123,7 +123,7 @@ await t.test('a reservation is made once, on a segment that exists, and given ba
     .then()
 })
 
-await t.test('a segment exists in the life of the namespace that is meant', async (t) => {
+await t.test('a segment exists only in the incarnation of the command', async (t) => {
   t.ok(segment.exists(history(created).state, { ...ofSegment, stale: none }))
   t.notOk(segment.exists(history(created).state, { ...other, stale: none }))
   t.notOk(segment.exists(history(created, deleted).state, { ...ofSegment, stale: none }))
@@ -133,7 +133,7 @@ await t.test('a segment exists in the life of the namespace that is meant', asyn
   )
 })
 
-await t.test('that it is in use is told by one look, with many users as with few', async (t) => {
+await t.test('detects use with one check, regardless of the number of users', async (t) => {
   for (const users of [10, 20_000]) {
     const uses = Array.from({ length: users }, (_, n) => ({
       ...attached,

@@ -22,7 +22,7 @@ const large = JSON.stringify('x'.repeat(1_023_998))
 const of = <T extends string>(type: T, n: number, attachment: string) =>
   ({ type, data: { ...ofFlag, variant: variant(n, attachment) } }) as const
 
-await t.test('a flag grows to 7 MiB and no further, and what is too large may still shrink', async (t) => {
+await t.test('limits a flag to 7 MiB, and allows an oversized flag to shrink', async (t) => {
   const full = many(7, (n) => of('VariantAdded', n, large))
   const history = given(flag)
   const { when } = history(flagCreated, ...full)
@@ -46,7 +46,7 @@ await t.test('a flag grows to 7 MiB and no further, and what is too large may st
   t.ok(JSON.stringify(before.state.variants).length > MOST_BYTES)
 })
 
-await t.test('a segment too, in bytes of UTF-8', async () => {
+await t.test('limits a segment in bytes of UTF-8', async () => {
   const added = (n: number, value: string) =>
     ({ type: 'ConstraintAdded', data: { ...ofSegment, constraint: { ...constraint, id: uuid(n), value } } }) as const
   const text = (bytes: number) => 'é'.repeat(bytes / 2)
@@ -57,7 +57,7 @@ await t.test('a segment too, in bytes of UTF-8', async () => {
   when('AttachSegment', attached).then({ type: 'SegmentAttached', data: attached })
 })
 
-await t.test('what a rollout says of shares and order weighs nothing, what it is called does', async (t) => {
+await t.test('the weight counts the texts of rollouts, not percentages and ranks', async (t) => {
   const weighed = (rollout: object) =>
     flag.weight!(given(flag)(flagCreated, rolloutAdded({ ...threshold, ...rollout })).state)
   const threshold = { id: 'o1', rank: 1, description: '', type: 'threshold', percentage: 5, value: false } as const
@@ -114,24 +114,21 @@ const documentOf = ({ voided: _voided, ...state }: Flag) => ({
 const bson = (doc: object) => BSON.calculateObjectSize({ _id: 'x'.repeat(511), doc: toDocument(doc) })
 
 for (const [name, shape] of Object.entries(shapes))
-  await t.test(
-    `the largest flag of ${name} fits a document of MongoDB, the metadata that grow most beside them`,
-    async (t) => {
-      const bytes = JSON.stringify(shape(1000)).length / 1000
-      const fits = (count: number) =>
-        refusalOf(() =>
-          flag.decide.UpdateFlag(shape(count), { ...ofFlag, name: 'Longer', description: '', enabled: true }),
-        ) === undefined
-      const least = Math.floor((MOST_BYTES * 0.95) / bytes)
-      t.ok(fits(least), `${least} are admitted`)
-      t.notOk(fits(Math.ceil((MOST_BYTES * 1.05) / bytes)), 'more are not')
-      const size = bson(documentOf(shape(Math.ceil(MOST_BYTES / bytes))))
-      t.ok(size < DOCUMENT, `${(size / MIB).toFixed(1)} MiB`)
-      t.comment(`${name}: ${(size / MIB).toFixed(1)} MiB`)
-    },
-  )
+  await t.test(`the largest flag of ${name} with the largest metadata fits a MongoDB document`, async (t) => {
+    const bytes = JSON.stringify(shape(1000)).length / 1000
+    const fits = (count: number) =>
+      refusalOf(() =>
+        flag.decide.UpdateFlag(shape(count), { ...ofFlag, name: 'Longer', description: '', enabled: true }),
+      ) === undefined
+    const least = Math.floor((MOST_BYTES * 0.95) / bytes)
+    t.ok(fits(least), `${least} are admitted`)
+    t.notOk(fits(Math.ceil((MOST_BYTES * 1.05) / bytes)), 'more are not')
+    const size = bson(documentOf(shape(Math.ceil(MOST_BYTES / bytes))))
+    t.ok(size < DOCUMENT, `${(size / MIB).toFixed(1)} MiB`)
+    t.comment(`${name}: ${(size / MIB).toFixed(1)} MiB`)
+  })
 
-await t.test('so does the largest segment', async (t) => {
+await t.test('the largest segment fits a MongoDB document', async (t) => {
   const least = (n: number): Constraint => ({
     id: uuid(n),
     type: 'string',

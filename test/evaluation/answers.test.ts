@@ -76,7 +76,7 @@ const askedBy = (flag: Pick<FlagInput, 'enabled' | 'rollouts'>) => {
   )
 }
 
-await t.test('what is said of a Boolean flag holds for every entity', (t) => {
+await t.test('the summary of a Boolean flag holds for every entity', (t) => {
   const said = new Map<string, number>()
   fc.assert(
     fc.property(flags, ({ enabled, rollouts }) => {
@@ -127,7 +127,7 @@ await t.test('what is said of a Boolean flag holds for every entity', (t) => {
   t.end()
 })
 
-await t.test('a flag is said to depend only where it does: some entity gets each answer', (t) => {
+await t.test('the summary reports dependency only if entities get different answers', (t) => {
   fc.assert(
     fc.property(flags, ({ enabled, rollouts }) => {
       // An entity may be in any segments of the ones that are asked: each rollout has one of its own.
@@ -156,7 +156,7 @@ const boolean = (enabled: boolean, ...rollouts: readonly Gives[]): AnswersFrom =
 const share = (percentage: number, value: boolean): Gives => ({ threshold: { percentage, value } })
 const segment = (value: boolean): Gives => ({ segment: { value } })
 
-await t.test('the words for Boolean flags', (t) => {
+await t.test('describes the answers of Boolean flags', (t) => {
   const said = (flag: AnswersFrom) => [answersInWords(flag), stillTrue(flag)]
   t.strictSame(said(boolean(false)), ['False for everybody', ''])
   t.strictSame(said(boolean(true)), ['True for everybody', ''])
@@ -183,7 +183,7 @@ await t.test('the words for Boolean flags', (t) => {
   t.end()
 })
 
-await t.test('the words for variant flags, as every entity finds them', (t) => {
+await t.test('describes the answers of variant flags', (t) => {
   const rules = [
     {
       id: 'r',

@@ -96,7 +96,7 @@ const tables: Readonly<Record<ConstraintType, readonly Row[]>> = {
 }
 
 for (const [type, rows] of Object.entries(tables) as [ConstraintType, readonly Row[]][]) {
-  await t.test(`a ${type} constraint holds for exactly what its operator says`, async (t) => {
+  await t.test(`a ${type} constraint matches exactly the values of its operator`, async (t) => {
     for (const [operator, value, yes, no] of rows) {
       const constraint = compileConstraint({ id: 'c', type, property: 'p', operator, value })!
       for (const v of yes) t.equal(constraint.holds(v), true, `${JSON.stringify(v)} ${operator} ${value}`)
@@ -105,13 +105,13 @@ for (const [type, rows] of Object.entries(tables) as [ConstraintType, readonly R
   })
 }
 
-await t.test('a constraint of a type never heard of is not read', async (t) => {
+await t.test('a constraint of unknown type is not compiled', async (t) => {
   for (const type of ['unknown', 'constructor', '__proto__'] as 'unknown'[]) {
     t.equal(compileConstraint({ id: 'c', type, property: 'p', operator: 'eq', value: 'a' }), undefined)
   }
 })
 
-await t.test('an entity-id constraint asks the entity and no property', async (t) => {
+await t.test('an entityId constraint tests the id and no property', async (t) => {
   t.equal(
     compileConstraint({ id: 'c', type: 'entityId', property: 'entityId', operator: 'eq', value: 'a' })!.property,
     undefined,
@@ -122,7 +122,7 @@ await t.test('an entity-id constraint asks the entity and no property', async (t
   )
 })
 
-await t.test('number texts', async (t) => {
+await t.test('parses number texts', async (t) => {
   const texts: Readonly<Record<string, number>> = {
     '.5': 0.5,
     '5.': 5,
@@ -182,7 +182,7 @@ await t.test('number texts', async (t) => {
   for (const text of refused) t.equal(parseNumber(text), undefined, JSON.stringify(text))
 })
 
-await t.test('datetime texts', async (t) => {
+await t.test('parses datetime texts', async (t) => {
   const texts: Readonly<Record<string, string>> = {
     '2024-02-29': '2024-02-29T00:00:00.000Z',
     '2024-05-01T5:04:03Z': '2024-05-01T05:04:03.000Z',
@@ -241,7 +241,7 @@ await t.test('datetime texts', async (t) => {
   for (const text of refused) t.equal(parseDatetime(text), undefined, JSON.stringify(text))
 })
 
-await t.test('what is trimmed is Unicode White_Space, all of it and nothing else', async (t) => {
+await t.test('trims exactly Unicode White_Space', async (t) => {
   for (let point = 0; point < 0x110000; point++) {
     const char = String.fromCodePoint(point)
     const space = /^\p{White_Space}$/u.test(char)

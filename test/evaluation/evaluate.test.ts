@@ -74,7 +74,7 @@ const traceOf = (evaluate: (trace: TraceStep[]) => unknown): readonly TraceStep[
   return trace
 }
 
-await t.test('the examples of bucketing', async (t) => {
+await t.test('computes the documented examples of bucketing', async (t) => {
   const table: readonly (readonly [string, string, readonly number[], string])[] = [
     ['alice', 'checkout-v2', [10, 20, 70], 'green'],
     ['carol', 'checkout-v2', [10, 20, 70], 'blue'],
@@ -95,7 +95,7 @@ await t.test('the examples of bucketing', async (t) => {
   t.match(evaluateBoolean(boolean('checkout-v2', [threshold(1, 13)]), 'alice', {}), { enabled: true, reason: 'match' })
 })
 
-await t.test('a percentage p hits ceil(p) of the 100 buckets, 0 none and 100 all', async (t) => {
+await t.test('a percentage p matches ceil(p) of the 100 buckets', async (t) => {
   for (const percentage of [0, 0.01, 1, 12.5, 50, 99, 99.5, 100]) {
     const buckets = new Set<number>()
     const flag = boolean('f', [threshold(1, percentage)])
@@ -107,7 +107,7 @@ await t.test('a percentage p hits ceil(p) of the 100 buckets, 0 none and 100 all
   }
 })
 
-await t.test('rollouts are tried by rank, whatever their order, and a flag switched off tries them too', async (t) => {
+await t.test('evaluates rollouts by rank, also of a disabled flag', async (t) => {
   const flag = boolean('f', [threshold(3, 100, false), segmented(1, ['german'])])
   t.same(evaluateBoolean(flag, 'a', german), {
     enabled: true,
@@ -124,14 +124,14 @@ await t.test('rollouts are tried by rank, whatever their order, and a flag switc
   })
 })
 
-await t.test('an answer that passed a threshold hangs on the entity, one found before does not', async (t) => {
+await t.test('usedEntity is true only if a threshold was evaluated', async (t) => {
   const passed = boolean('f', [threshold(1, 0), segmented(2, ['german'])])
   t.match(evaluateBoolean(passed, '', german), { enabled: true, usedEntity: true })
   const before = boolean('f', [segmented(1, ['german']), threshold(2, 100)])
   t.match(evaluateBoolean(before, '', german), { enabled: true, usedEntity: false })
 })
 
-await t.test('OR names every matching segment in the order of the rule, AND wants them all', async (t) => {
+await t.test('OR returns every matching segment in rule order, AND requires all', async (t) => {
   const keys = ['paying', 'missing', 'german', 'everybody']
   t.match(evaluateBoolean(boolean('f', [segmented(1, keys)]), 'a', germanPro), {
     segmentKeys: ['paying', 'german', 'everybody'],
@@ -148,7 +148,7 @@ await t.test('OR names every matching segment in the order of the rule, AND want
   t.match(evaluateBoolean(boolean('f', [segmented(1, there, 'and')]), 'a', german), { reason: 'default' })
 })
 
-await t.test('a segment without constraints matches, one that is not there does not', async (t) => {
+await t.test('a segment without constraints matches, a missing segment does not', async (t) => {
   for (const key of ['everybody', 'anybody'])
     t.match(evaluateBoolean(boolean('f', [segmented(1, [key])]), '', {}), { enabled: true })
   for (const operator of ['or', 'and'] as const) {
@@ -159,7 +159,7 @@ await t.test('a segment without constraints matches, one that is not there does 
   }
 })
 
-await t.test('a constraint of unknown type fails the evaluation that reaches it and no other', async (t) => {
+await t.test('a constraint of unknown type fails only evaluations that reach it', async (t) => {
   const failure = { error: 'unknown constraint type' }
   const reached = boolean('f', [segmented(1, ['german']), segmented(2, ['german', 'strange'])])
   t.match(evaluateBoolean(reached, 'a', german), { enabled: true })
@@ -170,7 +170,7 @@ await t.test('a constraint of unknown type fails the evaluation that reaches it 
   })
 })
 
-await t.test('a variant flag without an answer of its own gives its default variant', async (t) => {
+await t.test('a variant flag returns its default variant if no rule matches', async (t) => {
   const nothing = { match: false, segmentKeys: [], variantKey: '', variantAttachment: '' }
   const red = { match: false, segmentKeys: [], variantKey: 'red', variantAttachment: '{"color":"red"}' }
   const byDefault = { defaultVariantId: 'id-red' }
@@ -188,7 +188,7 @@ await t.test('a variant flag without an answer of its own gives its default vari
   })
 })
 
-await t.test('the first matching rule decides, even when it has no variant to give', async (t) => {
+await t.test('the first matching rule decides, even without a variant', async (t) => {
   const byDefault = { defaultVariantId: 'id-blue' }
   const second = rule(2, ['everybody'], [100])
   const blue = { variantKey: 'blue', variantAttachment: '{"color":"blue"}', segmentKeys: ['german'] }
@@ -217,7 +217,7 @@ await t.test('the first matching rule decides, even when it has no variant to gi
   t.same(evaluateVariant(variant('f', [second, rule(1, ['german'], [])], byDefault), 'a', french), red)
 })
 
-await t.test('names of a context that objects have too are ordinary names', async (t) => {
+await t.test('names of object members are ordinary names in a context', async (t) => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     const own: SegmentInput = { key: 's', matchType: 'all', constraints: [is(name, 'a')] }
     const flag = compileFlag(
@@ -236,7 +236,7 @@ await t.test('names of a context that objects have too are ordinary names', asyn
   }
 })
 
-await t.test('a trace tells every step tried, up to the one that decided', async (t) => {
+await t.test('a trace contains every step up to the deciding one', async (t) => {
   const flag = boolean('checkout-v2', [
     threshold(1, 12),
     segmented(2, ['german-pro', 'paying']),

@@ -17,7 +17,7 @@ const differ = (what: unknown, got: unknown, wanted: unknown): never => {
   throw new Error(`${JSON.stringify(what)}\ngot    ${JSON.stringify(got)}\nwanted ${JSON.stringify(wanted)}`)
 }
 
-await t.test('a number text stands for the float64 that exact arithmetic gives, or for none', async (t) => {
+await t.test('parses number texts like exact arithmetic', async (t) => {
   let numbers = 0
   fc.assert(
     fc.property(numberText, (text) => {
@@ -31,7 +31,7 @@ await t.test('a number text stands for the float64 that exact arithmetic gives, 
   t.ok(numbers > 5_000, `${numbers} of them were numbers`)
 })
 
-await t.test('every power of two is read from its hexadecimal text to the bit', async (t) => {
+await t.test('parses the hexadecimal text of every power of two exactly', async (t) => {
   for (let power = -1080; power <= 1030; power++) {
     for (const text of [
       `0x1p${power}`,
@@ -48,7 +48,7 @@ await t.test('every power of two is read from its hexadecimal text to the bit', 
 
 const EPOCH = referenceDatetime('1970-01-01')!
 
-await t.test('a datetime text stands for the nanosecond that counting days gives, or for none', async (t) => {
+await t.test('parses datetime texts like counting days', async (t) => {
   let instants = 0
   fc.assert(
     fc.property(datetimeText, (text) => {
@@ -70,7 +70,7 @@ await t.test('a datetime text stands for the nanosecond that counting days gives
   t.ok(instants > 5_000, `${instants} of them were datetimes`)
 })
 
-await t.test('the checksum is that of the UTF-8 bytes of both parts joined', async (t) => {
+await t.test('computes the checksum of the joined UTF-8 bytes', async (t) => {
   fc.assert(
     fc.property(entityId, entityId, (head, tail) => {
       const [got, wanted] = [checksum(head, tail), referenceChecksum(head + tail)]
@@ -81,7 +81,7 @@ await t.test('the checksum is that of the UTF-8 bytes of both parts joined', asy
   t.pass()
 })
 
-await t.test('a long part is found exactly where the builtin search finds it', async (t) => {
+await t.test('finds long parts like the builtin search', async (t) => {
   const repetitive = (minLength: number, maxLength: number) =>
     fc.array(fc.constantFrom('a', 'aa', 'aab', 'b'), { minLength, maxLength })
   let found = 0
@@ -101,7 +101,7 @@ await t.test('a long part is found exactly where the builtin search finds it', a
 const FLAGS = 8_000
 const REQUESTS = 25
 
-await t.test('every answer and every trace is that of the contract, read step by step', async (t) => {
+await t.test('answers and traces equal those of the reference implementation', async (t) => {
   const seen: Record<string, number> = {}
   const count = (what: string) => (seen[what] = (seen[what] ?? 0) + 1)
   fc.assert(

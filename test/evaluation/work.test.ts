@@ -132,7 +132,7 @@ const watched = <F extends BooleanFlag | VariantFlag>(flag: F) => {
   return { flag: watchedFlag as F, work: () => work }
 }
 
-await t.test('an evaluation that looks at too much is refused, and looks at no more until then', async (t) => {
+await t.test('refuses an evaluation that exceeds the work limit, without extra work', async (t) => {
   for (const [name, one] of Object.entries(worst)) {
     for (const matchType of ['all', 'any'] as const) {
       const segment = segmentOf(
@@ -157,7 +157,7 @@ await t.test('an evaluation that looks at too much is refused, and looks at no m
   }
 })
 
-await t.test('so much work is done as was promised, and not one character more', async (t) => {
+await t.test('uses the whole work limit, and not one character more', async (t) => {
   const constraints = (lengths: readonly number[]) => ({
     segment: {
       key: 's',
@@ -180,7 +180,7 @@ await t.test('so much work is done as was promised, and not one character more',
   t.same(evaluateBoolean(booleanOf(more.segment), 'e', more.context), spent)
 })
 
-await t.test('the constraints themselves count, and those of an explanation', async (t) => {
+await t.test('counts constraints, including those of an explanation', async (t) => {
   const empty = segmentOf(10_000, 'any', { operator: 'eq', value: () => 'x', text: '' })
   t.match(evaluateBoolean(booleanOf(empty, 6), 'e', {}), { reason: 'default' })
   t.same(evaluateBoolean(booleanOf(empty, 8), 'e', {}), spent)
@@ -194,7 +194,7 @@ await t.test('the constraints themselves count, and those of an explanation', as
   )
 })
 
-await t.test('what real flags ask is far below', async (t) => {
+await t.test('realistic flags stay far below the limit', async (t) => {
   const segment = segmentOf(1_000, 'all', { operator: 'notcontains', value: letters, text: '' })
   t.match(evaluateBoolean(booleanOf(segment, 1), 'e', { p: 'x'.repeat(1_500) }), { reason: 'match', enabled: true })
   t.match(evaluateBoolean(booleanOf(segmentOf(20, 'all', worst['forty letters']!)), 'e', { p: 'a'.repeat(LONGEST) }), {
@@ -208,14 +208,14 @@ const kinds = {
 } as const
 /** Each maker and each kind meets every text. Their other pairs meet a long value and short ones. */
 const ways: readonly (readonly [string, () => Work, keyof typeof kinds, readonly string[]])[] = [
-  ['with contexts of their own', workTogether, 'boolean', Object.keys(worst)],
+  ['with different contexts', workTogether, 'boolean', Object.keys(worst)],
   ['about one entity', workOnOne, 'variant', Object.keys(worst)],
-  ['with contexts of their own', workTogether, 'variant', ['spaces', 'short texts']],
+  ['with different contexts', workTogether, 'variant', ['spaces', 'short texts']],
   ['about one entity', workOnOne, 'boolean', ['spaces', 'short texts']],
 ]
 
 for (const [whose, makeWork, kind, texts] of ways)
-  await t.test(`the evaluations of a request look at no more together, ${whose}, of ${kind} flags`, async (t) => {
+  await t.test(`limits the total work of the evaluations in a request, ${whose}, of ${kind} flags`, async (t) => {
     for (const why of texts) {
       const one = worst[why]!
       const segment = segmentOf(one.text.length < 100 ? 10_000 : 20, 'any', {
@@ -244,7 +244,7 @@ for (const [whose, makeWork, kind, texts] of ways)
     }
   })
 
-await t.test('the buckets of an entity count as its id is long', async (t) => {
+await t.test('counts the length of the id for each bucket', async (t) => {
   const threshold = compileFlag(
     {
       ...bare,
@@ -288,7 +288,7 @@ await t.test('the buckets of an entity count as its id is long', async (t) => {
   }
 })
 
-await t.test('a long value is read once, whoever asks for it', async (t) => {
+await t.test('parses a long value once for all constraints', async (t) => {
   const operators: readonly (readonly [ConstraintType, string, string])[] = [
     ['string', 'prefix', 'x'],
     ['string', 'suffix', 'x'],

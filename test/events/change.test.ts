@@ -8,7 +8,7 @@ const thing = fc.record({
   data: fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 2 }),
 })
 
-await t.test('the changes from one thing to another make the one into the other', async (t) => {
+await t.test('applying the changes between two values to the first gives the second', async (t) => {
   fc.assert(
     fc.property(thing, thing, (from, to) => {
       const found = changes(from, to)
@@ -18,17 +18,17 @@ await t.test('the changes from one thing to another make the one into the other'
   )
 })
 
-await t.test('what is equal is no change, whatever the order of its members', async (t) => {
+await t.test('ignores the order of members when it compares values', async (t) => {
   t.equal(changes({ data: { a: 1, b: [2] } }, { data: { b: [2], a: 1 } }), undefined)
   t.strictSame(changes({ a: 1, b: 2 }, { a: 1, b: 3 }), { b: { from: 2, to: 3 } })
   t.equal(changes({ a: 1 }, { a: undefined }), undefined, 'absent is kept')
 })
 
-await t.test('a change without a new value takes the field away', async (t) => {
+await t.test('removes a field if its change has no new value', async (t) => {
   t.strictSame(changed<{ a?: number; b: number }>({ a: 1, b: 2 }, { a: { from: 1 } }), { b: 2 })
 })
 
-await t.test('parts are replaced and taken out by their id', async (t) => {
+await t.test('replaces and removes parts by id', async (t) => {
   const list = [
     { id: 'a', n: 1 },
     { id: 'b', n: 2 },
@@ -44,7 +44,7 @@ await t.test('parts are replaced and taken out by their id', async (t) => {
   t.strictSame(without(list, 'a'), [list[1]])
 })
 
-await t.test('moved parts stand by their new ranks, and only they are touched', async (t) => {
+await t.test('sorts moved parts by their new ranks without changing the others', async (t) => {
   const list = [
     { id: 'a', rank: 1, at: 0 },
     { id: 'b', rank: 2, at: 0 },

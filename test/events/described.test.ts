@@ -13,11 +13,11 @@ const schemas: readonly (readonly [string, TObject])[] = [
 ]
 const sentence = /^[A-Z`].*[.?]$/
 
-await t.test('every event has its sentence', async (t) => {
+await t.test('every event has a description', async (t) => {
   for (const [type, schema] of schemas) t.match(sentenceOf(schema) ?? '', sentence, type)
 })
 
-await t.test('every field, inside of others too, has its sentence, its unit and what it tells of people', async (t) => {
+await t.test('every field has a description, a unit and a privacy class', async (t) => {
   let fields = 0
   for (const [type, schema] of schemas) {
     for (const { path, parts, description, unit, personal, type: is } of fieldsOf(schema)) {
@@ -33,7 +33,7 @@ await t.test('every field, inside of others too, has its sentence, its unit and 
   t.ok(fields > 200, `${fields} fields read`)
 })
 
-await t.test('what is sealed stands at the top, beside the field that names its subject', async (t) => {
+await t.test('sealed fields are top-level, and their subject fields exist', async (t) => {
   for (const [type, schema] of schemas) {
     const sealed = fieldsOf(schema).filter(({ personal }) => typeof personal === 'object')
     t.strictSame(

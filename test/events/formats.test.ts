@@ -17,7 +17,7 @@ for (const shapes of Object.values<Shapes>(catalog)) {
   }
 }
 
-await t.test('every event states the format that has it first, for ever', (t) => {
+await t.test('every event keeps its first format', (t) => {
   const listed = new Map(
     Object.entries(released).flatMap(([format, names]) => names.map((name) => [name, Number(format)] as const)),
   )

@@ -17,7 +17,7 @@ const namesOf = (type: string, newest: Shape): string[] => {
   return names
 }
 
-await t.test('there is a frozen sample of every wire name and of nothing else', async (t) => {
+await t.test('every wire name has a frozen sample, and every sample has a wire name', async (t) => {
   const names = categories.flatMap(([, shapes]) =>
     Object.entries(shapes).flatMap(([type, shape]) => namesOf(type, shape)),
   )
@@ -25,7 +25,7 @@ await t.test('there is a frozen sample of every wire name and of nothing else', 
   t.equal(new Set(names).size, names.length, 'no two categories share a name')
 })
 
-await t.test('every sample reads as its newest shape', async (t) => {
+await t.test('every sample is readable as the newest shape', async (t) => {
   for (const [category, shapes] of categories) {
     const read = reader(shapes)
     for (const [type, newest] of Object.entries(shapes)) {
@@ -38,7 +38,7 @@ await t.test('every sample reads as its newest shape', async (t) => {
   }
 })
 
-await t.test('every sample shows each field that its shape can have', async (t) => {
+await t.test('every sample contains all fields of its shape', async (t) => {
   for (const [, shapes] of categories) {
     for (const [type, { version, schema }] of Object.entries(shapes)) {
       const shown = Object.keys(JSON.parse(sample(wireName(type, version))) as object)
@@ -47,14 +47,14 @@ await t.test('every sample shows each field that its shape can have', async (t) 
   }
 })
 
-await t.test('samples are kept in the form events are kept in', async (t) => {
+await t.test('samples are canonical JSON', async (t) => {
   for (const file of readdirSync(folder)) {
     const text = sample(file.replace('.json', ''))
     t.equal(canonical(JSON.parse(text)), text, file)
   }
 })
 
-await t.test('an event that this version does not know is not skipped', async (t) => {
+await t.test('throws on an event of an unknown type', async (t) => {
   t.throws(() => reader(catalog.flag)('FlagPainted', '{}'), {
     message: 'event FlagPainted was written by a newer version of rollcall',
   })

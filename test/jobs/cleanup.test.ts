@@ -50,28 +50,25 @@ const run = async (
   return { told, ended: ended.length }
 }
 
-await t.test(
-  'cleanup tells after every batch how many records it has been through, and has none counted',
-  async (t) => {
-    t.same(await run(1200), { told: [{ done: 500 }, { done: 1000 }, { done: 1200 }], ended: 1200 })
-    t.same(await run(0), { told: [{ done: 0 }], ended: 0 })
-  },
-)
+await t.test('cleanup reports progress after every batch, without a total', async (t) => {
+  t.same(await run(1200), { told: [{ done: 500 }, { done: 1000 }, { done: 1200 }], ended: 1200 })
+  t.same(await run(0), { told: [{ done: 0 }], ended: 0 })
+})
 
-await t.test('cut short, it tells no more than it did', async (t) => {
+await t.test('an aborted cleanup reports only completed records', async (t) => {
   t.same(await run(1200, 510), { told: [{ done: 500 }, { done: 510 }], ended: 510 })
 })
 
-await t.test('a run after the clock jumped ends nothing, and says so', async (t) => {
+await t.test('a run after a clock jump deletes nothing and reports the jump', async (t) => {
   t.same(await run(10, Number.POSITIVE_INFINITY, false), { told: [{ done: -1 }], ended: 0 })
 })
 
-await t.test('a run whose list would lack what is in the log ends nothing, and fails', async (t) => {
+await t.test('a run fails and deletes nothing if the views are incomplete', async (t) => {
   const behind = async () => refuse('view_behind', 'view is behind position 7')
   await t.rejects(run(10, Number.POSITIVE_INFINITY, true, behind), { message: 'view is behind position 7' })
 })
 
-await t.test('a clock that jumps while a run waits for the views changes nothing in that run', async (t) => {
+await t.test('a clock jump during the wait for the views does not affect the run', async (t) => {
   let present = '2026-01-02T00:00:00.000Z'
   const jumping = async () => void (present = '2099-01-01T00:00:00.000Z')
   const befores = new Set<string>()

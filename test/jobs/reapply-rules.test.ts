@@ -77,7 +77,7 @@ const sweep = async (...asked: Parameters<typeof begun>) => {
   return { looked, told, errors }
 }
 
-await t.test('every login and exchange of an earlier configuration is looked at once, and no other', async (t) => {
+await t.test('processes each token of an earlier configuration once, and no other', async (t) => {
   const held = viewsOf([
     ...tokens(230, 'oidc'),
     ...tokens(1, 'codehost', { policy: 2 }),
@@ -98,7 +98,7 @@ await t.test('every login and exchange of an earlier configuration is looked at 
   t.equal((await sweep(held, 4)).looked.length, 233, 'a later one begins anew')
 })
 
-await t.test('a hundred are looked at together, and a quarter of a second passes before the next', async (t) => {
+await t.test('processes pages of 100 with pauses of 250 ms', async (t) => {
   const { clock, looked, times, done, close } = begun(viewsOf(tokens(250, 'oidc')), 1)
   await clock.advance(249)
   t.equal(looked.length, 100)
@@ -111,31 +111,28 @@ await t.test('a hundred are looked at together, and a quarter of a second passes
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test(
-  'what fails is told and tried again half a minute later, but for who waits for older instances',
-  async (t) => {
-    const failures = [new Refusal('backend_unavailable'), new Refusal('release_in_progress')]
-    const { clock, looked, told, errors, close } = begun(viewsOf(tokens(1, 'oidc')), 1, () => {
-      const failure = failures.shift()
-      if (failure) throw failure
-      return 'narrowed'
-    })
-    await clock.advance(29_999)
-    t.equal(looked.length, 1)
-    t.match(errors, [{ reason: 'backend_unavailable' }])
-    await clock.advance(1)
-    t.equal(looked.length, 2)
-    await clock.advance(29_999)
-    t.equal(looked.length, 2)
-    await clock.advance(1)
-    t.strictSame([looked.length, errors.length], [3, 1])
-    await clock.advance(1_000)
-    t.same(told, [{ kept: 0, narrowed: 1, ended: 0 }])
-    await close()
-  },
-)
+await t.test('reports a failure and retries after 30 s, without a report for release_in_progress', async (t) => {
+  const failures = [new Refusal('backend_unavailable'), new Refusal('release_in_progress')]
+  const { clock, looked, told, errors, close } = begun(viewsOf(tokens(1, 'oidc')), 1, () => {
+    const failure = failures.shift()
+    if (failure) throw failure
+    return 'narrowed'
+  })
+  await clock.advance(29_999)
+  t.equal(looked.length, 1)
+  t.match(errors, [{ reason: 'backend_unavailable' }])
+  await clock.advance(1)
+  t.equal(looked.length, 2)
+  await clock.advance(29_999)
+  t.equal(looked.length, 2)
+  await clock.advance(1)
+  t.strictSame([looked.length, errors.length], [3, 1])
+  await clock.advance(1_000)
+  t.same(told, [{ kept: 0, narrowed: 1, ended: 0 }])
+  await close()
+})
 
-await t.test('one that was cut short is gone on with, by whichever instance', async (t) => {
+await t.test('any instance continues an interrupted sweep', async (t) => {
   const held = viewsOf(tokens(250, 'oidc'))
   let stopped: Promise<void> | undefined
   const first = begun(held, 1, () => {
@@ -150,13 +147,13 @@ await t.test('one that was cut short is gone on with, by whichever instance', as
   t.equal(second.looked.length, 150)
 })
 
-await t.test('what has expired is left out, and nothing to be done is nothing to tell', async (t) => {
+await t.test('skips expired tokens, and reports nothing if nothing changed', async (t) => {
   const expired = tokens(3, 'oidc', { expiresAt: '2026-01-01T23:59:59.999Z' })
   t.same(await sweep(viewsOf(expired), 1), { looked: [], told: [], errors: [] })
   t.same((await sweep(viewsOf(tokens(3, 'codehost')), 1, () => 'kept')).told, [])
 })
 
-await t.test('a token that cannot be read does not stand in the way of the others', async (t) => {
+await t.test('skips an unreadable token', async (t) => {
   const { looked, told, errors } = await sweep(viewsOf(tokens(3, 'oidc')), 1, (id) => {
     if (id.endsWith('1')) throw new Refusal('event_unreadable')
     return 'narrowed'

@@ -64,7 +64,7 @@ const refused = (more: Partial<Refused> = {}): Refused => ({
   ...more,
 })
 
-await t.test('anonymous refusals are counted and never told singly', async (t) => {
+await t.test('counts anonymous refusals and never records them individually', async (t) => {
   const { history, written } = world()
   for (let n = 0; n < 5000; n++)
     history.note(refused({ network: `10.0.${n % 256}.1`, reason: n % 5 ? 'credential_invalid' : 'credential_missing' }))
@@ -80,36 +80,33 @@ await t.test('anonymous refusals are counted and never told singly', async (t) =
   t.equal(Object.keys(JSON.parse(summaries[0]!.networks) as object).length, 10, 'the ten networks with most')
 })
 
-await t.test(
-  'a known identity is told once a minute and reason, a failed attempt five times a minute and network',
-  async (t) => {
-    const { history, written, clock } = world()
-    for (let minute = 0; minute < 2; minute++) {
-      for (let n = 0; n < 9; n++) {
-        history.note(refused({ tokenId: 't1', reason: 'token_scoped' }))
-        history.note(refused({ serviceAccount: 'apps/web', reason: 'service_account_not_allowed', attempt: true }))
-        history.note(refused({ provider: 'main', reason: 'code_refused', attempt: true }))
-      }
-      await clock.advance(60_000)
+await t.test('records an identity once per minute and reason, a failed attempt five times', async (t) => {
+  const { history, written, clock } = world()
+  for (let minute = 0; minute < 2; minute++) {
+    for (let n = 0; n < 9; n++) {
+      history.note(refused({ tokenId: 't1', reason: 'token_scoped' }))
+      history.note(refused({ serviceAccount: 'apps/web', reason: 'service_account_not_allowed', attempt: true }))
+      history.note(refused({ provider: 'main', reason: 'code_refused', attempt: true }))
     }
-    await history.close()
-    const { told, summaries } = await written()
-    const of = (reason: string) => told.filter((one) => one.reason === reason).map(({ more }) => more)
-    t.strictSame(of('token_scoped'), [0, 8], 'each tells how many like it were not told')
-    t.strictSame(of('service_account_not_allowed'), [0, 8])
-    t.strictSame(of('code_refused'), [0, 0, 0, 0, 0, 4, 0, 0, 0, 0])
-    t.match(
-      told.find(({ reason }) => reason === 'code_refused'),
-      { provider: 'main', network: '10.0.0.1', subject: 'network-2026-01-01' },
-    )
-    t.equal(
-      summaries.reduce((all, { total }) => all + total, 0),
-      54,
-    )
-  },
-)
+    await clock.advance(60_000)
+  }
+  await history.close()
+  const { told, summaries } = await written()
+  const of = (reason: string) => told.filter((one) => one.reason === reason).map(({ more }) => more)
+  t.strictSame(of('token_scoped'), [0, 8], 'each tells how many like it were not told')
+  t.strictSame(of('service_account_not_allowed'), [0, 8])
+  t.strictSame(of('code_refused'), [0, 0, 0, 0, 0, 4, 0, 0, 0, 0])
+  t.match(
+    told.find(({ reason }) => reason === 'code_refused'),
+    { provider: 'main', network: '10.0.0.1', subject: 'network-2026-01-01' },
+  )
+  t.equal(
+    summaries.reduce((all, { total }) => all + total, 0),
+    54,
+  )
+})
 
-await t.test('a minute is one of the clock, to the millisecond', async (t) => {
+await t.test('the limit applies to clock minutes, to the millisecond', async (t) => {
   const { history, clock } = world()
   const note = () => history.note(refused({ tokenId: 't1', reason: 'token_scoped' }))
   t.ok(note())
@@ -120,7 +117,7 @@ await t.test('a minute is one of the clock, to the millisecond', async (t) => {
   await history.close()
 })
 
-await t.test('what is told singly is written every five seconds, the counts of a minute once it is over', async (t) => {
+await t.test('writes individual refusals every 5 s, and the counts after each minute', async (t) => {
   for (const [first, counted] of [
     [0, 60_000],
     [1, 65_000],
@@ -145,7 +142,7 @@ await t.test('what is told singly is written every five seconds, the counts of a
   }
 })
 
-await t.test('however many identities are refused, the log grows by fifty events a flush at most', async (t) => {
+await t.test('writes at most 50 individual refusals per flush', async (t) => {
   const { history, written } = world()
   for (let n = 0; n < 3000; n++) history.note(refused({ tokenId: `t${n}`, reason: 'token_scoped' }))
   await history.close()
@@ -154,7 +151,7 @@ await t.test('however many identities are refused, the log grows by fifty events
   t.equal(summaries[0]?.total, 3000)
 })
 
-await t.test('the counts of reasons, routes and networks have bounds, and still add up', async (t) => {
+await t.test('limits the counted reasons, routes and networks, and keeps the totals', async (t) => {
   const { history, written } = world()
   for (let n = 0; n < 6000; n++) history.note(refused({ reason: `reason-${n}`, route: `/r/${n}`, network: `n${n}` }))
   await history.close()
@@ -164,7 +161,7 @@ await t.test('the counts of reasons, routes and networks have bounds, and still 
   t.strictSame([sum(byReason), sum(byRoute), total], [6000, 6000, 6000])
 })
 
-await t.test('whatever the log does, every refusal is counted exactly once', async (t) => {
+await t.test('counts every refusal exactly once despite failures of the log', async (t) => {
   const step = fc.oneof(
     {
       weight: 6,
@@ -210,7 +207,7 @@ await t.test('whatever the log does, every refusal is counted exactly once', asy
   t.pass('300 histories')
 })
 
-await t.test('logins that were begun are counted by way, one event a span, whatever fails meanwhile', async (t) => {
+await t.test('counts begun logins by method in one event per period, despite failures', async (t) => {
   const { history, written, faults, clock } = world()
   await history.flush()
   t.same((await written()).begun, [], 'nothing when nothing happened')
@@ -232,38 +229,31 @@ await t.test('logins that were begun are counted by way, one event a span, whate
   await history.close()
 })
 
-await t.test(
-  'a token is told once for each right and namespace, ten times a minute, and the rest is counted',
-  async (t) => {
-    const { history, written, clock } = world()
-    const asked = (namespace?: string, right = 'flag.update') =>
-      history.note(
-        refused({ reason: 'right_missing', tokenId: 't1', right, ...(namespace !== undefined && { namespace }) }),
-      )
-    t.strictSame([asked('shop'), asked('shop'), asked('shop', 'flag.create'), asked()], [true, false, true, true])
-    for (let n = 0; n < 5_000; n++) asked(`n${n}`)
-    t.ok(
-      history.note(refused({ reason: 'right_missing', tokenId: 't2', right: 'flag.read', namespace: 'x'.repeat(300) })),
+await t.test('records a token once per right and namespace, at most ten times a minute', async (t) => {
+  const { history, written, clock } = world()
+  const asked = (namespace?: string, right = 'flag.update') =>
+    history.note(
+      refused({ reason: 'right_missing', tokenId: 't1', right, ...(namespace !== undefined && { namespace }) }),
     )
-    await clock.advance(60_000)
-    t.ok(asked('shop'))
-    await history.close()
-    const { told } = await written()
-    t.strictSame(
-      told.slice(0, 4).map(({ right, namespace }) => [right, namespace]),
-      [
-        ['flag.update', 'shop'],
-        ['flag.create', 'shop'],
-        ['flag.update', undefined],
-        ['flag.update', 'n0'],
-      ],
-    )
-    t.equal(told.filter(({ tokenId }) => tokenId === 't1').length, 11)
-    t.equal(
-      told.find(({ tokenId }) => tokenId === 't2')?.namespace?.length,
-      255,
-      'as much of a name as an answer tells',
-    )
-    t.equal(told.at(-1)?.more, 1 + 5_000 - 7, 'the next says how many were left out')
-  },
-)
+  t.strictSame([asked('shop'), asked('shop'), asked('shop', 'flag.create'), asked()], [true, false, true, true])
+  for (let n = 0; n < 5_000; n++) asked(`n${n}`)
+  t.ok(
+    history.note(refused({ reason: 'right_missing', tokenId: 't2', right: 'flag.read', namespace: 'x'.repeat(300) })),
+  )
+  await clock.advance(60_000)
+  t.ok(asked('shop'))
+  await history.close()
+  const { told } = await written()
+  t.strictSame(
+    told.slice(0, 4).map(({ right, namespace }) => [right, namespace]),
+    [
+      ['flag.update', 'shop'],
+      ['flag.create', 'shop'],
+      ['flag.update', undefined],
+      ['flag.update', 'n0'],
+    ],
+  )
+  t.equal(told.filter(({ tokenId }) => tokenId === 't1').length, 11)
+  t.equal(told.find(({ tokenId }) => tokenId === 't2')?.namespace?.length, 255, 'as much of a name as an answer tells')
+  t.equal(told.at(-1)?.more, 1 + 5_000 - 7, 'the next says how many were left out')
+})

@@ -21,7 +21,7 @@ const noting = () => {
   return { ...uses, clock, kept, errors }
 }
 
-await t.test('an hour is one of the clock, to the millisecond', async (t) => {
+await t.test('a use belongs to its clock hour, to the millisecond', async (t) => {
   const { hour, clock, close } = noting()
   t.equal(hour(), 0)
   await clock.advance(3_599_999)
@@ -31,7 +31,7 @@ await t.test('an hour is one of the clock, to the millisecond', async (t) => {
   await close()
 })
 
-await t.test('uses are written every five seconds, a hundred at a time, and the rest at the end', async (t) => {
+await t.test('writes 100 uses every 5 s, and the rest at close', async (t) => {
   const { note, clock, kept, close, errors } = noting()
   for (let n = 0; n < 350; n++) t.ok(note(`t${n}`, 0))
   await clock.advance(4_999)
@@ -47,7 +47,7 @@ await t.test('uses are written every five seconds, a hundred at a time, and the 
   t.strictSame([clock.waiting(), errors], [[], []])
 })
 
-await t.test('of a moment a use is known where its hour was over by then', async (t) => {
+await t.test('returns for a past moment only hours that had ended', async (t) => {
   const { note, lastOf, flush, close } = noting()
   note('a', 1)
   await flush()
