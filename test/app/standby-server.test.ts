@@ -104,7 +104,7 @@ await t.test('logs a missing server with its cause, again on changes, and once a
   t.same(lines, [], 'nothing is told of a start that waits for nothing')
 })
 
-await t.test('stops waiting for a missing server when asked to end', async (t) => {
+await t.test('stops waiting for a missing server when a stop is requested', async (t) => {
   const clock = virtualClock()
   const ending = new AbortController()
   const logger = { warn: () => undefined, info: () => undefined } as unknown as Parameters<typeof sooner>[2]

@@ -128,7 +128,7 @@ const busy = (body: string) => {
 }
 const BUSY = [14, 'service is busy', 'busy']
 
-await t.test('an answer counts from when it is made until it has left, or its client has', async (t) => {
+await t.test('an answer counts from its creation until it is sent or its client leaves', async (t) => {
   const { stuck, used, ask } = await serving(t)
   const first = await stuck('/text', 'a')
   await used(TEXT)
@@ -139,7 +139,7 @@ await t.test('an answer counts from when it is made until it has left, or its cl
   await used(0)
 })
 
-await t.test('what finds no room waits for its turn, and is made again when that comes', async (t) => {
+await t.test('an answer without room waits for its turn and is created again', async (t) => {
   const { stuck, used, waiting, ask } = await serving(t)
   const first = await stuck('/text', 'a')
   await used(TEXT)
@@ -152,7 +152,7 @@ await t.test('what finds no room waits for its turn, and is made again when that
   await used(0)
 })
 
-await t.test('who has waited for five seconds is refused', async (t) => {
+await t.test('refuses after a wait of five seconds', async (t) => {
   const { stuck, used, waiting, ask, clock, answers } = await serving(t)
   await stuck('/text', 'a')
   await used(TEXT)
@@ -166,19 +166,16 @@ await t.test('who has waited for five seconds is refused', async (t) => {
   t.equal(answers.refused(), 1)
 })
 
-await t.test(
-  'chunks count as what holds them, and gzip with what it needs; what others hold too does not',
-  async (t) => {
-    const { stuck, used } = await serving(t)
-    await stuck('/shared', 'a')
-    await stuck('/chunks', 'a')
-    await used(128 * KB)
-    await stuck('/chunks', 'b', 'GET', 'Accept-Encoding: gzip\r\n')
-    await used((128 + 384) * KB)
-  },
-)
+await t.test('counts the buffers of chunks and gzip, but not shared memory', async (t) => {
+  const { stuck, used } = await serving(t)
+  await stuck('/shared', 'a')
+  await stuck('/chunks', 'a')
+  await used(128 * KB)
+  await stuck('/chunks', 'b', 'GET', 'Accept-Encoding: gzip\r\n')
+  await used((128 + 384) * KB)
+})
 
-await t.test('the answer of a write is told, room or not', async (t) => {
+await t.test('sends the answer of a write even without room', async (t) => {
   const { stuck, used, ask, counts } = await serving(t)
   await stuck('/text', 'a')
   await used(TEXT)
@@ -188,7 +185,7 @@ await t.test('the answer of a write is told, room or not', async (t) => {
   t.equal(counts.writes, 2)
 })
 
-await t.test('holders of published tokens have less, all together', async (t) => {
+await t.test('holders of published tokens share a smaller part', async (t) => {
   const { stuck, used, waiting, ask, clock } = await serving(t)
   await stuck('/text', 'published')
   await used(TEXT)
@@ -202,7 +199,7 @@ await t.test('holders of published tokens have less, all together', async (t) =>
   )
 })
 
-await t.test('texts of a large answer are made as the client takes them', async (t) => {
+await t.test('creates a large answer as the client reads it', async (t) => {
   const { counts, ask, stuck, used, answers } = await serving(t)
   const count = 300
   const small = JSON.parse((await ask('/batch/3/10', 'a')).body) as { readonly items: readonly string[] }
@@ -228,7 +225,7 @@ await t.test('texts of a large answer are made as the client takes them', async 
   await used(0)
 })
 
-await t.test('of many answers that nobody takes, no more are begun than there is room for', async (t) => {
+await t.test('starts no more unread answers than there is room for', async (t) => {
   const { counts, stuck, waiting, answers } = await serving(t)
   const count = 300
   for (let n = 0; n < 12; n++) await stuck(`/batch/${count}/5000`, 'published')
@@ -306,7 +303,7 @@ const pathNow = (path: string, clock: VirtualClock) => path.replace('at=now', `a
 const gauge = (page: string, name: string) =>
   Number(new RegExp(`^rollcall_budget_${name}\\{budget="answers"\\} (.*)$`, 'm').exec(page)?.[1])
 
-await t.test('whatever is large has its place in the budget before it is made, also what writes', async (t) => {
+await t.test('reserves room for every large answer before it is created, also for writes', async (t) => {
   const clock = virtualClock()
   const service = await heavy(t, clock)
   const other = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'other' })
@@ -347,7 +344,7 @@ await t.test('whatever is large has its place in the budget before it is made, a
   t.equal(gauge(await service.metrics(), 'used_bytes'), 0)
 })
 
-await t.test('a published token has answers of its own size', async (t) => {
+await t.test('limits answers of published tokens to their own size', async (t) => {
   const service = await startService(t, { 'server.published_max_response_bytes': '65536' })
   const make = maker(service)
   await make.segment('all')

@@ -25,7 +25,7 @@ const rowsOf = (text: string): readonly (readonly string[])[] =>
         .map((cell) => cell.trim()),
     )
 
-await t.test('every section that is cited is there', async (t) => {
+await t.test('every cited section exists', async (t) => {
   const sections = new Set([...contract.matchAll(/^##? (\d+(?:\.\d+)?)\.? /gm)].map(([, number]) => number!))
   t.ok(sections.size > 50)
   const files = ['src', 'test', 'docs', 'bench', 'deploy', 'examples'].flatMap((folder) =>
@@ -48,7 +48,7 @@ await t.test('every section that is cited is there', async (t) => {
   t.ok(cited > 150, `${cited} places`)
 })
 
-await t.test('every setting stands in §12, and nothing else does', async (t) => {
+await t.test('§12 lists exactly the settings', async (t) => {
   /** The keys of a cell: those after the first may leave out what they share with it. */
   const keysOf = (cell: string): string[] => {
     let before = ''
@@ -74,11 +74,11 @@ await t.test('every setting stands in §12, and nothing else does', async (t) =>
   t.strictSame(written.toSorted(), real.toSorted())
 })
 
-await t.test('every reason to refuse stands in it', async (t) => {
+await t.test('lists every refusal reason', async (t) => {
   for (const reason of Object.keys(refusals)) t.ok(contract.includes(`\`${reason}\``), reason)
 })
 
-await t.test('every route stands in it, and every metric', async (t) => {
+await t.test('lists every route and metric', async (t) => {
   const { service } = await everyWay(t)
   const bare = (path: string) => path.replaceAll(/\{\w+\}/g, '{}')
   const written = new Set<string>()

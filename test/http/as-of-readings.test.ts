@@ -138,7 +138,7 @@ const tooMany = { status: 429, code: 8, message: 'too many requests', reason: 'r
 const busy = { status: 503, code: 14, message: 'history is busy', reason: 'history_busy', again: '1' }
 const tooLong = { status: 504, code: 4, message: 'deadline exceeded', reason: 'deadline_exceeded', again: null }
 
-await t.test('four of a credential run, a fifth is refused, and others are served', async (t) => {
+await t.test('runs four reads of a credential, refuses a fifth, and serves others', async (t) => {
   const { ask, begun, named, metric, beginning } = await serving(t)
   const four = ['a', 'b', 'c', 'd'].map((name) => ask('one', name))
   await beginning(4)
@@ -158,7 +158,7 @@ await t.test('four of a credential run, a fifth is refused, and others are serve
   t.strictSame([await metric('running'), await metric('refused_total'), await metric('seconds_count')], [0, 1, 5])
 })
 
-await t.test('who has no credential is one with all of its address', async (t) => {
+await t.test('clients without a credential share the limit of their address', async (t) => {
   const { ask, begun, beginning } = await serving(t)
   const four = ['a', 'b', 'c', 'd'].map((name) => ask('', name))
   await beginning(4)
@@ -172,7 +172,7 @@ await t.test('who has no credential is one with all of its address', async (t) =
   )
 })
 
-await t.test('all tokens of a holder have four together', async (t) => {
+await t.test('all tokens of a holder share four reads', async (t) => {
   const { ask, begun, named, beginning } = await serving(t)
   const four = ['a', 'b', 'c', 'd'].map((name, n) => ask(`ann#${n}`, name))
   await beginning(4)
@@ -185,34 +185,31 @@ await t.test('all tokens of a holder have four together', async (t) => {
   await Promise.all(four)
 })
 
-await t.test(
-  'an instance has 64, of which eight run, and eight are kept for reviews and single documents',
-  async (t) => {
-    const { ask, begun, metric, beginning, waiting } = await serving(t)
-    const all = Array.from({ length: 56 }, (_, n) => ask(`holder-${n % 14}`, `r${n}`))
-    await waiting(48)
-    t.strictSame([await metric('running'), await metric('waiting'), begun.length], [8, 48, 8])
-    t.strictSame(await ask('somebody-else', 'x'), busy)
-    t.strictSame(await ask('holder-0', 'x'), tooMany)
-    for (let n = 0; n < 8; n++)
-      all.push(ask(`auditor-${n % 2}`, `k${n}`, { path: n % 2 === 0 ? '/review' : '/past/one' }))
-    await waiting(56)
-    t.strictSame(await ask('somebody-else', 'x', { path: '/review' }), busy)
-    t.strictSame(await ask('auditor-1', 'x', { path: '/past/one' }), tooMany)
-    const ended = Promise.all(all)
-    for (let n = 0; n < 64; n++) {
-      await beginning(n + 1)
-      begun[n]!.end()
-    }
-    t.strictSame(
-      await ended,
-      Array.from({ length: 64 }, () => served),
-    )
-    t.strictSame([await metric('running'), await metric('waiting'), await metric('refused_total')], [0, 0, 4])
-  },
-)
+await t.test('an instance has 64 reads: eight run, eight are reserved for reviews', async (t) => {
+  const { ask, begun, metric, beginning, waiting } = await serving(t)
+  const all = Array.from({ length: 56 }, (_, n) => ask(`holder-${n % 14}`, `r${n}`))
+  await waiting(48)
+  t.strictSame([await metric('running'), await metric('waiting'), begun.length], [8, 48, 8])
+  t.strictSame(await ask('somebody-else', 'x'), busy)
+  t.strictSame(await ask('holder-0', 'x'), tooMany)
+  for (let n = 0; n < 8; n++)
+    all.push(ask(`auditor-${n % 2}`, `k${n}`, { path: n % 2 === 0 ? '/review' : '/past/one' }))
+  await waiting(56)
+  t.strictSame(await ask('somebody-else', 'x', { path: '/review' }), busy)
+  t.strictSame(await ask('auditor-1', 'x', { path: '/past/one' }), tooMany)
+  const ended = Promise.all(all)
+  for (let n = 0; n < 64; n++) {
+    await beginning(n + 1)
+    begun[n]!.end()
+  }
+  t.strictSame(
+    await ended,
+    Array.from({ length: 64 }, () => served),
+  )
+  t.strictSame([await metric('running'), await metric('waiting'), await metric('refused_total')], [0, 0, 4])
+})
 
-await t.test('who has as many as one may have reviews access all the same, twice', async (t) => {
+await t.test('a holder at its limit can still make two access reviews', async (t) => {
   const { ask, begun, beginning } = await serving(t)
   // Tokens that the auditor made count with the auditor's own.
   const all = Array.from({ length: 4 }, (_, n) => ask(`auditor#${n}`, `r${n}`))
@@ -257,7 +254,7 @@ await t.test('holders take turns', async (t) => {
   )
 })
 
-await t.test('one that takes too long is ended, running or waiting, whether it hears of it or not', async (t) => {
+await t.test('ends a read that takes too long, running or waiting', async (t) => {
   for (const name of ['hang', 'slow']) {
     const { clock, ask, begun, named, metric, told, beginning, waiting } = await serving(t, few)
     const [one, two] = [ask('one', 'first'), ask('one', 'second')]
@@ -293,7 +290,7 @@ await t.test('one that takes too long is ended, running or waiting, whether it h
   }
 })
 
-await t.test('one has ten seconds where nothing else is said', async (t) => {
+await t.test('a read has ten seconds by default', async (t) => {
   const { clock, ask, told, beginning } = await serving(t)
   const asked = ask('one', 'hang')
   await beginning(1)
@@ -303,7 +300,7 @@ await t.test('one has ten seconds where nothing else is said', async (t) => {
   t.strictSame([await asked, told], [tooLong, [504]])
 })
 
-await t.test('one whose client has left stops', async (t) => {
+await t.test('stops a read whose client has left', async (t) => {
   const { ask, named, told, log, metric, beginning, waiting } = await serving(t, few)
   const [gone, goneToo] = [new AbortController(), new AbortController()]
   const asked = ask('one', 'left', { signal: gone.signal })
@@ -325,7 +322,7 @@ await t.test('one whose client has left stops', async (t) => {
   t.strictSame([await metric('running'), await metric('waiting')], [0, 0])
 })
 
-await t.test('who asks and leaves has no more of them than who stays', async (t) => {
+await t.test('a read of a disconnected client still counts against its holder', async (t) => {
   const { clock, ask, told, beginning } = await serving(t, { ...few, each: 1, withinMs: 8_000 })
   const gone = new AbortController()
   const asked = ask('one', 'hang', { signal: gone.signal })
@@ -340,7 +337,7 @@ await t.test('who asks and leaves has no more of them than who stays', async (t)
   t.match(await ask('one', 'now'), { status: 500 }, 'it is over')
 })
 
-await t.test('the place is free again whatever came of it', async (t) => {
+await t.test('frees the slot after any outcome', async (t) => {
   const { ask, begun, named, metric, beginning } = await serving(t, { ...few, each: 1 })
   const outcomes: Readonly<Record<string, readonly [error: Error | undefined, status: number]>> = {
     answered: [undefined, 200],
@@ -357,7 +354,7 @@ await t.test('the place is free again whatever came of it', async (t) => {
   t.strictSame([begun.length, await metric('running'), await metric('seconds_count')], [3, 0, 6])
 })
 
-await t.test('many on one connection leave nothing behind on it', async (t) => {
+await t.test('many reads on one connection leave no listeners', async (t) => {
   const { app, port, begun, told, metric, beginning } = await serving(t, { ...few, running: 40 })
   const warnings: string[] = []
   const warn = ({ name }: Error) => void warnings.push(name)
@@ -391,7 +388,7 @@ await t.test('many on one connection leave nothing behind on it', async (t) => {
   t.strictSame([told[40], begun[40]!.steps, begun.length], [499, 1, 41], 'those behind it are not begun')
 })
 
-await t.test('every route that takes a moment is bounded', async (t) => {
+await t.test('limits every route that takes a moment', async (t) => {
   const service = await startService(t)
   const { request } = service
   await request('POST', '/api/v1/flags', { key: 'f', name: 'f' })

@@ -37,7 +37,7 @@ const tokens: fc.Arbitrary<readonly string[]> = fc.letrec<{ value: readonly stri
   ),
 })).value
 
-await t.test('only insignificant white space goes; all else stays as written', (t) => {
+await t.test('removes only insignificant white space', (t) => {
   fc.assert(
     fc.property(tokens, fc.infiniteStream(spaces), (parts, between) => {
       const spaced = parts.map((part) => `${between.next().value}${part}`).join('') + between.next().value
@@ -48,7 +48,7 @@ await t.test('only insignificant white space goes; all else stays as written', (
   t.end()
 })
 
-await t.test('its work is in proportion to the text', (t) => {
+await t.test('takes time proportional to the text', (t) => {
   const hostile = ['[ '.repeat(1e6), `"${'\\'.repeat(1e6)}`, '"" '.repeat(3e5), ' '.repeat(2e6), `"${'x'.repeat(2e6)}`]
   for (const text of hostile) {
     const blocks = blocksRun(() => void minified(text))
@@ -57,7 +57,7 @@ await t.test('its work is in proportion to the text', (t) => {
   t.end()
 })
 
-await t.test('an attachment is JSON of at most 1000 KB as given, or empty', (t) => {
+await t.test('accepts JSON of at most 1000 KB as given, or an empty text', (t) => {
   const read = (text: unknown) => attachment.read(text, 'attachment')
   t.equal(read(undefined), '')
   t.equal(read(''), '')

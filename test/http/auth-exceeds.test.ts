@@ -93,7 +93,7 @@ const cases: readonly Case[] = [
   { of: grants('admin@*'), asks: { role: 'admin' } },
 ]
 
-await t.test('who may make which token, and what is named of one that may not', async (t) => {
+await t.test('decides which tokens a token may create, and names the exceeding right', async (t) => {
   const service = await withNamespaces(await startService(t))
   for (const { of, asks, reason, message } of cases) {
     const answer = await create(service, await maker(service, of), asks)
@@ -112,7 +112,7 @@ await t.test('who may make which token, and what is named of one that may not', 
   }
 })
 
-await t.test('it is refused by names alone: before field rules, and whether or not a namespace is there', async (t) => {
+await t.test('refuses by names only, before field rules and existence of the namespace', async (t) => {
   const service = await withNamespaces(await startService(t))
   const issuing = await maker(service, issuer)
   for (const more of [{}, { name: '' }, { expiresAt: 'never' }, { metadata: { 'io.service.auth.token.name': 'x' } }])
@@ -147,7 +147,7 @@ await t.test('it is refused by names alone: before field rules, and whether or n
     t.match(refusalOf(await create(service, bound, asks)), { reason: 'token_scoped', message: 'permission denied' })
 })
 
-await t.test('a refusal under an idempotency key leaves nothing behind, and a replay asks again', async (t) => {
+await t.test('a refusal stores nothing under the idempotency key', async (t) => {
   const service = await withNamespaces(await startService(t))
   const issuing = await maker(service, issuer)
   const headers = { ...bearer(issuing), 'idempotency-key': 'once' }
@@ -208,7 +208,7 @@ const step = fc.record({ by: fc.nat(), asks, as: fc.constantFrom('bearer', 'sess
 type Held = { readonly token: string; readonly may: ReturnType<typeof meant> }
 const OWN = { 'sec-fetch-site': 'same-origin', authorization: '' }
 
-await t.test('no sequence of commands gives a token more than its maker had', async (t) => {
+await t.test('no sequence of commands gives a token more rights than its creator had', async (t) => {
   const service = await withNamespaces(await startService(t, { 'rate_limit.enabled': 'false' }))
   let [made, refused] = [0, 0]
   const run = async (first: Asks, steps: readonly { by: number; asks: Asks; as: string }[]) => {

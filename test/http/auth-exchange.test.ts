@@ -27,7 +27,7 @@ const unavailable = {
   message: 'service is temporarily unavailable',
 }
 
-await t.test('every row of the table of failed exchanges', async (t) => {
+await t.test('answers every row of the table of failed exchanges', async (t) => {
   const cluster = await clusterStandIn(t)
   const settings = {
     [`${AT}.allowed`]: '[{"namespace":"apps","service_accounts":["web"]}]',
@@ -137,7 +137,7 @@ await t.test('every row of the table of failed exchanges', async (t) => {
   t.notMatch(await service.logged(), /canary/)
 })
 
-await t.test('an API server that is not there', async (t) => {
+await t.test('answers 503 if the API server is unreachable', async (t) => {
   const cluster = await clusterStandIn(t)
   for (const verification of ['token_review', 'jwks']) {
     const settings = { ...clusterSettings({ ...cluster, url: await deadUrl() }), [`${AT}.verification`]: verification }
@@ -147,28 +147,25 @@ await t.test('an API server that is not there', async (t) => {
   }
 })
 
-await t.test(
-  'each exchange issues a new client token and leaves the earlier ones valid, as long as their own account token',
-  async (t) => {
-    const clock = virtualClock(new Date().toISOString())
-    const cluster = await clusterStandIn(t)
-    const service = await startService(t, { ...base, ...clusterSettings(cluster) }, { clock })
-    const exp = Math.floor(clock.now().getTime() / 1000) + 600
-    const token = await cluster.token({ claims: { exp } })
-    const [one, two] = [await exchange(service, token), await exchange(service, token)]
-    t.not(one.json.clientToken, two.json.clientToken)
-    const self = (secret: string) =>
-      service.request('GET', '/auth/v1/self', undefined, { authorization: `Bearer ${secret}` })
-    for (const { json } of [one, two]) t.equal((await self(json.clientToken)).status, 200)
-    clock.jump(exp * 1000 - 1 - clock.now().getTime())
-    for (const { json } of [one, two]) t.equal((await self(json.clientToken)).status, 200, 'to the last moment')
-    clock.jump(1)
-    for (const { json } of [one, two]) t.equal((await self(json.clientToken)).status, 401)
-    t.match(refusalOf(await exchange(service, token)), refusedToken)
-  },
-)
+await t.test('each exchange issues a new token, valid as long as its account token', async (t) => {
+  const clock = virtualClock(new Date().toISOString())
+  const cluster = await clusterStandIn(t)
+  const service = await startService(t, { ...base, ...clusterSettings(cluster) }, { clock })
+  const exp = Math.floor(clock.now().getTime() / 1000) + 600
+  const token = await cluster.token({ claims: { exp } })
+  const [one, two] = [await exchange(service, token), await exchange(service, token)]
+  t.not(one.json.clientToken, two.json.clientToken)
+  const self = (secret: string) =>
+    service.request('GET', '/auth/v1/self', undefined, { authorization: `Bearer ${secret}` })
+  for (const { json } of [one, two]) t.equal((await self(json.clientToken)).status, 200)
+  clock.jump(exp * 1000 - 1 - clock.now().getTime())
+  for (const { json } of [one, two]) t.equal((await self(json.clientToken)).status, 200, 'to the last moment')
+  clock.jump(1)
+  for (const { json } of [one, two]) t.equal((await self(json.clientToken)).status, 401)
+  t.match(refusalOf(await exchange(service, token)), refusedToken)
+})
 
-await t.test('a repeated exchange is verified again, has one effect and shows its secret once', async (t) => {
+await t.test('verifies a repeated exchange again, with one effect and the secret once', async (t) => {
   const cluster = await clusterStandIn(t)
   const clock = virtualClock(new Date().toISOString())
   const service = await startService(t, { ...base, ...clusterSettings(cluster) }, { clock })
@@ -204,51 +201,45 @@ await t.test('a repeated exchange is verified again, has one effect and shows it
   t.equal(refusalOf(await exchange(service, token, { 'idempotency-key': '' })).reason, 'invalid_header')
 })
 
-await t.test(
-  'a client may fail 60 times a minute, whatever it sends, and history says how often it tried',
-  async (t) => {
-    const cluster = await clusterStandIn(t)
-    const clock = virtualClock()
-    const service = await startService(t, clusterSettings(cluster), { clock })
-    for (let n = 0; n < 60; n++) t.equal((await exchange(service, 'junk')).status, 401)
-    const limited = await service.request('POST', EXCHANGE, '{', open)
-    t.match(
-      refusalOf(limited),
-      { status: 429, code: 8, reason: 'rate_limited', message: 'too many requests' },
-      'before the body is looked at',
-    )
-    t.equal(limited.headers['retry-after'], '60')
-    t.equal((await service.request('GET', '/auth/v1/self')).status, 200, 'nobody else is')
-    await clock.advance(60_000 - (clock.now().getTime() % 60_000) - 1)
-    t.equal((await exchange(service, 'junk')).status, 429, 'until the last millisecond of the minute')
-    t.equal(clock.now().getTime() % 60_000, 0, 'a request to write takes one')
-    t.equal((await exchange(service, 'junk')).status, 401, 'and no longer')
-  },
-)
+await t.test('allows 60 failures a minute per client, counted in the history', async (t) => {
+  const cluster = await clusterStandIn(t)
+  const clock = virtualClock()
+  const service = await startService(t, clusterSettings(cluster), { clock })
+  for (let n = 0; n < 60; n++) t.equal((await exchange(service, 'junk')).status, 401)
+  const limited = await service.request('POST', EXCHANGE, '{', open)
+  t.match(
+    refusalOf(limited),
+    { status: 429, code: 8, reason: 'rate_limited', message: 'too many requests' },
+    'before the body is looked at',
+  )
+  t.equal(limited.headers['retry-after'], '60')
+  t.equal((await service.request('GET', '/auth/v1/self')).status, 200, 'nobody else is')
+  await clock.advance(60_000 - (clock.now().getTime() % 60_000) - 1)
+  t.equal((await exchange(service, 'junk')).status, 429, 'until the last millisecond of the minute')
+  t.equal(clock.now().getTime() % 60_000, 0, 'a request to write takes one')
+  t.equal((await exchange(service, 'junk')).status, 401, 'and no longer')
+})
 
-await t.test(
-  'without rate limits a burst of one address waits, and past the deadline the cluster is at fault',
-  async (t) => {
-    const cluster = await clusterStandIn(t)
-    const clock = virtualClock(new Date().toISOString())
-    const service = await startService(t, { ...base, ...clusterSettings(cluster) }, { clock })
-    const token = await cluster.token()
-    const burst = await Promise.all(Array.from({ length: 200 }, () => exchange(service, token)))
-    t.strictSame(new Set(burst.map(({ status }) => status)), new Set([200]))
-    cluster.lies = { [REVIEWS]: () => undefined }
-    const refusing = Promise.all(Array.from({ length: 100 }, () => exchange(service, token)))
-    const over = noted(refusing)
-    await eventually(async () => {
-      await clock.advance(500)
-      return over.length > 0
-    }, 'the end of all of them')
-    const late = await refusing
-    for (const answer of late) t.match(refusalOf(answer), unavailable)
-    t.match(late[0]!.headers['retry-after'], /^\d+$/)
-  },
-)
+await t.test('without rate limits a burst waits, and gets 503 after the deadline', async (t) => {
+  const cluster = await clusterStandIn(t)
+  const clock = virtualClock(new Date().toISOString())
+  const service = await startService(t, { ...base, ...clusterSettings(cluster) }, { clock })
+  const token = await cluster.token()
+  const burst = await Promise.all(Array.from({ length: 200 }, () => exchange(service, token)))
+  t.strictSame(new Set(burst.map(({ status }) => status)), new Set([200]))
+  cluster.lies = { [REVIEWS]: () => undefined }
+  const refusing = Promise.all(Array.from({ length: 100 }, () => exchange(service, token)))
+  const over = noted(refusing)
+  await eventually(async () => {
+    await clock.advance(500)
+    return over.length > 0
+  }, 'the end of all of them')
+  const late = await refusing
+  for (const answer of late) t.match(refusalOf(answer), unavailable)
+  t.match(late[0]!.headers['retry-after'], /^\d+$/)
+})
 
-await t.test('exchanges that succeed count by service account, and not by address', async (t) => {
+await t.test('counts successful exchanges by service account, not by address', async (t) => {
   const cluster = await clusterStandIn(t)
   const clock = virtualClock(new Date().toISOString())
   const limits = { 'rate_limit.exchanges': '100' }
@@ -274,7 +265,7 @@ await t.test('exchanges that succeed count by service account, and not by addres
   t.strictSame(new Set(many.map(({ status }) => status)), new Set([200]))
 })
 
-await t.test('the metrics tell exchanges that were refused from those that could not be decided', async (t) => {
+await t.test('metrics distinguish refused exchanges from undecided ones', async (t) => {
   const cluster = await clusterStandIn(t)
   const clock = virtualClock(new Date().toISOString())
   const service = await startService(t, clusterSettings(cluster), { clock })

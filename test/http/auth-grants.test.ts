@@ -31,7 +31,7 @@ const withShop = async (service: Started) => {
   return service
 }
 
-await t.test('A7: what is given, and the token that comes of it', async (t) => {
+await t.test('A7: issues tokens with the given role or grants', async (t) => {
   const service = await withShop(await startService(t))
   const plain = await made(service, {})
   t.notOk('grants' in plain.record, 'without role and grants the record is as it was')
@@ -81,7 +81,7 @@ await t.test('A7: what is given, and the token that comes of it', async (t) => {
   t.strictSame(own.grants, due)
 })
 
-await t.test('without role and grants a token is as it was before there were any, and stays so', async (t) => {
+await t.test('a token without role and grants has the format of earlier versions', async (t) => {
   const service = await withShop(await startService(t))
   const [plain, bound] = [await made(service, {}), await made(service, { namespaceKey: 'shop' })]
   for (const { record } of [plain, bound])
@@ -110,7 +110,7 @@ await t.test('without role and grants a token is as it was before there were any
   t.equal((await ofTokens()).length, told.length, 'nothing converts it')
 })
 
-await t.test('a token that can only ask flags says so in its first letters', async (t) => {
+await t.test('a token that may only evaluate flags has its own prefix', async (t) => {
   const service = await withShop(await startService(t))
   for (const body of [
     { role: 'client' },
@@ -134,7 +134,7 @@ await t.test('a token that can only ask flags says so in its first letters', asy
     t.match((await made(service, body)).clientToken, /^rct_/, JSON.stringify(body))
 })
 
-await t.test('as many grants as a token may have', async (t) => {
+await t.test('limits the number of grants of a token', async (t) => {
   const service = await withShop(await startService(t))
   const grants = Array.from({ length: 64 }, (_, n) => ({ role: 'client', namespaceKey: ['*', 'shop'][n % 2] }))
   t.equal((await made(service, { grants })).record.grants?.length, 64)
@@ -178,7 +178,7 @@ const rules: readonly (readonly [Fields, field: string, description: string])[] 
   ),
 ]
 
-await t.test('A7: every rule of role and grants, in its words', async (t) => {
+await t.test('A7: validates role and grants', async (t) => {
   const service = await withShop(await startService(t))
   for (const [body, field, description] of rules) {
     const answer = await create(service, body)
@@ -214,7 +214,7 @@ await t.test('A7: every rule of role and grants, in its words', async (t) => {
     })
 })
 
-await t.test('metadata of any name grants nothing, and takes nothing', async (t) => {
+await t.test('metadata neither grants nor removes rights', async (t) => {
   const service = await startService(t)
   const metadata = { 'io.service.auth.role': 'admin', role: 'admin', grants: '[{"role":"admin","namespaceKey":"*"}]' }
   const { clientToken, record } = await made(service, { role: 'client', metadata })
@@ -225,7 +225,7 @@ await t.test('metadata of any name grants nothing, and takes nothing', async (t)
   t.equal(refusalOf(reading).reason, 'right_missing')
 })
 
-await t.test('A4: records by how they hold what they may do', async (t) => {
+await t.test('A4: filters records by their kind of access', async (t) => {
   const service = await withShop(await startService(t))
   const ids = {
     full: (await made(service, { name: 'full' })).record.id,
@@ -266,7 +266,7 @@ await t.test('A4: records by how they hold what they may do', async (t) => {
   t.equal(refusalOf(other).reason, 'invalid_page_token', 'its pages are of this filter')
 })
 
-await t.test('where a role is required, none is made without; the first token is', async (t) => {
+await t.test('if a role is required, every token but the first needs one', async (t) => {
   const service = await startService(t, { 'authorization.require_role': 'true' })
   for (const body of [{}, { namespaceKey: 'default' }, { role: null, grants: null }])
     t.match(refusalOf(await create(service, body)), {
@@ -280,7 +280,7 @@ await t.test('where a role is required, none is made without; the first token is
   t.match(json, { full: true }, 'the bootstrap token is excepted')
 })
 
-await t.test('own roles are known, and a token keeps what its role meant', async (t) => {
+await t.test('accepts configured roles, and a token keeps the rights of its role', async (t) => {
   const file = { authorization: { roles: { release: ['flag.update', 'flag.read'] } } }
   const service = await startService(t, {}, { file })
   type Listed = { readonly roles: readonly { readonly name: string; readonly builtIn: boolean }[] }

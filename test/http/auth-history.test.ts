@@ -18,7 +18,7 @@ import {
 
 const agent = { 'user-agent': 'agent-of-alice' }
 
-await t.test('a login is told from its start to its token, each event with its cause', async (t) => {
+await t.test('records a login from start to token, each event with its cause', async (t) => {
   const { service } = await everyWay(t)
   const { authorizeUrl, cookie, answer } = await begin(service, OIDC, '', agent)
   const back = await comeBack(service, OIDC, await visit(authorizeUrl), {
@@ -74,7 +74,7 @@ await t.test('a login is told from its start to its token, each event with its c
   t.equal(back.headers['event-position'], String(position), 'the position of its last event')
 })
 
-await t.test('logins that are only begun write one count, however many they are', async (t) => {
+await t.test('records unfinished logins as one count', async (t) => {
   const { service } = await everyWay(t, { 'rate_limit.enabled': 'false' })
   const before = await eventsOf(service.directory)
   for (let n = 0; n < 200; n++) await begin(service, n % 4 === 0 ? CODEHOST : OIDC)
@@ -85,7 +85,7 @@ await t.test('logins that are only begun write one count, however many they are'
   t.equal(after.length, 1)
 })
 
-await t.test('a login that fails is told with its reason and issues nothing', async (t) => {
+await t.test('records a failed login with its reason and issues nothing', async (t) => {
   const { service } = await everyWay(t)
   const { authorizeUrl, cookie } = await begin(service, CODEHOST)
   const { searchParams } = authorizeUrl
@@ -109,46 +109,42 @@ await t.test('a login that fails is told with its reason and issues nothing', as
   t.match(refused?.data, { reason: 'provider_error', route: `${CODEHOST}/callback`, network: /^sealed\.1\./ })
 })
 
-await t.test(
-  'an exchange is told with its account; a refused one only with an account that the cluster confirmed',
-  async (t) => {
-    const settings: Settings = {
-      'authentication.methods.orchestrator.allowed': '[{"namespace":"apps","service_accounts":["web"]}]',
-    }
-    const { service, cluster } = await everyWay(t, settings)
-    const exchange = (token: string) =>
-      service.request<Issued>('POST', EXCHANGE, { service_account_token: token }, open)
-    const { json } = await exchange(await cluster.token())
-    const [issued] = await eventsOf(service.directory, ({ stream }) => stream === `token-${json.authentication.id}`)
-    t.match(issued?.data, {
-      method: 'orchestrator',
-      identity: 'apps/web',
-      attributes: { 'orchestrator.pod.name': 'web-0' },
+await t.test('records an exchange with its account, a refused one only if confirmed', async (t) => {
+  const settings: Settings = {
+    'authentication.methods.orchestrator.allowed': '[{"namespace":"apps","service_accounts":["web"]}]',
+  }
+  const { service, cluster } = await everyWay(t, settings)
+  const exchange = (token: string) => service.request<Issued>('POST', EXCHANGE, { service_account_token: token }, open)
+  const { json } = await exchange(await cluster.token())
+  const [issued] = await eventsOf(service.directory, ({ stream }) => stream === `token-${json.authentication.id}`)
+  t.match(issued?.data, {
+    method: 'orchestrator',
+    identity: 'apps/web',
+    attributes: { 'orchestrator.pod.name': 'web-0' },
+  })
+  const as = (name: string, key?: Parameters<typeof cluster.token>[0]) =>
+    cluster.token({
+      claims: {
+        sub: `system:serviceaccount:apps:${name}`,
+        'kubernetes.io': { namespace: 'apps', serviceaccount: { name, uid: 'u' } },
+      },
+      ...key,
     })
-    const as = (name: string, key?: Parameters<typeof cluster.token>[0]) =>
-      cluster.token({
-        claims: {
-          sub: `system:serviceaccount:apps:${name}`,
-          'kubernetes.io': { namespace: 'apps', serviceaccount: { name, uid: 'u' } },
-        },
-        ...key,
-      })
-    t.equal((await exchange(await as('confirmed'))).status, 403)
-    t.equal((await exchange(await as('forged', { key: (await cluster.newKey()).privateKey }))).status, 401)
-    await service.close()
-    const refused = await eventsOf(service.directory, ({ type }) => type === 'AuthenticationRefused')
-    t.strictSame(
-      refused.map(({ data }) => [data['reason'], data['serviceAccount']]),
-      [
-        ['service_account_not_allowed', 'apps/confirmed'],
-        ['service_account_token_invalid', undefined],
-      ],
-    )
-    t.notMatch(JSON.stringify(await eventsOf(service.directory)), /forged/)
-  },
-)
+  t.equal((await exchange(await as('confirmed'))).status, 403)
+  t.equal((await exchange(await as('forged', { key: (await cluster.newKey()).privateKey }))).status, 401)
+  await service.close()
+  const refused = await eventsOf(service.directory, ({ type }) => type === 'AuthenticationRefused')
+  t.strictSame(
+    refused.map(({ data }) => [data['reason'], data['serviceAccount']]),
+    [
+      ['service_account_not_allowed', 'apps/confirmed'],
+      ['service_account_token_invalid', undefined],
+    ],
+  )
+  t.notMatch(JSON.stringify(await eventsOf(service.directory)), /forged/)
+})
 
-await t.test('what a holder lost is told one by one, with one cause', async (t) => {
+await t.test('records each revoked token of a holder with the same cause', async (t) => {
   // Who holds what is waited for until lists hold what was written; a clock that stands still ends no wait.
   const { service } = await everyWay(t, {}, { clock: virtualClock(new Date().toISOString()) })
   await logIn(service, OIDC)
@@ -162,7 +158,7 @@ await t.test('what a holder lost is told one by one, with one cause', async (t) 
     t.match(meta, { correlationId: 'the-cause', reason: 'left the company', actor: { kind: 'token', method: 'token' } })
 })
 
-await t.test('every refused request is counted', async (t) => {
+await t.test('counts every refused request', async (t) => {
   const { service } = await everyWay(t, { 'rate_limit.enabled': 'true' }, { clock: virtualClock() })
   for (let n = 0; n < 320; n++) await service.request('GET', '/auth/v1/self', undefined, bearer('nobody'))
   for (let n = 0; n < 10; n++) await service.request('GET', '/auth/v1/self', undefined, open)

@@ -265,7 +265,7 @@ const fails = async (t: Test, world: World, path: string, wrong: Wrong, form: 'J
   else t.equal(again.reason, 'login_replayed', `${what}: uses the login up`)
 }
 
-await t.test('every row of the table of failed logins, as JSON and as a page', async (t) => {
+await t.test('answers every row of the table of failed logins, as JSON and as a page', async (t) => {
   const world = await everyWay(t, allowed)
   for (const wrong of table) {
     for (const path of [OIDC, CODEHOST]) {
@@ -281,7 +281,7 @@ await t.test('every row of the table of failed logins, as JSON and as a page', a
   )
 })
 
-await t.test('a login that is too old is refused before it is looked at again', async (t) => {
+await t.test('refuses an expired login before any other check', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const { service } = await everyWay(t, { 'authentication.session.state_lifetime': '10m' }, { clock })
   const [late, used, last] = [
@@ -311,7 +311,7 @@ await t.test('a login that is too old is refused before it is looked at again', 
   }
 })
 
-await t.test('a login is finished once, however many callbacks come at once', async (t) => {
+await t.test('finishes a login once despite concurrent callbacks', async (t) => {
   const { service } = await everyWay(t)
   const { authorizeUrl, cookie } = await begin(service, OIDC)
   const query = await visit(authorizeUrl)
@@ -322,7 +322,7 @@ await t.test('a login is finished once, however many callbacks come at once', as
   t.equal(answers.filter((answer) => refusalOf(answer).reason === 'login_replayed').length, 7)
 })
 
-await t.test('a login of one provider is not finished at another', async (t) => {
+await t.test('does not finish the login of one provider at another', async (t) => {
   const { service, liar } = await everyWay(t)
   const { authorizeUrl, cookie } = await begin(service, OIDC)
   const answer = await comeBack(service, CODEHOST, await visit(authorizeUrl), { cookie })
@@ -330,7 +330,7 @@ await t.test('a login of one provider is not finished at another', async (t) => 
   t.notOk(liar.asked.includes('/token'), 'the code is sent nowhere')
 })
 
-await t.test('who belongs to no allowed organization is refused', async (t) => {
+await t.test('refuses a user outside the allowed organizations', async (t) => {
   const host = await codehostStandIn(t)
   const at = 'authentication.methods.codehost'
   const settings = { [`${at}.scopes`]: 'read:org', [`${at}.allowed_organizations`]: 'acme' }
@@ -346,7 +346,7 @@ await t.test('who belongs to no allowed organization is refused', async (t) => {
   t.equal((await logIn(service, CODEHOST)).answer.status, 200)
 })
 
-await t.test('a code host of another kind is asked in its own way', async (t) => {
+await t.test('uses the API of the configured kind of code host', async (t) => {
   const host = await codehostStandIn(t, 'gitlab')
   host.user = { id: 9, username: 'ada', name: 'Ada L.', email: 'ada@example.com' }
   const at = 'authentication.methods.codehost'
@@ -369,7 +369,7 @@ await t.test('a code host of another kind is asked in its own way', async (t) =>
   })
 })
 
-await t.test('the e-mail rule of today counts for the logins of yesterday', async (t) => {
+await t.test('applies the present email rule to existing logins', async (t) => {
   const { service, liar } = await everyWay(t)
   liar.lies = { claims: { email: 'alice@old.example', email_verified: true } }
   const { token } = await logIn(service, OIDC)
@@ -392,7 +392,7 @@ await t.test('the e-mail rule of today counts for the logins of yesterday', asyn
   t.equal(asNobody.status, 200, 'where no credential is needed, one that is not usable is none')
 })
 
-await t.test('a provider that is not configured, and one that cannot be reached', async (t) => {
+await t.test('answers an unknown and an unreachable provider', async (t) => {
   const { service, liar } = await everyWay(t)
   for (const end of ['authorize', 'callback']) {
     const answer = await service.request<Problem>('GET', `/auth/v1/method/oidc/nobody/${end}`, undefined, {
@@ -415,7 +415,7 @@ await t.test('a provider that is not configured, and one that cannot be reached'
   t.equal((await begin(service, OIDC)).answer.status, 200, 'and it is tried again')
 })
 
-await t.test('userinfo and parameters of the authorize address are as the configuration says', async (t) => {
+await t.test('uses userinfo and authorize parameters as configured', async (t) => {
   const at = 'authentication.methods'
   const { service, liar } = await everyWay(t, {
     ...allowed,

@@ -23,7 +23,7 @@ const words = {
 const FORGE = '/auth/v1/method/forge'
 const FLEET = '/auth/v1/method/fleet/serviceaccount'
 
-await t.test('every name follows the identifiers, and the neutral form is not served beside it', async (t) => {
+await t.test('every name uses the configured identifiers only', async (t) => {
   const { service, cluster } = await everyWay(t, words)
   const { request } = service
 
@@ -90,7 +90,7 @@ await t.test('every name follows the identifiers, and the neutral form is not se
   t.notMatch(text, /^rollcall_/m)
 })
 
-await t.test('the own namespace of a token is named in a header of the configured name', async (t) => {
+await t.test('returns the namespace of a token in a header of the configured name', async (t) => {
   const service = await startService(t, words)
   const { json } = await service.request<Issued>('POST', '/auth/v1/method/token', {
     name: 'n',
@@ -110,42 +110,39 @@ await t.test('the own namespace of a token is named in a header of the configure
   t.equal((await ask(both)).status, 404, 'where both are there, that of this deployment counts')
 })
 
-await t.test(
-  'records that are there are shown with the names of now, and a pair of the caller never hides one of ours',
-  async (t) => {
-    const { service } = await everyWay(t)
-    const { authentication } = await logIn(service, OIDC)
-    t.equal(authentication.metadata['io.service.auth.oidc.sub'], 'alice')
-    const reserved = [
-      'io.acme.auth.oidc.sub',
-      'io.service.auth.oidc.sub',
-      'io.acme.auth.forge.sub',
-      'io.acme.auth.codehost.sub',
-      'io.acme.auth.harbour.x',
-      'io.service.auth.claims',
-    ]
-    const own = { 'io.acme.auth.token.name': 'mine', 'io.service.auth.role': 'admin', 'io.acme.auth.role': 'ops' }
-    const made = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'ours', metadata: own })
-    t.equal(
-      made.json.authentication.metadata['io.acme.auth.token.name'],
-      'mine',
-      'another word is the caller’s own, until it is configured',
-    )
-    const { directory } = service
-    await service.close()
+await t.test('shows old records under the present names, and user metadata hides none', async (t) => {
+  const { service } = await everyWay(t)
+  const { authentication } = await logIn(service, OIDC)
+  t.equal(authentication.metadata['io.service.auth.oidc.sub'], 'alice')
+  const reserved = [
+    'io.acme.auth.oidc.sub',
+    'io.service.auth.oidc.sub',
+    'io.acme.auth.forge.sub',
+    'io.acme.auth.codehost.sub',
+    'io.acme.auth.harbour.x',
+    'io.service.auth.claims',
+  ]
+  const own = { 'io.acme.auth.token.name': 'mine', 'io.service.auth.role': 'admin', 'io.acme.auth.role': 'ops' }
+  const made = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'ours', metadata: own })
+  t.equal(
+    made.json.authentication.metadata['io.acme.auth.token.name'],
+    'mine',
+    'another word is the caller’s own, until it is configured',
+  )
+  const { directory } = service
+  await service.close()
 
-    const renamed = await startService(t, words, { directory })
-    const shown = async (id: string) =>
-      (await renamed.request<Issued['authentication']>('GET', `/auth/v1/tokens/${id}`)).json.metadata
-    t.equal((await shown(authentication.id))['io.acme.auth.oidc.sub'], 'alice')
-    t.strictSame(
-      await shown(made.json.authentication.id),
-      { ...own, 'io.acme.auth.token.name': 'ours' },
-      'the service’s key wins',
-    )
-    for (const key of reserved) {
-      const answer = await renamed.request('POST', '/auth/v1/method/token', { name: 'n', metadata: { [key]: 'x' } })
-      t.match(refusalOf(answer), { status: 400, message: `invalid field metadata: key "${key}" is reserved` })
-    }
-  },
-)
+  const renamed = await startService(t, words, { directory })
+  const shown = async (id: string) =>
+    (await renamed.request<Issued['authentication']>('GET', `/auth/v1/tokens/${id}`)).json.metadata
+  t.equal((await shown(authentication.id))['io.acme.auth.oidc.sub'], 'alice')
+  t.strictSame(
+    await shown(made.json.authentication.id),
+    { ...own, 'io.acme.auth.token.name': 'ours' },
+    'the service’s key wins',
+  )
+  for (const key of reserved) {
+    const answer = await renamed.request('POST', '/auth/v1/method/token', { name: 'n', metadata: { [key]: 'x' } })
+    t.match(refusalOf(answer), { status: 400, message: `invalid field metadata: key "${key}" is reserved` })
+  }
+})

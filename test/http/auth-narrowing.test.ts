@@ -59,7 +59,7 @@ const cut = (execute: Execute, time: number) =>
 const once = (what: (execute: Execute, time: number) => unknown) => (execute: Execute, time: number) =>
   time === 1 ? what(execute, time) : undefined
 
-await t.test('a token that moved while it was decided about is looked at again', async (t) => {
+await t.test('decides again if the token changed during the decision', async (t) => {
   const narrowed = await started(once(cut))
   t.equal(await narrowed.narrow(ID), 'narrowed')
   t.same(narrowed.told(), ['TokenExpiryChanged', 'TokenGrantsNarrowed'])
@@ -73,7 +73,7 @@ await t.test('a token that moved while it was decided about is looked at again',
   t.same(ended.told(), ['TokenExpiryChanged', 'TokenRevoked'], 'so is one that nothing is left of')
 })
 
-await t.test('one that was narrowed meanwhile by a later configuration is left alone', async (t) => {
+await t.test('keeps a token that a later configuration narrowed', async (t) => {
   const later = (execute: Execute) => execute(token, ID, 'NarrowGrants', { id: ID, to: viewer, policy: 2 }, system)
   const { narrow, times, told } = await started(later)
   t.equal(await narrow(ID), 'narrowed')
@@ -82,13 +82,13 @@ await t.test('one that was narrowed meanwhile by a later configuration is left a
   t.same([times(), told()], [1, ['TokenGrantsNarrowed']], 'and whenever it is asked about')
 })
 
-await t.test('one that ended meanwhile has ended', async (t) => {
+await t.test('reports a token that ended during the decision as ended', async (t) => {
   const { narrow, times, told } = await started((execute) => execute(token, ID, 'RevokeToken', { id: ID }, system))
   t.equal(await narrow(ID), 'ended')
   t.same([times(), told()], [1, ['TokenRevoked']])
 })
 
-await t.test('one that never stands still is given up, with nothing written', async (t) => {
+await t.test('gives up on a constantly changing token without a write', async (t) => {
   const { narrow, times, told } = await started(cut)
   await narrow(ID).then(
     () => t.fail('it is not decided from what it was'),
@@ -98,7 +98,7 @@ await t.test('one that never stands still is given up, with nothing written', as
   t.same(new Set(told()), new Set(['TokenExpiryChanged']))
 })
 
-await t.test('who asks about one token at once shares the outcome', async (t) => {
+await t.test('concurrent requests for one token share the outcome', async (t) => {
   const { narrow, times, told } = await started(() => undefined)
   t.same(await Promise.all([narrow(ID), narrow(ID), narrow(ID)]), ['narrowed', 'narrowed', 'narrowed'])
   t.same([times(), told()], [1, ['TokenGrantsNarrowed']])

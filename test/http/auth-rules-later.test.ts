@@ -21,7 +21,7 @@ const self = ({ request }: Started, token: string) => request('GET', '/auth/v1/s
 const devs: Authorization = { rules: [group('devs', ['devs'], 'editor@shop', 'viewer@*')] }
 const viewers: Authorization = { rules: [group('devs', ['devs'], 'viewer@*')] }
 
-await t.test('logins of before there were rules have what both give, before their next request', async (t) => {
+await t.test('narrows earlier logins to the rules before their next request', async (t) => {
   const { service, liar, cluster } = await underRules(t, {})
   await makeShop(service)
   liar.lies = { claims: { groups: ['devs'] } }
@@ -60,7 +60,7 @@ await t.test('logins of before there were rules have what both give, before thei
   t.match(await lastOf(service, 'TokenRevoked'), { id: other.authentication.id })
 })
 
-await t.test('later rules only ever take away, and who is to have more logs in again', async (t) => {
+await t.test('later rules only remove rights; more rights need a new login', async (t) => {
   const { service, liar } = await underRules(t, viewers)
   await makeShop(service)
   liar.lies = { claims: { groups: ['devs'] } }
@@ -90,7 +90,7 @@ await t.test('later rules only ever take away, and who is to have more logs in a
   )
 })
 
-await t.test('a token that is narrowed stays so over restarts, and is not narrowed again', async (t) => {
+await t.test('a narrowed token stays narrowed over restarts, without another event', async (t) => {
   const { service, liar } = await underRules(t, devs)
   await makeShop(service)
   liar.lies = { claims: { groups: ['devs'] } }
@@ -104,7 +104,7 @@ await t.test('a token that is narrowed stays so over restarts, and is not narrow
   t.equal((await narrowings(service)).length, 1)
 })
 
-await t.test('later rules see what was recorded of a login: other claims too', async (t) => {
+await t.test('later rules use the recorded claims of a login', async (t) => {
   const { service, liar, host } = await underRules(t, {
     rules: [
       group('devs', ['devs'], 'admin@*'),
@@ -141,7 +141,7 @@ for (const [what, destroy] of [
     t.match(await lastOf(service, 'TokenRevoked'), { id: authentication.id })
   })
 
-await t.test('tokens that nobody uses are narrowed after the start, each once', async (t) => {
+await t.test('narrows each unused token once after the start', async (t) => {
   const { service, liar, cluster } = await underRules(t, {})
   liar.lies = { claims: { groups: ['devs'] } }
   for (let n = 0; n < 3; n++) await logIn(service, OIDC)
@@ -166,7 +166,7 @@ await t.test('tokens that nobody uses are narrowed after the start, each once', 
   t.equal((await lines()).length, 1, 'nothing to be done is nothing to tell')
 })
 
-await t.test('a browser whose login has nothing left signs in anew', async (t) => {
+await t.test('a browser whose login lost all rights must sign in again', async (t) => {
   const { service, liar } = await underRules(t, devs)
   liar.lies = { claims: { groups: ['devs'] } }
   const { answer } = await logIn(service, OIDC)
@@ -178,7 +178,7 @@ await t.test('a browser whose login has nothing left signs in anew', async (t) =
 })
 
 await t.test(
-  'of two instances with different rules the later narrows, once, and the other leaves that alone',
+  'of two instances with different rules the later narrows a token once',
   { skip: !onCluster && 'one instance alone uses files' },
   async (t) => {
     const { service: first, liar, settings } = await underRules(t, viewers)

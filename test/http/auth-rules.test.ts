@@ -11,7 +11,7 @@ const isRefused = ({ type }: { readonly type: string }) => type.startsWith('Auth
 
 const makeShop = ({ request }: Started) => request('POST', '/api/v1/namespaces', { key: 'shop', name: 'Shop' })
 
-await t.test('a login has what the rules give that match, with their names, in the event that issues it', async (t) => {
+await t.test('a login gets the grants of the matching rules and records their names', async (t) => {
   const { service, liar } = await underRules(t, {
     rules: [
       group('writers', ['shop-devs', 'other'], 'editor@shop', 'viewer@*'),
@@ -45,7 +45,7 @@ await t.test('a login has what the rules give that match, with their names, in t
   t.equal((await service.request('POST', '/auth/v1/method/token', { name: 'x' }, bearer(root.token))).status, 200)
 })
 
-await t.test('a login always has the use of its own record, which no place lists', async (t) => {
+await t.test('a login may always use its own record', async (t) => {
   const { service, liar } = await underRules(t, { rules: [group('askers', ['all'], 'client@shop')] })
   liar.lies = { claims: { groups: ['all'] } }
   const { token, authentication } = await logIn(service, OIDC)
@@ -72,7 +72,7 @@ await t.test('a login always has the use of its own record, which no place lists
   t.match(await check('right=flag.evaluate&namespaceKey=shop'), { allowed: true, because })
 })
 
-await t.test('claims are found by pointer, compared exactly, and nothing but texts matches', async (t) => {
+await t.test('finds claims by JSON pointer and compares texts exactly', async (t) => {
   const { service, liar } = await underRules(t, {
     rules: [
       { ...group('deep', ['flags'], 'viewer@*'), claim: '/realm_access/roles' },
@@ -102,7 +102,7 @@ await t.test('claims are found by pointer, compared exactly, and nothing but tex
     t.match(refusalOf(await answers(claims)), noGrant, JSON.stringify(claims))
 })
 
-await t.test('a claim that is only a reference is absent; the operator reads its name once a minute', async (t) => {
+await t.test('treats a referenced claim as absent and logs its name once a minute', async (t) => {
   const { service, liar } = await underRules(t, { rules: [group('devs', ['devs'], 'viewer@*')] })
   liar.lies = { claims: { groups: ['devs'], _claim_names: { groups: 'src1' }, _claim_sources: { src1: {} } } }
   for (let n = 0; n < 3; n++) t.match(refusalOf((await logIn(service, OIDC)).answer), noGrant)
@@ -113,95 +113,89 @@ await t.test('a claim that is only a reference is absent; the operator reads its
   t.match(JSON.parse(warned[0]!), { level: 'WARN', claim: 'groups', provider: 'main' })
 })
 
-await t.test(
-  'who matches no rule is refused behind the e-mail rule, and it is known who, why and how often',
-  async (t) => {
-    const clock = virtualClock(new Date().toISOString())
-    const { service, liar } = await underRules(
-      t,
-      { rules: [group('devs', ['devs'], 'viewer@*')] },
-      { 'authentication.methods.oidc.email_matches': '[".*@example\\\\.com"]' },
-      { clock },
-    )
-    liar.lies = { claims: { email: 'alice@other.example', email_verified: true } }
-    t.match(refusalOf((await logIn(service, OIDC)).answer), { status: 401, reason: 'email_not_allowed' })
-    liar.lies = { claims: { email: 'alice@example.com', email_verified: true } }
-    const { answer } = await logIn(service, OIDC)
-    t.match(refusalOf(answer), noGrant)
-    t.equal(cookiesOf(answer)['service_client_token'], undefined, 'no token')
-    t.match(await lastOf(service, 'LoginRefused'), { reason: 'no_grant' })
-    t.same(await eventsOf(service.directory, ({ data }) => data['method'] === 'oidc' && 'digest' in data), [])
-    const page = await service.metrics()
-    t.match(
-      page,
-      /rollcall_auth_decisions_total\{[^}]*result="refused"[^}]*reason="no_grant"[^}]*\} 1|reason="no_grant"[^}]*result="refused"[^}]*\} 1/,
-    )
+await t.test('refuses an unmatched login after the email rule, with log and metric', async (t) => {
+  const clock = virtualClock(new Date().toISOString())
+  const { service, liar } = await underRules(
+    t,
+    { rules: [group('devs', ['devs'], 'viewer@*')] },
+    { 'authentication.methods.oidc.email_matches': '[".*@example\\\\.com"]' },
+    { clock },
+  )
+  liar.lies = { claims: { email: 'alice@other.example', email_verified: true } }
+  t.match(refusalOf((await logIn(service, OIDC)).answer), { status: 401, reason: 'email_not_allowed' })
+  liar.lies = { claims: { email: 'alice@example.com', email_verified: true } }
+  const { answer } = await logIn(service, OIDC)
+  t.match(refusalOf(answer), noGrant)
+  t.equal(cookiesOf(answer)['service_client_token'], undefined, 'no token')
+  t.match(await lastOf(service, 'LoginRefused'), { reason: 'no_grant' })
+  t.same(await eventsOf(service.directory, ({ data }) => data['method'] === 'oidc' && 'digest' in data), [])
+  const page = await service.metrics()
+  t.match(
+    page,
+    /rollcall_auth_decisions_total\{[^}]*result="refused"[^}]*reason="no_grant"[^}]*\} 1|reason="no_grant"[^}]*result="refused"[^}]*\} 1/,
+  )
 
-    const { authorizeUrl, cookie } = await begin(service, OIDC, '?return_to=/flags')
-    const headers = { cookie, accept: 'text/html', 'x-request-id': 'seen' }
-    const browser = await comeBack(service, OIDC, await visit(authorizeUrl), headers)
-    t.equal(browser.status, 302)
-    t.equal(browser.headers.location, '/login?error=no_grant&ref=seen&return_to=%2Fflags')
-    const remembered = cookiesOf(browser)['service_client_state']!
-    t.match(remembered.attributes, /Max-Age=300; Path=\/auth\/v1\/self\/session; .*HttpOnly; .*SameSite=Strict/)
-    t.notOk('service_client_state' in cookiesOf(answer), 'a program is told nothing but the reason')
-    const sessionOf = async (cookie: string) =>
-      (await service.request('GET', '/auth/v1/self/session', undefined, { authorization: '', cookie })).json
-    const refused = { requestId: 'seen', email: 'alice@example.com' }
-    clock.jump(299_999)
-    t.match(await sessionOf(`service_client_state=${remembered.value}`), { authenticated: false, refused })
-    for (const other of ['', 'service_client_state=', 'service_client_state=x', cookie])
-      t.notOk('refused' in (await sessionOf(other)), other.slice(0, 30))
-    clock.jump(1)
-    t.notOk('refused' in (await sessionOf(`service_client_state=${remembered.value}`)), 'after five minutes')
-    await service.close()
-    const told = await eventsOf(service.directory, isRefused)
-    t.ok(told.some(({ data }) => data['reason'] === 'no_grant' && data['provider'] === 'main'))
-  },
-)
+  const { authorizeUrl, cookie } = await begin(service, OIDC, '?return_to=/flags')
+  const headers = { cookie, accept: 'text/html', 'x-request-id': 'seen' }
+  const browser = await comeBack(service, OIDC, await visit(authorizeUrl), headers)
+  t.equal(browser.status, 302)
+  t.equal(browser.headers.location, '/login?error=no_grant&ref=seen&return_to=%2Fflags')
+  const remembered = cookiesOf(browser)['service_client_state']!
+  t.match(remembered.attributes, /Max-Age=300; Path=\/auth\/v1\/self\/session; .*HttpOnly; .*SameSite=Strict/)
+  t.notOk('service_client_state' in cookiesOf(answer), 'a program is told nothing but the reason')
+  const sessionOf = async (cookie: string) =>
+    (await service.request('GET', '/auth/v1/self/session', undefined, { authorization: '', cookie })).json
+  const refused = { requestId: 'seen', email: 'alice@example.com' }
+  clock.jump(299_999)
+  t.match(await sessionOf(`service_client_state=${remembered.value}`), { authenticated: false, refused })
+  for (const other of ['', 'service_client_state=', 'service_client_state=x', cookie])
+    t.notOk('refused' in (await sessionOf(other)), other.slice(0, 30))
+  clock.jump(1)
+  t.notOk('refused' in (await sessionOf(`service_client_state=${remembered.value}`)), 'after five minutes')
+  await service.close()
+  const told = await eventsOf(service.directory, isRefused)
+  t.ok(told.some(({ data }) => data['reason'] === 'no_grant' && data['provider'] === 'main'))
+})
 
-await t.test('to refuse the unmatched refuses everybody while there is no rule', async (t) => {
+await t.test('unmatched: refuse without rules refuses everyone', async (t) => {
   const { service } = await underRules(t, { unmatched: 'refuse' })
   for (const way of [OIDC, CODEHOST]) t.match(refusalOf((await logIn(service, way)).answer), noGrant)
   t.match(await lastOf(service, 'AccessConfigured'), { rules: [], unmatched: [] })
 })
 
-await t.test(
-  'an address of which the provider does not say whether it is verified counts where the operator says so',
-  async (t) => {
-    const rules = [{ ...group('mail', ['alice@example.com'], 'viewer@*'), claim: 'email' }]
-    const assume = { 'authentication.methods.oidc.providers.main.assume_email_verified': 'true' }
-    const matching = { 'authentication.methods.oidc.email_matches': '["alice@example\\\\.com"]' }
-    const statuses = async (settings: Settings, ...all: readonly object[]) => {
-      const { service, liar } = await underRules(t, { rules }, settings)
-      const found: (readonly number[])[] = []
-      for (const claims of all) {
-        liar.lies = { claims: { email: 'alice@example.com', ...claims } }
-        const { answer, token } = await logIn(service, OIDC)
-        const later =
-          answer.status === 200 ? await service.request('GET', '/auth/v1/self', undefined, bearer(token)) : answer
-        found.push([answer.status, later.status])
-      }
-      return found
+await t.test('an email without verified status counts only if configured', async (t) => {
+  const rules = [{ ...group('mail', ['alice@example.com'], 'viewer@*'), claim: 'email' }]
+  const assume = { 'authentication.methods.oidc.providers.main.assume_email_verified': 'true' }
+  const matching = { 'authentication.methods.oidc.email_matches': '["alice@example\\\\.com"]' }
+  const statuses = async (settings: Settings, ...all: readonly object[]) => {
+    const { service, liar } = await underRules(t, { rules }, settings)
+    const found: (readonly number[])[] = []
+    for (const claims of all) {
+      liar.lies = { claims: { email: 'alice@example.com', ...claims } }
+      const { answer, token } = await logIn(service, OIDC)
+      const later =
+        answer.status === 200 ? await service.request('GET', '/auth/v1/self', undefined, bearer(token)) : answer
+      found.push([answer.status, later.status])
     }
-    const unclear = [{ email_verified: 0 }, { email_verified: null }, { email_verified: 'no' }]
-    t.strictSame(
-      await statuses({}, {}, ...unclear),
-      [{}, ...unclear].map(() => [403, 403]),
-    )
-    t.strictSame(
-      await statuses(matching, {}, ...unclear),
-      [{}, ...unclear].map(() => [401, 401]),
-    )
-    t.strictSame(await statuses(assume, {}, ...unclear), [[200, 200], ...unclear.map(() => [403, 403])])
-    t.strictSame(await statuses({ ...assume, ...matching }, {}, ...unclear), [
-      [200, 200],
-      ...unclear.map(() => [401, 401]),
-    ])
-  },
-)
+    return found
+  }
+  const unclear = [{ email_verified: 0 }, { email_verified: null }, { email_verified: 'no' }]
+  t.strictSame(
+    await statuses({}, {}, ...unclear),
+    [{}, ...unclear].map(() => [403, 403]),
+  )
+  t.strictSame(
+    await statuses(matching, {}, ...unclear),
+    [{}, ...unclear].map(() => [401, 401]),
+  )
+  t.strictSame(await statuses(assume, {}, ...unclear), [[200, 200], ...unclear.map(() => [403, 403])])
+  t.strictSame(await statuses({ ...assume, ...matching }, {}, ...unclear), [
+    [200, 200],
+    ...unclear.map(() => [401, 401]),
+  ])
+})
 
-await t.test('the unmatched may be given grants, which no rule gave', async (t) => {
+await t.test('unmatched logins get the configured grants', async (t) => {
   const { service, host } = await underRules(t, {
     rules: [group('devs', ['devs'], 'admin@*')],
     unmatched: ['viewer@shop'],
@@ -218,7 +212,7 @@ await t.test('the unmatched may be given grants, which no rule gave', async (t) 
   t.same(grants, [{ place: 'shop', role: 'viewer' }])
 })
 
-await t.test('members of organizations and teams have what is theirs, beyond the allow-list too', async (t) => {
+await t.test('organizations and teams give grants, also outside the allow list', async (t) => {
   const { service, host } = await underRules(
     t,
     {
@@ -264,7 +258,7 @@ await t.test('members of organizations and teams have what is theirs, beyond the
   t.match(refusalOf((await ask(['acme-not'])).answer), { status: 401, reason: 'membership_required' })
 })
 
-await t.test('service accounts have what is theirs, in the namespace of their name', async (t) => {
+await t.test('service accounts get grants in the namespace of their name', async (t) => {
   const all = ['shop', 'ops', 'a.b'].map((namespace) => ({ namespace, service_accounts: ['*'] }))
   const allowed = { 'authentication.methods.orchestrator.allowed': JSON.stringify(all) }
   const rules = [
@@ -298,7 +292,7 @@ await t.test('service accounts have what is theirs, in the namespace of their na
   t.ok(told.some(({ data }) => data['reason'] === 'no_grant' && data['serviceAccount'] === 'shop/api'))
 })
 
-await t.test('more grants than a token may have are refused, and the operator is told', async (t) => {
+await t.test('refuses more grants than a token may have, and logs it', async (t) => {
   const many = Array.from({ length: 5 }, (_, n) =>
     group(`r${n}`, ['all'], ...Array.from({ length: 60 }, (_, m) => `viewer@n${n}-${m}`)),
   )
@@ -308,7 +302,7 @@ await t.test('more grants than a token may have are refused, and the operator is
   t.match(await service.logged(), /"level":"WARN".*more than 256 grants/)
 })
 
-await t.test('without any rule logins and exchanges are as they always were', async (t) => {
+await t.test('without rules logins and exchanges have full access', async (t) => {
   const { service, cluster } = await underRules(t, {})
   for (const issue of [
     async () => (await logIn(service, OIDC)).token,
@@ -322,38 +316,35 @@ await t.test('without any rule logins and exchanges are as they always were', as
   }
 })
 
-await t.test('a rule of one method puts all of them under rules', async (t) => {
+await t.test('a rule for one method puts all methods under rules', async (t) => {
   const host = await underRules(t, { rules: [group('devs', ['devs'], 'admin@*')] })
   t.match(refusalOf((await logIn(host.service, CODEHOST)).answer), noGrant)
   t.match(refusalOf(await exchange(host.service, host.cluster)), noGrant)
   t.equal((await host.service.request('GET', '/auth/v1/self')).status, 200, 'static tokens are under none')
 })
 
-await t.test(
-  'who is in thousands of groups has what the rules give, and the operator learns that not all is kept',
-  async (t) => {
-    const { service, liar } = await underRules(t, {
-      rules: [group('writers', ['group-4999'], 'editor@shop'), group('lookers', ['group-17'], 'viewer@*')],
-    })
-    await makeShop(service)
-    const groups = Array.from({ length: 5000 }, (_, n) => `group-${n}`)
-    liar.lies = { claims: { email: 'ada@example.com', groups } }
-    const { token, authentication } = await logIn(service, OIDC)
-    t.same(await reachOf(service, token), {
-      shop: { reads: 'yes', writes: 'yes' },
-      other: { reads: 'yes', writes: no },
-      tokens: no,
-    })
-    const claims = JSON.parse(authentication.metadata['io.service.auth.claims']!) as Record<string, unknown>
-    t.match(claims, { email: 'ada@example.com' })
-    t.strictSame(claims['groups'], ['group-17', 'group-4999'], 'in the order of the provider')
-    t.equal((await service.logged()).match(/a provider tells more of somebody than is read and kept/g)?.length, 1)
+await t.test('applies rules to thousands of groups, and logs that not all are stored', async (t) => {
+  const { service, liar } = await underRules(t, {
+    rules: [group('writers', ['group-4999'], 'editor@shop'), group('lookers', ['group-17'], 'viewer@*')],
+  })
+  await makeShop(service)
+  const groups = Array.from({ length: 5000 }, (_, n) => `group-${n}`)
+  liar.lies = { claims: { email: 'ada@example.com', groups } }
+  const { token, authentication } = await logIn(service, OIDC)
+  t.same(await reachOf(service, token), {
+    shop: { reads: 'yes', writes: 'yes' },
+    other: { reads: 'yes', writes: no },
+    tokens: no,
+  })
+  const claims = JSON.parse(authentication.metadata['io.service.auth.claims']!) as Record<string, unknown>
+  t.match(claims, { email: 'ada@example.com' })
+  t.strictSame(claims['groups'], ['group-17', 'group-4999'], 'in the order of the provider')
+  t.equal((await service.logged()).match(/a provider tells more of somebody than is read and kept/g)?.length, 1)
 
-    await reopenUnder(service, { rules: [group('writers', ['group-4999'], 'editor@shop')] })
-    t.match(
-      await reachOf(service, token),
-      { shop: { writes: 'yes' }, other: { reads: no } },
-      'later rules read what was kept',
-    )
-  },
-)
+  await reopenUnder(service, { rules: [group('writers', ['group-4999'], 'editor@shop')] })
+  t.match(
+    await reachOf(service, token),
+    { shop: { writes: 'yes' }, other: { reads: no } },
+    'later rules read what was kept',
+  )
+})

@@ -29,7 +29,7 @@ const names = ({ authentications }: Page) =>
   authentications.map(({ metadata }) => metadata['io.service.auth.token.name'])
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
 
-await t.test('A1: the ways to a client token, enabled or not', async (t) => {
+await t.test('A1: lists the login methods, enabled or not', async (t) => {
   const service = await startService(t, { 'server.public_url': 'https://flags.example.com/base' })
   const { json } = await service.request<{ methods: object[] }>('GET', '/auth/v1/method', undefined, open)
   const paths = (word: string) => ({
@@ -51,7 +51,7 @@ await t.test('A1: the ways to a client token, enabled or not', async (t) => {
   t.equal(refusalOf(await service.request('POST', EXCHANGE, {}, open)).reason, 'route_not_found')
 })
 
-await t.test('A3: a token brings its own expiry forward, never back', async (t) => {
+await t.test('A3: a token can shorten its expiry, not extend it', async (t) => {
   const service = await startService(t)
   const { request } = service
   const self = (token: string) => request<Authentication>('GET', '/auth/v1/self', undefined, bearer(token))
@@ -98,7 +98,7 @@ await t.test('A3: a token brings its own expiry forward, never back', async (t) 
   t.equal(json.status, 'EXPIRED', 'it stays listed until cleanup')
 })
 
-await t.test('A4: the list, its filters and its pages', async (t) => {
+await t.test('A4: lists tokens with filters and pages', async (t) => {
   const service = await startService(t)
   const { request } = service
   const made: string[] = []
@@ -180,7 +180,7 @@ await t.test('A4: the list, its filters and its pages', async (t) => {
   t.equal(refusalOf(await request('DELETE', TOKENS)).reason, 'method_not_allowed', 'the collection cannot be deleted')
 })
 
-await t.test('A4: no page is longer than 100, and 25 without a limit', async (t) => {
+await t.test('A4: a page has at most 100 records, 25 by default', async (t) => {
   const service = await startService(t)
   await Promise.all(Array.from({ length: 104 }, (_, n) => create(service, { name: `n${n}` })))
   for (const [limit, length] of [
@@ -191,7 +191,7 @@ await t.test('A4: no page is longer than 100, and 25 without a limit', async (t)
     t.equal((await list(service, limit)).json.authentications.length, length, limit)
 })
 
-await t.test('A4, A5: the records as they stood at a moment', async (t) => {
+await t.test('A4, A5: returns records at a past moment', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const service = await startService(t, {}, { clock })
   const { request } = service
@@ -220,7 +220,7 @@ await t.test('A4, A5: the records as they stood at a moment', async (t) => {
     t.equal(refusalOf(await list(service, `at=${wrong}`)).reason, 'invalid_at', wrong)
 })
 
-await t.test('A5, A6: one record', async (t) => {
+await t.test('A5, A6: returns and deletes one record', async (t) => {
   const service = await startService(t)
   const { request } = service
   const { json, headers } = await create(service, { name: 'one' })
@@ -249,7 +249,7 @@ await t.test('A5, A6: one record', async (t) => {
   t.equal((await request('DELETE', `${TOKENS}/unknown`, undefined, { 'if-match': '*' })).status, 412)
 })
 
-await t.test('A7: every field of a static token has its rule', async (t) => {
+await t.test('A7: validates every field of a static token', async (t) => {
   const service = await startService(t)
   const reserved = [
     'token.name',
@@ -323,42 +323,39 @@ await t.test('A7: every field of a static token has its rule', async (t) => {
   )
 })
 
-await t.test(
-  'A7: a repeated create has one effect and shows its secret once, at once, in a crowd and after a restart',
-  async (t) => {
-    const service = await startService(t)
-    const key = { 'idempotency-key': 'once' }
-    const body = { name: 'idempotent' }
-    const answers = await Promise.all(Array.from({ length: 10 }, () => create(service, body, key)))
-    t.ok(answers.every(({ status }) => status === 200))
-    const shown = answers.filter(({ json }) => json.clientToken !== undefined)
-    t.equal(shown.length, 1)
-    const first = shown[0]!
-    await service.reopen()
-    answers.push(await create(service, body, key))
-    for (const answer of answers) {
-      t.strictSame(answer.json.authentication, first.json.authentication)
-      t.equal(answer.headers['event-position'], first.headers['event-position'])
-      if (answer === first) continue
-      t.equal(answer.headers['idempotency-replayed'], 'true')
-      t.equal(refusalOf(answer).reason, 'secret_already_shown')
-      const { details } = answer.json as unknown as Problem
-      t.equal(details[0].value.metadata['requestId'], answer.headers['x-request-id'])
-    }
-    t.equal((await list(service, 'q=idempotent')).json.totalCount, 1)
-    t.strictSame(refusalOf(await create(service, { name: 'other' }, key)), {
-      status: 409,
-      code: 10,
-      reason: 'idempotency_mismatch',
-      message: 'idempotency key was used with another request',
-    })
-    t.equal(refusalOf(await create(service, body, { 'idempotency-key': 'a b' })).reason, 'invalid_header')
-    t.equal((await create(service, {}, { 'idempotency-key': 'again' })).status, 400)
-    t.equal((await create(service, body, { 'idempotency-key': 'again' })).status, 200, 'a refusal is not kept')
-  },
-)
+await t.test('A7: repeated creates have one effect and show the secret once', async (t) => {
+  const service = await startService(t)
+  const key = { 'idempotency-key': 'once' }
+  const body = { name: 'idempotent' }
+  const answers = await Promise.all(Array.from({ length: 10 }, () => create(service, body, key)))
+  t.ok(answers.every(({ status }) => status === 200))
+  const shown = answers.filter(({ json }) => json.clientToken !== undefined)
+  t.equal(shown.length, 1)
+  const first = shown[0]!
+  await service.reopen()
+  answers.push(await create(service, body, key))
+  for (const answer of answers) {
+    t.strictSame(answer.json.authentication, first.json.authentication)
+    t.equal(answer.headers['event-position'], first.headers['event-position'])
+    if (answer === first) continue
+    t.equal(answer.headers['idempotency-replayed'], 'true')
+    t.equal(refusalOf(answer).reason, 'secret_already_shown')
+    const { details } = answer.json as unknown as Problem
+    t.equal(details[0].value.metadata['requestId'], answer.headers['x-request-id'])
+  }
+  t.equal((await list(service, 'q=idempotent')).json.totalCount, 1)
+  t.strictSame(refusalOf(await create(service, { name: 'other' }, key)), {
+    status: 409,
+    code: 10,
+    reason: 'idempotency_mismatch',
+    message: 'idempotency key was used with another request',
+  })
+  t.equal(refusalOf(await create(service, body, { 'idempotency-key': 'a b' })).reason, 'invalid_header')
+  t.equal((await create(service, {}, { 'idempotency-key': 'again' })).status, 400)
+  t.equal((await create(service, body, { 'idempotency-key': 'again' })).status, 200, 'a refusal is not kept')
+})
 
-await t.test('revoke ends every live token of one holder, in one go and however they came', async (t) => {
+await t.test('revokes every active token of a holder, of any method, atomically', async (t) => {
   const { service, liar, cluster } = await everyWay(t)
   const { request, directory } = service
   const revoke = (body: object, headers = {}) => request<{ revoked: number }>('POST', `${TOKENS}/revoke`, body, headers)

@@ -31,7 +31,7 @@ const tight = async (t: Parameters<typeof startService>[0], flags: number) => {
 const asked = (count: number, more: Part = {}) =>
   Array.from({ length: count }, () => ({ flagKey: 'flag-00', entityId: 'e', ...more }))
 
-await t.test('each batch takes a thousand requests and no more', async (t) => {
+await t.test('each batch accepts at most 1000 requests', async (t) => {
   const service = await startService(t)
   await maker(service).variantFlag('flag-00')
   for (const path of BATCHES) {
@@ -42,7 +42,7 @@ await t.test('each batch takes a thousand requests and no more', async (t) => {
   }
 })
 
-await t.test('an answer of many parts is never larger than the service allows', async (t) => {
+await t.test('an answer of many parts is never larger than the limit', async (t) => {
   const { request, make } = await tight(t, 12)
   for (const path of BATCHES) {
     t.equal((await request('POST', path, { requests: asked(9) })).status, 200, path)
@@ -71,7 +71,7 @@ await t.test('an answer of many parts is never larger than the service allows', 
   )
 })
 
-await t.test('a list ends early where the next item has no room, and goes on from there', async (t) => {
+await t.test('a list page ends before the size limit, and the next continues', async (t) => {
   const { request, make } = await tight(t, 12)
   const N = '/api/v1/namespaces/default'
   const description = 'd'.repeat(10_000)
@@ -110,7 +110,7 @@ await t.test('a list ends early where the next item has no room, and goes on fro
   }
 })
 
-await t.test('a page has one item at least, however large', async (t) => {
+await t.test('a page has at least one item of any size', async (t) => {
   const { request, make } = await tight(t, 0)
   for (const key of ['a', 'b']) {
     await make.variantFlag(key)
@@ -125,7 +125,7 @@ await t.test('a page has one item at least, however large', async (t) => {
   t.match(second.json, { flags: [{ key: 'b' }], nextPageToken: '' })
 })
 
-await t.test('the list of tokens too', async (t) => {
+await t.test('limits the list of tokens too', async (t) => {
   const { request } = await tight(t, 0)
   const metadata = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`k${n}`, 'v'.repeat(1_000)]))
   for (let n = 0; n < 99; n++) {

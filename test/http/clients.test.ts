@@ -8,7 +8,7 @@ import { maker } from './flags.ts'
 import { granted } from './granted.ts'
 
 /** Published clients of the API family and of OpenFeature, as their users install them, against a started service. */
-await t.test('published clients work unchanged', async (t) => {
+await t.test('official clients work unchanged', async (t) => {
   const service = await startService(t, { 'identifiers.service': 'flipt' })
   const { url, token, request } = service
   const make = maker(service)
@@ -44,7 +44,7 @@ await t.test('published clients work unchanged', async (t) => {
   const local = await LocalClient.init({ url, authentication: { clientToken: token } as object, updateInterval: 0 })
   t.teardown(() => local.close())
 
-  await t.test('20,000 random entities get the same answers from the local engine and from here', async (t) => {
+  await t.test('20,000 random entities get the same answers from the local engine', async (t) => {
     let seed = 42
     /** A linear congruential generator: the entities are the same in each run. */
     const below = (n: number) => {
@@ -101,7 +101,7 @@ await t.test('published clients work unchanged', async (t) => {
     t.ok(values.size >= 8, `the entities are of many kinds: ${JSON.stringify(Object.fromEntries(values))}`)
   })
 
-  await t.test('the local engine is told of a change, and of none', async (t) => {
+  await t.test('the local engine refreshes after changes only', async (t) => {
     t.equal(await local.refresh(), false, 'no change: 304')
     await make.boolean('fresh', true)
     t.equal(await local.refresh(), true)
@@ -135,7 +135,7 @@ await t.test('published clients work unchanged', async (t) => {
     t.same([flags.map(({ key }) => key), totalCount], [['release', 'colour'], 3])
   })
 
-  await t.test('OpenFeature evaluates through its provider', async (t) => {
+  await t.test('OpenFeature evaluates with its provider', async (t) => {
     const provider = new OFREPProvider({
       baseUrl: url,
       headers: { Authorization: `Bearer ${token}`, 'X-Flipt-Namespace': 'default' },
@@ -165,7 +165,7 @@ await t.test('published clients work unchanged', async (t) => {
     })
   })
 
-  await t.test('with the roles that are made for them', async (t) => {
+  await t.test('clients work with their built-in roles', async (t) => {
     const [server, client] = [await granted(service, { role: 'server' }), await granted(service, { role: 'client' })]
     const asked = { flagKey: 'colour', entityId: 'user-1', context: { country: 'de', age: '40' } }
     const whole = await rest.evaluation.variant({ namespaceKey: 'default', ...asked })
@@ -194,7 +194,7 @@ await t.test('published clients work unchanged', async (t) => {
     t.equal(engine.evaluateVariant(asked).variantKey, whole.variantKey)
   })
 
-  await t.test('their words in headers are understood', async (t) => {
+  await t.test("accepts the clients' header names", async (t) => {
     const { status } = await request(
       'POST',
       '/ofrep/v1/evaluate/flags/release',

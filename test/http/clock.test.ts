@@ -56,7 +56,7 @@ const metasOf = async (t: Test, { directory }: Started) => {
   return events.map((event) => ({ ...event, meta: JSON.parse(event.meta) as Meta }))
 }
 
-await t.test('a clock that was two hours ahead once', async (t) => {
+await t.test('a clock that was once two hours ahead', async (t) => {
   const { service, shift, clock, instant } = await withClock(t)
   const get = async (path: string) => (await service.request('GET', path)).status
   t.equal(await aheadOf(service), 0)

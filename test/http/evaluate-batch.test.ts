@@ -13,7 +13,7 @@ const N = '/api/v1/namespaces/default'
 type Answer = { readonly match: boolean }
 type Answers = { readonly responses: readonly Answer[] }
 
-await t.test('batches and the older form', async (t) => {
+await t.test('batches and the legacy form', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
@@ -30,7 +30,7 @@ await t.test('batches and the older form', async (t) => {
   )
   const german = { entityId: 'e', context: { country: 'de' } }
 
-  await t.test('a batch answers in order, each flag by its own type, a missing one as an entry', async (t) => {
+  await t.test('a batch answers in order, by flag type, with an entry for a missing flag', async (t) => {
     const requests = [
       { flagKey: 'colour', ...german, requestId: 'one' },
       { flagKey: 'nope', namespaceKey: '' },
@@ -62,26 +62,23 @@ await t.test('batches and the older form', async (t) => {
     t.equal(on?.booleanResponse?.['requestId'], '', 'nested ids are kept as given')
   })
 
-  await t.test(
-    'a batch may be empty, has at most 1000 requests, and its answer is compressed when it is long',
-    async (t) => {
-      t.match((await request('POST', '/evaluate/v1/batch', { requestId: 'mine' })).json, {
-        requestId: 'mine',
-        responses: [],
-      })
-      const many = (length: number) => ({ requests: Array.from({ length }, () => ({ flagKey: 'on' })) })
-      const { json } = await request<Batch>('POST', '/evaluate/v1/batch', many(1000))
-      t.equal(json.responses.length, 1000)
-      const tooMany = 'invalid field requests: must contain at most 1000 elements'
-      await refused(t, ['POST', '/evaluate/v1/batch', many(1001)], 400, tooMany)
-      const { headers } = await request('POST', '/evaluate/v1/batch', many(50), { 'accept-encoding': 'br, gzip;q=0.5' })
-      t.equal(headers['content-encoding'], 'gzip')
-      const small = await request('POST', '/evaluate/v1/batch', many(1), { 'accept-encoding': 'gzip' })
-      t.equal(small.headers['content-encoding'], undefined)
-    },
-  )
+  await t.test('a batch has 0 to 1000 requests, and a long answer is compressed', async (t) => {
+    t.match((await request('POST', '/evaluate/v1/batch', { requestId: 'mine' })).json, {
+      requestId: 'mine',
+      responses: [],
+    })
+    const many = (length: number) => ({ requests: Array.from({ length }, () => ({ flagKey: 'on' })) })
+    const { json } = await request<Batch>('POST', '/evaluate/v1/batch', many(1000))
+    t.equal(json.responses.length, 1000)
+    const tooMany = 'invalid field requests: must contain at most 1000 elements'
+    await refused(t, ['POST', '/evaluate/v1/batch', many(1001)], 400, tooMany)
+    const { headers } = await request('POST', '/evaluate/v1/batch', many(50), { 'accept-encoding': 'br, gzip;q=0.5' })
+    t.equal(headers['content-encoding'], 'gzip')
+    const small = await request('POST', '/evaluate/v1/batch', many(1), { 'accept-encoding': 'gzip' })
+    t.equal(small.headers['content-encoding'], undefined)
+  })
 
-  await t.test('a request that is no object fails the batch, and explain is ignored', async (t) => {
+  await t.test('refuses a batch with a non-object, and ignores explain', async (t) => {
     const wrong = 'request body is not valid: requests[1] must be an object'
     await refused(
       t,
@@ -94,7 +91,7 @@ await t.test('batches and the older form', async (t) => {
     t.notOk('trace' in (json.responses[0]?.booleanResponse ?? {}))
   })
 
-  await t.test('a batch at a moment sees the flags as they were', async (t) => {
+  await t.test('a past batch evaluates the flags of the moment', async (t) => {
     const { headers } = await request('GET', '/api/v1/flags/on')
     t.ok(headers['etag'])
     const before = await request('PUT', '/api/v1/flags/on', { name: 'now', enabled: true })
@@ -120,7 +117,7 @@ await t.test('batches and the older form', async (t) => {
     await make.updateFlag('on', { enabled: true })
   })
 
-  await t.test('the older form tells of the entity, its context and the first segment', async (t) => {
+  await t.test('the legacy form returns the entity, its context and the first segment', async (t) => {
     const asked = { flagKey: 'colour', entityId: 'e', context: { country: 'de', age: 7, none: null } }
     for (const path of ['/api/v1/evaluate', `${N}/evaluate`]) {
       const { status, json } = await request('POST', path, {
@@ -156,7 +153,7 @@ await t.test('batches and the older form', async (t) => {
     })
   })
 
-  await t.test('the older form wants a flag and an entity', async (t) => {
+  await t.test('the legacy form requires a flag and an entity', async (t) => {
     const E = '/api/v1/evaluate'
     await refused(t, ['POST', E, { entityId: 'e' }], 400, 'invalid field flagKey: must not be empty')
     await refused(t, ['POST', E, { flagKey: 'colour' }], 400, 'invalid field entityId: must not be empty')
@@ -172,7 +169,7 @@ await t.test('batches and the older form', async (t) => {
     await refused(t, ['POST', `${E}?at=x`, {}], 400, at, 'invalid_at')
   })
 
-  await t.test('a batch in the older form is of one namespace', async (t) => {
+  await t.test('a batch in the legacy form is of one namespace', async (t) => {
     const E = '/api/v1/batch-evaluate'
     const requests = [
       { flagKey: 'colour', ...german, requestId: 'a', namespaceKey: 'default' },

@@ -61,21 +61,18 @@ await t.test('single evaluations', async (t) => {
     t.equal(answer.headers['cache-control'], undefined)
   })
 
-  await t.test(
-    'a request id is made where none is given, and is the request’s own where that is new too',
-    async (t) => {
-      for (const requestId of [undefined, '', null]) {
-        const { json, headers } = await request<Said>('POST', B, { flagKey: 'simple', requestId })
-        t.match(json['requestId'], uuid)
-        t.equal(json['requestId'], headers['x-request-id'])
-      }
-      const { json, headers } = await request<Said>('POST', B, { flagKey: 'simple' }, { 'x-request-id': 'mine' })
-      t.equal(headers['x-request-id'], 'mine')
+  await t.test('creates a request id if none is given', async (t) => {
+    for (const requestId of [undefined, '', null]) {
+      const { json, headers } = await request<Said>('POST', B, { flagKey: 'simple', requestId })
       t.match(json['requestId'], uuid)
-    },
-  )
+      t.equal(json['requestId'], headers['x-request-id'])
+    }
+    const { json, headers } = await request<Said>('POST', B, { flagKey: 'simple' }, { 'x-request-id': 'mine' })
+    t.equal(headers['x-request-id'], 'mine')
+    t.match(json['requestId'], uuid)
+  })
 
-  await t.test('the bucket decides thresholds, segments before it', async (t) => {
+  await t.test('applies thresholds by bucket, after segments', async (t) => {
     t.match(await ask(B, { flagKey: 'half', entityId: 'alice' }), {
       enabled: false,
       reason: 'DEFAULT_EVALUATION_REASON',
@@ -89,7 +86,7 @@ await t.test('single evaluations', async (t) => {
     for (const hit of hits) t.match(hit, { reason: 'MATCH_EVALUATION_REASON', segmentKeys: [] })
   })
 
-  await t.test('variants are chosen by bucket, with attachment and segments in the rule’s order', async (t) => {
+  await t.test('chooses variants by bucket, with attachment and segments in rule order', async (t) => {
     const {
       timestamp: _,
       requestDurationMillis: __,
@@ -107,7 +104,7 @@ await t.test('single evaluations', async (t) => {
     t.match(carol, { variantKey: 'large', variantAttachment: '', segmentKeys: ['everybody', 'germans'] })
   })
 
-  await t.test('values of the context that are no text are turned into text', async (t) => {
+  await t.test('converts context values to text', async (t) => {
     const texts: readonly [unknown, string][] = [
       [1.5, '1.5'],
       [1e21, '1e+21'],
@@ -130,7 +127,7 @@ await t.test('single evaluations', async (t) => {
     }
   })
 
-  await t.test('what cannot be asked is refused', async (t) => {
+  await t.test('refuses invalid evaluations', async (t) => {
     await refused(t, ['POST', B, {}], 404, 'flag "default/" not found', 'not_found')
     await refused(
       t,
@@ -161,7 +158,7 @@ await t.test('single evaluations', async (t) => {
     await refused(t, ['POST', `${B}?at=yesterday`, { flagKey: 'simple' }], 400, at, 'invalid_at')
   })
 
-  await t.test('explain tells the steps tried and changes nothing else', async (t) => {
+  await t.test('explain adds the steps and changes nothing else', async (t) => {
     const hit = await ask(`${B}?explain=true`, { flagKey: 'half', entityId: 'alice', context: { country: 'fr' } })
     const failedConstraintIds = [country]
     const constraint = { type: 'STRING_COMPARISON_TYPE', property: 'country', operator: 'eq', value: 'de' }
@@ -197,7 +194,7 @@ await t.test('single evaluations', async (t) => {
     t.same((await ask(`${V}?explain=1`, { flagKey: 'off' })).trace, [], 'a disabled variant flag tries nothing')
   })
 
-  await t.test('a trace tells no more of constraints than there is room for', async (t) => {
+  await t.test('a trace has a limited size of constraints', async (t) => {
     const value = 'x'.repeat(60_000)
     const ids = await make.segment(
       'wordy',
@@ -224,7 +221,7 @@ await t.test('single evaluations', async (t) => {
     t.match(json, { enabled: true, requestId: 'r' })
   })
 
-  await t.test('the default variant stands in where no rule gives another', async (t) => {
+  await t.test('returns the default variant if no rule gives another', async (t) => {
     await make.variantFlag('with-default')
     const chosen = await make.variant('with-default', 'chosen', '"x"')
     await make.updateFlag('with-default', { enabled: true, defaultVariantId: chosen })
@@ -241,7 +238,7 @@ await t.test('single evaluations', async (t) => {
     t.match(await ask(V, { flagKey: 'with-default' }), { variantKey: '', reason: 'UNKNOWN_EVALUATION_REASON' })
   })
 
-  await t.test('at= asks the flags as they were, at a position or an instant', async (t) => {
+  await t.test('at= evaluates past flags at a position or an instant', async (t) => {
     const before = await request('PUT', '/api/v1/flags/simple', { name: 'simple', enabled: true })
     const on = before.headers['event-position']
     await clock.advance(5)
@@ -266,7 +263,7 @@ await t.test('single evaluations', async (t) => {
     t.match(past, { variantKey: 'middle', trace: [{ bucket: 167 }] })
   })
 
-  await t.test('After-Position waits for what was written, or tells that it is not there', async (t) => {
+  await t.test('After-Position waits for the position, else returns view_behind', async (t) => {
     const { headers } = await request('PUT', '/api/v1/flags/simple', { name: 'simple', enabled: true })
     t.match(await ask(B, { flagKey: 'simple' }, { 'After-Position': String(headers['event-position']) }), {
       enabled: true,
@@ -291,7 +288,7 @@ await t.test('single evaluations', async (t) => {
     t.match(await service.metrics(), /^rollcall_server_errors_total 0$/m)
   })
 
-  await t.test('evaluations are counted by flag and result, and no label holds an entity', async (t) => {
+  await t.test('counts evaluations by flag and result, without entity labels', async (t) => {
     await make.boolean('counted', true)
     for (const entityId of ['secret-a', 'secret-b']) await ask(B, { flagKey: 'counted', entityId })
     await request('POST', V, { flagKey: 'counted' })
@@ -313,7 +310,7 @@ await t.test('single evaluations', async (t) => {
   })
 })
 
-await t.test('a namespaced token evaluates in its own namespace only', async (t) => {
+await t.test('a namespaced token evaluates only in its own namespace', async (t) => {
   const service = await startService(t)
   const own = maker(service, 'team')
   await own.namespace()
@@ -359,7 +356,7 @@ await t.test('a namespaced token evaluates in its own namespace only', async (t)
   t.equal(await as('/api/v1/batch-evaluate', { requests: [] }), 403)
 })
 
-await t.test('evaluation needs a credential unless the group is left open', async (t) => {
+await t.test('evaluation requires a credential unless the group is open', async (t) => {
   const closed = await startService(t)
   t.equal((await closed.request('POST', B, {}, { authorization: '' })).status, 401)
   const open = await startService(t, { 'authentication.exclude.evaluation': 'true' })

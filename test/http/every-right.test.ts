@@ -160,72 +160,69 @@ const guarded = async ({ request }: Started): Promise<readonly Row[]> => {
   )
 }
 
-await t.test(
-  'a request is refused exactly where the contract says so, whatever the token may do and where',
-  async (t) => {
-    const { service } = await everyWay(t)
-    await withNamespaces(service, 'a', 'b')
-    // So that no request ends what the next one asks for.
-    for (const key of ['a', 'b'])
-      await service.request('POST', `/api/v1/namespaces/${key}/flags`, { key: 'kept', name: 'kept' })
-    const records = new Map<string, string>([['nowhere', '00000000-0000-4000-8000-000000000000']])
-    for (const namespaceKey of ['a', 'b', 'default'])
-      records.set(namespaceKey, (await granted(service, { namespaceKey })).id)
-    const rows = await guarded(service)
-    t.ok(rows.length > 70)
-    const seen = new Map<Verdict, number>()
+await t.test('refuses exactly the requests that the contract refuses, for all rights', async (t) => {
+  const { service } = await everyWay(t)
+  await withNamespaces(service, 'a', 'b')
+  // So that no request ends what the next one asks for.
+  for (const key of ['a', 'b'])
+    await service.request('POST', `/api/v1/namespaces/${key}/flags`, { key: 'kept', name: 'kept' })
+  const records = new Map<string, string>([['nowhere', '00000000-0000-4000-8000-000000000000']])
+  for (const namespaceKey of ['a', 'b', 'default'])
+    records.set(namespaceKey, (await granted(service, { namespaceKey })).id)
+  const rows = await guarded(service)
+  t.ok(rows.length > 70)
+  const seen = new Map<Verdict, number>()
 
-    const ask = async (
-      row: Row,
-      asked: Token,
-      headers: Headers,
-      { one, two, at, explain }: { one: string; two: string; at: boolean; explain: boolean },
-    ) => {
-      const { verb, path } = row
-      const way = wayOf(verb, path, one, two)
-      const queries = [
-        way.query ?? '',
-        at && row.takes.includes('at') ? 'at=1' : '',
-        explain && row.takes.includes('explain') ? 'explain=true' : '',
-        path === '/auth/v1/self/expire' ? 'expiresAt=never' : '',
-        'variantId=none',
-      ].filter((query) => query !== '')
-      const more: Right[] = []
-      if (isPart(queries.join('&'), 'explain')) more.push('flag.read')
-      if (isPart(queries.join('&'), 'at') && isPastOfFlags(path)) more.push('history.read')
-      const filled = path
-        .replace(/\{namespaceKey\}/, one)
-        .replace(/^(\/internal\/.*)\{key\}/, `$1${one}`)
-        .replace(/^(\/auth\/v1\/tokens\/)\{id\}/, `$1${records.get(one)}`)
-        .replaceAll(/\{\w+\}/g, 'none')
-      const answer = await service.request(
-        verb,
-        `${filled}?${queries.join('&')}`,
-        verb === 'GET' || verb === 'DELETE' ? undefined : (way.body ?? {}),
-        { ...headers, ...way.headers },
-      )
-      const challenge = answer.headers['www-authenticate']
-      const isExcess = answer.text.includes('grant exceeds your own')
-      const found: Verdict =
-        answer.status !== 403 || isExcess ? 'taken' : challenge?.includes('scope="') ? 'right_missing' : 'token_scoped'
-      // A record that nobody has is like one that is bound to no namespace.
-      const of = way.kind === 'record' && one === 'nowhere' ? { ...way, places: ['*'] } : way
-      const due = verdict(asked, row.right, of, more)
-      seen.set(due, (seen.get(due) ?? 0) + 1)
-      if (found !== due)
-        throw new Error(
-          `${verb} ${filled}?${queries.join('&')} in ${one}: ${found}, not ${due}: ${answer.status} ${answer.text}`,
-        )
-    }
-
-    await fc.assert(
-      fc.asyncProperty(token, fc.array(asking, { minLength: 2, maxLength: 2 }), async (asked, askings) => {
-        const { headers } = await granted(service, asked)
-        for (const row of rows) for (const how of askings) await ask(row, asked, headers, how)
-      }),
-      // One that is bound to a namespace and asks in others is among them, whatever is drawn.
-      { numRuns: 24, examples: [[{ namespaceKey: 'a' }, [elsewhere, { ...elsewhere, one: 'nowhere' }]]] },
+  const ask = async (
+    row: Row,
+    asked: Token,
+    headers: Headers,
+    { one, two, at, explain }: { one: string; two: string; at: boolean; explain: boolean },
+  ) => {
+    const { verb, path } = row
+    const way = wayOf(verb, path, one, two)
+    const queries = [
+      way.query ?? '',
+      at && row.takes.includes('at') ? 'at=1' : '',
+      explain && row.takes.includes('explain') ? 'explain=true' : '',
+      path === '/auth/v1/self/expire' ? 'expiresAt=never' : '',
+      'variantId=none',
+    ].filter((query) => query !== '')
+    const more: Right[] = []
+    if (isPart(queries.join('&'), 'explain')) more.push('flag.read')
+    if (isPart(queries.join('&'), 'at') && isPastOfFlags(path)) more.push('history.read')
+    const filled = path
+      .replace(/\{namespaceKey\}/, one)
+      .replace(/^(\/internal\/.*)\{key\}/, `$1${one}`)
+      .replace(/^(\/auth\/v1\/tokens\/)\{id\}/, `$1${records.get(one)}`)
+      .replaceAll(/\{\w+\}/g, 'none')
+    const answer = await service.request(
+      verb,
+      `${filled}?${queries.join('&')}`,
+      verb === 'GET' || verb === 'DELETE' ? undefined : (way.body ?? {}),
+      { ...headers, ...way.headers },
     )
-    for (const one of ['taken', 'right_missing', 'token_scoped'] as const) t.ok((seen.get(one) ?? 0) > 50, one)
-  },
-)
+    const challenge = answer.headers['www-authenticate']
+    const isExcess = answer.text.includes('grant exceeds your own')
+    const found: Verdict =
+      answer.status !== 403 || isExcess ? 'taken' : challenge?.includes('scope="') ? 'right_missing' : 'token_scoped'
+    // A record that nobody has is like one that is bound to no namespace.
+    const of = way.kind === 'record' && one === 'nowhere' ? { ...way, places: ['*'] } : way
+    const due = verdict(asked, row.right, of, more)
+    seen.set(due, (seen.get(due) ?? 0) + 1)
+    if (found !== due)
+      throw new Error(
+        `${verb} ${filled}?${queries.join('&')} in ${one}: ${found}, not ${due}: ${answer.status} ${answer.text}`,
+      )
+  }
+
+  await fc.assert(
+    fc.asyncProperty(token, fc.array(asking, { minLength: 2, maxLength: 2 }), async (asked, askings) => {
+      const { headers } = await granted(service, asked)
+      for (const row of rows) for (const how of askings) await ask(row, asked, headers, how)
+    }),
+    // One that is bound to a namespace and asks in others is among them, whatever is drawn.
+    { numRuns: 24, examples: [[{ namespaceKey: 'a' }, [elsewhere, { ...elsewhere, one: 'nowhere' }]]] },
+  )
+  for (const one of ['taken', 'right_missing', 'token_scoped'] as const) t.ok((seen.get(one) ?? 0) > 50, one)
+})

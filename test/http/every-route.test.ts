@@ -120,7 +120,7 @@ const verdictOf = ({ status, headers, text }: Awaited<ReturnType<typeof addresse
 /** How the ways in refuse a request that brings nothing to them. */
 const own = new Set([undefined, 'state_missing', 'invalid_argument', 'not_found'])
 
-await t.test('every route stands in the table with its reach', async (t) => {
+await t.test('the table lists every route with its access', async (t) => {
   const { service } = await everyWay(t)
   const { json } = await service.request<{ paths: Record<string, object> }>('GET', '/openapi.json')
   const mounted = Object.entries(json.paths).flatMap(([path, verbs]) =>
@@ -129,62 +129,56 @@ await t.test('every route stands in the table with its reach', async (t) => {
   t.strictSame(mounted.toSorted(), rows.map(({ verb, path }) => `${verb} ${path}`).toSorted())
 })
 
-await t.test(
-  'each route asks for a credential, and holds a namespaced token to its namespace, as its group says',
-  async (t) => {
-    const { service } = await everyWay(t)
-    for (const key of ['mine', 'other']) await service.request('POST', '/api/v1/namespaces', { key, name: key })
-    const [mine, ofDefault] = [await scopedTo(service, 'mine'), await scopedTo(service, 'default')]
-    for (const row of rows) {
-      const asks = async (namespace: string, headers: Headers) =>
-        verdictOf(await addressed(service, row, namespace, headers))
-      const name = `${row.verb} ${row.path}`
-      if (row.reach === 'public') {
-        for (const headers of [open, bearer('nobody'), mine]) {
-          const { status, reason } = refusalOf(await addressed(service, row, 'mine', headers))
-          t.ok(status < 500 && own.has(reason), `${name}: ${status} ${reason}`)
-        }
-        continue
+await t.test('each route requires a credential and limits namespaced tokens by its group', async (t) => {
+  const { service } = await everyWay(t)
+  for (const key of ['mine', 'other']) await service.request('POST', '/api/v1/namespaces', { key, name: key })
+  const [mine, ofDefault] = [await scopedTo(service, 'mine'), await scopedTo(service, 'default')]
+  for (const row of rows) {
+    const asks = async (namespace: string, headers: Headers) =>
+      verdictOf(await addressed(service, row, namespace, headers))
+    const name = `${row.verb} ${row.path}`
+    if (row.reach === 'public') {
+      for (const headers of [open, bearer('nobody'), mine]) {
+        const { status, reason } = refusalOf(await addressed(service, row, 'mine', headers))
+        t.ok(status < 500 && own.has(reason), `${name}: ${status} ${reason}`)
       }
-      t.equal(await asks('mine', open), 'credential_missing', name)
-      t.equal(await asks('mine', bearer('nobody')), 'credential_invalid', name)
-      const everywhere = row.reach === 'any'
-      const free = everywhere || ['path', 'body', 'nested', 'header'].includes(row.reach)
-      const elsewhere = everywhere ? 'taken' : 'token_scoped'
-      t.equal(await asks('mine', mine), free ? 'taken' : 'token_scoped', `${name} by a token of this namespace`)
-      t.equal(await asks('other', mine), elsewhere, `${name} by a token of another namespace`)
-      t.equal(await asks('none', mine), elsewhere, `${name}, whether or not the namespace exists`)
-      t.equal(
-        await asks('default', ofDefault),
-        free || row.reach === 'default' ? 'taken' : 'token_scoped',
-        `${name} by a token of default`,
-      )
+      continue
     }
-  },
-)
+    t.equal(await asks('mine', open), 'credential_missing', name)
+    t.equal(await asks('mine', bearer('nobody')), 'credential_invalid', name)
+    const everywhere = row.reach === 'any'
+    const free = everywhere || ['path', 'body', 'nested', 'header'].includes(row.reach)
+    const elsewhere = everywhere ? 'taken' : 'token_scoped'
+    t.equal(await asks('mine', mine), free ? 'taken' : 'token_scoped', `${name} by a token of this namespace`)
+    t.equal(await asks('other', mine), elsewhere, `${name} by a token of another namespace`)
+    t.equal(await asks('none', mine), elsewhere, `${name}, whether or not the namespace exists`)
+    t.equal(
+      await asks('default', ofDefault),
+      free || row.reach === 'default' ? 'taken' : 'token_scoped',
+      `${name} by a token of default`,
+    )
+  }
+})
 
-await t.test(
-  'where authentication is not required only /auth/v1/self asks for it, and presented tokens keep their reach',
-  async (t) => {
-    const { service } = await everyWay(t, { 'authentication.required': 'false' })
-    const mine = await scopedTo(service, 'default')
-    for (const row of rows.filter(({ reach }) => reach !== 'public')) {
-      const name = `${row.verb} ${row.path}`
-      const asks = async (headers: Headers) => verdictOf(await addressed(service, row, 'nowhere', headers))
-      t.equal(await asks(open), row.reach === 'self' ? 'credential_missing' : 'taken', name)
-      t.equal(
-        await asks(bearer('nobody')),
-        row.reach === 'self' ? 'credential_invalid' : 'taken',
-        `${name}: unusable is as none`,
-      )
-      t.equal(
-        await asks(mine),
-        ['any', 'default'].includes(row.reach) ? 'taken' : 'token_scoped',
-        `${name} by a token of another namespace`,
-      )
-    }
-  },
-)
+await t.test('without required authentication presented tokens are still limited', async (t) => {
+  const { service } = await everyWay(t, { 'authentication.required': 'false' })
+  const mine = await scopedTo(service, 'default')
+  for (const row of rows.filter(({ reach }) => reach !== 'public')) {
+    const name = `${row.verb} ${row.path}`
+    const asks = async (headers: Headers) => verdictOf(await addressed(service, row, 'nowhere', headers))
+    t.equal(await asks(open), row.reach === 'self' ? 'credential_missing' : 'taken', name)
+    t.equal(
+      await asks(bearer('nobody')),
+      row.reach === 'self' ? 'credential_invalid' : 'taken',
+      `${name}: unusable is as none`,
+    )
+    t.equal(
+      await asks(mine),
+      ['any', 'default'].includes(row.reach) ? 'taken' : 'token_scoped',
+      `${name} by a token of another namespace`,
+    )
+  }
+})
 
 const groups = {
   management: ({ path }: { readonly path: string }) => path.startsWith('/api/v1'),
@@ -192,7 +186,7 @@ const groups = {
   ofrep: ({ path }: { readonly path: string }) => path.startsWith('/ofrep/'),
 }
 for (const [group, within] of Object.entries(groups)) {
-  await t.test(`exclude.${group} leaves that group open and no other`, async (t) => {
+  await t.test(`exclude.${group} opens that group only`, async (t) => {
     const { service } = await everyWay(t, { [`authentication.exclude.${group}`]: 'true' })
     for (const row of rows.filter(({ reach }) => reach !== 'public')) {
       const verdict = verdictOf(await addressed(service, row, 'nowhere', open))
@@ -211,7 +205,7 @@ const everyRequest = async (service: Started, ask: (row: (typeof rows)[number], 
   t.equal((await service.request('GET', '/livez')).status, 200)
 }
 
-await t.test('answers of the authentication API are kept by no cache, and its bodies are small', async (t) => {
+await t.test('answers of the authentication API are not cached, and its bodies are small', async (t) => {
   const { service } = await everyWay(t)
   const large = `{"x":"${'x'.repeat(65_536)}"}`
   await everyRequest(service, async ({ verb, path }, filled) => {
@@ -223,16 +217,11 @@ await t.test('answers of the authentication API are kept by no cache, and its bo
   })
 })
 
-await t.test(
-  'a read-only instance refuses what changes flags, segments and namespaces, and nothing else',
-  async (t) => {
-    const { service } = await everyWay(t, { 'storage.read_only': 'true' })
-    await everyRequest(service, async ({ verb, path }, filled) => {
-      const { reason } = refusalOf(
-        await service.request(verb, `${filled}?variantId=x`, verb === 'GET' ? undefined : {}),
-      )
-      const changes = verb !== 'GET' && path.startsWith('/api/v1') && !path.endsWith('evaluate')
-      t.equal(reason === 'read_only', changes, `${verb} ${path}: ${String(reason)}`)
-    })
-  },
-)
+await t.test('a read-only instance refuses exactly the writes of flags and namespaces', async (t) => {
+  const { service } = await everyWay(t, { 'storage.read_only': 'true' })
+  await everyRequest(service, async ({ verb, path }, filled) => {
+    const { reason } = refusalOf(await service.request(verb, `${filled}?variantId=x`, verb === 'GET' ? undefined : {}))
+    const changes = verb !== 'GET' && path.startsWith('/api/v1') && !path.endsWith('evaluate')
+    t.equal(reason === 'read_only', changes, `${verb} ${path}: ${String(reason)}`)
+  })
+})

@@ -87,7 +87,7 @@ void t.test('Event-Reason is at most 500 characters of UTF-8 without control cha
   t.end()
 })
 
-void t.test('rate limits count IPv4 addresses one by one and IPv6 by the first 64 bits', (t) => {
+void t.test('rate limits count single IPv4 addresses and IPv6 /64 prefixes', (t) => {
   t.equal(addressKey('10.0.0.1'), '10.0.0.1')
   t.equal(addressKey('::ffff:10.0.0.1'), '10.0.0.1')
   t.equal(addressKey('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64')
@@ -101,7 +101,7 @@ void t.test('rate limits count IPv4 addresses one by one and IPv6 by the first 6
   t.end()
 })
 
-void t.test('a read that names a position waits two seconds for it, no longer', async (t) => {
+void t.test('a read with a position waits two seconds for it', async (t) => {
   const asked: (readonly [position: bigint, withinMs: number])[] = []
   let reached = true
   const seen = (position: bigint, withinMs: number) => {

@@ -25,43 +25,40 @@ const DAY_MS = 86_400_000
 const refused = (reason: Reason) => new Refusal(reason)
 const asked = { fingerprint: 'POST /x', requestId: 'r' }
 
-await t.test(
-  'a crash between the effect and the answer leaves one effect: who tries again has the same command',
-  async (t) => {
-    const { instance, work, effects, clock } = await instances(t)
-    /** The process ends before anything is known of the effect. */
-    const crash = (commandId: string) => {
-      effects.push(commandId)
-      return new Promise<never>(() => {})
-    }
-    void instance('one', true).once('me', 'key', asked, crash)
-    await eventually(() => effects.length === 1, 'the effect before the crash')
+await t.test('a crash between effect and answer leaves one effect, and a retry reuses it', async (t) => {
+  const { instance, work, effects, clock } = await instances(t)
+  /** The process ends before anything is known of the effect. */
+  const crash = (commandId: string) => {
+    effects.push(commandId)
+    return new Promise<never>(() => {})
+  }
+  void instance('one', true).once('me', 'key', asked, crash)
+  await eventually(() => effects.length === 1, 'the effect before the crash')
 
-    const cluster = instance('two', false)
-    await t.rejects(cluster.once('me', 'key', asked, work), refused('idempotency_in_progress'))
-    t.equal(effects.length, 1, 'another instance may be running it still')
+  const cluster = instance('two', false)
+  await t.rejects(cluster.once('me', 'key', asked, work), refused('idempotency_in_progress'))
+  t.equal(effects.length, 1, 'another instance may be running it still')
 
-    const restarted = await instance('three', true).once('me', 'key', asked, work)
-    t.strictSame(
-      [effects.length, effects[1]],
-      [2, effects[0]],
-      'nobody else is there: taken over at once, under the same id',
-    )
-    const replayed = await cluster.once('me', 'key', asked, work)
-    t.strictSame(replayed.body, restarted.body)
-    t.match(replayed.headers, { 'idempotency-replayed': 'true' })
+  const restarted = await instance('three', true).once('me', 'key', asked, work)
+  t.strictSame(
+    [effects.length, effects[1]],
+    [2, effects[0]],
+    'nobody else is there: taken over at once, under the same id',
+  )
+  const replayed = await cluster.once('me', 'key', asked, work)
+  t.strictSame(replayed.body, restarted.body)
+  t.match(replayed.headers, { 'idempotency-replayed': 'true' })
 
-    void instance('one', false).once('me', 'other', asked, crash)
-    await eventually(() => effects.length === 3, 'the effect before the other crash')
-    await clock.advance(29_999)
-    await t.rejects(cluster.once('me', 'other', asked, work), refused('idempotency_in_progress'))
-    await clock.advance(1)
-    await cluster.once('me', 'other', asked, work)
-    t.equal(effects[3], effects[2], 'after half a minute another instance takes it over')
-  },
-)
+  void instance('one', false).once('me', 'other', asked, crash)
+  await eventually(() => effects.length === 3, 'the effect before the other crash')
+  await clock.advance(29_999)
+  await t.rejects(cluster.once('me', 'other', asked, work), refused('idempotency_in_progress'))
+  await clock.advance(1)
+  await cluster.once('me', 'other', asked, work)
+  t.equal(effects[3], effects[2], 'after half a minute another instance takes it over')
+})
 
-await t.test('a mistake of the client leaves the key free, a fault of ours keeps the command', async (t) => {
+await t.test('a client error frees the key, a fault keeps the command', async (t) => {
   const { instance, work, effects } = await instances(t)
   const one = instance('one', true)
   const failing = (reason: 'not_unique' | 'backend_unavailable') => (commandId: string) => {
@@ -76,7 +73,7 @@ await t.test('a mistake of the client leaves the key free, a fault of ours keeps
   t.equal(effects[3], effects[2])
 })
 
-await t.test('a key belongs to its owner and to one request', async (t) => {
+await t.test('a key is valid for one owner and one request', async (t) => {
   const { instance, work, effects } = await instances(t)
   const one = instance('one', true)
   const [mine, again] = await Promise.all([one.once('me', 'key', asked, work), one.once('me', 'key', asked, work)])
@@ -88,7 +85,7 @@ await t.test('a key belongs to its owner and to one request', async (t) => {
   t.equal(effects.length, 2)
 })
 
-await t.test('an answer that is too large to keep is given again by the same command', async (t) => {
+await t.test('recreates an answer that is too large to store from the same command', async (t) => {
   const { instance, effects } = await instances(t)
   const large = 'x'.repeat(16_384)
   const work = (commandId: string) => {
@@ -106,53 +103,50 @@ await t.test('an answer that is too large to keep is given again by the same com
   await t.rejects(instance('two', false).once('me', 'key', other, work), refused('idempotency_mismatch'))
 })
 
-await t.test(
-  'a key and what it was answered are kept for a day from its beginning, a mistake not at all',
-  async (t) => {
-    const clock = virtualClock()
-    const begun = clock.now().getTime()
-    const until: number[] = []
-    const views = {
-      record: () => Promise.resolve(undefined),
-      swapRecord: (_table: string, _key: string, _revision: number, _value: unknown, expires: number) => {
-        until.push(expires - begun)
-        return Promise.resolve(true)
-      },
-    } as unknown as Parameters<typeof idempotency>[0]['views']
-    const { once } = idempotency({ views, now: clock.now, instance: 'one', replays: { value: 0 }, alone: true })
-    const taking =
-      (answer: () => { body: object }, ms = 1_000) =>
-      async () => {
-        await clock.advance(ms)
-        return answer()
-      }
-    await once(
+await t.test('stores a key and its answer for a day, a client error not at all', async (t) => {
+  const clock = virtualClock()
+  const begun = clock.now().getTime()
+  const until: number[] = []
+  const views = {
+    record: () => Promise.resolve(undefined),
+    swapRecord: (_table: string, _key: string, _revision: number, _value: unknown, expires: number) => {
+      until.push(expires - begun)
+      return Promise.resolve(true)
+    },
+  } as unknown as Parameters<typeof idempotency>[0]['views']
+  const { once } = idempotency({ views, now: clock.now, instance: 'one', replays: { value: 0 }, alone: true })
+  const taking =
+    (answer: () => { body: object }, ms = 1_000) =>
+    async () => {
+      await clock.advance(ms)
+      return answer()
+    }
+  await once(
+    'me',
+    'key',
+    asked,
+    taking(() => ({ body: {} })),
+  )
+  t.strictSame(until.splice(0), [DAY_MS, DAY_MS])
+  await t.rejects(
+    once(
       'me',
-      'key',
+      'fault',
       asked,
-      taking(() => ({ body: {} })),
-    )
-    t.strictSame(until.splice(0), [DAY_MS, DAY_MS])
-    await t.rejects(
-      once(
-        'me',
-        'fault',
-        asked,
-        taking(() => refuse('backend_unavailable')),
-      ),
-    )
-    t.strictSame(until.splice(0), [DAY_MS + 1_000, DAY_MS + 1_000])
-    await t.rejects(
-      once(
-        'me',
-        'mistake',
-        asked,
-        taking(() => refuse('not_unique')),
-      ),
-    )
-    t.strictSame(until.splice(0), [DAY_MS + 2_000, -begun])
-  },
-)
+      taking(() => refuse('backend_unavailable')),
+    ),
+  )
+  t.strictSame(until.splice(0), [DAY_MS + 1_000, DAY_MS + 1_000])
+  await t.rejects(
+    once(
+      'me',
+      'mistake',
+      asked,
+      taking(() => refuse('not_unique')),
+    ),
+  )
+  t.strictSame(until.splice(0), [DAY_MS + 2_000, -begun])
+})
 
 /** Records in memory, and what they hold. */
 const inMemory = () => {
@@ -167,7 +161,7 @@ const inMemory = () => {
   return { views, bytes: () => JSON.stringify([...records.values()]).length }
 }
 
-await t.test('of one owner 64 MiB are kept in a day, whatever it asks, and secrets always', async (t) => {
+await t.test('stores 64 MiB per owner and day, and secrets always', async (t) => {
   const { views, bytes } = inMemory()
   const clock = virtualClock()
   const { once } = idempotency({ views, now: clock.now, instance: 'one', replays: { value: 0 }, alone: true })
@@ -195,7 +189,7 @@ await t.test('of one owner 64 MiB are kept in a day, whatever it asks, and secre
   t.ok(await isKept('me', 'next day'))
 })
 
-await t.test('what a day has freed is used again', async (t) => {
+await t.test('reuses the space that is freed after a day', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const { open, directory } = await portOf(t, 'views', clock)
   const views = await open()

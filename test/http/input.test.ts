@@ -10,7 +10,7 @@ import { said } from './said.ts'
 const key = text({ required: true, max: 3 })
 const kind = choice({ ALL: 0, ANY: 1 }, 'ALL')
 
-void t.test('members are taken in camelCase or snake_case, never both, and unknown ones are ignored', (t) => {
+void t.test('accepts members in camelCase or snake_case, not both, and ignores unknown ones', (t) => {
   const body = input({ flagKey: key, rank: integer(), service_account_token: text() })
   t.same(body.read({ flag_key: 'a', rank: 2, other: 1 }), { flagKey: 'a', rank: 2, service_account_token: '' })
   t.same(body.read({ flagKey: 'a', serviceAccountToken: 'x' }), { flagKey: 'a', rank: 0, service_account_token: 'x' })
@@ -32,7 +32,7 @@ void t.test('members are taken in camelCase or snake_case, never both, and unkno
   t.end()
 })
 
-void t.test('query parameters are read from the raw query string', (t) => {
+void t.test('reads query parameters from the raw query string', (t) => {
   const read = query({ limit: integer({ min: 0 }), pageToken: text(), force: flag(), method: optional(kind) })
   const nothing = { limit: 0, pageToken: '', force: false, method: undefined }
   const rows: readonly (readonly [string, unknown])[] = [
@@ -63,7 +63,7 @@ void t.test('query parameters are read from the raw query string', (t) => {
   t.end()
 })
 
-void t.test('reading any JSON value gives a value or a refusal with status 400', (t) => {
+void t.test('reading any JSON value returns a value or a refusal with status 400', (t) => {
   const body = input({
     key,
     rank: integer(),

@@ -32,7 +32,7 @@ import {
 import { exchange, group } from './ruled.ts'
 import { eraseKeys } from './subjects.ts'
 
-await t.test('docs/api.md has the causes of the source, row by row', (t) => {
+await t.test('docs/api.md lists the causes of the source', (t) => {
   t.strictSame(documented(), known)
   t.end()
 })
@@ -465,7 +465,7 @@ const reasonTold = ({ status, headers, json }: Response<unknown>): string =>
     ? new URL(headers.location!, PUBLIC).searchParams.get('error')!
     : (json as Problem).details[0].value.reason
 
-await t.test('each cause is reached, and told to the operator with what to change', async (t) => {
+await t.test('each cause occurs and is logged with advice', async (t) => {
   const world = await everyCause(t)
   const { service } = world
   for (const { cause, reason, why, change } of documented())

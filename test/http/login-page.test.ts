@@ -29,7 +29,7 @@ const sentToLogin = async (
   t.match(program.headers['content-type'], 'application/json')
 }
 
-await t.test('a browser never reads JSON at a callback, whatever is wrong before the login is looked at', async (t) => {
+await t.test('a callback never shows JSON to a browser, whatever error comes first', async (t) => {
   const { service } = await everyWay(t)
   await sentToLogin(t, service, '/auth/v1/method/oidc/nobody/callback?code=a&state=b', {
     error: 'not_found',
@@ -45,7 +45,7 @@ await t.test('a browser never reads JSON at a callback, whatever is wrong before
   t.equal((await service.request('POST', `${OIDC}/callback`, {}, page)).status, 405)
 })
 
-await t.test('a way that was switched off meanwhile is not there for a person either, and both are told', async (t) => {
+await t.test('a login method disabled during a login gets 404, as page and as JSON', async (t) => {
   const first = await everyWay(t)
   const { authorizeUrl, cookie } = await begin(first.service, OIDC, '?return_to=/settings/tokens')
   const query = await visit(authorizeUrl)
@@ -70,7 +70,7 @@ await t.test('a way that was switched off meanwhile is not there for a person ei
   )
 })
 
-await t.test('who comes back too often is told so, and found in log and history by the request id', async (t) => {
+await t.test('reports too many callbacks with the request id of log and history', async (t) => {
   const { service } = await everyWay(t, { 'rate_limit.enabled': 'true' }, { clock: virtualClock() })
   for (let n = 0; n < 60; n++) await service.request('GET', `${CODEHOST}/callback`, undefined, page)
   for (let n = 0; n < 30; n++)
@@ -92,7 +92,7 @@ await t.test('who comes back too often is told so, and found in log and history 
   )
 })
 
-await t.test('a defect of the service is no JSON in a tab either, and counts as one', async (t) => {
+await t.test('shows a defect as a page in a tab and counts it as one', async (t) => {
   let broken = false
   /** The clock fails who finishes a login, and nobody who asks for the time meanwhile. */
   const now = () => {
@@ -119,7 +119,7 @@ await t.test('a defect of the service is no JSON in a tab either, and counts as 
   t.match(await service.logged(), /"level":"ERROR".*"requestId":"seen".*a request failed/)
 })
 
-await t.test('the base path is in front, and without the UI nobody is sent to a page', async (t) => {
+await t.test('redirects include the base path, and lead to no page without the UI', async (t) => {
   const { service } = await everyWay(t, {
     'server.public_url': 'https://flags.example.com/base',
     'server.trust_proxy': 'true',
@@ -142,7 +142,7 @@ await t.test('the base path is in front, and without the UI nobody is sent to a 
   t.equal((await off.request('GET', `${OIDC}/callback`, undefined, page)).status, 404)
 })
 
-await t.test('a code host under a name of its own has its callback there', async (t) => {
+await t.test('a code host with another name has its callback there', async (t) => {
   const { host } = await everyWay(t)
   const service = await startService(t, {
     'server.public_url': PUBLIC,

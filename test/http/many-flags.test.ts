@@ -65,7 +65,7 @@ const startOn = async (t: Test, keys: readonly string[]) => {
 }
 
 await t.test(
-  'twenty thousand flags cost as much in one namespace as in ten',
+  '20,000 flags cost the same in one namespace as in ten',
   { timeout: 300_000, ...(onCluster && { skip: 'seeds the embedded store' }) },
   async (t) => {
     const spread = await startOn(

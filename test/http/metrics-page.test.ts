@@ -10,7 +10,7 @@ import { tokens } from '../../src/projections/tokens.ts'
 import { memoryLog } from '../memory-log.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
-await t.test('a page of ten thousand flags lets others run while it is written', async (t) => {
+await t.test('writing a page of 10,000 flags yields to other work', async (t) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: true })
   for (let n = 0; n < 10_000; n++) {
     metrics.evaluations('default', `flag-${n}`).value++
@@ -37,42 +37,39 @@ await t.test('a page of ten thousand flags lets others run while it is written',
   t.ok(seen.turns > 5)
 })
 
-await t.test(
-  'one page at a time and at most one a second, shared by all; a failure is told to those who waited for it',
-  async (t) => {
-    let made = 0
-    const clock = virtualClock()
-    let write = async () => [Buffer.from(`page ${++made}`)]
-    const page = sharedPage(() => write(), clock)
-    const text = async () => Buffer.concat((await page()).plain).toString()
-    t.strictSame(await Promise.all([text(), text(), text()]), ['page 1', 'page 1', 'page 1'])
-    await clock.advance(999)
-    t.equal(await text(), 'page 1')
-    await clock.advance(1)
-    t.equal(await text(), 'page 2')
-    const [first, second] = await Promise.all([(await page()).gzipped(), (await page()).gzipped()])
-    t.equal(first, second, 'put into gzip once')
+await t.test('writes one page at a time, at most one a second, shared by all readers', async (t) => {
+  let made = 0
+  const clock = virtualClock()
+  let write = async () => [Buffer.from(`page ${++made}`)]
+  const page = sharedPage(() => write(), clock)
+  const text = async () => Buffer.concat((await page()).plain).toString()
+  t.strictSame(await Promise.all([text(), text(), text()]), ['page 1', 'page 1', 'page 1'])
+  await clock.advance(999)
+  t.equal(await text(), 'page 1')
+  await clock.advance(1)
+  t.equal(await text(), 'page 2')
+  const [first, second] = await Promise.all([(await page()).gzipped(), (await page()).gzipped()])
+  t.equal(first, second, 'put into gzip once')
 
-    let finish = (): void => undefined
-    write = () => new Promise((done) => (finish = () => done([Buffer.from('slow')])))
-    await clock.advance(1000)
-    const slow = text()
-    await clock.advance(7000)
-    const late = text()
-    finish()
-    t.strictSame(await Promise.all([slow, late]), ['slow', 'slow'])
+  let finish = (): void => undefined
+  write = () => new Promise((done) => (finish = () => done([Buffer.from('slow')])))
+  await clock.advance(1000)
+  const slow = text()
+  await clock.advance(7000)
+  const late = text()
+  finish()
+  t.strictSame(await Promise.all([slow, late]), ['slow', 'slow'])
 
-    await clock.advance(11_000)
-    write = () => Promise.reject(new Error('no'))
-    await t.rejects(text(), { message: 'no' })
-    write = async () => [Buffer.from('again')]
-    t.equal(await text(), 'again')
-  },
-)
+  await clock.advance(11_000)
+  write = () => Promise.reject(new Error('no'))
+  await t.rejects(text(), { message: 'no' })
+  write = async () => [Buffer.from('again')]
+  t.equal(await text(), 'again')
+})
 
 const textOf = async (metrics: ReturnType<typeof metricsOf>) => Buffer.concat([...(await metrics.write())]).toString()
 
-await t.test('label sets beyond ten thousand are counted together', async (t) => {
+await t.test('counts label sets above 10,000 together', async (t) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: true })
   for (let n = 0; n < 10_002; n++) metrics.evaluations('ns', `flag-${n}`).value++
   metrics.evaluations('ns', 'flag-0').value++
@@ -83,7 +80,7 @@ await t.test('label sets beyond ten thousand are counted together', async (t) =>
   t.notMatch(page, /flag-1000[01]/)
 })
 
-await t.test('values without an end are written as the format has them', async (t) => {
+await t.test('writes infinite values in the format of Prometheus', async (t) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
   metrics.gauge('up', 'Up.', [], () => [{ labels: [], value: Number.POSITIVE_INFINITY }])
   metrics.gauge('down', 'Down.', [], () => [{ labels: [], value: Number.NEGATIVE_INFINITY }])
@@ -92,48 +89,45 @@ await t.test('values without an end are written as the format has them', async (
   t.match(page, /^m_down -Inf$/m)
 })
 
-await t.test(
-  'the lag is counted from where this instance is, up to a bound, and missing while the log is',
-  async (t) => {
-    const log = memoryLog({ pageSize: 1000 })
-    const event = (n: number) => ({ id: `e${n}`, type: 'A', time: '2026-01-01T00:00:00.000Z', data: '{}', meta: '{}' })
-    const append = (stream: string, count: number) =>
-      log.append(
-        stream,
-        Array.from({ length: count }, (_, n) => event(n)),
-        'none',
-      )
-    await append('token-a', 7)
-    const known = log.all[2]!.position
-    let down = false
-    const page = async () => {
-      const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
-      const head = async () => (down ? Promise.reject(new Error('down')) : log.head())
-      const tokensHeld = { size: () => 3, reachBytes: () => 40, mostReachBytes: 50 }
-      const rest = {
-        position: () => known,
-        census: () => [],
-        tokensHeld,
-        aheadMs: () => 0,
-        closed: () => [],
-        instances: () => [],
-      }
-      addGauges(metrics, { log: { ...log, head }, projections: [anyProjection(tokens)], ...rest })
-      return textOf(metrics)
+await t.test('counts the lag from the own position up to a bound; absent without the log', async (t) => {
+  const log = memoryLog({ pageSize: 1000 })
+  const event = (n: number) => ({ id: `e${n}`, type: 'A', time: '2026-01-01T00:00:00.000Z', data: '{}', meta: '{}' })
+  const append = (stream: string, count: number) =>
+    log.append(
+      stream,
+      Array.from({ length: count }, (_, n) => event(n)),
+      'none',
+    )
+  await append('token-a', 7)
+  const known = log.all[2]!.position
+  let down = false
+  const page = async () => {
+    const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
+    const head = async () => (down ? Promise.reject(new Error('down')) : log.head())
+    const tokensHeld = { size: () => 3, reachBytes: () => 40, mostReachBytes: 50 }
+    const rest = {
+      position: () => known,
+      census: () => [],
+      tokensHeld,
+      aheadMs: () => 0,
+      closed: () => [],
+      instances: () => [],
     }
-    const lag = async () => /^m_projection_lag_events\{name="tokens"\} (\d+)$/m.exec(await page())?.[1]
-    t.equal(await lag(), '4')
-    t.match(await page(), /^m_tokens_held 3$/m)
-    t.match(await page(), /^m_token_rights_bytes 40$/m)
-    t.match(await page(), /^m_token_rights_limit_bytes 50$/m)
-    await append('token-b', 25_000)
-    t.ok(Number(await lag()) >= 10_000 && Number(await lag()) < 25_000)
-    down = true
-    t.equal(await lag(), undefined)
-  },
-)
+    addGauges(metrics, { log: { ...log, head }, projections: [anyProjection(tokens)], ...rest })
+    return textOf(metrics)
+  }
+  const lag = async () => /^m_projection_lag_events\{name="tokens"\} (\d+)$/m.exec(await page())?.[1]
+  t.equal(await lag(), '4')
+  t.match(await page(), /^m_tokens_held 3$/m)
+  t.match(await page(), /^m_token_rights_bytes 40$/m)
+  t.match(await page(), /^m_token_rights_limit_bytes 50$/m)
+  await append('token-b', 25_000)
+  t.ok(Number(await lag()) >= 10_000 && Number(await lag()) < 25_000)
+  down = true
+  t.equal(await lag(), undefined)
+})
 
-await t.test('jobs are told by how their last run ended, a lease by who holds it', async (t) => {
+await t.test('exports jobs by their last result and leases by their holder', async (t) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
   const runs = [
     { name: 'good', startedAt: 1000, finishedAt: 3000, progress: { done: 2, total: 3 } },
@@ -178,7 +172,7 @@ await t.test('jobs are told by how their last run ended, a lease by who holds it
   t.match(page, /^m_view_lag_events 7$/m)
 })
 
-await t.test('others run each two milliseconds while the texts of a page are put together', async (t) => {
+await t.test('yields every 2 ms while texts of a page are joined', async (t) => {
   let elapsed = 0
   function* texts(ms: number) {
     for (let n = 0; n < 12; n++) {

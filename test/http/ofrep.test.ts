@@ -64,7 +64,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.equal((await one('on')).headers['content-type'], 'application/json')
   })
 
-  await t.test('a targeting key is missed only where the answer hangs on it', async (t) => {
+  await t.test('requires a targeting key only if the answer depends on it', async (t) => {
     t.match((await one('on')).json, { value: true }, 'no threshold')
     t.match((await one('half', { country: 'de' })).json, { value: true }, 'a segment came first')
     for (const [key, context] of [
@@ -81,7 +81,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.equal((await one('half', { targetingKey: 7 })).status, 200, 'a number is a key')
   })
 
-  await t.test('errors have the shape of the protocol, with the status and headers of the house', async (t) => {
+  await t.test('errors have the shape of OFREP with the usual status and headers', async (t) => {
     const said = async (answer: Promise<{ status: number; json: Said; headers: Said }>, status: number, body: Said) => {
       const { status: given, json, headers } = await answer
       t.equal(given, status, JSON.stringify(body))
@@ -109,7 +109,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.match((await request('POST', '/ofrep/v1/nothing')).json, { code: 5, message: 'Not Found' })
   })
 
-  await t.test('the bulk answers all that can say something, or those named, in order', async (t) => {
+  await t.test('the bulk answers all evaluable flags, or the named ones, in order', async (t) => {
     const bulk = async (context?: Said, headers: Headers = {}) =>
       request<{ flags: readonly Said[] }>('POST', O, { context }, headers)
     const keys = async (context?: Said) => (await bulk(context)).json.flags.map(({ key }) => key)
@@ -128,7 +128,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.equal((await one('on', {}, { 'X-Service-Namespace': '' })).status, 200)
   })
 
-  await t.test('the tag of the bulk is that of the state and the context, and never comes back', async (t) => {
+  await t.test('the bulk tag depends on state and context, and is never reused', async (t) => {
     const ask = async (context: Said, held = '"none"') =>
       request('POST', `${O}?flagConfigEtag=x`, { context }, { 'if-none-match': held })
     const tag = String((await ask({ targetingKey: 'e', a: '1' })).headers['etag'])
@@ -141,7 +141,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.equal((await ask({ targetingKey: 'e', a: '1' }, tag)).status, 200)
   })
 
-  await t.test('a namespaced token evaluates under its own header', async (t) => {
+  await t.test('a namespaced token evaluates with its own header', async (t) => {
     const team = maker(service, 'team')
     await team.namespace()
     await team.boolean('f', true)
@@ -156,7 +156,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.match(refused.json, { key: 'on', errorCode: 'GENERAL', errorDetails: 'permission denied' })
   })
 
-  await t.test('a thousand names are taken, each once', async (t) => {
+  await t.test('accepts 1000 names, each once', async (t) => {
     const bulk = (flags: string) =>
       request<{ flags: readonly Said[] }>('POST', O, { context: { targetingKey: 'e', flags } })
     const keys = Array.from({ length: 999 }, (_, n) => `f${n}`)
@@ -185,7 +185,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.same((await bulk(', ,')).json.flags, [])
   })
 
-  await t.test('a bulk that is too much work answers what it can', async (t) => {
+  await t.test('a bulk that exceeds its work budget returns the finished flags', async (t) => {
     const p = `${' '.repeat(65_534)}x`
     await make.segment(
       'long',
@@ -212,7 +212,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.equal((await request('POST', '/evaluate/v1/batch', { requests: requests.slice(0, answered) })).status, 200)
   })
 
-  await t.test('the namespace is heard under any word, and never answered from another', async (t) => {
+  await t.test('reads the namespace from any header name and never answers from another', async (t) => {
     const shop = maker(service, 'shop')
     await shop.namespace()
     await shop.boolean('on', false)

@@ -32,7 +32,7 @@ const settings = {
 }
 const asked = { flagKey: 'f', entityId: 'e', context: {} }
 
-await t.test('an open route takes no write that a foreign page sends', async (t) => {
+await t.test('an open route refuses writes from foreign pages', async (t) => {
   const service = await startService(t, settings)
   const { request } = service
   await request('POST', '/api/v1/flags', { key: 'f', name: 'f', enabled: true, type: 'BOOLEAN_FLAG_TYPE' })
@@ -104,7 +104,7 @@ await t.test('with CORS for every origin all pages may evaluate, and none may wr
   t.equal((await request('POST', '/auth/v1/method/token', { name: 'x' }, page)).status, 403)
 })
 
-await t.test('a group that is left open is closed to foreign pages as well', async (t) => {
+await t.test('an open group is closed to foreign pages too', async (t) => {
   const { request } = await startService(t, {
     'authentication.exclude.management': 'true',
     'authentication.exclude.ofrep': 'true',

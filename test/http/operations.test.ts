@@ -61,7 +61,7 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
   queue_shared: [],
 }
 
-await t.test('every metric is there under its prefix, with its labels', async (t) => {
+await t.test('exports every metric with its prefix and labels', async (t) => {
   for (const [word, prefix] of Object.entries({ service: 'rollcall_', acme: 'acme_' })) {
     const service = await startService(t, { 'identifiers.service': word, 'metrics.flag_labels': 'true' })
     await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
@@ -84,7 +84,7 @@ await t.test('every metric is there under its prefix, with its labels', async (t
   }
 })
 
-await t.test('names that users gave stand in the metrics where it is said so, and nowhere else', async (t) => {
+await t.test('exports user-given names only if configured', async (t) => {
   const service = await startService(t)
   const make = maker(service)
   await service.request('POST', '/api/v1/namespaces', { key: 'given-space', name: 'Given' })
@@ -109,7 +109,7 @@ await t.test('names that users gave stand in the metrics where it is said so, an
   t.match(text, /^rollcall_evaluations_latency_milliseconds_count 2$/m)
 })
 
-await t.test('a page of metrics is made once a second, whoever asks', async (t) => {
+await t.test('creates a metrics page once a second for all readers', async (t) => {
   const clock = virtualClock()
   const page = metricsPage('m_')
   let made = 0
@@ -140,7 +140,7 @@ await t.test('a page of metrics is made once a second, whoever asks', async (t) 
   t.strictSame([pages.size, made], [2, 2])
 })
 
-await t.test('a reader that takes nothing holds a page for ten seconds', async (t) => {
+await t.test('a reader that does not read holds a page for ten seconds', async (t) => {
   const clock = virtualClock()
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: true })
   for (let n = 0; n < 10_000; n++) metrics.evaluationLatency('n'.repeat(255), `flag-${n}`).observe(1)
@@ -160,7 +160,7 @@ await t.test('a reader that takes nothing holds a page for ten seconds', async (
   t.strictSame(told, [200])
 })
 
-await t.test('tokens are counted by method and status, after a restart too', async (t) => {
+await t.test('counts tokens by method and status, also after a restart', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const service = await startService(t, {}, { clock })
   const expires = clock.now().getTime() + 60_000
@@ -190,35 +190,32 @@ await t.test('tokens are counted by method and status, after a restart too', asy
   t.match(text, /^rollcall_projection_lag_events\{name="tokens"\} 0$/m)
 })
 
-await t.test(
-  'the page tells of the last run of each job, of the lease on the read models and of the proof of the head',
-  async (t) => {
-    const clock = virtualClock()
-    const before = clock.now().getTime()
-    const settings = { 'authentication.methods.token.cleanup.interval': '90m' }
-    const service = await startService(t, settings, { clock })
-    const ended = /^rollcall_job_last_outcome\{name="cleanup-token",outcome="ok"\} 1$/m
-    const ageOf = (page: string) => Number(/^rollcall_freshness_age_seconds (\S+)$/m.exec(page)?.[1])
-    const page = await eventually(async () => {
-      const text = await service.metrics()
-      return ended.test(text) && ageOf(text) < 2 ? text : undefined
-    }, 'the end of a job and a proof of the head')
-    const seconds = (clock.now().getTime() - before) / 1000
-    t.match(page, /^rollcall_job_last_outcome\{name="cleanup-token",outcome="failed"\} 0$/m)
-    t.match(page, /^rollcall_job_interval_seconds\{name="cleanup-token"\} 5400$/m)
-    t.match(page, /^rollcall_job_last_items\{name="cleanup-token",of="done"\} 0$/m)
-    t.notMatch(page, /of="total"/, 'it counts nothing beforehand')
-    const value = (name: string) =>
-      Number(new RegExp(`^rollcall_${name}(?:\\{name="cleanup-token"\\})? (\\S+)$`, 'm').exec(page)?.[1])
-    const began = value('job_last_start_timestamp_seconds') - before / 1000
-    const lasted = value('job_last_duration_seconds')
-    t.ok(began >= 0 && lasted >= 0 && began + lasted <= seconds, 'it ran since the service was started')
-    t.equal(value('view_lease_held'), 1)
-    t.ok(value('view_lag_events') >= 0)
-    t.ok(ageOf(page) >= 0)
-    t.match(page, /^rollcall_store_calls_total\{port="queue",adapter="\w+",operation="run",outcome="ok"\} [1-9]/m)
-  },
-)
+await t.test('exports the last run of each job, the view lease and the proof of the head', async (t) => {
+  const clock = virtualClock()
+  const before = clock.now().getTime()
+  const settings = { 'authentication.methods.token.cleanup.interval': '90m' }
+  const service = await startService(t, settings, { clock })
+  const ended = /^rollcall_job_last_outcome\{name="cleanup-token",outcome="ok"\} 1$/m
+  const ageOf = (page: string) => Number(/^rollcall_freshness_age_seconds (\S+)$/m.exec(page)?.[1])
+  const page = await eventually(async () => {
+    const text = await service.metrics()
+    return ended.test(text) && ageOf(text) < 2 ? text : undefined
+  }, 'the end of a job and a proof of the head')
+  const seconds = (clock.now().getTime() - before) / 1000
+  t.match(page, /^rollcall_job_last_outcome\{name="cleanup-token",outcome="failed"\} 0$/m)
+  t.match(page, /^rollcall_job_interval_seconds\{name="cleanup-token"\} 5400$/m)
+  t.match(page, /^rollcall_job_last_items\{name="cleanup-token",of="done"\} 0$/m)
+  t.notMatch(page, /of="total"/, 'it counts nothing beforehand')
+  const value = (name: string) =>
+    Number(new RegExp(`^rollcall_${name}(?:\\{name="cleanup-token"\\})? (\\S+)$`, 'm').exec(page)?.[1])
+  const began = value('job_last_start_timestamp_seconds') - before / 1000
+  const lasted = value('job_last_duration_seconds')
+  t.ok(began >= 0 && lasted >= 0 && began + lasted <= seconds, 'it ran since the service was started')
+  t.equal(value('view_lease_held'), 1)
+  t.ok(value('view_lag_events') >= 0)
+  t.ok(ageOf(page) >= 0)
+  t.match(page, /^rollcall_store_calls_total\{port="queue",adapter="\w+",operation="run",outcome="ok"\} [1-9]/m)
+})
 
 await t.test('an authenticated evaluation calls no store', async (t) => {
   const time = new Date()
@@ -245,7 +242,7 @@ await t.test('an authenticated evaluation calls no store', async (t) => {
   t.same(await calls(), before)
 })
 
-await t.test('the document and the cookies go by the words of the deployment', async (t) => {
+await t.test('the document and the cookies use the configured names', async (t) => {
   const service = await startService(t, { 'identifiers.service': 'acme' })
   const { json } = await service.request<{ components: { securitySchemes: { cookie: { name: string } } } }>(
     'GET',
@@ -259,7 +256,7 @@ await t.test('the document and the cookies go by the words of the deployment', a
   t.equal((await self('service_client_token')).status, 401)
 })
 
-await t.test('what a deployment is can be asked, and what it keeps to itself cannot', async (t) => {
+await t.test('returns the public facts of a deployment and no others', async (t) => {
   const base = 'authentication.methods'
   const service = await startService(t, {
     'storage.type': 'embedded',
@@ -293,7 +290,7 @@ await t.test('what a deployment is can be asked, and what it keeps to itself can
   t.equal((await service.request('GET', '/meta/info', undefined, open)).status, 401)
 })
 
-await t.test('health, and a name that it does not know', async (t) => {
+await t.test('answers health checks, also for an unknown name', async (t) => {
   const { request } = await startService(t, { 'metrics.enabled': 'false' })
   t.match(await request('GET', '/livez', undefined, open), { status: 200, json: { status: 'ok' } })
   t.strictSame((await request('GET', '/readyz', undefined, open)).json, { status: 'ready' })
@@ -306,7 +303,7 @@ await t.test('health, and a name that it does not know', async (t) => {
   t.equal((await request('GET', '/metrics', undefined, open)).status, 404)
 })
 
-await t.test('metrics have a listener of their own where one is configured, which has nothing else', async (t) => {
+await t.test('a separate metrics listener serves nothing else', async (t) => {
   const port = await freePort()
   const service = await startService(t, {
     'metrics.address': `127.0.0.1:${port}`,
@@ -330,7 +327,7 @@ await t.test('metrics have a listener of their own where one is configured, whic
   await t.rejects(ask('/metrics'))
 })
 
-await t.test('https is spoken with the certificate given, and nothing older than TLS 1.2', async (t) => {
+await t.test('serves HTTPS with the given certificate, TLS 1.2 or newer', async (t) => {
   const settings = await httpsSettings(t)
   const ca = await readFile(settings['server.cert_file'])
   const service = await startService(t, settings)

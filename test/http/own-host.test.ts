@@ -12,7 +12,7 @@ const refused = {
   json: { code: 7, message: 'this host is not allowed', details: [{ value: { reason: 'host_not_allowed' } }] },
 }
 
-await t.test('only names that nobody else can point here are ours', (t) => {
+await t.test('own hosts are names that no one else can point here', (t) => {
   const isOwn = ownHost('https://Flags.Example.com/base', ['other.example', '.below.example'])
   const ours = [
     undefined,
@@ -50,7 +50,7 @@ await t.test('only names that nobody else can point here are ours', (t) => {
   t.end()
 })
 
-await t.test('an open deployment does nothing for a page that was pointed at it', async (t) => {
+await t.test('an open deployment refuses pages of rebound host names', async (t) => {
   const service = await startService(t, {
     'authentication.required': 'false',
     'server.public_url': 'https://flags.example.com',
@@ -76,7 +76,7 @@ await t.test('an open deployment does nothing for a page that was pointed at it'
   t.match(JSON.parse(told[0]!), { level: 'WARN', host: 'evil.example:8080' })
 })
 
-await t.test('where management is open it is the same, and elsewhere hosts do not matter', async (t) => {
+await t.test('open management checks the host, other routes do not', async (t) => {
   const { request } = await startService(t, { 'authentication.exclude.management': 'true' })
   t.match(await request('GET', '/api/v1/flags', undefined, rebound), refused)
   const guarded = await startService(t, { 'authentication.exclude.evaluation': 'true' })

@@ -13,7 +13,7 @@ const LONG = 'path must have at most 2048 bytes and 32 segments'
 const CROWDED = 'invalid field query: must have at most 100 parameters'
 const WHOLE = 60_000
 
-await t.test('a target is taken up to its bounds, and not one beyond', (t) => {
+await t.test('accepts a target up to its bounds', (t) => {
   const rows: readonly (readonly [string, string | undefined])[] = [
     [`/${'a'.repeat(2_047)}`, undefined],
     [`/${'a'.repeat(2_048)}`, LONG],
@@ -40,7 +40,7 @@ await t.test('a target is taken up to its bounds, and not one beyond', (t) => {
   t.end()
 })
 
-await t.test('what is too long is not looked through', (t) => {
+await t.test('refuses a long target without scanning it', (t) => {
   const forms: Readonly<Record<string, string>> = {
     slashes: '/',
     letters: '/a',

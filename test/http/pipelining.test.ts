@@ -35,7 +35,7 @@ const bodiesOf = async (socket: Socket, count: number) => {
   return bodies()
 }
 
-await t.test('requests that a connection sends at once are handled in order, one in a turn', async (t) => {
+await t.test('handles pipelined requests in order, one per turn', async (t) => {
   let [turn, most, inTurn] = [0, 0, 0]
   const next = () => {
     turn++
@@ -55,7 +55,7 @@ await t.test('requests that a connection sends at once are handled in order, one
   t.ok(turn >= count - 1, `${turn} turns`)
 })
 
-await t.test('a connection that sends more than may wait is cut', async (t) => {
+await t.test('cuts a connection that pipelines too many requests', async (t) => {
   let handled = 0
   const send = await listening(t, () => void handled++)
   const socket = await send(WAITING + 2)
@@ -64,28 +64,25 @@ await t.test('a connection that sends more than may wait is cut', async (t) => {
   t.equal(handled, 1, 'none is handled before its turn')
 })
 
-await t.test(
-  'an answer that is given later holds up the next of its connection, and no other connection',
-  async (t) => {
-    const answers: (() => void)[] = []
-    const urls: string[] = []
-    const send = await listening(t, ({ url = '' }, response) => {
-      urls.push(url)
-      answers.push(() => response.end(`[${url.slice(1)}]`))
-    })
-    const [first, second] = [await send(2), await send(1)]
-    await eventually(() => urls.length === 2, 'the first request of each connection')
-    t.strictSame(urls, ['/0', '/0'])
-    const firstBodies = bodiesOf(first, 2)
-    answers[0]!()
-    await eventually(() => urls.length === 3, 'the request behind it')
-    t.equal(urls[2], '/1')
-    for (const answer of answers.slice(1)) answer()
-    t.strictSame([await firstBodies, await bodiesOf(second, 1)], [[0, 1], [0]])
-  },
-)
+await t.test('a late answer delays only the next ones of its connection', async (t) => {
+  const answers: (() => void)[] = []
+  const urls: string[] = []
+  const send = await listening(t, ({ url = '' }, response) => {
+    urls.push(url)
+    answers.push(() => response.end(`[${url.slice(1)}]`))
+  })
+  const [first, second] = [await send(2), await send(1)]
+  await eventually(() => urls.length === 2, 'the first request of each connection')
+  t.strictSame(urls, ['/0', '/0'])
+  const firstBodies = bodiesOf(first, 2)
+  answers[0]!()
+  await eventually(() => urls.length === 3, 'the request behind it')
+  t.equal(urls[2], '/1')
+  for (const answer of answers.slice(1)) answer()
+  t.strictSame([await firstBodies, await bodiesOf(second, 1)], [[0, 1], [0]])
+})
 
-await t.test('of a client that leaves no further request is handled', async (t) => {
+await t.test('handles no further request of a client that has left', async (t) => {
   const urls: string[] = []
   const answers: (() => void)[] = []
   const send = await listening(t, ({ url = '', socket }, response) => {

@@ -21,7 +21,7 @@ const decodedBy = async (work: () => Promise<unknown>): Promise<ReadonlyMap<stri
   return counts
 }
 
-await t.test('a query is split once, whoever asks for its parameters', async (t) => {
+await t.test('parses a query once per request', async (t) => {
   const service = await startService(t)
   const client = await granted(service, { role: 'client' })
   const viewer = await granted(service, { grants: [{ role: 'viewer', namespaceKey: 'default' }] })

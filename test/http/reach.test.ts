@@ -65,7 +65,7 @@ const tellsNothing = async (t: Test, service: Started) => {
   }
 }
 
-await t.test('each of those whom the service asks has its proxy and its authority', async (t) => {
+await t.test('each outgoing connection has its own proxy and authority', async (t) => {
   const { proxy, url, cluster, settings, enter } = await company(t)
   const service = await startService(t, {
     ...settings,
@@ -83,7 +83,7 @@ await t.test('each of those whom the service asks has its proxy and its authorit
   await tellsNothing(t, service)
 })
 
-await t.test('one proxy is enough for all, and what is excepted is asked directly', async (t) => {
+await t.test('uses one proxy for all, except for excluded hosts', async (t) => {
   const { proxy, url, settings, enter } = await company(t)
   const service = await startService(t, { ...settings, 'outgoing.https_proxy': url })
   t.strictSame(await enter(service), [200, 200, 200])
@@ -104,7 +104,7 @@ await t.test('one proxy is enough for all, and what is excepted is asked directl
   t.equal(proxy.asked.length, before)
 })
 
-await t.test('where the proxy refuses, the login is refused, and the log says why', async (t) => {
+await t.test('a refusal of the proxy refuses the login and is logged', async (t) => {
   const { proxy, url, settings, liar } = await company(t)
   proxy.credentials = 'somebody:else'
   const service = await startService(t, { ...settings, 'outgoing.https_proxy': url })
@@ -116,7 +116,7 @@ await t.test('where the proxy refuses, the login is refused, and the log says wh
   await tellsNothing(t, service)
 })
 
-await t.test('discovery may be read inside, in plain http where the configuration names the host', async (t) => {
+await t.test('reads discovery from an internal host over HTTP if configured', async (t) => {
   const liar = await lyingProvider(t)
   const { port } = new URL(liar.url)
   const inside = `http://keycloak.svc:${port}`
@@ -147,7 +147,7 @@ await t.test('discovery may be read inside, in plain http where the configuratio
   t.strictSame(new Set(proxy.asked.map(({ method }) => method)), new Set(['GET', 'POST']))
 })
 
-await t.test('a new authority counts without a start', async (t) => {
+await t.test('a new authority applies without a restart', async (t) => {
   const { proxy, url, settings } = await company(t)
   const other = await privateAuthority(t)
   const path = `${other.caPath}.mine`

@@ -202,7 +202,7 @@ await t.test('a connection that is reset at any stage of a request', { timeout: 
       'X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\nAccept-Encoding: gzip\r\n',
     ),
   )
-  await t.test('where no credential is required', (t) => attack(t, { 'authentication.required': 'false' }, plainly, 96))
+  await t.test('without required credentials', (t) => attack(t, { 'authentication.required': 'false' }, plainly, 96))
   await t.test('for browsers of other origins', (t) =>
     attack(
       t,
@@ -221,7 +221,7 @@ for (const [name, trustProxy] of [
   ['without', false],
   ['with', ['127.0.0.1']],
 ] as const) {
-  await t.test(`an address that is not there any more is "unknown", ${name} a trusted proxy`, async (t) => {
+  await t.test(`an unavailable address is "unknown", ${name} a trusted proxy`, async (t) => {
     const seen = new Set<string>()
     const { app, port, log } = await demo({
       config: { publishedBodyLimit: 1_000, bodyLimit: 1000, headersTimeout: 5000, requestTimeout: 10_000, trustProxy },

@@ -45,7 +45,7 @@ const grants = (...texts: readonly string[]) => ({
 })
 const rights = (namespaceKey: string, ...names: readonly string[]) => ({ rights: names, namespaceKey })
 
-await t.test('what a refusal says', async (t) => {
+await t.test('a refusal names the missing right and its place', async (t) => {
   const { as } = await shops(t)
   const viewer = await as(grants('viewer@shop'))
   t.strictSame(told(await viewer.ask('POST', `${N}/shop/flags`, {})), missingIn('flag.create', 'shop'))
@@ -85,7 +85,7 @@ await t.test('what a refusal says', async (t) => {
   const odd = told(await viewer.ask('POST', '/evaluate/v1/boolean', { namespaceKey: 'a"\n' }))
   t.match(odd, { message: String.raw`permission denied: needs flag.evaluate in namespace "a\"\n"` })
 
-  await t.test('in the words of OpenFeature where those are spoken', async (t) => {
+  await t.test('uses the error shape of OpenFeature on its routes', async (t) => {
     for (const [path, key] of [
       ['/ofrep/v1/evaluate/flags/f', { key: 'f' }],
       ['/ofrep/v1/evaluate/flags', {}],
@@ -99,51 +99,48 @@ await t.test('what a refusal says', async (t) => {
   })
 })
 
-await t.test(
-  'path and headers are decided before the body is looked at, body and query before their rules',
-  async (t) => {
-    const { as } = await shops(t)
-    const { ask } = await as({ grants: [rights('shop', 'flag.evaluate', 'flag.read', 'token.create', 'token.read')] })
-    const reason = async (...of: Parameters<typeof ask>) => refusalOf(await ask(...of)).reason
-    t.equal(await reason('POST', `${N}/shop/flags`, 'no JSON'), 'right_missing')
-    t.equal(await reason('POST', '/evaluate/v1/boolean', 'no JSON'), 'malformed_body', 'held somewhere')
-    t.equal(await reason('POST', '/evaluate/v1/boolean', { namespaceKey: 'desk', context: [] }), 'malformed_body')
-    const wrong = { namespaceKey: 'desk', entityId: 'x'.repeat(70_000) }
-    t.equal(await reason('POST', '/evaluate/v1/boolean', wrong), 'right_missing')
-    t.equal(await reason('POST', '/evaluate/v1/boolean', { ...wrong, namespaceKey: 'shop' }), 'invalid_argument')
-    const both = { requests: [{ namespaceKey: 'shop' }, { namespaceKey: 'desk' }] }
-    t.strictSame(told(await ask('POST', '/evaluate/v1/batch', both)), missingIn('flag.evaluate', 'desk'))
-    t.equal((await ask('POST', '/evaluate/v1/batch', { requests: [] })).status, 200, 'of nothing in particular')
-    t.strictSame(told(await ask('POST', CREATE, { name: '' })), missingEverywhere('token.create'))
-    t.strictSame(told(await ask('POST', CREATE, { namespaceKey: ' desk ' })), missingIn('token.create', 'desk'))
-    t.equal(await reason('POST', CREATE, { namespaceKey: 7 }), 'malformed_body')
-    t.strictSame(told(await ask('POST', CREATE, {}, { 'idempotency-key': ' ' })), missingEverywhere('token.create'))
+await t.test('checks path and headers before the body, and rights before field rules', async (t) => {
+  const { as } = await shops(t)
+  const { ask } = await as({ grants: [rights('shop', 'flag.evaluate', 'flag.read', 'token.create', 'token.read')] })
+  const reason = async (...of: Parameters<typeof ask>) => refusalOf(await ask(...of)).reason
+  t.equal(await reason('POST', `${N}/shop/flags`, 'no JSON'), 'right_missing')
+  t.equal(await reason('POST', '/evaluate/v1/boolean', 'no JSON'), 'malformed_body', 'held somewhere')
+  t.equal(await reason('POST', '/evaluate/v1/boolean', { namespaceKey: 'desk', context: [] }), 'malformed_body')
+  const wrong = { namespaceKey: 'desk', entityId: 'x'.repeat(70_000) }
+  t.equal(await reason('POST', '/evaluate/v1/boolean', wrong), 'right_missing')
+  t.equal(await reason('POST', '/evaluate/v1/boolean', { ...wrong, namespaceKey: 'shop' }), 'invalid_argument')
+  const both = { requests: [{ namespaceKey: 'shop' }, { namespaceKey: 'desk' }] }
+  t.strictSame(told(await ask('POST', '/evaluate/v1/batch', both)), missingIn('flag.evaluate', 'desk'))
+  t.equal((await ask('POST', '/evaluate/v1/batch', { requests: [] })).status, 200, 'of nothing in particular')
+  t.strictSame(told(await ask('POST', CREATE, { name: '' })), missingEverywhere('token.create'))
+  t.strictSame(told(await ask('POST', CREATE, { namespaceKey: ' desk ' })), missingIn('token.create', 'desk'))
+  t.equal(await reason('POST', CREATE, { namespaceKey: 7 }), 'malformed_body')
+  t.strictSame(told(await ask('POST', CREATE, {}, { 'idempotency-key': ' ' })), missingEverywhere('token.create'))
 
-    await t.test('explain and at want a right more in the same places', async (t) => {
-      const asked = { namespaceKey: 'shop', flagKey: 'none' }
-      t.equal(await reason('POST', '/evaluate/v1/boolean?explain=true', asked), 'not_found')
-      for (const at of ['1', 'nonsense', '99999999'])
-        t.strictSame(
-          told(await ask('POST', `/evaluate/v1/boolean?at=${at}`, asked)),
-          missingIn('history.read', 'shop'),
-          'before it is known whether there is such a moment',
-        )
-      t.strictSame(told(await ask('GET', `${N}/shop/flags?%61t=1`)), missingIn('history.read', 'shop'))
-      t.equal(await reason('GET', `${N}/shop/flags?at=`), undefined, 'which asks for nothing')
-      t.equal(await reason('GET', `${N}/shop/flags?at=1&at=2`), 'invalid_argument')
-      t.equal(await reason('GET', `${TOKENS}?namespaceKey=shop&at=1`), undefined, 'but for records')
+  await t.test('explain and at require another right in the same place', async (t) => {
+    const asked = { namespaceKey: 'shop', flagKey: 'none' }
+    t.equal(await reason('POST', '/evaluate/v1/boolean?explain=true', asked), 'not_found')
+    for (const at of ['1', 'nonsense', '99999999'])
+      t.strictSame(
+        told(await ask('POST', `/evaluate/v1/boolean?at=${at}`, asked)),
+        missingIn('history.read', 'shop'),
+        'before it is known whether there is such a moment',
+      )
+    t.strictSame(told(await ask('GET', `${N}/shop/flags?%61t=1`)), missingIn('history.read', 'shop'))
+    t.equal(await reason('GET', `${N}/shop/flags?at=`), undefined, 'which asks for nothing')
+    t.equal(await reason('GET', `${N}/shop/flags?at=1&at=2`), 'invalid_argument')
+    t.equal(await reason('GET', `${TOKENS}?namespaceKey=shop&at=1`), undefined, 'but for records')
 
-      const blind = await as({ grants: [rights('shop', 'flag.evaluate', 'history.read')] })
-      const explained = (query: string) => blind.ask('POST', `/evaluate/v1/variant?explain=${query}`, asked)
-      t.strictSame(told(await explained('true')), missingIn('flag.read', 'shop'))
-      t.strictSame(told(await explained('1&at=1')), missingIn('flag.read', 'shop'))
-      t.equal(refusalOf(await explained('false')).reason, 'not_found')
-      t.equal(refusalOf(await explained('perhaps')).reason, 'invalid_argument')
-    })
-  },
-)
+    const blind = await as({ grants: [rights('shop', 'flag.evaluate', 'history.read')] })
+    const explained = (query: string) => blind.ask('POST', `/evaluate/v1/variant?explain=${query}`, asked)
+    t.strictSame(told(await explained('true')), missingIn('flag.read', 'shop'))
+    t.strictSame(told(await explained('1&at=1')), missingIn('flag.read', 'shop'))
+    t.equal(refusalOf(await explained('false')).reason, 'not_found')
+    t.equal(refusalOf(await explained('perhaps')).reason, 'invalid_argument')
+  })
+})
 
-await t.test('the list of namespaces holds those that may be seen', async (t) => {
+await t.test('lists the readable namespaces', async (t) => {
   const { service, as } = await shops(t)
   type List = { readonly namespaces: readonly { readonly key: string }[]; readonly totalCount: number }
   const listed = async ({ ask }: Awaited<ReturnType<typeof as>>, query = '') => {
@@ -172,7 +169,7 @@ await t.test('the list of namespaces holds those that may be seen', async (t) =>
   })
 })
 
-await t.test('records: with the right everywhere any, in a namespace those of tokens bound to it', async (t) => {
+await t.test('returns all records with the right everywhere, else those of the namespace', async (t) => {
   const { service, as } = await shops(t)
   const of = async (asked: Fields) => (await granted(service, asked)).id
   const [inShop, inDesk, unbound] = [
@@ -215,7 +212,7 @@ await t.test('records: with the right everywhere any, in a namespace those of to
   t.strictSame(told(await keeper.ask('POST', `${TOKENS}/revoke`, holder)), missingEverywhere('token.revoke'))
 })
 
-await t.test('a token may end itself, but to delete its own record wants the right to any', async (t) => {
+await t.test('a token may end itself, but deleting its record needs the right', async (t) => {
   const { as } = await shops(t)
   const viewer = await as(grants('viewer@shop'))
   t.strictSame(told(await viewer.ask('DELETE', `${TOKENS}/${viewer.id}`)), missing('token.revoke'))
@@ -225,7 +222,7 @@ await t.test('a token may end itself, but to delete its own record wants the rig
   t.equal((await viewer.ask('GET', '/auth/v1/self')).status, 401)
 })
 
-await t.test('where no credential is needed one that is shown keeps its reach', async (t) => {
+await t.test('without required credentials a presented one keeps its limits', async (t) => {
   const { service, as } = await shops(t, { 'authentication.required': 'false' })
   const viewer = await as(grants('viewer@shop'))
   for (const authorization of ['', 'Bearer nobody']) {
@@ -244,7 +241,7 @@ await t.test('where no credential is needed one that is shown keeps its reach', 
   t.strictSame(told(await viewer.ask('GET', '/meta/config')), missingEverywhere('config.read'))
 })
 
-await t.test('a namespaced token with a role does what both allow, and hears of its namespace first', async (t) => {
+await t.test('a namespaced token with a role has the rights of both', async (t) => {
   const { as } = await shops(t)
   const { ask } = await as({ namespaceKey: 'shop', role: 'viewer' })
   t.equal((await ask('GET', `${N}/shop/flags`)).status, 200)
@@ -288,7 +285,7 @@ const decisions = async ({ metrics }: Started) => {
   }
 }
 
-await t.test('every refusal is counted once, whichever step decides it, and none as allowed', async (t) => {
+await t.test('counts every refusal once and never as allowed', async (t) => {
   const { service, as } = await shops(t, {}, { clock: virtualClock() })
   const inShop = (await granted(service, { namespaceKey: 'shop' })).id
   const few = ['flag.evaluate', 'namespace.read', 'token.read', 'token.create', 'flag.read'] as const

@@ -105,7 +105,7 @@ const stated = Object.entries(table).flatMap(([right, routes]) => {
     .map((route) => [route.replace(/ N(?=\/|$)/, ` ${N}`), securityOf(route)] as const)
 })
 
-await t.test('each route wants the right that the contract names, and says so in /openapi.json', async (t) => {
+await t.test('each route requires the right of the contract and states it in /openapi.json', async (t) => {
   const { service } = await everyWay(t)
   const { json } = await service.request<{
     readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly security: readonly object[] }>>>>
@@ -117,7 +117,7 @@ await t.test('each route wants the right that the contract names, and says so in
   t.equal(mounted.length, stated.length)
 })
 
-await t.test('a route that wants no credential refuses nobody for want of one', async (t) => {
+await t.test('a route without a required credential never answers 401', async (t) => {
   const { service } = await everyWay(t)
   const { json } = await service.request<{
     readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>

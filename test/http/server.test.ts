@@ -17,7 +17,7 @@ const served = await demo()
 t.teardown(() => served.app.close())
 const ask = (bytes: string | Buffer) => exchange(served.port, bytes)
 
-void t.test('a client keeps its request id, and gets a new one instead of a bad one', async (t) => {
+void t.test('keeps a valid request id and replaces an invalid one', async (t) => {
   t.equal((await ask(get('/livez', `${H}x-request-id: my.id-1_A\r\n`))).headers.get('x-request-id'), 'my.id-1_A')
   for (const bad of ['', 'a b', 'x'.repeat(129), 'a/b']) {
     t.match(
@@ -28,7 +28,7 @@ void t.test('a client keeps its request id, and gets a new one instead of a bad 
   }
 })
 
-void t.test('HEAD answers as GET does, without the body', async (t) => {
+void t.test('HEAD answers like GET without the body', async (t) => {
   const [head, whole] = [
     await ask(`HEAD /api/v1/namespaces/a HTTP/1.1\r\n${A}\r\n`),
     await ask(get('/api/v1/namespaces/a')),
@@ -46,14 +46,14 @@ void t.test('pretty indents by two spaces, in any form, errors too', async (t) =
   t.match((await ask(get('/nothing?pretty=', H))).body, /^\{\n {2}"code": 5/)
 })
 
-void t.test('a client that has the revision gets 304 with its tag, on reads only', async (t) => {
+void t.test('answers 304 with the tag for a known revision, on reads only', async (t) => {
   const held = await ask(get('/api/v1/namespaces/a', `${A}If-None-Match: "1", W/"7"\r\n`))
   t.same([held.status, held.body, held.headers.get('etag')], [304, '', '"7"'])
   t.equal((await ask(get('/api/v1/namespaces/a', `${A}If-None-Match: "8"\r\n`))).status, 200)
   t.equal((await ask(post(flags, body, `${A}If-None-Match: "1"\r\n`))).status, 200)
 })
 
-void t.test('gzip is used where it is allowed, and a small answer stays as it is', async (t) => {
+void t.test('uses gzip if accepted, except for small answers', async (t) => {
   const encoding = async (path: string, accept: string) =>
     (await fetch(`${served.url}${path}`, { headers: { 'accept-encoding': accept } })).headers.get('content-encoding')
   t.equal(await encoding('/health', 'gzip'), 'gzip')
@@ -67,7 +67,7 @@ void t.test('gzip is used where it is allowed, and a small answer stays as it is
   t.equal(whole.text.length, 5000)
 })
 
-void t.test('the document and its page are made once, plain and in gzip, whoever asks', async (t) => {
+void t.test('creates the document and its page once, plain and gzipped', async (t) => {
   const parts = ['/openapi.json', '/openapi.json?pretty', '/docs']
   const stringify = JSON.stringify.bind(JSON)
   let made = 0
@@ -90,7 +90,7 @@ void t.test('the document and its page are made once, plain and in gzip, whoever
   t.ok(made <= 2, `made ${made} times`)
 })
 
-void t.test('a request in a coding that is not read is answered and its connection closed', async (t) => {
+void t.test('answers an unsupported content coding and closes the connection', async (t) => {
   const socket = connect(served.port, '127.0.0.1')
   let text = ''
   socket.setEncoding('utf8').on('data', (data: string) => (text += data))
@@ -102,7 +102,7 @@ void t.test('a request in a coding that is not read is answered and its connecti
   t.equal(text.split('HTTP/1.1 ').length, 2, 'what follows on the connection is not answered')
 })
 
-void t.test('405 names all verbs of the path', async (t) => {
+void t.test('405 lists all methods of the path', async (t) => {
   const allow = async (path: string, verb: string) =>
     (await ask(`${verb} ${path} HTTP/1.1\r\n${A}\r\n`)).headers.get('allow')
   t.equal(await allow('/auth/v1/tokens', 'PATCH'), 'GET, HEAD')
@@ -110,7 +110,7 @@ void t.test('405 names all verbs of the path', async (t) => {
   t.equal(await allow(`${flags}/x/rollouts/7`, 'GET'), 'DELETE')
 })
 
-void t.test('challenges and cache rules go with the reason', async (t) => {
+void t.test('challenge and cache headers depend on the reason', async (t) => {
   const missing = await ask(get('/auth/v1/tokens', H))
   t.equal(missing.headers.get('www-authenticate'), 'Bearer realm="rollcall"')
   const unusable = await ask(get('/auth/v1/tokens', `${H}Authorization: Bearer no\r\n`))
@@ -122,7 +122,7 @@ void t.test('challenges and cache rules go with the reason', async (t) => {
   t.equal((await ask(get('/api/v1/namespaces'))).headers.get('cache-control'), undefined)
 })
 
-void t.test('a defect is logged with its request and never shown', async (t) => {
+void t.test('logs a defect with its request and does not show it', async (t) => {
   const own = await demo()
   t.teardown(() => own.app.close())
   const failed = await exchange(own.port, get('/meta/boom', H))
@@ -134,7 +134,7 @@ void t.test('a defect is logged with its request and never shown', async (t) => 
   t.equal(own.log[0]?.record['route'], '/meta/boom')
 })
 
-void t.test('a route that leaves unsaid what each must state stops the boot', async (t) => {
+void t.test('fails the start if a route lacks a required statement', async (t) => {
   await t.rejects(
     demo({ routes: [(app) => void app.get('/open', () => 'x')] }),
     /route GET \/open does not state its access, cache, bodyLimit/,
@@ -171,13 +171,13 @@ void t.test('a route that leaves unsaid what each must state stops the boot', as
   }
 })
 
-void t.test('a route cannot have its fields checked by the framework instead of by their readers', async (t) => {
+void t.test('refuses framework validation of fields', async (t) => {
   const whole = { method: 'GET', url: '/open', config: { spec: {} }, handler: () => ({}) } as const
   for (const schema of [{ querystring: { a: { type: 'string' } } }, { response: { 200: { type: 'object' } } }])
     await t.rejects(demo({ routes: [(app) => app.route({ ...whole, schema } as never)] }), /not by a schema/)
 })
 
-void t.test('browsers of allowed origins may call, with credentials only from exact ones', async (t) => {
+void t.test('allows CORS origins, with credentials only from exact ones', async (t) => {
   const own = await demo({
     config: { ...settings, cors: { origins: ['https://a.example', '*'], headers: ['Authorization', 'If-Match'] } },
   })
@@ -209,46 +209,41 @@ void t.test('browsers of allowed origins may call, with credentials only from ex
   t.same([refused.status, refused.headers.get('access-control-allow-origin')], [405, undefined])
 })
 
-void t.test(
-  'what the service reads under any word may be sent under any word, where it may be sent at all',
-  async (t) => {
-    const allowedOf = async (headers: readonly string[], asked: string, origin = 'https://a.example') => {
-      const { app, port } = await demo({
-        config: { ...settings, cors: { origins: ['https://a.example', '*'], headers } },
-      })
-      t.teardown(() => app.close())
-      const sent = `${H}Origin: ${origin}\r\nAccess-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: ${asked}\r\n`
-      return (await exchange(port, `OPTIONS /livez HTTP/1.1\r\n${sent}\r\n`)).headers.get(
-        'access-control-allow-headers',
-      )
-    }
-    const own = ['Authorization', 'X-Demo-Namespace', 'x-demo-accept-server-version', 'x-demo-environment']
-    const all = own.join(', ')
-    for (const origin of ['https://a.example', 'https://b.example']) {
-      t.equal(
-        await allowedOf(own, 'x-acme-accept-server-version, X-Acme-Environment,x-acme-namespace', origin),
-        `${all}, x-acme-accept-server-version, x-acme-environment, x-acme-namespace`,
-      )
-      for (const asked of [
-        'authorization',
-        'x-acme-secret',
-        'x--namespace',
-        'x-a-b-namespace',
-        'acme-namespace',
-        'x-9-namespace',
-        ',',
-      ])
-        t.equal(await allowedOf(own, asked, origin), all, asked)
-    }
+void t.test('CORS allows every header name that the service reads', async (t) => {
+  const allowedOf = async (headers: readonly string[], asked: string, origin = 'https://a.example') => {
+    const { app, port } = await demo({
+      config: { ...settings, cors: { origins: ['https://a.example', '*'], headers } },
+    })
+    t.teardown(() => app.close())
+    const sent = `${H}Origin: ${origin}\r\nAccess-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: ${asked}\r\n`
+    return (await exchange(port, `OPTIONS /livez HTTP/1.1\r\n${sent}\r\n`)).headers.get('access-control-allow-headers')
+  }
+  const own = ['Authorization', 'X-Demo-Namespace', 'x-demo-accept-server-version', 'x-demo-environment']
+  const all = own.join(', ')
+  for (const origin of ['https://a.example', 'https://b.example']) {
     t.equal(
-      await allowedOf(['Authorization', 'x-demo-environment'], 'x-acme-namespace'),
-      'Authorization, x-demo-environment',
+      await allowedOf(own, 'x-acme-accept-server-version, X-Acme-Environment,x-acme-namespace', origin),
+      `${all}, x-acme-accept-server-version, x-acme-environment, x-acme-namespace`,
     )
-    t.equal(await allowedOf(['Authorization'], 'x-acme-environment'), 'Authorization')
-  },
-)
+    for (const asked of [
+      'authorization',
+      'x-acme-secret',
+      'x--namespace',
+      'x-a-b-namespace',
+      'acme-namespace',
+      'x-9-namespace',
+      ',',
+    ])
+      t.equal(await allowedOf(own, asked, origin), all, asked)
+  }
+  t.equal(
+    await allowedOf(['Authorization', 'x-demo-environment'], 'x-acme-namespace'),
+    'Authorization, x-demo-environment',
+  )
+  t.equal(await allowedOf(['Authorization'], 'x-acme-environment'), 'Authorization')
+})
 
-void t.test('OPTIONS is never an error of ours, whatever it brings', async (t) => {
+void t.test('OPTIONS is never a server error', async (t) => {
   const own = await demo({ config: { ...settings, cors: { origins: ['https://a.example'], headers: [] } } })
   t.teardown(() => own.app.close())
   const bodies = ['', '{}', '{"a":', 'x', '\0\xff']
@@ -289,7 +284,7 @@ void t.test('OPTIONS is never an error of ours, whatever it brings', async (t) =
   t.same(own.log, [])
 })
 
-void t.test('a browser outside the API gets the page', async (t) => {
+void t.test('serves the UI page to browsers outside the API', async (t) => {
   const own = await demo({ page: (_request, reply) => void reply.headers(pageHeaders).send('<!doctype html>') })
   t.teardown(() => own.app.close())
   const browser = `${H}Accept: text/html,*/*\r\n`
@@ -303,7 +298,7 @@ void t.test('a browser outside the API gets the page', async (t) => {
   t.equal((await exchange(own.port, get('/a%2Fb', browser))).status, 400)
 })
 
-void t.test('a stop lets running requests finish and takes no more', async (t) => {
+void t.test('a stop finishes running requests and accepts no more', async (t) => {
   const clock = virtualClock()
   const own = await demo({ clock })
   const idle = connect(own.port, '127.0.0.1')
@@ -327,41 +322,38 @@ void t.test('a stop lets running requests finish and takes no more', async (t) =
   idle.destroy()
 })
 
-void t.test(
-  'the document describes each route from its own statement, and the page shows it without any script',
-  async (t) => {
-    type Documented = {
-      openapi: string
-      paths: Record<
+void t.test('the document describes each route, and its page needs no script', async (t) => {
+  type Documented = {
+    openapi: string
+    paths: Record<
+      string,
+      Record<
         string,
-        Record<
-          string,
-          { security: object[]; parameters: { name: string; in: string }[]; responses: object; requestBody?: object }
-        >
+        { security: object[]; parameters: { name: string; in: string }[]; responses: object; requestBody?: object }
       >
-    }
-    const document = JSON.parse((await ask(get('/openapi.json', H))).body) as Documented
-    t.equal(document.openapi, '3.1.0')
-    const create = document.paths['/api/v1/namespaces/{namespaceKey}/flags']?.['post']
-    t.match(create?.requestBody, {
-      content: {
-        'application/json': { schema: { required: ['key', 'name'], properties: { key: { maxLength: 255 } } } },
-      },
-    })
-    t.same(
-      create?.parameters.filter((parameter) => parameter.in !== 'query').map(({ name }) => name),
-      ['namespaceKey', 'Idempotency-Key', 'If-Match', 'Event-Reason'],
-    )
-    t.same(Object.keys(create?.responses ?? {}), ['200', '400', '401', '403', '409', '413', '415', '503'])
-    t.same(document.paths['/livez']?.['get']?.security, [])
-    t.ok(document.paths['/openapi.json'])
-    const ids = Object.values(document.paths).flatMap((verbs) =>
-      Object.values(verbs).map((operation) => (operation as unknown as { operationId: string }).operationId),
-    )
-    t.equal(new Set(ids).size, ids.length, 'operation ids are unique')
-    const page = await ask(get('/docs', H))
-    t.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
-    t.ok(page.body.includes('/api/v1/namespaces/{namespaceKey}/flags'))
-    t.notMatch(page.body, /<script|https?:\/\/|src=/)
-  },
-)
+    >
+  }
+  const document = JSON.parse((await ask(get('/openapi.json', H))).body) as Documented
+  t.equal(document.openapi, '3.1.0')
+  const create = document.paths['/api/v1/namespaces/{namespaceKey}/flags']?.['post']
+  t.match(create?.requestBody, {
+    content: {
+      'application/json': { schema: { required: ['key', 'name'], properties: { key: { maxLength: 255 } } } },
+    },
+  })
+  t.same(
+    create?.parameters.filter((parameter) => parameter.in !== 'query').map(({ name }) => name),
+    ['namespaceKey', 'Idempotency-Key', 'If-Match', 'Event-Reason'],
+  )
+  t.same(Object.keys(create?.responses ?? {}), ['200', '400', '401', '403', '409', '413', '415', '503'])
+  t.same(document.paths['/livez']?.['get']?.security, [])
+  t.ok(document.paths['/openapi.json'])
+  const ids = Object.values(document.paths).flatMap((verbs) =>
+    Object.values(verbs).map((operation) => (operation as unknown as { operationId: string }).operationId),
+  )
+  t.equal(new Set(ids).size, ids.length, 'operation ids are unique')
+  const page = await ask(get('/docs', H))
+  t.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
+  t.ok(page.body.includes('/api/v1/namespaces/{namespaceKey}/flags'))
+  t.notMatch(page.body, /<script|https?:\/\/|src=/)
+})

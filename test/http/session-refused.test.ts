@@ -17,7 +17,7 @@ const YESTERDAY = {
 } as const
 type Line = Readonly<Record<string, unknown>>
 
-await t.test('why a session of yesterday is refused today is told as at the login', async (t) => {
+await t.test('reports why an existing session is refused, as at the login', async (t) => {
   const before = await everyWay(t)
   const { directory } = before.service
   const sessions: { cause: string; token: string; id: string }[] = []
@@ -61,7 +61,7 @@ await t.test('why a session of yesterday is refused today is told as at the logi
       t.equal((await linesOf(id)).length, 1, 'it is told once a minute, however often it comes')
     })
 
-  await t.test('whose address is admitted goes on', async (t) => {
+  await t.test('keeps a session whose email is allowed', async (t) => {
     const { status } = await service.request('GET', '/auth/v1/self', undefined, bearer(welcome.token))
     t.equal(status, 200)
     t.strictSame(await linesOf(welcome.authentication.id), [])
@@ -75,7 +75,7 @@ await t.test('why a session of yesterday is refused today is told as at the logi
   )
 })
 
-await t.test('the page that asks whether somebody is signed in is told it as well', async (t) => {
+await t.test('the session route reports the reason too', async (t) => {
   const before = await everyWay(t)
   before.liar.lies = { claims: YESTERDAY.email_domain }
   const { token, authentication } = await logIn(before.service, OIDC)
@@ -105,7 +105,7 @@ for (const [what, change] of [
   ['erased', eraseKeys],
   ['lost', loseKeys],
 ] as const)
-  await t.test(`somebody whose data are ${what} is refused for that, not for an address that was absent`, async (t) => {
+  await t.test(`refuses a person with ${what} data for that reason, not for a missing email`, async (t) => {
     const { service, liar } = await everyWay(t, matching)
     liar.lies = { claims: { email: 'canary@example.com', email_verified: true } }
     const { token } = await logIn(service, OIDC)

@@ -58,7 +58,7 @@ for (const protocol of ['http', 'https'] as const) {
       }, 'a system that takes no more')
     }
 
-    await t.test('a reader that takes nothing is cut off, one that has all it asked for is not', async (t) => {
+    await t.test('cuts a reader that does not read, but not an idle one', async (t) => {
       const quiet = await open()
       ask(quiet, '/small')
       await new Promise((taken) => quiet.once('data', taken))
@@ -94,7 +94,7 @@ for (const protocol of ['http', 'https'] as const) {
       await eventually(() => sockets.size === 0, 'the end of the quiet one')
     })
 
-    await t.test('a slow reader gets everything, however long it takes', async (t) => {
+    await t.test('a slow reader gets the whole answer', async (t) => {
       const slow = await open()
       slow.pause()
       ask(slow, '/large')

@@ -10,7 +10,7 @@ import { bearer, type Issued } from './people.ts'
 
 const HOUR = 3_600_000
 
-await t.test('a record says in which hour its token was last used, and no event is written for it', async (t) => {
+await t.test('a record has the hour of the last use, without an event', async (t) => {
   let time = Date.parse('2031-06-10T09:30:00Z')
   const service = await startService(t, {}, { now: () => new Date(time) })
   const { request } = service
@@ -92,7 +92,7 @@ const usesOf = (t: Test, store: ReturnType<typeof memory>, now: () => Date = () 
   return { uses, errors }
 }
 
-await t.test('a use is written once an hour, some at a time, and waits while it cannot be', async (t) => {
+await t.test('writes a use once an hour in batches, and waits for the store', async (t) => {
   const store = memory()
   const { uses, errors } = usesOf(t, store, () => new Date(5 * HOUR + 1))
   t.equal(uses.hour(), 5)
@@ -123,7 +123,7 @@ await t.test('a use is written once an hour, some at a time, and waits while it 
   t.equal(store.kept.get('t0')?.value.at, '1970-01-01T05:00:00.000Z', 'a clock set back takes nothing away')
 })
 
-await t.test('of two instances the later hour stays, whoever writes first', async (t) => {
+await t.test('keeps the later hour of two instances', async (t) => {
   let quicker: string | undefined = '1970-01-01T07:00:00.000Z'
   const store = memory((key) => {
     if (quicker !== undefined) store.kept.set(key, { revision: 9, value: { at: quicker } })

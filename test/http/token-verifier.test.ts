@@ -64,7 +64,7 @@ const setup = async (expiresAt?: string, access: object = { namespace: 'a' }) =>
   }
 }
 
-await t.test('a token is found, and known from then on', async (t) => {
+await t.test('finds a token and caches it', async (t) => {
   const { check, index, row } = await setup()
   index.remember(row)
   const { verify, cached } = check()
@@ -74,7 +74,7 @@ await t.test('a token is found, and known from then on', async (t) => {
   t.equal(await verify('other'), undefined)
 })
 
-await t.test('a token that is known to have ended is refused without a read', async (t) => {
+await t.test('refuses an ended token without a read', async (t) => {
   const { check, index, row, reads } = await setup()
   index.remember(row)
   const { verify } = check()
@@ -85,7 +85,7 @@ await t.test('a token that is known to have ended is refused without a read', as
   t.equal(reads(), 1)
 })
 
-await t.test('text that no token can be is looked up nowhere', async (t) => {
+await t.test('does not look up a text that cannot be a token', async (t) => {
   const forbidden = () => t.fail('nothing is asked')
   const { index } = await setup()
   const nothing = { read: forbidden, list: forbidden } as unknown as EventLog & Views
@@ -105,7 +105,7 @@ await t.test('text that no token can be is looked up nowhere', async (t) => {
   t.ok(plausible(minted) && plausible('a-value-of-the-operator'))
 })
 
-await t.test('tokens of every form ever minted stay plausible, and mistyped ones never are', async (t) => {
+await t.test('accepts every token format ever issued, and no mistyped token', async (t) => {
   // Frozen: more may come, none is changed or removed.
   const forms = [
     'rct_8HTY1sY73ttiAPGbNbgZXmdlRV9Whv9GVYaRKV2PkMf0LauW9',
@@ -123,23 +123,20 @@ await t.test('tokens of every form ever minted stay plausible, and mistyped ones
   }
 })
 
-await t.test(
-  'a revoked token is unknown as soon as the index knows, and stays so whatever the index says',
-  async (t) => {
-    const { check, index, row, execute, id } = await setup()
-    index.remember(row)
-    const { verify, cached } = check()
-    await verify('s')
-    const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
-    index.remember(project(tokens, row, stored[0]!))
-    t.equal(cached('s'), undefined)
-    t.equal(await verify('s'), undefined)
-    index.remember(row)
-    t.equal(await check().verify('s'), undefined, 'a row that brings it back grants nothing')
-  },
-)
+await t.test('a revoked token stays unknown whatever the index holds', async (t) => {
+  const { check, index, row, execute, id } = await setup()
+  index.remember(row)
+  const { verify, cached } = check()
+  await verify('s')
+  const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
+  index.remember(project(tokens, row, stored[0]!))
+  t.equal(cached('s'), undefined)
+  t.equal(await verify('s'), undefined)
+  index.remember(row)
+  t.equal(await check().verify('s'), undefined, 'a row that brings it back grants nothing')
+})
 
-await t.test('a row that widens, prolongs or redigests a token grants nothing', async (t) => {
+await t.test('a forged row that widens or prolongs a token grants nothing', async (t) => {
   const { check, index, row, pass } = await setup('2026-01-01T00:00:01.000Z')
   const { namespace: _namespace, ...wide } = row.doc!
   index.remember({ ...row, doc: { ...wide, expiresAt: '2036-01-01T00:00:00.000Z' } })
@@ -152,20 +149,17 @@ await t.test('a row that widens, prolongs or redigests a token grants nothing', 
   t.equal(await verify('s'), undefined)
 })
 
-await t.test(
-  'a token not in the index is waited for, and not searched for in the view when the index has caught up',
-  async (t) => {
-    const { check, index, row } = await setup()
-    const catchesUp = async () => {
-      index.remember(row)
-      return true
-    }
-    t.equal(await check().verify('s'), undefined)
-    t.match(await check(catchesUp).verify('s'), { namespace: 'a' })
-  },
-)
+await t.test('waits for a token missing in the index before searching the view', async (t) => {
+  const { check, index, row } = await setup()
+  const catchesUp = async () => {
+    index.remember(row)
+    return true
+  }
+  t.equal(await check().verify('s'), undefined)
+  t.match(await check(catchesUp).verify('s'), { namespace: 'a' })
+})
 
-await t.test('a token is searched for in the view while the index is behind, or had to forget some', async (t) => {
+await t.test('searches the view while the index is behind or has evicted tokens', async (t) => {
   const { check, index, row, searches } = await setup()
   t.match(await check(async () => false).verify('s'), { namespace: 'a' })
   t.equal(searches(), 1)
@@ -183,7 +177,7 @@ await t.test('a token is searched for in the view while the index is behind, or 
   t.equal(searches(), 2, 'what is none of the forgotten is no token')
 })
 
-await t.test('a token that was delivered as over is over, though its stream does not show it yet', async (t) => {
+await t.test('a token delivered as ended is ended before its stream shows it', async (t) => {
   const { index, row, execute, id, check, pass, hide } = await setup()
   index.remember(row)
   const { verify, cached } = check()
@@ -211,7 +205,7 @@ const viewer = (...places: readonly string[]) => ({
   roles: { viewer: ['flag.read'] },
 })
 
-await t.test('a token that was narrowed may do less at once, also where its stream does not show it yet', async (t) => {
+await t.test('applies narrowed grants at once, before the stream shows them', async (t) => {
   const wide = viewer('shop', 'blog')
   const { index, row, execute, id, check, hide, reads } = await setup(undefined, { ...wide, policy: 1 })
   index.remember(row)
@@ -238,7 +232,7 @@ await t.test('a token that was narrowed may do less at once, also where its stre
   t.same([may(cached('s')), cached('s')?.policy], [[true, false, false], 2])
 })
 
-await t.test('a row that grants more grants nothing', async (t) => {
+await t.test('a row with more grants grants nothing', async (t) => {
   const { index, row, check } = await setup(undefined, viewer('shop'))
   const { reach: _reach, grants: _grants, ...full } = row.doc!
   index.remember({ ...row, revision: 9n, doc: full })

@@ -7,7 +7,7 @@ import { bearer, cookiesOf, type Issued, open, refusalOf, type Settings } from '
 const SELF = '/auth/v1/self/session'
 const html = { accept: 'text/html', authorization: '' }
 
-await t.test('the page is the same whoever asks, at every address but those of the API', async (t) => {
+await t.test('serves the same page at every address outside the API', async (t) => {
   const { request } = await startService(t)
   const { text, headers, status } = await request('GET', '/ns/default/flags', undefined, html)
   t.equal(status, 200)
@@ -22,7 +22,7 @@ await t.test('the page is the same whoever asks, at every address but those of t
     t.equal((await request('GET', path, undefined, html)).status, 404, path)
 })
 
-await t.test('U1 says who is signed in, A13 when the session ends', async (t) => {
+await t.test('U1 returns the signed-in identity, A13 the end of the session', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const { request } = await startService(t, {}, { clock })
   const none = await request<object>('GET', SELF, undefined, open)
@@ -43,7 +43,7 @@ await t.test('U1 says who is signed in, A13 when the session ends', async (t) =>
 })
 
 for (const required of [true, false])
-  await t.test(`U1: an unusable cookie is nobody, cleared and counted; required: ${required}`, async (t) => {
+  await t.test(`U1: an invalid cookie is anonymous, cleared, counted; required: ${required}`, async (t) => {
     const service = await startService(t, { 'authentication.required': String(required) }, { clock: virtualClock() })
     const { request } = service
     const refused = async () =>
@@ -77,12 +77,12 @@ for (const required of [true, false])
     t.match(await request('GET', SELF, undefined, open), { status: 200, json: { authenticated: false } })
   })
 
-await t.test('without the UI there is no page', async (t) => {
+await t.test('serves no page without the UI', async (t) => {
   const { request } = await startService(t, { 'ui.enabled': 'false' })
   t.equal(refusalOf(await request('GET', '/login', undefined, html)).status, 404)
 })
 
-await t.test('a start tells the address to open, which is the one that the outside knows', async (t) => {
+await t.test('logs the public address to open', async (t) => {
   const told = async (settings: Settings): Promise<string | undefined> => {
     const service = await startService(t, settings)
     const line = (await service.logged()).split('\n').find((line) => line.includes('rollcall is listening'))!
@@ -99,7 +99,7 @@ const hasIpv6 = Object.values(networkInterfaces())
   .some((each) => each?.address === '::1')
 for (const host of ['::1', '[::1]', '0:0:0:0:0:0:0:1', '::', '0.0.0.0'])
   await t.test(
-    `an address that a browser opens is told of ${host}`,
+    `logs an address that a browser can open for ${host}`,
     { skip: host.includes(':') && !hasIpv6 && 'no loopback of IPv6 here' },
     async (t) => {
       const service = await startService(t, { 'server.host': host })

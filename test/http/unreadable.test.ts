@@ -148,7 +148,7 @@ const inMetrics = async (t: Test, service: Started, counts: Readonly<Record<stri
     t.match(page, `rollcall_events_unreadable{category="${category}"} ${count}\n`)
 }
 
-await t.test('events that cannot be read close their documents and nothing else', async (t) => {
+await t.test('unreadable events close only their documents', async (t) => {
   const { directory, open } = await place(t)
   const first = await open(t)
   const filled = await fill(first)
@@ -156,7 +156,7 @@ await t.test('events that cannot be read close their documents and nothing else'
   await damage(directory, filled)
   const { sick, cut } = filled.tokens
 
-  await t.test('where they are followed, and after a cold start', async (t) => {
+  await t.test('while following, and after a cold start', async (t) => {
     const service = onCluster ? first : await open(t)
     await readyWhen(service, (checks) => checks.includes('"events","status":"degraded"'))
     await closed(t, service, filled)
@@ -185,7 +185,7 @@ await t.test('events that cannot be read close their documents and nothing else'
     await service.close()
   })
 
-  await t.test('where every read model is built anew, and where a token is revoked as it is', async (t) => {
+  await t.test('after a rebuild of all views, and on revocation', async (t) => {
     if (!onCluster) await rm(join(directory, 'data', 'views.sqlite'))
     const service = await open(t)
     const { request } = service

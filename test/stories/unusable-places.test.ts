@@ -26,7 +26,7 @@ await t.test('refuses a file and a path below one', async (t) => {
   await refused(t, join(file, 'below'), /\/file is not a directory$/)
 })
 
-await t.test('a broken link, a path below one, and a link to itself', async (t) => {
+await t.test('refuses a broken link, a path below one, and a link to itself', async (t) => {
   const place = await scratch(t)
   await symlink(join(place, 'nothing'), join(place, 'dangling'))
   await symlink(join(place, 'loop'), join(place, 'loop'))

@@ -18,7 +18,7 @@ const packages = [
 /** Words that service and page share. */
 const WORDS = ['contract/answers.ts', 'contract/login-failures.ts']
 
-await t.test('the UI knows types of the contract, its words, the packages chosen, no more', (t) => {
+await t.test('the UI imports only contract types, texts and allowed packages', (t) => {
   for (const name of files)
     for (const [, type, target] of read(name).matchAll(/^import( type)?[^;'"]*?'([^']+)'/gm)) {
       if (!target!.startsWith('.')) {
@@ -39,7 +39,7 @@ await t.test('the UI knows types of the contract, its words, the packages chosen
   t.end()
 })
 
-await t.test('no text stands in a component: each is a word of words/', (t) => {
+await t.test('components contain no texts; each is in words/', (t) => {
   for (const name of files.filter((name) => name.endsWith('.tsx'))) {
     const text = read(name)
     const between = [...text.matchAll(/(?<!=)>([^<>{}]*\p{L}{2}[^<>{}]*)<\//gu)].map(([, words]) => words!.trim())
@@ -49,7 +49,7 @@ await t.test('no text stands in a component: each is a word of words/', (t) => {
   t.end()
 })
 
-await t.test('nothing turns text into markup or code, and one function makes requests', (t) => {
+await t.test('no code turns text into markup or code, and one function sends requests', (t) => {
   for (const name of files) {
     t.notMatch(read(name), /dangerouslySetInnerHTML|innerHTML|\beval\(|document\.write|new Function/, name)
     // The page itself is asked for past the function for the API: it is no JSON.
@@ -60,7 +60,7 @@ await t.test('nothing turns text into markup or code, and one function makes req
   t.end()
 })
 
-await t.test('a file is at most 200 lines, and named in kebab case', (t) => {
+await t.test('a file has at most 200 lines and a kebab-case name', (t) => {
   for (const name of files) {
     const lines = read(name).split('\n').length - 1
     t.ok(lines <= 200, `${name} has ${lines} lines`)

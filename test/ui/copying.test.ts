@@ -83,7 +83,7 @@ const selected = (page: Page) =>
   )
 
 for (const [what, { thing, open, token }] of Object.entries(places))
-  await t.test(`${what} is copied, or selected where the clipboard does not take it`, { skip }, async (t) => {
+  await t.test(`${what} is copied, or selected if the clipboard fails`, { skip }, async (t) => {
     const service = await startService(t, {
       'authentication.methods.token.bootstrap.token': TOKEN,
       'rate_limit.enabled': 'false',
@@ -108,7 +108,7 @@ for (const [what, { thing, open, token }] of Object.entries(places))
     t.match(await page.evaluate('navigator.clipboard.readText()'), text)
   })
 
-await t.test('what was not copied is selected again at each press', { skip }, async (t) => {
+await t.test('a failed copy selects the text again at each click', { skip }, async (t) => {
   const service = await startService(t, {
     'authentication.methods.token.bootstrap.token': TOKEN,
     'rate_limit.enabled': 'false',

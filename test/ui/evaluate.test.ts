@@ -56,7 +56,7 @@ const copied = async (page: Page, name: string): Promise<string> => {
 }
 const search = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams)
 
-await t.test('a flag is asked on the button alone, and says why', { skip }, async (t) => {
+await t.test('evaluates only on the button and explains the answer', { skip }, async (t) => {
   const { page, service } = await withFlags(t)
   const asked: string[] = []
   page.on('request', (request) => {
@@ -108,7 +108,7 @@ await t.test('a flag is asked on the button alone, and says why', { skip }, asyn
   t.equal(search(page)['entity'], 'user-42', 'the address is of what was asked')
 })
 
-await t.test('variants: each way to an answer has its words', { skip }, async (t) => {
+await t.test('variants: explains each kind of answer', { skip }, async (t) => {
   const { page, make } = await withFlags(t)
   await make.segment('everybody')
   await make.variantFlag('ranking')
@@ -138,7 +138,7 @@ await t.test('variants: each way to an answer has its words', { skip }, async (t
   t.match((await steps(page).allInnerTexts()).join(), /1–2\s*not asked/)
 })
 
-await t.test('now and as of before a change; what is copied asks the same', { skip }, async (t) => {
+await t.test('evaluates now and before a change, and copied commands do the same', { skip }, async (t) => {
   const { page, service, make } = await withFlags(t, { clipboard: true })
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-commands-'))
   t.teardown(() => rm(directory, { recursive: true }))
@@ -212,7 +212,7 @@ await t.test('now and as of before a change; what is copied asks the same', { sk
   t.equal(await page.getByRole('textbox', { name: 'Value 2' }).count(), 0)
 })
 
-await t.test('a flag that did not exist at a moment, or is deleted, is told so', { skip }, async (t) => {
+await t.test('reports a flag that does not exist at the moment or is deleted', { skip }, async (t) => {
   const { page, service } = await withFlags(t, { forced: [401, 404] })
   await page.goto(`${path}?flag=checkout&entity=a&at=1`)
   const alert = page.getByRole('alert')
@@ -228,7 +228,7 @@ await t.test('a flag that did not exist at a moment, or is deleted, is told so',
   await alert.getByText('There is no flag <img> in default now.').waitFor()
 })
 
-await t.test('what fails is told, what is typed stays, and trying again works', { skip }, async (t) => {
+await t.test('shows a failure, keeps the input, and a retry works', { skip }, async (t) => {
   const { page } = await withFlags(t, { forced: [0, 401, 503] })
   await page.goto(path)
   await fillIn(page, 'checkout', 'user-42')
@@ -257,7 +257,7 @@ await t.test('what fails is told, what is typed stays, and trying again works', 
   t.notOk(await alert.isVisible(), 'it recovers by itself')
 })
 
-await t.test('a question replaces the one before, which is not answered yet', { skip }, async (t) => {
+await t.test('a new evaluation replaces the one in progress', { skip }, async (t) => {
   const { page } = await withFlags(t)
   await page.goto(path)
   await fillIn(page, 'checkout', 'user-42')
@@ -278,7 +278,7 @@ await t.test('a question replaces the one before, which is not answered yet', { 
   t.equal(await answer(page).getByText('for “user-42”').count(), 0, 'the answer that comes late is not shown')
 })
 
-await t.test('the context as JSON, and what is wrong with it', { skip }, async (t) => {
+await t.test('edits the context as JSON and shows its errors', { skip }, async (t) => {
   const { page } = await withFlags(t)
   await page.goto(path)
   await fillIn(page, 'checkout', 'user-42')
@@ -326,7 +326,7 @@ await t.test('the context as JSON, and what is wrong with it', { skip }, async (
   await button(page, 'Copy link').and(page.locator('[aria-disabled=true]')).waitFor()
 })
 
-await t.test('what others wrote is text', { skip }, async (t) => {
+await t.test('shows the texts of others as plain text', { skip }, async (t) => {
   const { page, make } = await withFlags(t)
   const hostile = '<img src=x onerror=alert(1)>{{7*7}}\u202e'
   await make.segment('hostile', [{ property: hostile, operator: 'eq', value: hostile }])
@@ -339,7 +339,7 @@ await t.test('what others wrote is text', { skip }, async (t) => {
   t.equal(await page.locator('main img').count(), 0)
 })
 
-await t.test('somebody evaluates without a mouse', { skip }, async (t) => {
+await t.test('evaluates without a mouse', { skip }, async (t) => {
   const { page } = await withFlags(t)
   await page.goto('/settings/preferences')
   await page.getByRole('heading', { name: 'Preferences' }).waitFor()

@@ -234,7 +234,7 @@ const seeded = async (t: Test): Promise<Started> => {
   return withNamespaces(service, 'kept', 'doomed')
 }
 
-await t.test('every write meets every failure, and is done once', { skip }, async (t) => {
+await t.test('every write survives every failure and is done once', { skip }, async (t) => {
   const service = await seeded(t)
   for (const [what, write] of Object.entries(writes))
     await t.test(what, async (t) => {
@@ -244,7 +244,7 @@ await t.test('every write meets every failure, and is done once', { skip }, asyn
     })
 })
 
-await t.test('so does the end of sessions', { skip }, async (t) => {
+await t.test('ending sessions survives every failure and is done once', { skip }, async (t) => {
   const { service } = await withSessions(t)
   for (const [what, write] of Object.entries(ofSessions))
     await t.test(what, async (t) => {

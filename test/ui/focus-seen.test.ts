@@ -67,7 +67,7 @@ const bare = screens.map(({ states = {}, ...screen }) => ({
   states: Object.fromEntries(Object.entries(states).filter(([name]) => name === 'editor open')),
 }))
 
-await t.test('the focus is seen at every stop', { skip }, async (t) => {
+await t.test('the focus is visible at every tab stop', { skip }, async (t) => {
   const world = await withScreens(t)
   for (const [width, height] of [
     [1280, 560],
@@ -79,7 +79,7 @@ await t.test('the focus is seen at every stop', { skip }, async (t) => {
         t.strictSame(await page.evaluate(MOVING), [], 'nothing moves where that is not wanted')
       }),
     )
-  await t.test('where colours are forced', (t) =>
+  await t.test('with forced colours', (t) =>
     eachShown(t, world, bare.slice(0, 4), { width: 1280, height: 560 }, async (t, page) => {
       await page.emulateMedia({ forcedColors: 'active' })
       await everyStopIsSeen(t, page)

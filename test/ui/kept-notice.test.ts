@@ -3,7 +3,7 @@ import { signedIn, skip } from './browser.ts'
 
 const N = '/api/v1/namespaces/default'
 
-await t.test('that changes were kept is said in sight, wherever somebody had scrolled to', { skip }, async (t) => {
+await t.test('scrolls the notice of kept changes into view', { skip }, async (t) => {
   const { page, service } = await signedIn(
     t,
     '/',

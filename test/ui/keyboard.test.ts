@@ -21,7 +21,7 @@ const signInByKeys = async (page: Page) => {
   await page.keyboard.press('Enter')
 }
 
-await t.test('somebody signs in and saves a rollout without a mouse', { skip }, async (t) => {
+await t.test('signs in and saves a rollout without a mouse', { skip }, async (t) => {
   const service = await startService(t, { 'rate_limit.enabled': 'false' })
   await service.request('POST', `${N}/flags`, { key: 'f', name: 'Flag f', type: 'BOOLEAN_FLAG_TYPE' })
   const { page } = await openBrowser(t, service)
@@ -61,7 +61,7 @@ await t.test('somebody signs in and saves a rollout without a mouse', { skip }, 
   await focused(page, heading)
 })
 
-await t.test('somebody signs in and makes a token without a mouse', { skip }, async (t) => {
+await t.test('signs in and creates a token without a mouse', { skip }, async (t) => {
   const service = await startService(t, { 'rate_limit.enabled': 'false' })
   const { page } = await openBrowser(t, service)
   await page.goto(path)
@@ -99,7 +99,7 @@ await t.test('somebody signs in and makes a token without a mouse', { skip }, as
   t.equal(json.authentications.length, 1)
 })
 
-await t.test('single keys do what the list of shortcuts says', { skip }, async (t) => {
+await t.test('single-key shortcuts match their list', { skip }, async (t) => {
   const { page, service } = await withSession(t)
   await tokenNamed(service, 'one')
   await page.goto(path)

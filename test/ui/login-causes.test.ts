@@ -11,20 +11,16 @@ const rows = skip ? [] : documented()
 const rowOf = (cause: string): Row => rows.find((row) => row.cause === cause)!
 const [AND, BY_WORD] = [' And the account.', 'by the word of the provider']
 
-await t.test(
-  'the page says the sentence of the table for each reason that an address can name',
-  { skip },
-  async (t) => {
-    const { service } = await withEveryWay(t)
-    const { page } = await openBrowser(t, service)
-    for (const { cause, reason, page: said } of rows) {
-      if (said === BY_WORD || cause.startsWith('email_')) continue
-      await page.goto(`/login?error=${reason}&ref=of-${cause}`)
-      await page.getByRole('alert').getByText(`Request of-${cause}`).waitFor()
-      t.equal(await page.getByRole('alert').locator('strong').innerText(), said.replace(AND, ''), cause)
-    }
-  },
-)
+await t.test('shows the text of the table for each reason in an address', { skip }, async (t) => {
+  const { service } = await withEveryWay(t)
+  const { page } = await openBrowser(t, service)
+  for (const { cause, reason, page: said } of rows) {
+    if (said === BY_WORD || cause.startsWith('email_')) continue
+    await page.goto(`/login?error=${reason}&ref=of-${cause}`)
+    await page.getByRole('alert').getByText(`Request of-${cause}`).waitFor()
+    t.equal(await page.getByRole('alert').locator('strong').innerText(), said.replace(AND, ''), cause)
+  }
+})
 
 const ofPerson: readonly (readonly [cause: string, claims: Lies['claims'], account: string])[] = [
   ['email_absent', {}, 'Ada'],
@@ -35,7 +31,7 @@ const ofPerson: readonly (readonly [cause: string, claims: Lies['claims'], accou
   ['grant_claims', { email: 'ada@example.com', email_verified: true }, 'Ada (ada@example.com)'],
 ]
 
-await t.test('who is refused for who they are reads which account it was, and why', { skip }, async (t) => {
+await t.test('shows the refused account and the reason', { skip }, async (t) => {
   const world = await withEveryWay(
     t,
     {
@@ -72,7 +68,7 @@ await t.test('who is refused for who they are reads which account it was, and wh
   await reads(t, 'membership_other', 'Alice (alice@example.com, alice)')
 })
 
-await t.test('beside the button of a provider that does not fit the settings is said so', { skip }, async (t) => {
+await t.test('shows a misconfigured provider next to its button', { skip }, async (t) => {
   const world = await withEveryWay(t)
   const { page } = await openBrowser(t, world.service, { forced: [503] })
   world.liar.lies = { document: unusable['404']! }

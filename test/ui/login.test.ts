@@ -11,55 +11,47 @@ import { leave, withEveryWay, withWays } from './ways.ts'
 const alert = (page: Page) => page.getByRole('alert')
 const button = (page: Page, name: string) => page.getByRole('button', { name: `Continue with ${name}` })
 
-await t.test(
-  'each way in has its button, in the order of the configuration, and lets people in',
-  { skip },
-  async (t) => {
-    const { service } = await withWays(
-      t,
-      { 'authentication.methods.codehost.display_name': 'GitHub' },
-      { zeta: 'Corporate SSO', acme: undefined },
-    )
-    const names = ['Corporate SSO', 'Acme', 'GitHub']
-    for (const name of names) {
-      const { page } = await openBrowser(t, service)
-      await page.goto('/settings/tokens')
-      await button(page, name).waitFor()
-      const shown = await page.getByRole('button', { name: /^Continue with/ }).allTextContents()
-      t.strictSame(
-        shown.map((text) => text.trim()),
-        names.map((each) => `Continue with ${each}`),
-      )
-      await button(page, name).click()
-      if (name !== 'GitHub') {
-        await page.getByPlaceholder('Enter any login').fill('ada')
-        await page.getByPlaceholder('and password').fill('x')
-        await page.getByRole('button', { name: 'Sign-in' }).click()
-      }
-      await page.getByRole('button', { name: name === 'GitHub' ? 'Account: Alice' : 'Account: Ada' }).waitFor()
-      t.equal(page.url(), `${service.url}/settings/tokens`)
-    }
-  },
-)
-
-await t.test(
-  'who cancels at the provider comes back to the way in, and from there to the page asked for',
-  { skip },
-  async (t) => {
-    const { service } = await withWays(t)
+await t.test('each login method has a working button, in configuration order', { skip }, async (t) => {
+  const { service } = await withWays(
+    t,
+    { 'authentication.methods.codehost.display_name': 'GitHub' },
+    { zeta: 'Corporate SSO', acme: undefined },
+  )
+  const names = ['Corporate SSO', 'Acme', 'GitHub']
+  for (const name of names) {
     const { page } = await openBrowser(t, service)
-    await page.goto('/settings/preferences')
-    await button(page, 'Sso').click()
-    await page.getByRole('link', { name: 'Cancel' }).click()
-    await alert(page).getByText('The provider refused: access denied.').waitFor()
-    await alert(page)
-      .getByText(/^Request [0-9a-f-]{36}$/)
-      .waitFor()
-    t.equal(new URL(page.url()).searchParams.get('return_to'), '/settings/preferences')
-    await button(page, 'the code host').click()
-    await page.getByRole('heading', { name: 'Preferences' }).waitFor()
-  },
-)
+    await page.goto('/settings/tokens')
+    await button(page, name).waitFor()
+    const shown = await page.getByRole('button', { name: /^Continue with/ }).allTextContents()
+    t.strictSame(
+      shown.map((text) => text.trim()),
+      names.map((each) => `Continue with ${each}`),
+    )
+    await button(page, name).click()
+    if (name !== 'GitHub') {
+      await page.getByPlaceholder('Enter any login').fill('ada')
+      await page.getByPlaceholder('and password').fill('x')
+      await page.getByRole('button', { name: 'Sign-in' }).click()
+    }
+    await page.getByRole('button', { name: name === 'GitHub' ? 'Account: Alice' : 'Account: Ada' }).waitFor()
+    t.equal(page.url(), `${service.url}/settings/tokens`)
+  }
+})
+
+await t.test('after a cancelled login the next one opens the requested page', { skip }, async (t) => {
+  const { service } = await withWays(t)
+  const { page } = await openBrowser(t, service)
+  await page.goto('/settings/preferences')
+  await button(page, 'Sso').click()
+  await page.getByRole('link', { name: 'Cancel' }).click()
+  await alert(page).getByText('The provider refused: access denied.').waitFor()
+  await alert(page)
+    .getByText(/^Request [0-9a-f-]{36}$/)
+    .waitFor()
+  t.equal(new URL(page.url()).searchParams.get('return_to'), '/settings/preferences')
+  await button(page, 'the code host').click()
+  await page.getByRole('heading', { name: 'Preferences' }).waitFor()
+})
 
 /** Comes back, and is told these words and the id of the request, which log and history have too. */
 const comeBack = async (t: Test, page: Page, service: Started, query: URLSearchParams | string, words: Told) => {
@@ -129,7 +121,7 @@ const without = (query: URLSearchParams, ...names: string[]): string => {
   return String(left)
 }
 
-await t.test('a login that fails is told in words, with what to check and where to look', { skip }, async (t) => {
+await t.test('explains a failed login and what to check', { skip }, async (t) => {
   let ahead = 0
   const world = await withEveryWay(t, {}, { now: () => new Date(Date.now() + ahead) })
   const { service, liar } = world
@@ -180,7 +172,7 @@ await t.test('a login that fails is told in words, with what to check and where 
   )
 })
 
-await t.test('a provider that is away when a login begins is told beside its button', { skip }, async (t) => {
+await t.test('shows an unreachable provider next to its button', { skip }, async (t) => {
   const client = { clientId: 'c', clientSecret: 'canary-secret-of-a-client' }
   const { service } = await withEveryWay(t, oidcSettings('far', await deadUrl(), client))
   const { page } = await openBrowser(t, service, { forced: [401, 503] })
@@ -196,7 +188,7 @@ await t.test('a provider that is away when a login begins is told beside its but
   await page.getByRole('button', { name: /^Account: / }).waitFor()
 })
 
-await t.test('the sixty-first login of a minute is told to wait', { skip }, async (t) => {
+await t.test('asks to wait at the 61st login in a minute', { skip }, async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const world = await withEveryWay(t, { 'rate_limit.enabled': 'true' }, { clock })
   const { service } = world
@@ -214,7 +206,7 @@ await t.test('the sixty-first login of a minute is told to wait', { skip }, asyn
   t.equal(kept[0]?.data['requestId'], ref)
 })
 
-await t.test('a way that was switched off while somebody was at the provider is told as such', { skip }, async (t) => {
+await t.test('reports a login method disabled during a login', { skip }, async (t) => {
   const world = await withEveryWay(t)
   const { service } = world
   const { url, directory } = service

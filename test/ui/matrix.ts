@@ -102,7 +102,7 @@ const windows = [
 
 /** The test of these screens, in each of their states: axe finds nothing in the light and in the dark, and nothing sticks out at any width, or with texts twice as large. */
 export const inReachOfEverybody = (screens: readonly Screen[], start: (t: Test) => Promise<World> = withScreens) =>
-  t.test('everybody reads and reaches everything', { skip }, async (t) => {
+  t.test('every page is readable and reachable', { skip }, async (t) => {
     const world = await start(t)
     for (const { width, height, widths } of windows)
       await t.test(`opened at ${width} px`, (t) =>

@@ -12,7 +12,7 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 const said = (page: Page, words: string) => page.getByRole('status').getByText(words).waitFor()
 
 await t.test(
-  'a namespace is made: what is wrong is said, what fails makes none, a lost answer makes one',
+  'creates a namespace: shows errors; a lost answer creates one',
   {
     skip,
   },
@@ -52,7 +52,7 @@ await t.test(
   },
 )
 
-await t.test('ten seconds of silence: it is being made, and a second press does nothing', { skip }, async (t) => {
+await t.test('shows creation in progress for 10 s, and a second click does nothing', { skip }, async (t) => {
   const { page } = await signedIn(t, path)
   await button(page, 'New namespace').click()
   const dialog = page.getByRole('dialog', { name: 'New namespace' })
@@ -63,7 +63,7 @@ await t.test('ten seconds of silence: it is being made, and a second press does 
   await page.getByRole('heading', { name: 'Namespaces 2', level: 1 }).waitFor()
 })
 
-await t.test('a namespace is edited; somebody else may be faster', { skip }, async (t) => {
+await t.test('edits a namespace, also after a conflicting change', { skip }, async (t) => {
   const { page, service } = await withSession(t, {}, { forced: [401, 404, 412, 503] })
   await service.request('POST', N, { key: 'shop', name: 'Shop', description: 'Sells' })
   await page.goto(path)
@@ -119,7 +119,7 @@ await t.test('a namespace is edited; somebody else may be faster', { skip }, asy
 })
 
 await t.test(
-  'a namespace goes with its segments; with flags only once its key was typed; a protected one stays',
+  'deletes a namespace, with flags after typing its key, never a protected one',
   {
     skip,
   },
@@ -181,7 +181,7 @@ await t.test(
   },
 )
 
-await t.test('namespaces are found and paged by the service, and their names are text', { skip }, async (t) => {
+await t.test('the service searches and pages namespaces; names are plain text', { skip }, async (t) => {
   const { page, service } = await withSession(t)
   const names = ['<img src=x onerror="document.title=\'run\'">', '{{7*7}}', 'a\u202eb', 'ü'.repeat(255)]
   for (const [n, name] of names.entries()) await service.request('POST', N, { key: `k${n}`, name, description: name })

@@ -25,7 +25,7 @@ await t.test('every page of the table has a screen that the access tests check',
   t.end()
 })
 
-await t.test('the list of shortcuts names the key of every page that has one', (t) => {
+await t.test('the list of shortcuts has the key of every page', (t) => {
   const words = readFileSync(resolve(ui, 'words/shortcuts.ts'), 'utf8')
   const keys = valuesOf('key')
   t.ok(keys.length > 0)

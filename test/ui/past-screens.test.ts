@@ -11,7 +11,7 @@ type Rollouts = {
   }[]
 }
 
-await t.test('flags of the past are what the service says of it, and cannot be changed', { skip }, async (t) => {
+await t.test('shows past flags as the service returns them, read-only', { skip }, async (t) => {
   const { page, service, at, asOf, open } = await withPast(t)
   const { flags } = await asOf<{ flags: Named[] }>(`${N}/flags?include=targeting&sort=name`)
   t.strictSame(
@@ -66,7 +66,7 @@ await t.test('flags of the past are what the service says of it, and cannot be c
   t.equal(await page.locator('main :is(input, textarea):not([readonly])').count(), 0)
 })
 
-await t.test('segments of the past are what the service says of it', { skip }, async (t) => {
+await t.test('shows past segments as the service returns them', { skip }, async (t) => {
   const { page, service, at, asOf, open } = await withPast(t)
   const { segments } = await asOf<{ segments: Named[] }>(`${N}/segments?sort=name`)
   t.strictSame(
@@ -94,7 +94,7 @@ await t.test('segments of the past are what the service says of it', { skip }, a
   await readsAlone(t, page, at, ['Targeting', 'About'])
 })
 
-await t.test('tokens of the past are what the service says of it', { skip }, async (t) => {
+await t.test('shows past tokens as the service returns them', { skip }, async (t) => {
   const { page, at, asOf, open, token } = await withPast(t)
   const { authentications } = await asOf<{ authentications: { metadata: Record<string, string> }[] }>(
     '/auth/v1/tokens?kind=static&sort=createdAt&order=desc',
@@ -121,7 +121,7 @@ await t.test('tokens of the past are what the service says of it', { skip }, asy
   await readsAlone(t, page, at, [])
 })
 
-await t.test('an evaluation of the past answers what the service answers', { skip }, async (t) => {
+await t.test('a past evaluation returns the answer of the service', { skip }, async (t) => {
   const { page, service, at, open } = await withPast(t)
   for (const [flag, kind, entity, plan] of [
     ['checkout', 'boolean', 'ada', 'pro'],

@@ -4,7 +4,7 @@ import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'
 
-await t.test('a moment is chosen, shown on every page, and left', { skip }, async (t) => {
+await t.test('chooses a moment, shows it on every page, and returns to the present', { skip }, async (t) => {
   const { page, service } = await signedIn(t, path, {}, { forced: [400, 401] })
   await tokenNamed(service, 'first')
   const { headers } = await service.request('POST', '/auth/v1/method/token', { name: 'second' })
@@ -57,7 +57,7 @@ await t.test('a moment is chosen, shown on every page, and left', { skip }, asyn
   t.equal(new URL(page.url()).searchParams.get('q'), 'sec')
 })
 
-await t.test('an instant is shown in its zone; ends and distances count from it', { skip }, async (t) => {
+await t.test('shows an instant in its zone, and counts distances from it', { skip }, async (t) => {
   const { page, service } = await withSession(t, {}, { forced: [400, 401] })
   await tokenNamed(service, 'ci-prod', { expiresAt: new Date(Date.now() + 86_400_000 * 3).toISOString() })
   const at = new Date(Date.now() + 60_000).toISOString()

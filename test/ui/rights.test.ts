@@ -72,7 +72,7 @@ const isRead = async (page: Page, action: Action): Promise<boolean> => {
 }
 
 for (const [who, { asked, sections }] of Object.entries(people))
-  await t.test(`${who} finds every control as the service would answer it`, { skip }, async (t) => {
+  await t.test(`${who}: controls match the answers of the service`, { skip }, async (t) => {
     const service = await seeded(t)
     const { clientToken } = await granted(service, asked)
     const headers = { authorization: `Bearer ${clientToken}` }
@@ -128,7 +128,7 @@ for (const [who, { asked, sections }] of Object.entries(people))
     t.strictSame(refused, [], 'no control that could be pressed was refused')
   })
 
-await t.test('nobody is offered the past without the right to it', { skip }, async (t) => {
+await t.test('offers the past only with its right', { skip }, async (t) => {
   const service = await seeded(t)
   const rights = ['flag.read', 'namespace.read', 'self.use']
   const { clientToken } = await granted(service, { grants: [{ rights, namespaceKey: '*' }] })
@@ -143,7 +143,7 @@ await t.test('nobody is offered the past without the right to it', { skip }, asy
   t.ok(page.url().endsWith('/ns/shop/flags'))
 })
 
-await t.test('who may see sessions and not end them reads why', { skip }, async (t) => {
+await t.test('explains why sessions cannot be ended', { skip }, async (t) => {
   const { service } = await withSessions(t)
   const { clientToken } = await granted(service, { role: 'auditor' })
   const { page } = await openBrowser(t, service, FORCED)
@@ -157,7 +157,7 @@ await t.test('who may see sessions and not end them reads why', { skip }, async 
     )
 })
 
-await t.test('a form that is opened by its address says what it needs, and sends nothing', { skip }, async (t) => {
+await t.test('a form opened by its address shows the missing right and sends nothing', { skip }, async (t) => {
   const service = await seeded(t)
   const { clientToken } = await granted(service, { role: 'viewer' })
   const { page } = await openBrowser(t, service, FORCED)
@@ -181,34 +181,30 @@ await t.test('a form that is opened by its address says what it needs, and sends
   t.strictSame(sent, [], 'neither a press nor a key sends a form')
 })
 
-await t.test(
-  'what is refused all the same is asked about anew, and its control says so from then on',
-  { skip },
-  async (t) => {
-    const service = await seeded(t)
-    const { clientToken } = await granted(service, { role: 'viewer' })
-    const { page } = await openBrowser(t, service, FORCED)
-    const full = { full: true, publishable: false, places: [{ namespaceKey: '*', rights: ['*'] }] }
-    await page.route('**/auth/v1/access', (route) => route.fulfill({ json: full }), { times: 1 })
-    await signIn(page, '/ns/shop/flags/new', clientToken)
-    await named(page, 'Mine', 'Create flag')
-    await page.getByRole('alert').getByText('It needs flag.create in shop.').waitFor()
-    t.equal(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue(), 'Mine')
-    await comesTo(
-      t,
-      () => button(page, 'Create flag').getAttribute('aria-description'),
-      'Needs flag.create in shop.',
-      'it says what it needs',
-    )
-    const sent: string[] = []
-    page.on('request', (request) => void (request.method() === 'POST' && sent.push(request.url())))
-    await page.getByRole('textbox', { name: 'Name', exact: true }).press('Enter')
-    await page.getByRole('textbox', { name: 'Name', exact: true }).press('Control+Enter')
-    t.strictSame(sent, [], 'no key sends it')
-  },
-)
+await t.test('a refused action reloads the rights, and its control is disabled', { skip }, async (t) => {
+  const service = await seeded(t)
+  const { clientToken } = await granted(service, { role: 'viewer' })
+  const { page } = await openBrowser(t, service, FORCED)
+  const full = { full: true, publishable: false, places: [{ namespaceKey: '*', rights: ['*'] }] }
+  await page.route('**/auth/v1/access', (route) => route.fulfill({ json: full }), { times: 1 })
+  await signIn(page, '/ns/shop/flags/new', clientToken)
+  await named(page, 'Mine', 'Create flag')
+  await page.getByRole('alert').getByText('It needs flag.create in shop.').waitFor()
+  t.equal(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue(), 'Mine')
+  await comesTo(
+    t,
+    () => button(page, 'Create flag').getAttribute('aria-description'),
+    'Needs flag.create in shop.',
+    'it says what it needs',
+  )
+  const sent: string[] = []
+  page.on('request', (request) => void (request.method() === 'POST' && sent.push(request.url())))
+  await page.getByRole('textbox', { name: 'Name', exact: true }).press('Enter')
+  await page.getByRole('textbox', { name: 'Name', exact: true }).press('Control+Enter')
+  t.strictSame(sent, [], 'no key sends it')
+})
 
-await t.test('the menu of the account says what the reader may do', { skip }, async (t) => {
+await t.test('the account menu shows the rights of the user', { skip }, async (t) => {
   const service = await seeded(t)
   const grants = [
     { role: 'editor', namespaceKey: 'shop' },

@@ -63,38 +63,34 @@ const paste = async (page: Page, place: Locator, text: string) => {
   await page.keyboard.press('Control+V')
 }
 
-await t.test(
-  'a segment is made: its key follows the name, and what is wrong is said beside it',
-  { skip },
-  async (t) => {
-    const { page, service } = await signedIn(t, '/ns/default/segments', {}, { forced: [0, 400, 401, 503] })
-    await page.getByRole('heading', { name: 'No segments yet' }).waitFor()
-    await page.keyboard.press('n')
-    await page.getByRole('heading', { name: 'New segment', level: 1 }).waitFor()
+await t.test('creates a segment: the key follows the name, and fields show errors', { skip }, async (t) => {
+  const { page, service } = await signedIn(t, '/ns/default/segments', {}, { forced: [0, 400, 401, 503] })
+  await page.getByRole('heading', { name: 'No segments yet' }).waitFor()
+  await page.keyboard.press('n')
+  await page.getByRole('heading', { name: 'New segment', level: 1 }).waitFor()
+  await button(page, 'Create segment').click()
+  await page.getByText('Give the segment a name.').waitFor()
+  await page.getByRole('textbox', { name: 'Name' }).fill('Beta testers')
+  await page.getByRole('radiogroup', { name: 'Match' }).getByRole('radio', { name: 'Any of them' }).check()
+  await withFates(page, `**${N}/segments`, [503, 'lost'])
+  for (const _ of [1, 2]) {
     await button(page, 'Create segment').click()
-    await page.getByText('Give the segment a name.').waitFor()
-    await page.getByRole('textbox', { name: 'Name' }).fill('Beta testers')
-    await page.getByRole('radiogroup', { name: 'Match' }).getByRole('radio', { name: 'Any of them' }).check()
-    await withFates(page, `**${N}/segments`, [503, 'lost'])
-    for (const _ of [1, 2]) {
-      await button(page, 'Create segment').click()
-      await page.getByRole('alert').getByText('It is not known whether this was done.').waitFor()
-    }
-    await button(page, 'Create segment').click()
-    await said(page, 'Segment beta-testers created.')
-    await page.getByRole('heading', { name: 'Beta testers', level: 1 }).waitFor()
-    await page.getByText('Without a constraint every entity is in this segment.').waitFor()
-    const { json } = await service.request<{ segments: Segment[] }>('GET', `${N}/segments`)
-    t.match(json.segments, [{ key: 'beta-testers', matchType: 'ANY_MATCH_TYPE' }])
-    t.equal(json.segments.length, 1, 'it was made once')
-    await page.goto('/ns/default/segments/new')
-    await page.getByRole('textbox', { name: 'Name' }).fill('Beta testers')
-    await button(page, 'Create segment').click()
-    await page.getByText('This key is taken in this namespace.').waitFor()
-  },
-)
+    await page.getByRole('alert').getByText('It is not known whether this was done.').waitFor()
+  }
+  await button(page, 'Create segment').click()
+  await said(page, 'Segment beta-testers created.')
+  await page.getByRole('heading', { name: 'Beta testers', level: 1 }).waitFor()
+  await page.getByText('Without a constraint every entity is in this segment.').waitFor()
+  const { json } = await service.request<{ segments: Segment[] }>('GET', `${N}/segments`)
+  t.match(json.segments, [{ key: 'beta-testers', matchType: 'ANY_MATCH_TYPE' }])
+  t.equal(json.segments.length, 1, 'it was made once')
+  await page.goto('/ns/default/segments/new')
+  await page.getByRole('textbox', { name: 'Name' }).fill('Beta testers')
+  await button(page, 'Create segment').click()
+  await page.getByText('This key is taken in this namespace.').waitFor()
+})
 
-await t.test('each type and operator is saved as it was entered', { skip, timeout: 120_000 }, async (t) => {
+await t.test('saves each type and operator as entered', { skip, timeout: 120_000 }, async (t) => {
   const { page, segment } = await withSegment(t, [], { forced: [401], context: { timezoneId: 'America/Los_Angeles' } })
   const expected: Body[] = []
   const one = async (type: string, operator: string, words: string, entered: string, stored = entered) => {
@@ -181,7 +177,7 @@ await t.test('each type and operator is saved as it was entered', { skip, timeou
   t.equal(await pending(page).count(), 0, 'what was stored is no change')
 })
 
-await t.test('values are pasted, counted and checked', { skip }, async (t) => {
+await t.test('splits, counts and validates pasted values', { skip }, async (t) => {
   const { page, segment } = await withSegment(t, [], { clipboard: true })
   const row = await added(page, 'Text', 'country', 'is one of')
   await paste(page, value(row), 'de, fr\nit,,de\r\n es ')
@@ -215,7 +211,7 @@ await t.test('values are pasted, counted and checked', { skip }, async (t) => {
 
 const changes = '**/segments/beta/changes'
 
-await t.test('ten seconds of silence: it is being saved, and a second press does nothing', { skip }, async (t) => {
+await t.test('shows saving in progress for 10 s, and a second click does nothing', { skip }, async (t) => {
   const { page, segment } = await withSegment(t, [plan], { forced: [401] })
   await value(rows(page).first()).fill('team')
   await openReview(page)
@@ -225,7 +221,7 @@ await t.test('ten seconds of silence: it is being saved, and a second press does
   t.match(await segment(), { constraints: [{ value: 'team' }] })
 })
 
-await t.test('why a constraint is there is said beside it', { skip }, async (t) => {
+await t.test('shows the description of a constraint next to it', { skip }, async (t) => {
   const { page, segment } = await withSegment(t, [{ ...plan, description: 'Who pays' }], { forced: [401] })
   const sentence = page.getByText('An entity is in this segment when all of these are true:')
   t.equal(await sentence.locator('strong').innerText(), 'all')
@@ -260,7 +256,7 @@ await t.test('why a constraint is there is said beside it', { skip }, async (t) 
   })
 })
 
-await t.test('what fails saves nothing, and the draft stays; trying again works once', { skip }, async (t) => {
+await t.test('a failure saves nothing and keeps the draft; a retry saves once', { skip }, async (t) => {
   const { page, service, segment } = await withSegment(t, [{ ...plan, description: 'Who pays' }], {
     forced: [0, 401, 403, 500, 503],
   })
@@ -303,7 +299,7 @@ await t.test('what fails saves nothing, and the draft stays; trying again works 
   t.ok(reasons.every((reason) => reason === 'for all of them'))
 })
 
-await t.test('somebody else is faster: nothing is lost either way', { skip }, async (t) => {
+await t.test('a conflict loses nothing, whether the changes are kept or discarded', { skip }, async (t) => {
   const { page, service, segment } = await withSegment(t, [plan], { forced: [401, 404, 412] })
   const other = (property: string) =>
     service.request('POST', `${N}/segments/beta/constraints`, { ...plan, property, operator: 'neq' })
@@ -355,7 +351,7 @@ await t.test('somebody else is faster: nothing is lost either way', { skip }, as
   t.match(JSON.parse(kept), { changes: [{ op: 'constraint.create', property: 'late', value: 'x' }] })
 })
 
-await t.test('leaving with changes asks first', { skip }, async (t) => {
+await t.test('asks before unsaved changes are left', { skip }, async (t) => {
   const { page } = await withSegment(t, [plan])
   await button(page, 'Delete constraint 1').click()
   await page.keyboard.press('g')
@@ -371,7 +367,7 @@ await t.test('leaving with changes asks first', { skip }, async (t) => {
   await page.getByRole('heading', { name: /^Segments/, level: 1 }).waitFor()
 })
 
-await t.test('what uses a segment is told, and keeps it from being deleted', { skip }, async (t) => {
+await t.test('lists the uses of a segment, which prevent its deletion', { skip }, async (t) => {
   const { page, service } = await withSegment(t, [plan], { forced: [400, 401, 404, 503] })
   const flag = async (key: string, type: string) =>
     service.request('POST', `${N}/flags`, { key, name: `Flag ${key}`, type })
@@ -433,7 +429,7 @@ await t.test('what uses a segment is told, and keeps it from being deleted', { s
   await page.getByRole('heading', { name: 'Segment not found' }).waitFor()
 })
 
-await t.test('segments are found, sorted and paged by the service', { skip }, async (t) => {
+await t.test('the service searches, sorts and pages segments', { skip }, async (t) => {
   const { page, service } = await withSession(t)
   for (let n = 0; n < 53; n++) {
     const number = String(n).padStart(2, '0')
@@ -465,7 +461,7 @@ await t.test('segments are found, sorted and paged by the service', { skip }, as
   await page.getByRole('heading', { name: 'Segment 52', level: 1 }).waitFor()
 })
 
-await t.test('names are text', { skip }, async (t) => {
+await t.test('shows names as plain text', { skip }, async (t) => {
   const { page, service } = await withSegment(t)
   const names = ['<img src=x onerror="document.title=\'run\'">', '{{7*7}}', 'a\u202eb', 'ü'.repeat(255)]
   for (const [n, name] of names.entries()) {
@@ -492,7 +488,7 @@ await t.test('names are text', { skip }, async (t) => {
   t.notMatch(await page.title(), /^run/)
 })
 
-await t.test('the past can be looked at, and not changed', { skip }, async (t) => {
+await t.test('shows the past read-only', { skip }, async (t) => {
   const { page, service } = await withSegment(t, [plan])
   await service.request('POST', `${N}/flags`, { key: 'f', name: 'Flag f', type: 'BOOLEAN_FLAG_TYPE' })
   await service.request('POST', `${N}/flags/f/rollouts`, { segment: { segmentKey: 'beta', value: true } })

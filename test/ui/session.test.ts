@@ -32,29 +32,25 @@ const lostSession = async (t: Test) => {
   return { service, page }
 }
 
-await t.test(
-  'a session that ends keeps what is typed; nothing is sent before it is sent again',
-  { skip },
-  async (t) => {
-    const { service, page } = await lostSession(t)
-    await page.keyboard.press('Escape')
-    await page.mouse.click(5, 400)
-    t.ok(await ended(page).isVisible(), 'neither Escape nor a click beside takes it away')
-    const { token } = await tokenNamed(service, 'ada')
-    await ended(page).getByLabel('Client token').fill(token)
-    await ended(page).getByRole('button', { name: 'Sign in', exact: true }).click()
-    await ended(page).waitFor({ state: 'detached' })
-    t.equal(await form(page).getByRole('textbox', { name: 'Name' }).inputValue(), 'typed before')
-    const made = () => service.request<{ totalCount: number }>('GET', '/auth/v1/tokens?q=typed')
-    t.equal((await made()).json.totalCount, 0, 'it is not sent by itself')
-    await form(page).getByRole('button', { name: 'Create token' }).click()
-    await page.getByRole('dialog', { name: 'Token created' }).waitFor()
-    t.equal((await made()).json.totalCount, 1)
-    t.equal(await page.evaluate('window.kept'), 'since it was opened', 'the page was never loaded anew')
-  },
-)
+await t.test('an ended session keeps the input and sends nothing until submitted again', { skip }, async (t) => {
+  const { service, page } = await lostSession(t)
+  await page.keyboard.press('Escape')
+  await page.mouse.click(5, 400)
+  t.ok(await ended(page).isVisible(), 'neither Escape nor a click beside takes it away')
+  const { token } = await tokenNamed(service, 'ada')
+  await ended(page).getByLabel('Client token').fill(token)
+  await ended(page).getByRole('button', { name: 'Sign in', exact: true }).click()
+  await ended(page).waitFor({ state: 'detached' })
+  t.equal(await form(page).getByRole('textbox', { name: 'Name' }).inputValue(), 'typed before')
+  const made = () => service.request<{ totalCount: number }>('GET', '/auth/v1/tokens?q=typed')
+  t.equal((await made()).json.totalCount, 0, 'it is not sent by itself')
+  await form(page).getByRole('button', { name: 'Create token' }).click()
+  await page.getByRole('dialog', { name: 'Token created' }).waitFor()
+  t.equal((await made()).json.totalCount, 1)
+  t.equal(await page.evaluate('window.kept'), 'since it was opened', 'the page was never loaded anew')
+})
 
-await t.test('nothing typed is sent under another identity', { skip }, async (t) => {
+await t.test('sends no input under another identity', { skip }, async (t) => {
   const { service, page } = await lostSession(t)
   const { token } = await tokenNamed(service, 'grace')
   await ended(page).getByLabel('Client token').fill(token)
@@ -66,7 +62,7 @@ await t.test('nothing typed is sent under another identity', { skip }, async (t)
   t.equal((await service.request<{ totalCount: number }>('GET', '/auth/v1/tokens?q=typed')).json.totalCount, 0)
 })
 
-await t.test('a login in a new tab brings a page back whose session has ended', { skip }, async (t) => {
+await t.test('a login in a new tab restores a page whose session has ended', { skip }, async (t) => {
   const { service } = await withWays(t)
   const { page, context } = await openBrowser(t, service)
   await page.goto(path)
@@ -87,7 +83,7 @@ await t.test('a login in a new tab brings a page back whose session has ended', 
   await page.getByRole('dialog', { name: 'Token created' }).waitFor()
 })
 
-await t.test('signing out ends a login at the service, and leaves nothing in any tab', { skip }, async (t) => {
+await t.test('signing out revokes a login and clears every tab', { skip }, async (t) => {
   const { service } = await withWays(t)
   const { page, newPage } = await openBrowser(t, service)
   await page.goto(path)
@@ -115,7 +111,7 @@ await t.test('signing out ends a login at the service, and leaves nothing in any
   t.notOk((await page.content()).includes('Ada'))
 })
 
-await t.test('a login that could not be ended is told, and one is out all the same', { skip }, async (t) => {
+await t.test('reports a login that could not be revoked, and signs out', { skip }, async (t) => {
   const { service } = await withWays(t)
   const { page } = await openBrowser(t, service, { forced: [401, 503] })
   await page.goto(path)
@@ -129,7 +125,7 @@ await t.test('a login that could not be ended is told, and one is out all the sa
   t.match(page.url(), /\/login$/)
 })
 
-await t.test('a static token stays valid, and the way out says so', { skip }, async (t) => {
+await t.test('signing out keeps a static token valid, as the menu states', { skip }, async (t) => {
   const { page, service } = await signedIn(t, '/settings/preferences')
   await page.getByRole('button', { name: /^Account: / }).click()
   await page.getByRole('menuitem', { name: 'Sign out… (the token stays valid)' }).click()
@@ -138,7 +134,7 @@ await t.test('a static token stays valid, and the way out says so', { skip }, as
   t.strictSame(await page.context().cookies(), [])
 })
 
-await t.test('the end of a session is told before it comes', { skip }, async (t) => {
+await t.test('warns before a session ends', { skip }, async (t) => {
   const service = await startService(t, { 'rate_limit.enabled': 'false' })
   const { page } = await openBrowser(t, service)
   const expiresAt = new Date(Date.now() + 4 * 60_000).toISOString()

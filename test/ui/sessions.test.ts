@@ -16,7 +16,7 @@ const works = async ({ request }: Started, token: string) =>
   (await request('GET', '/auth/v1/self', undefined, bearer(token))).status === 200
 const refusal = (status: number, message: string) => ({ status, json: { code: 14, message, details: [] } })
 
-await t.test('every session is listed with who, how and when; filters stand in the address', { skip }, async (t) => {
+await t.test('lists each session with holder, provider and times; filters are in the address', { skip }, async (t) => {
   const { service, exchanged } = await withSessions(t)
   const { page } = await openBrowser(t, service, { forced: [401, 404] })
   await signIn(page, path)
@@ -54,7 +54,7 @@ await t.test('every session is listed with who, how and when; filters stand in t
   await page.getByText('There is no session none-such now.').waitFor()
 })
 
-await t.test('a session is ended, which nothing says before it is so', { skip }, async (t) => {
+await t.test('ends a session and reports it only after success', { skip }, async (t) => {
   const { service, alice, ada } = await withSessions(t)
   const { page } = await openBrowser(t, service, forced)
   await signIn(page, path)
@@ -92,7 +92,7 @@ await t.test('a session is ended, which nothing says before it is so', { skip },
   t.equal(await row(page, 'Alice').getByRole('button').count(), 0)
 })
 
-await t.test('all sessions of a person are ended, and of nobody else', { skip }, async (t) => {
+await t.test('ends all sessions of one person only', { skip }, async (t) => {
   const { service, alice, ada, exchanged } = await withSessions(t)
   const { page } = await openBrowser(t, service, forced)
   await signIn(page, path)
@@ -127,7 +127,7 @@ await t.test('all sessions of a person are ended, and of nobody else', { skip },
   )
 })
 
-await t.test('who ends the own session is signed out', { skip }, async (t) => {
+await t.test('ending the own session signs out', { skip }, async (t) => {
   const { service } = await withSessions(t)
   const { page, context } = await openBrowser(t, service, forced)
   const open = async () => {
@@ -160,44 +160,40 @@ await t.test('who ends the own session is signed out', { skip }, async (t) => {
   t.notOk(await works(service, again))
 })
 
-await t.test(
-  'sessions are found by the palette, and ended in a narrow window, by the keyboard alone',
-  { skip },
-  async (t) => {
-    const { service, exchanged } = await withSessions(t)
-    const { page } = await openBrowser(t, service, { context: { viewport: { width: 375, height: 760 } } })
-    const fits = async (what: string) =>
-      t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `nothing is wider: ${what}`)
-    await signIn(page)
-    await page.keyboard.press('Control+k')
-    await page.getByRole('textbox', { name: 'Type a command or search' }).fill('sess')
-    await page.getByRole('option', { name: 'Sessions' }).waitFor()
-    await page.keyboard.press('Enter')
-    await headed(page, 'Sessions 4')
-    await fits('the list')
-    await row(page, 'apps/web').getByRole('link').focus()
-    await page.keyboard.press('Enter')
-    await headed(page, 'apps/web')
-    await becomesTrue(page, "document.title === 'apps/web · Sessions · Rollcall'")
-    await fits('one session')
-    await page.getByRole('button', { name: 'End session of apps/web' }).focus()
-    await page.keyboard.press('Enter')
-    const question = page.getByRole('alertdialog', { name: 'End the session of apps/web?' })
-    await question.waitFor()
-    await fits('the question')
-    await closeByEscape(page, question)
-    await page.locator('button:focus', { hasText: 'End session of apps/web' }).waitFor()
-    t.ok(await works(service, exchanged.clientToken), 'nothing was asked of the service')
-    await page.keyboard.press('Enter')
-    await page.getByRole('alertdialog').waitFor()
-    await settledFocus(page)
-    await page.getByRole('alertdialog').getByRole('button', { name: 'End session' }).focus()
-    await page.keyboard.press('Enter')
-    await page.getByRole('status').getByText('The session of apps/web has ended.').waitFor()
-    await page.locator('h1:focus').waitFor()
-    t.notOk(await works(service, exchanged.clientToken))
-  },
-)
+await t.test('finds sessions by the palette and ends them by keyboard in a narrow window', { skip }, async (t) => {
+  const { service, exchanged } = await withSessions(t)
+  const { page } = await openBrowser(t, service, { context: { viewport: { width: 375, height: 760 } } })
+  const fits = async (what: string) =>
+    t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `nothing is wider: ${what}`)
+  await signIn(page)
+  await page.keyboard.press('Control+k')
+  await page.getByRole('textbox', { name: 'Type a command or search' }).fill('sess')
+  await page.getByRole('option', { name: 'Sessions' }).waitFor()
+  await page.keyboard.press('Enter')
+  await headed(page, 'Sessions 4')
+  await fits('the list')
+  await row(page, 'apps/web').getByRole('link').focus()
+  await page.keyboard.press('Enter')
+  await headed(page, 'apps/web')
+  await becomesTrue(page, "document.title === 'apps/web · Sessions · Rollcall'")
+  await fits('one session')
+  await page.getByRole('button', { name: 'End session of apps/web' }).focus()
+  await page.keyboard.press('Enter')
+  const question = page.getByRole('alertdialog', { name: 'End the session of apps/web?' })
+  await question.waitFor()
+  await fits('the question')
+  await closeByEscape(page, question)
+  await page.locator('button:focus', { hasText: 'End session of apps/web' }).waitFor()
+  t.ok(await works(service, exchanged.clientToken), 'nothing was asked of the service')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alertdialog').waitFor()
+  await settledFocus(page)
+  await page.getByRole('alertdialog').getByRole('button', { name: 'End session' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').getByText('The session of apps/web has ended.').waitFor()
+  await page.locator('h1:focus').waitFor()
+  t.notOk(await works(service, exchanged.clientToken))
+})
 
 /** Destroys the keys of all people, so that what was sealed with them is gone. */
 const eraseEverybody = async ({ directory }: Started): Promise<void> => {
@@ -206,7 +202,7 @@ const eraseEverybody = async ({ directory }: Started): Promise<void> => {
   subjects.close()
 }
 
-await t.test('of somebody erased nothing is shown, and the sessions can be ended one by one', { skip }, async (t) => {
+await t.test('shows nothing of an erased person, whose sessions can be ended singly', { skip }, async (t) => {
   const { service, ada } = await withSessions(t)
   await service.reopen(() => eraseEverybody(service))
   const { page } = await openBrowser(t, service)
@@ -223,29 +219,25 @@ await t.test('of somebody erased nothing is shown, and the sessions can be ended
   t.notOk(await works(service, ada[0].token))
 })
 
-await t.test(
-  'where methods have names of their own, sessions are told apart and signed out all the same',
-  { skip },
-  async (t) => {
-    const words = {
-      'identifiers.service': 'acme',
-      'identifiers.codehost': 'forge',
-      'identifiers.orchestrator': 'fleet',
-    }
-    const { service } = await withEveryWay(t, words)
-    const { page, context } = await openBrowser(t, service)
-    await page.goto(path)
-    await page.getByRole('button', { name: 'Continue with the code host' }).click()
-    await row(page, 'This is you').getByText('Code host').waitFor()
-    await page.getByRole('combobox', { name: 'Method' }).selectOption({ label: 'Code host' })
-    await page.waitForURL(`${service.url}${path}?method=METHOD_FORGE`)
-    await page.getByRole('heading', { name: 'Sessions 1' }).waitFor()
-    const { value } = (await context.cookies()).find(({ name }) => name === 'acme_client_token')!
-    t.ok(await works(service, value))
-    await page.getByRole('button', { name: 'Account: Alice' }).click()
-    await page.getByText('Signed in with the code host').waitFor()
-    await page.getByRole('menuitem', { name: 'Sign out…', exact: true }).click()
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-    t.notOk(await works(service, value), 'the session has ended at the service')
-  },
-)
+await t.test('distinguishes sessions and signs out with renamed methods', { skip }, async (t) => {
+  const words = {
+    'identifiers.service': 'acme',
+    'identifiers.codehost': 'forge',
+    'identifiers.orchestrator': 'fleet',
+  }
+  const { service } = await withEveryWay(t, words)
+  const { page, context } = await openBrowser(t, service)
+  await page.goto(path)
+  await page.getByRole('button', { name: 'Continue with the code host' }).click()
+  await row(page, 'This is you').getByText('Code host').waitFor()
+  await page.getByRole('combobox', { name: 'Method' }).selectOption({ label: 'Code host' })
+  await page.waitForURL(`${service.url}${path}?method=METHOD_FORGE`)
+  await page.getByRole('heading', { name: 'Sessions 1' }).waitFor()
+  const { value } = (await context.cookies()).find(({ name }) => name === 'acme_client_token')!
+  t.ok(await works(service, value))
+  await page.getByRole('button', { name: 'Account: Alice' }).click()
+  await page.getByText('Signed in with the code host').waitFor()
+  await page.getByRole('menuitem', { name: 'Sign out…', exact: true }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  t.notOk(await works(service, value), 'the session has ended at the service')
+})

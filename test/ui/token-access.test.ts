@@ -79,7 +79,7 @@ const factOf = (page: Page) =>
     .locator('dt', { hasText: /^Access$/ })
     .locator('xpath=following-sibling::dd[1]')
 
-await t.test('the list and the page of a token tell its access as it is', { skip }, async (t) => {
+await t.test('shows the access of a token in the list and on its page', { skip }, async (t) => {
   const service = await started(t)
   for (const [name, { asked }] of Object.entries(kinds)) await granted(service, { ...asked, name: `a ${name}.` })
   const { page } = await openBrowser(t, service)
@@ -98,7 +98,7 @@ await t.test('the list and the page of a token tell its access as it is', { skip
   }
 })
 
-await t.test('who may see the tokens of some namespaces sees those, by namespace', { skip }, async (t) => {
+await t.test('lists tokens by namespace for users limited to some namespaces', { skip }, async (t) => {
   const service = await started(t)
   for (const namespaceKey of ['default', 'shop', 'till'])
     await granted(service, { name: `of ${namespaceKey}`, namespaceKey, role: 'viewer' })
@@ -133,7 +133,7 @@ await t.test('who may see the tokens of some namespaces sees those, by namespace
   await other.page.getByRole('rowheader', { name: 'again' }).waitFor()
 })
 
-await t.test('makers are asked for once each, by who may see them; others read an id', { skip }, async (t) => {
+await t.test('reads each creator once if permitted, else shows the id', { skip }, async (t) => {
   const service = await started(t)
   const maker = await granted(service, { name: 'the maker' })
   for (const name of ['first', 'second', 'third'])
@@ -168,7 +168,7 @@ await t.test('makers are asked for once each, by who may see them; others read a
   t.strictSame(asked, [])
 })
 
-await t.test('of a token of which no use is known that is said', { skip }, async (t) => {
+await t.test('shows an unknown last use', { skip }, async (t) => {
   const service = await started(t)
   const { id } = await granted(service, { name: 'unused' })
   const { page } = await openBrowser(t, service)

@@ -49,48 +49,44 @@ const made = async (page: Page, service: Started, form: Locator, name: string) =
   return { namespace, grants: grants.map(({ namespaceKey, role }) => ({ namespaceKey, role })) }
 }
 
-await t.test(
-  'a role is chosen, narrowest first, and what it can is told; all access comes last',
-  { skip },
-  async (t) => {
-    const service = await started(t)
-    const { page } = await openBrowser(t, service, FORCED)
-    await signIn(page, path)
-    const form = await opened(page, 'one-role')
-    t.equal(await roleOf(form).inputValue(), '', 'nothing is chosen for somebody')
-    t.strictSame(await names(roleOf(form)), [
-      'Choose a role',
-      'Client',
-      'release-manager',
-      'Server',
-      'Viewer',
-      'Auditor',
-      'Editor',
-      'Admin',
-      'Full access',
-    ])
-    await form.getByText('Client · Browsers and mobile apps: safe to publish.').waitFor({ state: 'attached' })
-    await create(form)
-    await form.getByText('Choose a role.', { exact: true }).waitFor()
-    t.equal(await roleOf(form).getAttribute('aria-invalid'), 'true')
-    await roleOf(form).selectOption('client')
-    await form.getByText('It can: evaluate flags. Can be published.').waitFor()
-    await roleOf(form).selectOption({ label: 'Full access' })
-    await form.getByText('It can: do everything, including what later versions add.').waitFor()
-    await roleOf(form).selectOption('viewer')
-    await form.getByText(/^It can: evaluate flags, download snapshots of all flags, read flags/).waitFor()
-    t.strictSame(await made(page, service, form, 'one-role'), {
-      namespace: undefined,
-      grants: [{ namespaceKey: '*', role: 'viewer' }],
-    })
-    await page
-      .getByRole('row', { name: /one-role/ })
-      .getByText('Viewer in every namespace')
-      .waitFor()
-  },
-)
+await t.test('lists roles narrowest first with their rights, and full access last', { skip }, async (t) => {
+  const service = await started(t)
+  const { page } = await openBrowser(t, service, FORCED)
+  await signIn(page, path)
+  const form = await opened(page, 'one-role')
+  t.equal(await roleOf(form).inputValue(), '', 'nothing is chosen for somebody')
+  t.strictSame(await names(roleOf(form)), [
+    'Choose a role',
+    'Client',
+    'release-manager',
+    'Server',
+    'Viewer',
+    'Auditor',
+    'Editor',
+    'Admin',
+    'Full access',
+  ])
+  await form.getByText('Client · Browsers and mobile apps: safe to publish.').waitFor({ state: 'attached' })
+  await create(form)
+  await form.getByText('Choose a role.', { exact: true }).waitFor()
+  t.equal(await roleOf(form).getAttribute('aria-invalid'), 'true')
+  await roleOf(form).selectOption('client')
+  await form.getByText('It can: evaluate flags. Can be published.').waitFor()
+  await roleOf(form).selectOption({ label: 'Full access' })
+  await form.getByText('It can: do everything, including what later versions add.').waitFor()
+  await roleOf(form).selectOption('viewer')
+  await form.getByText(/^It can: evaluate flags, download snapshots of all flags, read flags/).waitFor()
+  t.strictSame(await made(page, service, form, 'one-role'), {
+    namespace: undefined,
+    grants: [{ namespaceKey: '*', role: 'viewer' }],
+  })
+  await page
+    .getByRole('row', { name: /one-role/ })
+    .getByText('Viewer in every namespace')
+    .waitFor()
+})
 
-await t.test('a token is bound to a namespace by one role, or holds roles in several places', { skip }, async (t) => {
+await t.test('binds a token to a namespace with one role, or to several places', { skip }, async (t) => {
   const service = await started(t)
   const { page } = await openBrowser(t, service, FORCED)
   await signIn(page, path)
@@ -142,7 +138,7 @@ await t.test('a token is bound to a namespace by one role, or holds roles in sev
     .waitFor()
 })
 
-await t.test('what the service finds wrong with the access stands at its field', { skip }, async (t) => {
+await t.test('shows errors of the service at their fields', { skip }, async (t) => {
   const service = await started(t)
   const { page } = await openBrowser(t, service, FORCED)
   await signIn(page, path)
@@ -186,7 +182,7 @@ await t.test('what the service finds wrong with the access stands at its field',
   await form.getByRole('group', { name: 'Place 2' }).getByText('namespace "till" not found').waitFor()
 })
 
-await t.test('where every token needs a role, one with a role is made', { skip }, async (t) => {
+await t.test('creates a token with a role if a role is required', { skip }, async (t) => {
   const service = await started(t, { require_role: true })
   const { page } = await openBrowser(t, service, FORCED)
   await signIn(page, path)
@@ -199,66 +195,58 @@ await t.test('where every token needs a role, one with a role is made', { skip }
   t.strictSame((await made(page, service, form, 'needs')).grants, [{ namespaceKey: '*', role: 'server' }])
 })
 
-await t.test(
-  'who may make tokens of one namespace gives there what is theirs, and nothing else',
-  { skip },
-  async (t) => {
-    const service = await started(t)
-    const owner = await granted(service, { name: 'owner', grants: [{ role: 'admin', namespaceKey: 'shop' }] })
-    const { page } = await openBrowser(t, service, FORCED)
-    const refused: string[] = []
-    page.on('response', (answer) => void (answer.status() === 403 && refused.push(answer.url())))
-    await signIn(page, path, owner.clientToken)
-    const form = await opened(page, 'theirs')
-    t.strictSame(await form.getByRole('radio').count(), 1)
-    t.strictSame(await form.getByRole('combobox', { name: 'Namespace' }).locator('option').allInnerTexts(), ['shop'])
-    t.strictSame(await names(roleOf(form)), [
-      'Choose a role',
-      'Client',
-      'release-manager',
-      'Server',
-      'Viewer',
-      'Auditor',
-      'Editor',
-      'Admin',
-    ])
-    await roleOf(form).selectOption('viewer')
-    await create(form)
-    await page.getByRole('dialog', { name: 'Token created' }).waitFor()
-    t.strictSame(refused, [])
-  },
-)
+await t.test('a creator limited to one namespace grants only own rights there', { skip }, async (t) => {
+  const service = await started(t)
+  const owner = await granted(service, { name: 'owner', grants: [{ role: 'admin', namespaceKey: 'shop' }] })
+  const { page } = await openBrowser(t, service, FORCED)
+  const refused: string[] = []
+  page.on('response', (answer) => void (answer.status() === 403 && refused.push(answer.url())))
+  await signIn(page, path, owner.clientToken)
+  const form = await opened(page, 'theirs')
+  t.strictSame(await form.getByRole('radio').count(), 1)
+  t.strictSame(await form.getByRole('combobox', { name: 'Namespace' }).locator('option').allInnerTexts(), ['shop'])
+  t.strictSame(await names(roleOf(form)), [
+    'Choose a role',
+    'Client',
+    'release-manager',
+    'Server',
+    'Viewer',
+    'Auditor',
+    'Editor',
+    'Admin',
+  ])
+  await roleOf(form).selectOption('viewer')
+  await create(form)
+  await page.getByRole('dialog', { name: 'Token created' }).waitFor()
+  t.strictSame(refused, [])
+})
 
-await t.test(
-  'what somebody would give without having it is named; who may make none reads why',
-  { skip },
-  async (t) => {
-    const service = await started(t)
-    const maker = await granted(service, {
-      name: 'maker',
-      grants: [{ rights: ['token.create', 'token.read', 'self.use', 'flag.evaluate'], namespaceKey: '*' }],
-    })
-    const { page } = await openBrowser(t, service, FORCED)
-    await signIn(page, path, maker.clientToken)
-    const form = await opened(page, 'more')
-    t.strictSame(await names(roleOf(form)), ['Choose a role', 'Client'])
-    await page.route('**/auth/v1/method/token', (route) =>
-      route.continue({ postData: JSON.stringify({ name: 'more', role: 'viewer' }) }),
-    )
-    await roleOf(form).selectOption('client')
-    await create(form)
-    await form
-      .getByRole('alert')
-      .getByText('You cannot give what you do not have: flag.snapshot in every namespace.')
-      .waitFor()
+await t.test('names an exceeding right, and explains why no token can be created', { skip }, async (t) => {
+  const service = await started(t)
+  const maker = await granted(service, {
+    name: 'maker',
+    grants: [{ rights: ['token.create', 'token.read', 'self.use', 'flag.evaluate'], namespaceKey: '*' }],
+  })
+  const { page } = await openBrowser(t, service, FORCED)
+  await signIn(page, path, maker.clientToken)
+  const form = await opened(page, 'more')
+  t.strictSame(await names(roleOf(form)), ['Choose a role', 'Client'])
+  await page.route('**/auth/v1/method/token', (route) =>
+    route.continue({ postData: JSON.stringify({ name: 'more', role: 'viewer' }) }),
+  )
+  await roleOf(form).selectOption('client')
+  await create(form)
+  await form
+    .getByRole('alert')
+    .getByText('You cannot give what you do not have: flag.snapshot in every namespace.')
+    .waitFor()
 
-    const viewer = await granted(service, { name: 'sees', role: 'auditor' })
-    const other = await openBrowser(t, service, FORCED)
-    await signIn(other.page, path, viewer.clientToken)
-    const button = other.page.getByRole('button', { name: 'New token' })
-    await other.page.getByRole('rowheader').first().waitFor()
-    t.equal(await button.getAttribute('aria-disabled'), 'true')
-    await button.focus()
-    await other.page.getByText('Needs token.create.').waitFor()
-  },
-)
+  const viewer = await granted(service, { name: 'sees', role: 'auditor' })
+  const other = await openBrowser(t, service, FORCED)
+  await signIn(other.page, path, viewer.clientToken)
+  const button = other.page.getByRole('button', { name: 'New token' })
+  await other.page.getByRole('rowheader').first().waitFor()
+  t.equal(await button.getAttribute('aria-disabled'), 'true')
+  await button.focus()
+  await other.page.getByText('Needs token.create.').waitFor()
+})

@@ -19,7 +19,7 @@ const signedInAt = async (page: Page, path: string) => {
   await page.waitForURL(`**${path}`)
 }
 
-await t.test('two tabs sign in, each to its own page, whichever comes back first', { skip }, async (t) => {
+await t.test('two tabs sign in, each to its own page, in any order', { skip }, async (t) => {
   const world = await withEveryWay(t)
   const { page, newPage } = await openBrowser(t, world.service)
   const other = await newPage()
@@ -30,7 +30,7 @@ await t.test('two tabs sign in, each to its own page, whichever comes back first
   await signedInAt(page, '/settings/preferences')
 })
 
-await t.test('who is signed in is not told of a sign-in that is over', { skip }, async (t) => {
+await t.test('does not report an obsolete sign-in to a signed-in user', { skip }, async (t) => {
   let ahead = 0
   const world = await withEveryWay(t, {}, { now: () => new Date(Date.now() + ahead) })
   const { page, newPage } = await openBrowser(t, world.service)
@@ -48,7 +48,7 @@ await t.test('who is signed in is not told of a sign-in that is over', { skip },
   await signedInAt(page, '/ns/default/segments')
 })
 
-await t.test('who signed out, or was refused, is asked by the provider who they are', { skip }, async (t) => {
+await t.test('the provider asks for credentials after a sign-out or refusal', { skip }, async (t) => {
   const world = await withEveryWay(t, { 'authorization.unmatched': 'refuse' })
   const { page } = await openBrowser(t, world.service)
   const prompts = promptsOf(page)

@@ -32,7 +32,7 @@ const shown = ({ segment, defaultVariantId, ...rest }: Body): Body => ({
   ...(defaultVariantId !== undefined && { defaultVariant: { id: defaultVariantId } }),
 })
 
-await t.test('every field that a request may carry is kept and shown again', async (t) => {
+await t.test('stores and returns every request field', async (t) => {
   const { request } = await startService(t)
   const { paths, components } = (await request<Document>('GET', '/openapi.json')).json
   const followed = ({ $ref, ...schema }: Schema): Schema =>
@@ -113,7 +113,7 @@ await t.test('every field that a request may carry is kept and shown again', asy
   await all('PUT', `${rollouts}/{id}`, ['ns', 'f', rolloutIds], ...updates)
 })
 
-await t.test('a change of several has every field that a request of its own has', async (t) => {
+await t.test('a batch of changes accepts every field of the single requests', async (t) => {
   const { request } = await startService(t)
   const { schemas } = (await request<Document>('GET', '/openapi.json')).json.components
   type Kind = {

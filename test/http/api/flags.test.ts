@@ -10,7 +10,7 @@ await t.test('flags and variants', async (t) => {
   const refused = refuses(service)
   const create = creator(service)
 
-  await t.test('a flag is created with defaults, and stands under both paths', async (t) => {
+  await t.test('creates a flag with defaults under both paths', async (t) => {
     const made = await create(t, '/api/v1/flags', { key: 'plain', name: 'Plain' })
     const { createdAt, updatedAt, ...rest } = made
     t.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -30,7 +30,7 @@ await t.test('flags and variants', async (t) => {
     t.same((await request('GET', '/api/v1/namespaces//flags/plain')).json, made, 'an empty namespace is default')
   })
 
-  await t.test('keys of objects are ordinary keys', async (t) => {
+  await t.test('accepts names of object members as keys', async (t) => {
     for (const key of ['__proto__', 'constructor', 'toString']) {
       await refused(t, ['GET', `${N}/flags/${key}`], 404, `flag "default/${key}" not found`, 'not_found')
       await create(t, '/api/v1/flags', { key, name: 'x', metadata: { ['__proto__']: { a: 1 } } })
@@ -38,7 +38,7 @@ await t.test('flags and variants', async (t) => {
     }
   })
 
-  await t.test('PUT replaces all but metadata, which is kept when absent', async (t) => {
+  await t.test('PUT replaces all fields and keeps absent metadata', async (t) => {
     await create(t, '/api/v1/flags', {
       key: 'put',
       name: 'x',
@@ -168,7 +168,7 @@ await t.test('flags and variants', async (t) => {
     t.notOk('defaultVariant' in (await request('PUT', `${N}/flags/v`, { name: 'x' })).json)
   })
 
-  await t.test('the largest attachment is kept, seven times in one flag and no eighth time', async (t) => {
+  await t.test('accepts seven attachments of maximum size in a flag, not eight', async (t) => {
     await create(t, '/api/v1/flags', { key: 'large', name: 'x' })
     const attachment = JSON.stringify('x'.repeat(1_023_998))
     const made = await create<{ readonly attachment: string }>(t, '/api/v1/flags/large/variants', {
@@ -184,7 +184,7 @@ await t.test('flags and variants', async (t) => {
     t.ok(text.length > 7 * 1_024_000)
   })
 
-  await t.test('deleting what is not there is well', async (t) => {
+  await t.test('deleting a missing resource succeeds', async (t) => {
     for (const at of [
       'flags/none',
       'flags/none/variants/x',

@@ -131,7 +131,7 @@ const headers = fc.constantFrom(
   { 'idempotency-key': 'k' },
 )
 
-await t.test('no request is answered 5xx, and every refusal has the one shape', async (t) => {
+await t.test('no request gets 5xx, and every refusal has the standard shape', async (t) => {
   const { request, logged } = await startService(t)
   const create = creator({ request })
   await create(t, '/api/v1/flags', { key: 'f', name: 'F' })

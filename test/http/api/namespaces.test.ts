@@ -10,7 +10,7 @@ await t.test('namespaces', async (t) => {
   const refused = refuses(service)
   const create = creator(service)
 
-  await t.test('default is there from the start, protected, and may be updated', async (t) => {
+  await t.test('default exists from the start, is protected and can be updated', async (t) => {
     const first = await request('GET', `${N}/default`)
     t.match(first.json, { key: 'default', name: 'Default', description: 'Default namespace', protected: true })
     t.match(await request('PUT', `${N}/default`, { name: 'Main' }), {
@@ -21,7 +21,7 @@ await t.test('namespaces', async (t) => {
     await refused(t, ['DELETE', `${N}/default?force=true`], 400, 'namespace "default" is protected', 'protected')
   })
 
-  await t.test('a namespace is created, shown, replaced and deleted', async (t) => {
+  await t.test('creates, returns, replaces and deletes a namespace', async (t) => {
     const made = await request('POST', N, { key: 'one', name: 'One', description: 'first', protected: true })
     t.match(made, {
       status: 200,
@@ -69,7 +69,7 @@ await t.test('namespaces', async (t) => {
     await create(t, N, { key: 'a-Z_9,', name: '😀'.repeat(255), description: long(10_000) })
   })
 
-  await t.test('duplicates and missing ones', async (t) => {
+  await t.test('duplicate and missing namespaces', async (t) => {
     await create(t, N, { key: 'twice', name: 'x' })
     await refused(t, ['POST', N, { key: 'twice', name: 'x' }], 400, 'namespace "twice" is not unique', 'not_unique')
     await refused(t, ['PUT', `${N}/nowhere`, { name: 'x' }], 404, 'namespace "nowhere" not found', 'not_found')
@@ -90,7 +90,7 @@ await t.test('namespaces', async (t) => {
     )
   })
 
-  await t.test('one with flags goes only by force, and made again it begins empty', async (t) => {
+  await t.test('deletes a namespace with flags only by force, and a new one is empty', async (t) => {
     await create(t, N, { key: 'full', name: 'x' })
     await create(t, `${N}/full/flags`, { key: 'f', name: 'x' })
     await create(t, `${N}/full/segments`, { key: 's', name: 'x' })
@@ -118,7 +118,7 @@ await t.test('namespaces', async (t) => {
     t.equal((await request('DELETE', `${N}/full`)).status, 200, 'segments alone do not hold it')
   })
 
-  await t.test('all of it is there again after a restart', async (t) => {
+  await t.test('keeps namespaces over a restart', async (t) => {
     const before = await request('GET', N)
     await service.reopen()
     t.same((await request('GET', N)).json, before.json)

@@ -15,7 +15,7 @@ type Ids = { readonly id: string }
 type Issued = { readonly clientToken: string; readonly authentication: Ids }
 const text = (length: number) => JSON.stringify('x'.repeat(length - 2))
 
-await t.test('flags and segments of a namespace, and namespaces', async (t) => {
+await t.test('limits flags and segments of a namespace, and namespaces', async (t) => {
   const service = await startService(t, quotas)
   const { request } = service
   const [refused, create] = [refuses(service), creator(service)]
@@ -56,68 +56,65 @@ await t.test('flags and segments of a namespace, and namespaces', async (t) => {
   t.equal((await request('POST', `${N}/two/flags`, { key: 'later', name: 'r' })).status, 400)
 })
 
-await t.test(
-  'bytes of a namespace: what is full may still shrink, be renamed, switched and shared out anew',
-  async (t) => {
-    const service = await startService(t, { ...quotas, 'quotas.flags_per_namespace': '100' })
-    const { request } = service
-    const create = creator(service)
-    await create(t, `${D}/flags`, { key: 'f', name: 'f', enabled: true })
-    const a = await create(t, `${D}/flags/f/variants`, { key: 'a', attachment: text(9_000) })
-    await create(t, `${D}/segments`, { key: 's', name: 's' })
-    const rule = await create(t, `${D}/flags/f/rules`, { segmentKey: 's' })
-    const share = await create(t, `${D}/flags/f/rules/${rule.id}/distributions`, { variantId: a.id, rollout: 1 })
-    await create(t, `${D}/flags/f/variants`, { key: 'b', attachment: text(9_000) })
-    const more = async (method: string, path: string, body: object) => {
-      const { status, json } = await request<{ message: string; details: [{ value: { reason: string } }] }>(
-        method,
-        path,
-        body,
-      )
-      t.same([status, json.details[0].value.reason], [400, 'quota_exceeded'], `${method} ${path}`)
-      t.match(
-        json.message,
-        /^namespace "default" would have 2\d{4} bytes of flags and segments; quotas\.bytes_per_namespace allows 20000$/,
-      )
-    }
-    await more('POST', `${D}/flags/f/variants`, { key: 'c', attachment: text(2_000) })
-    await more('PUT', `${D}/flags/f/variants/${a.id}`, { key: 'a', attachment: text(11_000) })
-    await more('PUT', `${D}/flags/f`, { name: 'f', description: 'd'.repeat(2_000) })
-    await more('POST', `${D}/segments`, { key: 'big', name: 'big', description: 'd'.repeat(5_000) })
-    await more('PUT', `${D}/segments/s`, { name: 's', description: 'd'.repeat(5_000) })
-    t.equal((await request('PUT', `${D}/flags/f`, { name: 'n'.repeat(255), enabled: false })).status, 200)
-    const shared = await request('PUT', `${D}/flags/f/rules/${rule.id}/distributions/${share.id}`, {
-      variantId: a.id,
-      rollout: 33.33,
-    })
-    t.equal(shared.status, 200)
+await t.test('bytes of a namespace: a full one can shrink, be renamed and redistributed', async (t) => {
+  const service = await startService(t, { ...quotas, 'quotas.flags_per_namespace': '100' })
+  const { request } = service
+  const create = creator(service)
+  await create(t, `${D}/flags`, { key: 'f', name: 'f', enabled: true })
+  const a = await create(t, `${D}/flags/f/variants`, { key: 'a', attachment: text(9_000) })
+  await create(t, `${D}/segments`, { key: 's', name: 's' })
+  const rule = await create(t, `${D}/flags/f/rules`, { segmentKey: 's' })
+  const share = await create(t, `${D}/flags/f/rules/${rule.id}/distributions`, { variantId: a.id, rollout: 1 })
+  await create(t, `${D}/flags/f/variants`, { key: 'b', attachment: text(9_000) })
+  const more = async (method: string, path: string, body: object) => {
+    const { status, json } = await request<{ message: string; details: [{ value: { reason: string } }] }>(
+      method,
+      path,
+      body,
+    )
+    t.same([status, json.details[0].value.reason], [400, 'quota_exceeded'], `${method} ${path}`)
+    t.match(
+      json.message,
+      /^namespace "default" would have 2\d{4} bytes of flags and segments; quotas\.bytes_per_namespace allows 20000$/,
+    )
+  }
+  await more('POST', `${D}/flags/f/variants`, { key: 'c', attachment: text(2_000) })
+  await more('PUT', `${D}/flags/f/variants/${a.id}`, { key: 'a', attachment: text(11_000) })
+  await more('PUT', `${D}/flags/f`, { name: 'f', description: 'd'.repeat(2_000) })
+  await more('POST', `${D}/segments`, { key: 'big', name: 'big', description: 'd'.repeat(5_000) })
+  await more('PUT', `${D}/segments/s`, { name: 's', description: 'd'.repeat(5_000) })
+  t.equal((await request('PUT', `${D}/flags/f`, { name: 'n'.repeat(255), enabled: false })).status, 200)
+  const shared = await request('PUT', `${D}/flags/f/rules/${rule.id}/distributions/${share.id}`, {
+    variantId: a.id,
+    rollout: 33.33,
+  })
+  t.equal(shared.status, 200)
 
-    await service.close()
-    const lowered = await startService(
-      t,
-      { ...quotas, 'quotas.bytes_per_namespace': '1000' },
-      { directory: service.directory },
-    )
-    const asked = lowered.request
-    t.equal(
-      (await asked('GET', `${D}/flags/f`)).status,
-      200,
-      'a quota that was lowered below what there is stops no reading',
-    )
-    t.equal((await asked('PUT', `${D}/flags/f`, { name: 'switched on', enabled: true })).status, 200)
-    t.equal((await asked('POST', `${D}/flags`, { key: 'g', name: 'g' })).status, 400)
-    t.equal(
-      (await asked('PUT', `${D}/flags/f/variants/${a.id}`, { key: 'a', attachment: text(5_000) })).status,
-      200,
-      'it shrinks',
-    )
-    t.equal((await asked('DELETE', `${D}/flags/f`)).status, 200)
-    t.equal((await asked('POST', `${D}/flags`, { key: 'g', name: 'g' })).status, 200)
-    await refuses(lowered)(t, ['GET', `${D}/flags/f`], 404, 'flag "default/f" not found', 'not_found')
-  },
-)
+  await service.close()
+  const lowered = await startService(
+    t,
+    { ...quotas, 'quotas.bytes_per_namespace': '1000' },
+    { directory: service.directory },
+  )
+  const asked = lowered.request
+  t.equal(
+    (await asked('GET', `${D}/flags/f`)).status,
+    200,
+    'a quota that was lowered below what there is stops no reading',
+  )
+  t.equal((await asked('PUT', `${D}/flags/f`, { name: 'switched on', enabled: true })).status, 200)
+  t.equal((await asked('POST', `${D}/flags`, { key: 'g', name: 'g' })).status, 400)
+  t.equal(
+    (await asked('PUT', `${D}/flags/f/variants/${a.id}`, { key: 'a', attachment: text(5_000) })).status,
+    200,
+    'it shrinks',
+  )
+  t.equal((await asked('DELETE', `${D}/flags/f`)).status, 200)
+  t.equal((await asked('POST', `${D}/flags`, { key: 'g', name: 'g' })).status, 200)
+  await refuses(lowered)(t, ['GET', `${D}/flags/f`], 404, 'flag "default/f" not found', 'not_found')
+})
 
-await t.test('rights of the live tokens of one maker', async (t) => {
+await t.test('limits the rights of the active tokens of one maker', async (t) => {
   const service = await startService(t, { 'quotas.grant_bytes_per_credential': '2000' })
   const refused = refuses(service)
   const P = '/auth/v1/method/token'
@@ -153,7 +150,7 @@ await t.test('rights of the live tokens of one maker', async (t) => {
   await beyond(2238, 9)
 })
 
-await t.test('live tokens of one maker', async (t) => {
+await t.test('limits the active tokens of one maker', async (t) => {
   const service = await startService(t, { ...quotas, 'authentication.required': 'false' })
   const refused = refuses(service)
   const P = '/auth/v1/method/token'

@@ -17,7 +17,7 @@ await t.test('rollouts', async (t) => {
   }
   const threshold = (percentage: unknown, value = true) => ({ threshold: { percentage, value } })
 
-  await t.test('a threshold rollout is answered as the contract shows it', async (t) => {
+  await t.test('returns a threshold rollout as the contract shows it', async (t) => {
     const path = await flag('f')
     const made = await request<Part>('POST', path, { rank: 1, ...threshold(33.33) })
     t.match(made, { status: 200, headers: { etag: '"2"', 'event-position': /^\d+$/ } })
@@ -39,7 +39,7 @@ await t.test('rollouts', async (t) => {
     t.equal((await request('GET', '/api/v1/flags/f/rollouts')).status, 404, 'only under a namespace')
   })
 
-  await t.test('a segment rollout, created and replaced', async (t) => {
+  await t.test('creates and replaces a segment rollout', async (t) => {
     const path = await flag('segments')
     const made = await create(t, path, {
       description: 'd',
@@ -152,7 +152,7 @@ await t.test('rollouts', async (t) => {
     t.match((await request('GET', `${N}/flags/none/rollouts`)).json, { rules: [], rollouts: [], totalCount: 0 })
   })
 
-  await t.test('removal closes ranks, order puts the listed first, and only what moved is touched', async (t) => {
+  await t.test('removal closes ranks, reordering moves the listed first, others keep times', async (t) => {
     const path = await flag('ranks')
     const [a, b, c, d] = [
       await create(t, path, threshold(1)),
@@ -207,7 +207,7 @@ await t.test('rollouts', async (t) => {
     )
   })
 
-  await t.test('the parts of the other type may be stored on a flag', async (t) => {
+  await t.test('stores the parts of the other flag type', async (t) => {
     await create(t, '/api/v1/flags', { key: 'variants', name: 'x' })
     await create(t, `${N}/flags/variants/rollouts`, threshold(50))
     await create(t, `${N}/flags/f/rules`, { segmentKey: 's1' })

@@ -18,7 +18,7 @@ await t.test('rules and distributions', async (t) => {
   const ranks = async (path: string) =>
     (await request<{ rules: Part[] }>('GET', path)).json.rules.map(({ id, rank }) => [id, rank])
 
-  await t.test('one segment stands in segmentKey, several in segmentKeys, repeated ones once', async (t) => {
+  await t.test('returns one segment in segmentKey, several in segmentKeys, without repeats', async (t) => {
     const rules = await flag('shapes')
     const one = await create(t, rules, { segmentKey: 's1', segmentOperator: 'AND_SEGMENT_OPERATOR' })
     const { id, createdAt, updatedAt, ...rest } = one
@@ -52,79 +52,65 @@ await t.test('rules and distributions', async (t) => {
     t.match((await request('GET', `/api/v1/flags/shapes/rules/${id}`)).json, { id, segmentKeys: ['s1', 's3'] })
   })
 
-  await t.test(
-    'ranks: the last by default, gaps allowed, taken ones refused, removal closes up, order puts the listed first',
-    async (t) => {
-      const rules = await flag('ranks')
-      const a = await create(t, rules, { segmentKey: 's1' })
-      const b = await create(t, rules, { segmentKey: 's1', rank: '7' })
-      const c = await create(t, rules, { segmentKey: 's1', rank: 0 })
-      const d = await create(t, rules, { segmentKey: 's1', rank: 3 })
-      t.same(await ranks(rules), [
-        [a.id, 1],
-        [d.id, 3],
-        [b.id, 7],
-        [c.id, 8],
-      ])
-      await refused(
-        t,
-        ['POST', rules, { segmentKey: 's1', rank: 7 }],
-        400,
-        'rank number: 7 already exists',
-        'rank_taken',
-      )
-      await refused(
-        t,
-        ['POST', rules, { segmentKey: 's1', rank: -1 }],
-        400,
-        'invalid field rank: must be greater than 0',
-      )
-      await refused(t, ['POST', rules, { segmentKey: 's1', rank: 1.5 }], 400, 'invalid field rank: must be an integer')
-      t.same((await request('DELETE', `${rules}/${a.id}`)).json, {})
-      t.same(await ranks(rules), [
-        [d.id, 1],
-        [b.id, 2],
-        [c.id, 3],
-      ])
-      t.same((await request('PUT', `${rules}/order`, { ruleIds: [c.id, d.id] })).json, {})
-      t.same(await ranks(rules), [
-        [c.id, 1],
-        [d.id, 2],
-        [b.id, 3],
-      ])
-      await refused(
-        t,
-        ['PUT', `${rules}/order`, { ruleIds: [c.id] }],
-        400,
-        'invalid field ruleIds: must contain atleast 2 elements',
-      )
-      await refused(
-        t,
-        ['PUT', `${rules}/order`, { ruleIds: [c.id, c.id] }],
-        400,
-        'invalid field ruleIds: must not contain duplicates',
-      )
-      await refused(
-        t,
-        ['PUT', `${rules}/order`, { ruleIds: [c.id, 'x'] }],
-        400,
-        'invalid field ruleIds: contains unknown id "x"',
-      )
-      await refused(
-        t,
-        ['PUT', `${N}/flags/none/rules/order`, { ruleIds: ['x', 'y'] }],
-        404,
-        'flag "default/none" not found',
-        'not_found',
-      )
-      t.match((await request('PUT', `/api/v1/flags/ranks/rules/order`, { rule_ids: [b.id, d.id, c.id] })).status, 200)
-      t.same(await ranks(rules), [
-        [b.id, 1],
-        [d.id, 2],
-        [c.id, 3],
-      ])
-    },
-  )
+  await t.test('ranks: last by default, gaps allowed, duplicates refused, removal closes up', async (t) => {
+    const rules = await flag('ranks')
+    const a = await create(t, rules, { segmentKey: 's1' })
+    const b = await create(t, rules, { segmentKey: 's1', rank: '7' })
+    const c = await create(t, rules, { segmentKey: 's1', rank: 0 })
+    const d = await create(t, rules, { segmentKey: 's1', rank: 3 })
+    t.same(await ranks(rules), [
+      [a.id, 1],
+      [d.id, 3],
+      [b.id, 7],
+      [c.id, 8],
+    ])
+    await refused(t, ['POST', rules, { segmentKey: 's1', rank: 7 }], 400, 'rank number: 7 already exists', 'rank_taken')
+    await refused(t, ['POST', rules, { segmentKey: 's1', rank: -1 }], 400, 'invalid field rank: must be greater than 0')
+    await refused(t, ['POST', rules, { segmentKey: 's1', rank: 1.5 }], 400, 'invalid field rank: must be an integer')
+    t.same((await request('DELETE', `${rules}/${a.id}`)).json, {})
+    t.same(await ranks(rules), [
+      [d.id, 1],
+      [b.id, 2],
+      [c.id, 3],
+    ])
+    t.same((await request('PUT', `${rules}/order`, { ruleIds: [c.id, d.id] })).json, {})
+    t.same(await ranks(rules), [
+      [c.id, 1],
+      [d.id, 2],
+      [b.id, 3],
+    ])
+    await refused(
+      t,
+      ['PUT', `${rules}/order`, { ruleIds: [c.id] }],
+      400,
+      'invalid field ruleIds: must contain atleast 2 elements',
+    )
+    await refused(
+      t,
+      ['PUT', `${rules}/order`, { ruleIds: [c.id, c.id] }],
+      400,
+      'invalid field ruleIds: must not contain duplicates',
+    )
+    await refused(
+      t,
+      ['PUT', `${rules}/order`, { ruleIds: [c.id, 'x'] }],
+      400,
+      'invalid field ruleIds: contains unknown id "x"',
+    )
+    await refused(
+      t,
+      ['PUT', `${N}/flags/none/rules/order`, { ruleIds: ['x', 'y'] }],
+      404,
+      'flag "default/none" not found',
+      'not_found',
+    )
+    t.match((await request('PUT', `/api/v1/flags/ranks/rules/order`, { rule_ids: [b.id, d.id, c.id] })).status, 200)
+    t.same(await ranks(rules), [
+      [b.id, 1],
+      [d.id, 2],
+      [c.id, 3],
+    ])
+  })
 
   await t.test('field rules and missing parts of rules', async (t) => {
     const rules = await flag('wrong')
@@ -256,7 +242,7 @@ await t.test('rules and distributions', async (t) => {
     t.equal(await count(), 0, 'a variant takes its distributions along')
   })
 
-  await t.test('a segment in use stays; one that the last rule let go can go', async (t) => {
+  await t.test('refuses to delete a segment in use, allows it once unused', async (t) => {
     const rules = await flag('uses')
     await create(t, '/api/v1/segments', { key: 'used', name: 'x' })
     const rule = await create(t, rules, { segmentKeys: ['used', 's1'] })
