@@ -1,6 +1,6 @@
 import { publicConfig } from '../config/describe.ts'
 import type { Config } from '../config/load.ts'
-import type { Service } from '../http/service.ts'
+import type { Service } from '../http/services/service.ts'
 import { version } from '../version.ts'
 
 /** What this deployment is and how it is configured, without secrets: GET /meta/info and GET /meta/config. */

@@ -4,7 +4,7 @@ import type { Config } from '../config/load.ts'
 import { tokenHolders } from '../http/auth/token-holders.ts'
 import { tokenVerifier } from '../http/auth/token-verifier.ts'
 import { narrowing } from '../http/login/narrowing.ts'
-import type { Service } from '../http/service.ts'
+import type { Service } from '../http/services/service.ts'
 import type { Core } from './core.ts'
 import { exchangeOf, loginMethods } from './login-methods.ts'
 

@@ -1,6 +1,6 @@
 import { isGoverned } from '../access/rules.ts'
 import { waitForTokenView } from '../http/lists/wait-for-token-view.ts'
-import type { Service } from '../http/service.ts'
+import type { Service } from '../http/services/service.ts'
 import { reapplyRulesSweep } from '../jobs/reapply-rules.ts'
 import type { Core } from './core.ts'
 import type { Logger } from './telemetry/logger.ts'

@@ -2,7 +2,7 @@ import { accessPolicy } from '../config/access-rules.ts'
 import type { Config } from '../config/load.ts'
 import { namesOf } from '../contract/identifiers.ts'
 import type { HttpSettings } from '../http/server.ts'
-import type { Settings } from '../http/service.ts'
+import type { Settings } from '../http/services/instance.ts'
 import { bytesNow } from '../regular-file.ts'
 
 /** What the HTTP server must know of the configuration; reads the certificate. */

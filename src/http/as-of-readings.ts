@@ -3,9 +3,9 @@ import type { Moment } from '../as-of/as-of.ts'
 import { bulkhead } from '../auth/bulkhead.ts'
 import type { Clock } from '../clock.ts'
 import { Refusal } from '../errors.ts'
-import { addressKey } from './auth/credential.ts'
 import type { Metrics } from './operations/metrics.ts'
-import type { Call, Spec } from './route.ts'
+import type { Call, Spec } from './route/route.ts'
+import { addressKey } from './wire/address-key.ts'
 import type { Answer } from './wire/reply.ts'
 
 declare module 'fastify' {

@@ -4,8 +4,11 @@ import { viewBehind } from '../as-of/view-behind.ts'
 import { refuse } from '../errors.ts'
 import { asOfReading } from './as-of-readings.ts'
 import type { Fingerprint } from './idempotency.ts'
-import type { AfterParse, Call } from './route.ts'
-import type { Service } from './service.ts'
+import type { AfterParse, Call } from './route/route.ts'
+import type { AuthServices } from './services/auth.ts'
+import type { CommandServices } from './services/commands.ts'
+import type { InstanceServices } from './services/instance.ts'
+import type { ReadServices } from './services/reads.ts'
 import { afterPosition, beyondHead, eventReason, idempotencyKey, ifMatch } from './wire/headers.ts'
 
 const WAIT_MS = 2_000
@@ -31,7 +34,10 @@ const readsPast = ({ query }: Call<unknown, unknown>): boolean =>
 
 /** Steps 9 and 10 of api.md §1.3: header syntax, read-only instances, waiting for a position, the bounds of readings of the past, and the answer of a request already answered. */
 export const preconditions = (
-  service: Pick<Service, 'alone' | 'log' | 'seen' | 'settings' | 'idempotency' | 'pastReadings' | 'holderOf'>,
+  service: Pick<CommandServices, 'alone' | 'log' | 'seen'> &
+    Pick<InstanceServices, 'settings'> &
+    Pick<ReadServices, 'idempotency' | 'pastReadings'> &
+    Pick<AuthServices, 'holderOf'>,
 ): AfterParse => {
   const reached = async (after: bigint): Promise<void> => {
     if (service.alone && after > (await service.log.head())) beyondHead()

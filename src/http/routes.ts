@@ -29,7 +29,7 @@ import { segmentChangesRoutes } from './routes/segment-changes.ts'
 import { segmentsRoutes } from './routes/segments.ts'
 import { snapshotRoutes } from './routes/snapshot.ts'
 import { variantsRoutes } from './routes/variants.ts'
-import type { Service } from './service.ts'
+import type { Service } from './services/service.ts'
 
 /** The routes that issue tokens, by the method they issue them by; none where it is switched off, but for people who come back from it. */
 const methodRoutes: Readonly<Record<Method, (app: FastifyInstance, service: Service) => void>> = {

@@ -9,10 +9,10 @@ import { input, member, query } from '../../src/contract/readers/input.ts'
 import { texts } from '../../src/contract/readers/texts.ts'
 import { Refusal, refuse } from '../../src/errors.ts'
 import { credential, sameOrigin } from '../../src/http/auth/credential.ts'
-import type { Authorize, AuthorizeRest } from '../../src/http/hooks.ts'
-import { type AfterParse, route } from '../../src/http/route.ts'
+import type { Authorize, AuthorizeRest } from '../../src/http/route/hooks.ts'
+import { type AfterParse, route } from '../../src/http/route/route.ts'
+import { authentication, ordinary } from '../../src/http/route/statements.ts'
 import { httpServer, type ServerParts } from '../../src/http/server.ts'
-import { authentication, ordinary } from '../../src/http/statements.ts'
 import { ok } from '../../src/http/wire/reply.ts'
 
 const anything = Type.Object({}, { additionalProperties: true })

@@ -1,5 +1,5 @@
 import { type Clock, withTimeout } from '../../clock.ts'
-import type { Service } from '../../http/service.ts'
+import type { Service } from '../../http/services/service.ts'
 import { resources } from '../../projections/resources.ts'
 import type { Stores } from '../stores/stores.ts'
 

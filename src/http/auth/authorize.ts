@@ -3,24 +3,29 @@ import type { Limiter } from '../../auth/rate-limit.ts'
 import { refusalFor } from '../../auth/refusal-details.ts'
 import { Refusal } from '../../errors.ts'
 import type { TokenInUse } from '../../projections/token-memory/token-slots.ts'
-import type { Caller } from '../caller.ts'
-import type { Authorize, AuthorizeRest } from '../hooks.ts'
-import { emailRule } from '../login/email-rule.ts'
-import { reapplyRules } from '../login/reapply-rules.ts'
-import type { Service } from '../service.ts'
-import type { CredentialRule, Guarded } from '../statements.ts'
+import type { Authorize, AuthorizeRest } from '../route/hooks.ts'
+import type { CredentialRule, Guarded } from '../route/statements.ts'
+import type { AuthServices } from '../services/auth.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { InstanceServices } from '../services/instance.ts'
+import type { LoginServices } from '../services/logins.ts'
+import type { RecordingServices } from '../services/recording.ts'
+import { addressKey } from '../wire/address-key.ts'
+import type { Caller } from '../wire/caller.ts'
 import { times } from '../wire/framing.ts'
 import { allowedCells, callersByToken } from './callers.ts'
-import { addressKey, type Credential, credential, foreignPage, sameOrigin } from './credential.ts'
+import { type Credential, credential, foreignPage, sameOrigin } from './credential.ts'
+import { emailRule } from './email-rule.ts'
 import { FOREIGN_HOST, hostsLetIn } from './own-host.ts'
 import { byHead, byRest } from './reach.ts'
+import { reapplyRules } from './reapply-rules.ts'
 import { refusalNotes } from './refusal-notes.ts'
 
 const nobody: Caller = { actor: { kind: 'anonymous' }, via: 'none' }
 const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** Whether a route by its rule takes a request without a credential (api.md §3.2). */
-const openness = ({ required, exclude }: Service['settings']): Readonly<Record<CredentialRule, boolean>> => ({
+const openness = ({ required, exclude }: InstanceServices['settings']): Readonly<Record<CredentialRule, boolean>> => ({
   always: false,
   bearer: false,
   welcome: true,
@@ -34,7 +39,7 @@ const tooMany = (limiter: Limiter): Refusal =>
   new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(limiter.retryAfter()) } })
 
 /** Decides about requests by whom they are sent: the holder of a token, nobody known, or somebody whose credential is of no use. */
-const decisions = (service: Service) => {
+const decisions = (service: InstanceServices & AuthServices & LoginServices & RecordingServices) => {
   const { failures, clients, settings, cookies, uses } = service
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   const isForeign = foreignPage(fromOwnPages, settings.corsOrigins)
@@ -105,7 +110,7 @@ const decisions = (service: Service) => {
 
 /** The everyday case, a bearer token seen before. What this does not know is left to the long way. */
 const knownBearer =
-  ({ verifier, fresh }: Service, { isOpen }: ReturnType<typeof reapplyRules>) =>
+  ({ verifier, fresh }: InstanceServices & AuthServices, { isOpen }: ReturnType<typeof reapplyRules>) =>
   ({ raw }: FastifyRequest): TokenInUse | undefined => {
     const { authorization, cookie } = raw.headers
     if (authorization === undefined || cookie !== undefined || !authorization.startsWith('Bearer ')) return undefined
@@ -121,7 +126,7 @@ const knownBearer =
 
 /** Steps 4 to 6 and 8 of api.md §1.3: an onRequest hook, synchronous for every token seen before, and what is decided once the body is there. */
 export const authorizer = (
-  service: Service,
+  service: InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices,
 ): { readonly authorize: Authorize; readonly authorizeRest: AuthorizeRest } => {
   const { verifier, names, cookies } = service
   const { noted, admit, letIn, unusable, authorizeRest } = decisions(service)

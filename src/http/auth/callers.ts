@@ -1,8 +1,8 @@
 import { publishable } from '../../access/reach.ts'
 import type { TokenEntry } from '../../projections/token-memory/token-slots.ts'
-import type { Caller } from '../caller.ts'
 import type { Cell } from '../operations/metrics.ts'
-import type { Service } from '../service.ts'
+import type { RecordingServices } from '../services/recording.ts'
+import type { Caller } from '../wire/caller.ts'
 
 type Known = {
   readonly bearer: Caller
@@ -38,7 +38,7 @@ export const callersByToken = (allowedBy: (method: string) => Cell) => {
 }
 
 /** The counters of allowed requests, looked up once a method. */
-export const allowedCells = ({ metrics }: Service) => {
+export const allowedCells = ({ metrics }: RecordingServices) => {
   const cells = new Map<string, Cell>()
   return (method: string): Cell => {
     let cell = cells.get(method)

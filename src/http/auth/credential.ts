@@ -1,9 +1,8 @@
 import '@fastify/cookie'
-import { isIPv4, isIPv6 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import { hasTokenForm } from '../../auth/client-token.ts'
 import { refuse } from '../../errors.ts'
-import { unmapped } from '../wire/client-address.ts'
+import { pairs } from '../wire/cookies.ts'
 import { times } from '../wire/framing.ts'
 
 /** What a request presents (api.md §3.1). Without a token it is unusable, whatever it is; whether that matters is the route group's rule. */
@@ -28,10 +27,6 @@ export const credential = ({ raw, server }: FastifyRequest, cookieName: string):
   if (token === undefined || token === '') return nothing
   return hasTokenForm(token) ? { kind: 'cookie', token } : { kind: 'cookie' }
 }
-
-/** How often a Cookie header names a cookie; the parser shows only one. */
-export const pairs = (header: string, name: string): number =>
-  header.split(';').filter((pair) => pair.split('=', 1)[0]!.trim() === name).length
 
 export type OriginSettings = { readonly publicUrl?: string | undefined; readonly trustedOrigins: readonly string[] }
 
@@ -68,20 +63,4 @@ export const foreignPage = (ours: (request: FastifyRequest) => boolean, allowedO
     if (origin === undefined) return site === 'cross-site' || site === 'same-site'
     return !allowedOrigins.includes(origin) && !(everybody && !request.spec?.writes)
   }
-}
-
-/** The key that rate limits count an address by: IPv4 (mapped ones too) as it is, IPv6 by its first 64 bits. */
-export const addressKey = (address: string): string => {
-  const plain = address.split('%', 1)[0]!
-  const ipv4 = unmapped(plain)
-  if (isIPv4(ipv4) || !isIPv6(plain)) return ipv4
-  const [head = '', tail] = plain.split('::')
-  const first = head === '' ? [] : head.split(':')
-  const last =
-    tail === undefined || tail === ''
-      ? []
-      : tail.split(':').flatMap((group) => (group.includes('.') ? ['0', '0'] : [group]))
-  const zeros = tail === undefined ? 0 : 8 - first.length - last.length
-  const groups = [...first, ...Array<string>(Math.max(zeros, 0)).fill('0'), ...last].slice(0, 4)
-  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }

@@ -17,7 +17,8 @@ import { tokens } from '../../projections/tokens.ts'
 import { eventPosition } from '../commands/command-context.ts'
 import { alreadyShown } from '../idempotency.ts'
 import { presentAuthentication } from '../present/authentication.ts'
-import type { Service } from '../service.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { InstanceServices } from '../services/instance.ts'
 import type { Answer } from '../wire/reply.ts'
 import { holdingAsked } from './requested-access.ts'
 
@@ -100,7 +101,7 @@ export const issueToken = async ({ execute, applied, digest, now }: Issuer, gran
 
 /** The answer to whoever asked for a token: its record, and the client token the one time that it is told. */
 export const answerIssued = async (
-  { names, sealer, now }: Service,
+  { names, sealer, now }: InstanceServices & CommandServices,
   { clientToken, doc, stored, revision, repeated }: Awaited<ReturnType<typeof issueToken>>,
   requestId: string,
 ): Promise<Answer<IssuedToken>> => {

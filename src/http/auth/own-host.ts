@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
-import type { Service } from '../service.ts'
+import type { InstanceServices } from '../services/instance.ts'
 
 export const FOREIGN_HOST =
   'a request without a credential named a host that is not ours and was refused; if it is yours, add it to server.allowed_hosts'
@@ -31,5 +31,5 @@ export const ownHost = (publicUrl: string | undefined, allowed: readonly string[
 }
 
 /** The hosts by which somebody without a credential is let in: any, where nobody is to management. */
-export const hostsLetIn = ({ required, exclude, publicUrl, allowedHosts }: Service['settings']) =>
+export const hostsLetIn = ({ required, exclude, publicUrl, allowedHosts }: InstanceServices['settings']) =>
   required && !exclude.management ? () => true : ownHost(publicUrl, allowedHosts)

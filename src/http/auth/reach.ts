@@ -5,14 +5,14 @@ import type { RightSet } from '../../access/rights.ts'
 import type { Query } from '../../contract/readers/input.ts'
 import type { Raw } from '../../contract/readers/value.ts'
 import type { Refusal } from '../../errors.ts'
-import type { Service } from '../service.ts'
-import type { RightPlace } from '../statements.ts'
+import { isNamedLater, type RequiredRight, type RequiredRights } from '../route/required-rights.ts'
+import type { RightPlace } from '../route/statements.ts'
+import type { InstanceServices } from '../services/instance.ts'
 import { namespaceOf } from '../wire/family-headers.ts'
 import { parametersOf } from '../wire/path.ts'
 import { outOfReach, rightMissing } from './permission-errors.ts'
-import { isNamedLater, type RequiredRight, type RequiredRights } from './required-rights.ts'
 
-type Named = Pick<Service, 'names'>
+type Named = Pick<InstanceServices, 'names'>
 
 /** The namespace that the namespace header means (api.md §10). */
 export const namespaceHeader = ({ headers }: FastifyRequest, { names }: Named): string =>

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import { type Refusal, whyOf } from '../../errors.ts'
-import type { Service } from '../service.ts'
-import { addressKey } from './credential.ts'
+import type { RecordingServices } from '../services/recording.ts'
+import { addressKey } from '../wire/address-key.ts'
 
 /** The token that a refused request came with; `provider` where it came of a login there. */
 export type RefusedToken = { readonly id?: string | undefined; readonly provider?: string | undefined }
@@ -12,7 +12,7 @@ export type RefusedToken = { readonly id?: string | undefined; readonly provider
  * the operator as a login is, as far as the history tells it singly: a token can be shown at will.
  */
 export const refusalNotes =
-  ({ metrics, refusals, tell }: Service) =>
+  ({ metrics, refusals, tell }: RecordingServices) =>
   (request: FastifyRequest, refusal: Refusal, { id: tokenId, provider }: RefusedToken = {}): Refusal => {
     const { reason } = refusal
     metrics.authDecisions('refused', reason, '').value++

@@ -9,6 +9,7 @@ import type { TokenInUse } from '../../projections/token-memory/token-slots.ts'
 import { usableUntil } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
+import type { Looked, TokenVerifier } from '../services/auth.ts'
 import { tokenCache } from './token-cache.ts'
 
 /** Later than every configuration of access, and still a small integer, as the numbers beside it are. */
@@ -25,16 +26,21 @@ export type TokenVerifierOptions = {
   readonly caughtUp: () => Promise<boolean>
 }
 
-/** `entry`: whose a valid token is. `isOurs`: it is valid, or it was. */
-type Looked = { readonly entry?: TokenInUse; readonly isOurs: boolean }
-
 /**
  * Answers whose a client token is. Index and view only say which stream to read: at a token's first use here its own stream decides, so
  * write access to a read model grants nothing. After that a plain SHA-256, kept in memory only, stands in front of the peppered digest,
  * and the index, which follows the log, says when the token ends and that it may still do what it could. A token that the index does not know, and did not forget, is none: only one
  * that it may have forgotten is searched for in the view.
  */
-export const tokenVerifier = ({ index, digest, plausible, log, views, now, caughtUp }: TokenVerifierOptions) => {
+export const tokenVerifier = ({
+  index,
+  digest,
+  plausible,
+  log,
+  views,
+  now,
+  caughtUp,
+}: TokenVerifierOptions): TokenVerifier => {
   const cache = tokenCache()
 
   const idOf = async (secret: string, key: string, digested: string): Promise<string | undefined> => {
@@ -95,5 +101,3 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     look,
   }
 }
-
-export type TokenVerifier = ReturnType<typeof tokenVerifier>

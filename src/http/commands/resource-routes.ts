@@ -16,9 +16,10 @@ import { namespaces } from '../../projections/namespaces.ts'
 import { lastKnown, type Projection, readable } from '../../projections/projection.ts'
 import { segments } from '../../projections/segments.ts'
 import { snapshotAt } from '../as-of-readings.ts'
-import { type Call, type RouteOptions, route } from '../route.ts'
-import type { Service } from '../service.ts'
-import { ordinary } from '../statements.ts'
+import { type Call, type RouteOptions, route } from '../route/route.ts'
+import { ordinary } from '../route/statements.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { ReadServices } from '../services/reads.ts'
 import { type Answer, ok } from '../wire/reply.ts'
 import { takeRoom } from '../wire/room.ts'
 import { applyEvents, contextOf } from './command-context.ts'
@@ -51,12 +52,12 @@ export const namespaceOf = ({ params }: AnyCall): string => params['namespaceKey
 type Reading = Call<unknown, { readonly at: Moment | undefined }>
 
 /** Where a GET looks: at the present, or at the moment that `at` names. */
-export const viewOf = (service: Service, { query: { at }, request }: Reading) =>
+export const viewOf = (service: ReadServices, { query: { at }, request }: Reading) =>
   at ? snapshotAt(service, at, request) : service.flagStore
 
 /** Takes room for an answer that shows a flag or a segment, which may say its texts twice, as it is or once the body is part of it. */
 export const takeDocument = (
-  { flagStore }: Pick<Service, 'flagStore'>,
+  { flagStore }: Pick<ReadServices, 'flagStore'>,
   call: AnyCall,
   kind: 'flags' | 'segments',
   key: string,
@@ -64,7 +65,7 @@ export const takeDocument = (
   takeRoom(call, 2 * (flagStore.bytes(kind, namespaceOf(call), key) + (call.request.bytes?.length ?? 0)))
 
 /** The row of the flag that the path names, where the GET looks; undefined where there is none. */
-export const flagAt = async (service: Service, call: Reading) =>
+export const flagAt = async (service: ReadServices, call: Reading) =>
   (await viewOf(service, call)).flag(namespaceOf(call), call.params['flagKey']!)
 
 /** Id of a new part, the same for the same command. */
@@ -79,7 +80,7 @@ export const createsOnly = ({ ifMatch }: Context, have = 0n): void => {
 }
 
 /** The present life of a namespace, `''` where there is none. Memory may be behind another instance, so a miss asks the log. */
-const incarnationOf = async ({ flagStore, log }: Service, namespace: string): Promise<string> =>
+const incarnationOf = async ({ flagStore, log }: CommandServices & ReadServices, namespace: string): Promise<string> =>
   flagStore.life(namespace) ?? lastKnown(await rowNow(log, namespaces, namespace))?.incarnation ?? ''
 
 type Written = { readonly stored: readonly Stored[] }
@@ -88,7 +89,7 @@ type Whole = Written & { readonly revision: bigint; readonly state: { readonly i
 
 /** The row as the command left it: its ETag is the revision that the body shows, whoever wrote since. */
 const rowAfter = async <D extends object, E extends AnyEvent>(
-  { log, clock }: Service,
+  { log, clock }: CommandServices,
   projection: Projection<D, E>,
   id: string,
   { stored }: Written,
@@ -105,10 +106,10 @@ const writer =
   <D extends object, E extends AnyEvent>(
     projection: Projection<D, E>,
     idOf: (namespace: string, key: string) => string,
-    held: (service: Service, namespace: string, key: string) => Live<D> | undefined,
-    take: (service: Service, call: AnyCall, key: string) => Promise<void> | undefined,
+    held: (service: CommandServices & ReadServices, namespace: string, key: string) => Live<D> | undefined,
+    take: (service: CommandServices & ReadServices, call: AnyCall, key: string) => Promise<void> | undefined,
   ) =>
-  (service: Service) => {
+  (service: CommandServices & ReadServices) => {
     const run = async <W extends Written>(
       call: AnyCall,
       key: string,

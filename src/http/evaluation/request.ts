@@ -6,13 +6,14 @@ import type { Raw } from '../../contract/readers/value.ts'
 import { refuse } from '../../errors.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import { snapshotAt } from '../as-of-readings.ts'
-import type { Caller } from '../caller.ts'
-import type { Call } from '../route.ts'
-import type { Service } from '../service.ts'
+import type { Call } from '../route/route.ts'
+import type { InstanceServices } from '../services/instance.ts'
+import type { ReadServices } from '../services/reads.ts'
+import type { Caller } from '../wire/caller.ts'
 import type { Flags } from './evaluator.ts'
 
 /** Bytes that an answer of many parts may have: fewer for a token that may be published. */
-export const mostBytesFor = ({ settings }: Pick<Service, 'settings'>, { published }: Caller): number =>
+export const mostBytesFor = ({ settings }: Pick<InstanceServices, 'settings'>, { published }: Caller): number =>
   published ? Math.min(settings.publishedMostBytes, settings.mostBytes) : settings.mostBytes
 
 /** The namespace that a key means: `""` is `default`. */
@@ -61,7 +62,7 @@ const settled = <T>(work: Promise<T>): Promise<() => T> =>
 
 /** Answers from the flags of the present, or from those of the moment that `at` names: of these, only the ones asked for are made. */
 export const withFlags = <T>(
-  service: Service,
+  service: ReadServices,
   { query: { at: moment }, request }: Call<unknown, { readonly at: Moment | undefined }>,
   wanted: () => Iterable<readonly [namespace: string, key: string]>,
   answer: (flags: Flags) => T | Promise<T>,

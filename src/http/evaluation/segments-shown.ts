@@ -1,6 +1,6 @@
 import { allowed } from '../../access/reach.ts'
 import { setOf } from '../../access/rights.ts'
-import type { Caller } from '../caller.ts'
+import type { Caller } from '../wire/caller.ts'
 
 const EITHER = setOf(['segment.read', 'flag.snapshot'])
 

@@ -6,8 +6,9 @@ import type { FlagDoc } from '../../projections/flags.ts'
 import type { NamespaceDoc } from '../../projections/namespaces.ts'
 import type { SegmentDoc } from '../../projections/segments.ts'
 import { viewOf } from '../commands/resource-routes.ts'
-import type { Call } from '../route.ts'
-import type { Service } from '../service.ts'
+import type { Call } from '../route/route.ts'
+import type { InstanceServices } from '../services/instance.ts'
+import type { ReadServices } from '../services/reads.ts'
 import { takePage } from '../wire/room.ts'
 import { byOrder, leavingOut, type PageQuery, pageOf } from './paging.ts'
 import { byPlace, hasText, isWhole, type Placed, placed, type Search, sorted } from './search.ts'
@@ -70,7 +71,7 @@ type ListRequest = PageQuery & Search & { readonly at: Moment | undefined }
 
 /** One page of a list, searched and sorted, where the GET looks (api.md §7.7), with how many documents it leaves out. */
 export const listPage = async <K extends DocKind, I>(
-  service: Service,
+  service: InstanceServices & ReadServices,
   call: Call<unknown, ListRequest>,
   kind: K,
   namespace: string,

@@ -2,6 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { Names } from '../../contract/identifiers.ts'
 import { Refusal } from '../../errors.ts'
 import { timeSlicer } from '../../event-loop.ts'
+import type { PageTokens } from '../services/reads.ts'
 import { type Gathered, listed } from '../wire/pieces.ts'
 import { type Answer, type Json, jsonOf } from '../wire/reply.ts'
 import { hasRoomFor, type Of, takePage } from '../wire/room.ts'
@@ -12,7 +13,7 @@ const b64 = (bytes: Buffer) => bytes.toString('base64url')
  * Page tokens: opaque, signed, and good only for the list and the filters they were made for (api.md §5.4, §7.7).
  * `scope` names list, parent and filters; the cursor is any JSON value.
  */
-export const pageTokens = (key: Uint8Array) => {
+export const pageTokens = (key: Uint8Array): PageTokens => {
   const mac = (scope: string, cursor: string) =>
     createHmac('sha256', key).update(`page|${scope}|${cursor}`).digest().subarray(0, 16)
   const scopeOf = (scope: readonly unknown[]) => createHash('sha256').update(JSON.stringify(scope)).digest('base64url')
@@ -30,8 +31,6 @@ export const pageTokens = (key: Uint8Array) => {
     },
   }
 }
-export type PageTokens = ReturnType<typeof pageTokens>
-
 const invalidPageToken = (token: string) => new Refusal('invalid_page_token', `pageToken is not valid: "${token}"`)
 
 export type PageQuery = { readonly limit: number; readonly offset: number; readonly pageToken: string }

@@ -5,7 +5,8 @@ import { comparePlaces, placeOf, type TokenPage, type TokenSort, tokensInOrder }
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import { snapshotAt } from '../as-of-readings.ts'
 import { searchedBy, type TokenFilter, wantedOf, whereOf } from '../auth/token-filter.ts'
-import type { Service } from '../service.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { ReadServices } from '../services/reads.ts'
 import { waitForTokenView } from './wait-for-token-view.ts'
 
 /** What a list of records is of: one method, static tokens or sessions, or everything. */
@@ -24,7 +25,11 @@ export type TokenListing = {
   readonly left: number
 }
 
-const listNow = async (service: Service, filter: TokenFilter, page: TokenPage): Promise<TokenListing> => {
+const listNow = async (
+  service: CommandServices & ReadServices,
+  filter: TokenFilter,
+  page: TokenPage,
+): Promise<TokenListing> => {
   const { now, views, closed } = service
   await waitForTokenView(service)
   const time = now()
@@ -33,7 +38,7 @@ const listNow = async (service: Service, filter: TokenFilter, page: TokenPage): 
 }
 
 const listThen = async (
-  service: Service,
+  service: CommandServices & ReadServices,
   moment: Moment,
   request: FastifyRequest,
   filter: TokenFilter,
@@ -69,7 +74,7 @@ const methodsOf = ({ method, isReserved, kind }: Listed, sort: TokenSort): reado
 
 /** One page of the records that a filter asks for, now or at a moment. */
 export const listTokens = async (
-  service: Service,
+  service: CommandServices & ReadServices,
   listed: Listed,
   filter: Omit<TokenFilter, 'method'>,
   page: TokenPage,

@@ -12,7 +12,9 @@ import {
 import { refusalFor } from '../../auth/refusal-details.ts'
 import { isRefusal, type Refusal } from '../../errors.ts'
 import type { TokenGrant } from '../auth/issue-token.ts'
-import type { Service } from '../service.ts'
+import type { AuthServices } from '../services/auth.ts'
+import type { InstanceServices } from '../services/instance.ts'
+import type { RecordingServices } from '../services/recording.ts'
 
 type Granted = Pick<TokenGrant, 'grants' | 'roles' | 'policy'>
 
@@ -23,7 +25,7 @@ const REFERENCED =
 const WAYS = { codehost: 'the code host', orchestrator: 'service accounts' } as const
 
 /** The number of the configuration of access; undefined while it has none that says more than that there are no rules. */
-const numberWithoutRules = async ({ policy }: Pick<Service, 'policy'>): Promise<number | undefined> => {
+const numberWithoutRules = async ({ policy }: Pick<AuthServices, 'policy'>): Promise<number | undefined> => {
   try {
     return (await policy.number()) || undefined
   } catch (error) {
@@ -59,7 +61,10 @@ const nothingFor = (policy: AccessPolicy, subject: Subject): Refusal => {
  * What the rules give a login or an exchange, as the event of its token says it (api.md §3.8). Who gets nothing is refused with `no_grant`.
  * Without any rule it is nothing, which is everything; such a token is as it always was until the configuration of access changes.
  */
-export const grantsForLogin = async (service: Service, subject: Subject): Promise<Granted> => {
+export const grantsForLogin = async (
+  service: InstanceServices & AuthServices & RecordingServices,
+  subject: Subject,
+): Promise<Granted> => {
   const { access } = service.settings
   if (!isGoverned(access)) {
     const policy = await numberWithoutRules(service)

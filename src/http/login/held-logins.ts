@@ -2,16 +2,16 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { given } from '../../auth/callback.ts'
 import type { LoginState } from '../../auth/login-state.ts'
-import type { Service } from '../service.ts'
+import type { InstanceServices } from '../services/instance.ts'
+import type { LoginMethod, LoginServices } from '../services/logins.ts'
 import { rawQuery } from '../wire/path.ts'
-import type { LoginMethod } from './login-method.ts'
 
 /** So many logins a browser has under way at one provider; the oldest goes. */
 const MOST = 4
 /** A state cookie outlives its login by this, so that a late callback is told that the login took too long. */
 const AFTER_MS = 3_600_000
 
-type Holding = Pick<Service, 'cookies' | 'logins'>
+type Holding = Pick<LoginServices, 'cookies' | 'logins'>
 
 /** A login that a browser holds the cookie of: its id, which is the hash of its state, and what the cookie says. */
 export type HeldLogin = { readonly id: string; readonly cookie: string; readonly login: LoginState }
@@ -40,7 +40,7 @@ export const returnToOf = (service: Holding, request: FastifyRequest): string | 
 
 /** Lets the browser hold a login, and no more than a few of them. */
 export const holdLogin = (
-  { cookies, logins, settings }: Pick<Service, 'cookies' | 'logins' | 'settings'>,
+  { cookies, logins, settings }: Pick<LoginServices, 'cookies' | 'logins'> & Pick<InstanceServices, 'settings'>,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
   { callbackPath }: LoginMethod,
   login: LoginState,

@@ -2,11 +2,13 @@ import { freshSecrets, type LoginSecrets } from '../../auth/identity.ts'
 import type { Shown } from '../../contract/answer.ts'
 import type { LoginBegun, loginQuery } from '../../contract/login.ts'
 import { Refusal } from '../../errors.ts'
-import type { Call } from '../route.ts'
-import type { Service } from '../service.ts'
+import type { Call } from '../route/route.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { InstanceServices } from '../services/instance.ts'
+import type { LoginMethod, LoginServices } from '../services/logins.ts'
+import type { RecordingServices } from '../services/recording.ts'
 import type { Answer } from '../wire/reply.ts'
 import { holdLogin } from './held-logins.ts'
-import type { LoginMethod } from './login-method.ts'
 import { attemptRefused } from './login-throttle.ts'
 
 type Request = Call<unknown, ReturnType<(typeof loginQuery)['read']>>
@@ -21,7 +23,7 @@ const safeReturn = (path: string, base: string): string => {
 }
 
 const authorizeUrlOf = async (
-  service: Service,
+  service: InstanceServices & LoginServices & RecordingServices,
   { request, query: { prompt } }: Request,
   way: LoginMethod,
   secrets: LoginSecrets,
@@ -39,7 +41,7 @@ const authorizeUrlOf = async (
  * Nothing else is kept until the browser comes back.
  */
 export const beginLogin = async (
-  service: Service,
+  service: InstanceServices & CommandServices & LoginServices & RecordingServices,
   call: Request,
   way: LoginMethod,
 ): Promise<Answer<Shown<typeof LoginBegun>>> => {

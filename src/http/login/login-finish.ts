@@ -6,12 +6,15 @@ import { Refusal, refuse } from '../../errors.ts'
 import { issueToken } from '../auth/issue-token.ts'
 import { applyEvents } from '../commands/command-context.ts'
 import { presentAuthentication } from '../present/authentication.ts'
-import type { Call } from '../route.ts'
-import type { Service } from '../service.ts'
+import type { Call } from '../route/route.ts'
+import type { AuthServices } from '../services/auth.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { InstanceServices } from '../services/instance.ts'
+import type { LoginMethod, LoginServices } from '../services/logins.ts'
+import type { RecordingServices } from '../services/recording.ts'
 import { takes } from '../wire/headers.ts'
 import { rawQuery } from '../wire/path.ts'
 import { type Answer, redirect } from '../wire/reply.ts'
-import type { LoginMethod } from './login-method.ts'
 import { isAhead, isPerson } from './login-page.ts'
 import { rememberRefused } from './login-refused.ts'
 import { identify, takeLogin } from './login-return.ts'
@@ -21,7 +24,7 @@ type Request = Call<unknown, unknown>
 
 /** The token of an identity: what is personal stands in the profile. */
 const tokenOf = (
-  { now, settings, logins }: Service,
+  { now, settings, logins }: InstanceServices & CommandServices & LoginServices,
   { method, provider: name }: LoginMethod,
   { subject, attributes }: Identity,
 ) => {
@@ -40,7 +43,7 @@ const tokenOf = (
 type Completed = Shown<typeof LoggedIn>
 
 const complete = async (
-  service: Service,
+  service: InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices,
   call: Request,
   way: LoginMethod,
   onKnown: (who: Identity) => void,
@@ -73,7 +76,11 @@ const complete = async (
 }
 
 /** Finishes a login, or refuses it. */
-export const finishLogin = async (service: Service, call: Request, way: LoginMethod): Promise<Answer<Completed>> => {
+export const finishLogin = async (
+  service: InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices,
+  call: Request,
+  way: LoginMethod,
+): Promise<Answer<Completed>> => {
   const { metrics } = service
   const { request, reply } = call
   if (isAhead(request)) refuse('invalid_header', 'invalid header Sec-Purpose: a login is not finished ahead of time')
@@ -91,7 +98,7 @@ export const finishLogin = async (service: Service, call: Request, way: LoginMet
 }
 
 /** The log's position; a log out of reach has none to tell, which is no reason to keep a browser from its page. */
-const position = async (service: Service): Promise<Readonly<Record<string, string>>> => {
+const position = async (service: CommandServices): Promise<Readonly<Record<string, string>>> => {
   try {
     return (await applyEvents(service, [])).headers
   } catch (error) {

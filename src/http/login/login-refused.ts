@@ -3,8 +3,8 @@ import type { Identity } from '../../auth/identity.ts'
 import type { RefusedLogin } from '../../auth/login-state.ts'
 import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import type { Reason, Refusal } from '../../errors.ts'
-import type { Service } from '../service.ts'
-import type { LoginMethod } from './login-method.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { LoginMethod, LoginServices } from '../services/logins.ts'
 
 /** So long the page can tell, and so much. */
 const LIFE_MS = 300_000
@@ -15,7 +15,7 @@ const short = (text: string | undefined): string | undefined => text && Array.fr
 
 /** Gives the browser of a login that was refused for who one is what its page shows: who the provider says one is (api.md §5.5). */
 export const rememberRefused = (
-  { cookies, logins, now }: Service,
+  { cookies, logins, now }: CommandServices & LoginServices,
   request: FastifyRequest,
   reply: FastifyReply,
   { method }: LoginMethod,
@@ -38,7 +38,7 @@ export const rememberRefused = (
 
 /** Who the provider said it was whose login was refused in this browser lately. */
 export const refusedLogin = (
-  { cookies, logins, now }: Service,
+  { cookies, logins, now }: CommandServices & LoginServices,
   request: FastifyRequest,
 ): Omit<RefusedLogin, 'expiresAt'> | undefined => {
   const sealed = cookies.refused(request)

@@ -6,16 +6,19 @@ import { login } from '../../commands/login.ts'
 import { foldAfter } from '../../commands/stream-folds.ts'
 import { isRefusal, Refusal } from '../../errors.ts'
 import { contextOf } from '../commands/command-context.ts'
-import type { Call } from '../route.ts'
-import type { Service } from '../service.ts'
+import type { Call } from '../route/route.ts'
+import type { AuthServices } from '../services/auth.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { InstanceServices } from '../services/instance.ts'
+import type { LoginMethod, LoginServices } from '../services/logins.ts'
+import type { RecordingServices } from '../services/recording.ts'
 import { grantsForLogin } from './grants-for-login.ts'
 import { heldLogin } from './held-logins.ts'
-import type { LoginMethod } from './login-method.ts'
 import { subjectOf } from './recorded-subject.ts'
 
 /** The rules about the login itself; from here on it is used up, and no other is. `context` and `fold` are for the commands to come. */
 export const takeLogin = async (
-  service: Service,
+  service: CommandServices & LoginServices,
   call: Call<unknown, unknown>,
   { method, provider, callbackPath }: LoginMethod,
   query: URLSearchParams,
@@ -47,7 +50,11 @@ const REDUCED =
   'a provider tells more of somebody than is read and kept: what no rule names was left out, so that a later rule may miss it until the next login; let it send fewer groups'
 
 /** What a rule of the configuration says of who came back. */
-const judge = async (service: Service, way: LoginMethod, identity: Identity) => {
+const judge = async (
+  service: InstanceServices & AuthServices & RecordingServices,
+  way: LoginMethod,
+  identity: Identity,
+) => {
   const { attributes, reduced } = identity
   const { method, provider } = way
   if (reduced) service.warn(`reduced ${method} ${provider}`, { method, ...(provider && { provider }) }, REDUCED)
@@ -58,7 +65,7 @@ const judge = async (service: Service, way: LoginMethod, identity: Identity) => 
 
 /** Who came back, as soon as it is known told to `onKnown`, admitted, and what the rules grant; a login that ends otherwise is refused in its own stream too. */
 export const identify = async (
-  service: Service,
+  service: InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices,
   way: LoginMethod,
   { id, context, fold, ...taken }: Awaited<ReturnType<typeof takeLogin>>,
   query: URLSearchParams,

@@ -5,8 +5,11 @@ import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import { Refusal, whyOf } from '../../errors.ts'
 import { isLogin } from '../../events/login.ts'
 import type { Method } from '../../events/token.ts'
-import { addressKey } from '../auth/credential.ts'
-import type { Service } from '../service.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { InstanceServices } from '../services/instance.ts'
+import type { LoginServices } from '../services/logins.ts'
+import type { RecordingServices } from '../services/recording.ts'
+import { addressKey } from '../wire/address-key.ts'
 import { heldLogin } from './held-logins.ts'
 
 /** What is known of a login or an exchange; nothing of it is personal. */
@@ -15,7 +18,7 @@ export type Attempt = {
   readonly provider?: string | undefined
   readonly serviceAccount?: string | undefined
 }
-type Teller = Pick<Service, 'tell'>
+type Teller = Pick<RecordingServices, 'tell'>
 
 const what = ({ method }: Attempt) => (isLogin(method) ? 'a login' : 'an exchange')
 
@@ -45,7 +48,7 @@ export const attemptRefused = (
 }
 
 const noted = (
-  { refusals }: Service,
+  { refusals }: RecordingServices,
   request: FastifyRequest,
   { provider, serviceAccount }: Attempt,
   { reason }: Refusal,
@@ -61,14 +64,19 @@ const noted = (
   })
 
 /** Keeps a failed login or exchange in history, and tells the operator. */
-export const attemptFailed = (service: Service, request: FastifyRequest, attempt: Attempt, refusal: Refusal): void => {
+export const attemptFailed = (
+  service: RecordingServices,
+  request: FastifyRequest,
+  attempt: Attempt,
+  refusal: Refusal,
+): void => {
   noted(service, request, attempt, refusal)
   attemptRefused(service, request, attempt, refusal)
 }
 
 /** The same of one that anybody can repeat at will: the operator is told of those that history tells singly. */
 export const attemptTurnedAway = (
-  service: Service,
+  service: RecordingServices,
   request: FastifyRequest,
   attempt: Attempt,
   refusal: Refusal,
@@ -78,7 +86,7 @@ export const attemptTurnedAway = (
 
 /** Refuses what comes under a key that has used up its limit (api.md §2.4). */
 export const turnedAway = (
-  service: Service,
+  service: InstanceServices & RecordingServices,
   request: FastifyRequest,
   attempt: Attempt,
   limiter: Limiter,
@@ -91,7 +99,13 @@ export const turnedAway = (
   return refusal
 }
 
-const counted = (service: Service, request: FastifyRequest, attempt: Attempt, limiter: Limiter, key: string) => {
+const counted = (
+  service: InstanceServices & RecordingServices,
+  request: FastifyRequest,
+  attempt: Attempt,
+  limiter: Limiter,
+  key: string,
+) => {
   const refusal = turnedAway(service, request, attempt, limiter, key)
   if (!refusal) limiter.count(key)
   return refusal
@@ -99,13 +113,13 @@ const counted = (service: Service, request: FastifyRequest, attempt: Attempt, li
 
 /** Counts the requests of a public route by client, and refuses those past the limit. */
 export const attemptLimit =
-  (service: Service, attempts: Limiter, attempt: Attempt) =>
+  (service: InstanceServices & RecordingServices, attempts: Limiter, attempt: Attempt) =>
   (request: FastifyRequest): Refusal | undefined =>
     counted(service, request, attempt, attempts, addressKey(request.address))
 
 /** The same of callbacks, of which each belongs to a login: one that this browser began counts by that login. */
 export const returnLimit =
-  (service: Service, attempt: Attempt) =>
+  (service: InstanceServices & CommandServices & LoginServices & RecordingServices, attempt: Attempt) =>
   (request: FastifyRequest): Refusal | undefined => {
     const { attempts, returns } = service.logins
     const held = heldLogin(service, request)

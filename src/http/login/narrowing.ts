@@ -9,13 +9,11 @@ import type { Sealer } from '../../events/personal.ts'
 import { readable } from '../../projections/projection.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Row } from '../../projections/views.ts'
+import type { Narrow, Outcome } from '../services/auth.ts'
 import { subjectOf } from './recorded-subject.ts'
 
 /** Times that a token is looked at again because another instance wrote to its stream meanwhile. */
 const TRIES = 5
-
-/** What became of a token under the configuration of access: it keeps what it holds, has lost some of it, or has ended. */
-export type Outcome = 'kept' | 'narrowed' | 'ended'
 
 export type NarrowingOptions = {
   readonly log: EventLog
@@ -36,7 +34,7 @@ const accessOf = ({ grants, roles = {} }: TokenDoc) => grants && { grants, roles
  * Applies the rules of this instance to logins and exchanges that were issued under an earlier configuration of access, or under none (api.md §3.8).
  * Those of a later one are left alone. Whatever is asked of one token meanwhile shares the outcome.
  */
-export const narrowing = ({ log, sealer, execute, applied, access, number: ours }: NarrowingOptions) => {
+export const narrowing = ({ log, sealer, execute, applied, access, number: ours }: NarrowingOptions): Narrow => {
   const underWay = new Map<string, Promise<Outcome>>()
 
   /** What is left of a token; undefined where it loses nothing. What was erased or lost of its holder matches no rule. */
@@ -85,5 +83,3 @@ export const narrowing = ({ log, sealer, execute, applied, access, number: ours 
     return running
   }
 }
-
-export type Narrow = ReturnType<typeof narrowing>

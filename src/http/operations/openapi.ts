@@ -4,8 +4,8 @@ import type { Names } from '../../contract/identifiers.ts'
 import type { Input } from '../../contract/readers/field.ts'
 import type { Query } from '../../contract/readers/input.ts'
 import { type Reason, refusals } from '../../errors.ts'
-import type { Spec } from '../route.ts'
-import type { RouteAccess } from '../statements.ts'
+import type { Spec } from '../route/route.ts'
+import type { RouteAccess } from '../route/statements.ts'
 
 /** An OpenAPI 3.1 document, as far as this service makes use of it. */
 export type OpenApi = {

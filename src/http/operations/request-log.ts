@@ -1,9 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { whyOf } from '../../errors.ts'
 import { unreadableOf } from '../../events/unreadable.ts'
-import type { Answered } from '../hooks.ts'
-import type { Spec } from '../route.ts'
-import type { Service } from '../service.ts'
+import type { Answered } from '../route/hooks.ts'
+import type { Spec } from '../route/route.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { ReadServices } from '../services/reads.ts'
+import type { RecordingServices } from '../services/recording.ts'
 import type { HistogramCell } from './metrics.ts'
 
 type Log = { readonly info: (record: object, message: string) => void }
@@ -13,7 +15,11 @@ type Log = { readonly info: (record: object, message: string) => void }
  * other reads leave no line. `also` is called with every answer.
  */
 export const observer = (
-  { metrics, closed, clock }: Pick<Service, 'metrics' | 'closed' | 'clock'>,
+  {
+    metrics,
+    closed,
+    clock,
+  }: Pick<RecordingServices, 'metrics'> & Pick<ReadServices, 'closed'> & Pick<CommandServices, 'clock'>,
   log: Log,
   also: (request: FastifyRequest) => void,
 ): Answered => {

@@ -11,12 +11,12 @@ import { refuse } from '../../errors.ts'
 import { readable } from '../../projections/projection.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import { type AccessDecision, accessDecisionOf, reachOfToken } from '../auth/access-decision.ts'
-import { idInQuery } from '../auth/required-rights.ts'
 import { namespaceOfRecord } from '../auth/token-records.ts'
 import { grantsShown, short } from '../present/authentication.ts'
-import { type Call, route } from '../route.ts'
-import type { Mount, Service } from '../service.ts'
-import { authentication } from '../statements.ts'
+import { idInQuery } from '../route/required-rights.ts'
+import { type Call, route } from '../route/route.ts'
+import { authentication } from '../route/statements.ts'
+import type { Mount, Service } from '../services/service.ts'
 
 /** Every valid token, whatever it may do. */
 const everybody = { credential: 'required', namespace: 'any', right: 'none' } as const

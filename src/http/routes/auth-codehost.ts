@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Service } from '../service.ts'
+import type { Service } from '../services/service.ts'
 import { closedCallback, loginRoutes } from './auth-login.ts'
 
 /** Login through the code host. */

@@ -4,12 +4,12 @@ import { refuse } from '../../errors.ts'
 import type { LoginKind } from '../../events/login.ts'
 import { beginLogin } from '../login/login-begin.ts'
 import { finishLogin } from '../login/login-finish.ts'
-import type { LoginMethod } from '../login/login-method.ts'
 import { loginPage } from '../login/login-page.ts'
 import { attemptLimit, returnLimit } from '../login/login-throttle.ts'
-import { route } from '../route.ts'
-import type { Service } from '../service.ts'
-import { authentication } from '../statements.ts'
+import { route } from '../route/route.ts'
+import { authentication } from '../route/statements.ts'
+import type { LoginMethod } from '../services/logins.ts'
+import type { Service } from '../services/service.ts'
 
 /** The method, and the path in front of `/authorize` and `/callback`. */
 type Door = { readonly method: LoginKind; readonly path: string }

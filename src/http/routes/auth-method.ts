@@ -3,9 +3,9 @@ import type { Shown } from '../../contract/answer.ts'
 import { Methods } from '../../contract/login.ts'
 import { isLogin } from '../../events/login.ts'
 import type { Method } from '../../events/token.ts'
-import { route } from '../route.ts'
-import type { Service } from '../service.ts'
-import { authentication } from '../statements.ts'
+import { route } from '../route/route.ts'
+import { authentication } from '../route/statements.ts'
+import type { Service } from '../services/service.ts'
 
 type Way = Shown<typeof Methods>['methods'][number]
 

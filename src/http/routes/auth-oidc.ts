@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { refuse } from '../../errors.ts'
-import type { Service } from '../service.ts'
+import type { Service } from '../services/service.ts'
 import { closedCallback, loginRoutes } from './auth-login.ts'
 
 const door = { method: 'oidc', path: '/auth/v1/method/oidc/:provider' } as const

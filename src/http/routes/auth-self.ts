@@ -11,13 +11,13 @@ import { readable } from '../../projections/projection.ts'
 import { statusOf } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import { credential, sameOrigin } from '../auth/credential.ts'
-import type { Caller } from '../caller.ts'
 import { applyEvents, contextOf } from '../commands/command-context.ts'
 import { refusedLogin } from '../login/login-refused.ts'
 import { presentAuthentication } from '../present/authentication.ts'
-import { route } from '../route.ts'
-import type { Mount, Service } from '../service.ts'
-import { authentication } from '../statements.ts'
+import { route } from '../route/route.ts'
+import { authentication } from '../route/statements.ts'
+import type { Mount, Service } from '../services/service.ts'
+import type { Caller } from '../wire/caller.ts'
 
 const rowOf = async ({ log }: Service, { actor }: Caller) => readable(await rowNow(log, tokens, actor.id!))
 

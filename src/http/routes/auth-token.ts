@@ -6,9 +6,9 @@ import { answerIssued, inFuture, issueToken, namespacesAsked, staticToken } from
 import { exceedsOwn, placeAsked } from '../auth/requested-access.ts'
 import { contextOf } from '../commands/command-context.ts'
 import { createsOnly } from '../commands/resource-routes.ts'
-import { route } from '../route.ts'
-import type { Service } from '../service.ts'
-import { authentication } from '../statements.ts'
+import { route } from '../route/route.ts'
+import { authentication } from '../route/statements.ts'
+import type { Service } from '../services/service.ts'
 
 /** POST /auth/v1/method/token: a static token (api.md §5.4 A7). */
 export const authTokenRoutes = (app: FastifyInstance, service: Service): void => {

@@ -12,9 +12,9 @@ import { identitiesOf, type TokenFilter, whereOf } from '../auth/token-filter.ts
 import { contextOf, positionOf } from '../commands/command-context.ts'
 import { leavingOut } from '../lists/paging.ts'
 import { waitForTokenView } from '../lists/wait-for-token-view.ts'
-import { route } from '../route.ts'
-import type { Service } from '../service.ts'
-import { authentication } from '../statements.ts'
+import { route } from '../route/route.ts'
+import { authentication } from '../route/statements.ts'
+import type { Service } from '../services/service.ts'
 
 const BATCH = 100
 

@@ -7,8 +7,8 @@ import { partOf } from '../../contract/rule-fields.ts'
 import { checkedConstraint } from '../commands/constraint-check.ts'
 import { namespacedRoute, newId, segmentWriter } from '../commands/resource-routes.ts'
 import { constraintJson } from '../present/segment.ts'
-import type { Call } from '../route.ts'
-import type { Service } from '../service.ts'
+import type { Call } from '../route/route.ts'
+import type { Service } from '../services/service.ts'
 
 type Body = ReadBy<typeof constraintBody>
 

@@ -6,8 +6,8 @@ import type { ReadBy } from '../../contract/readers/input.ts'
 import { partOf } from '../../contract/rule-fields.ts'
 import { flagWriter, namespacedRoute, newId } from '../commands/resource-routes.ts'
 import { distributionJson } from '../present/flag.ts'
-import type { Call } from '../route.ts'
-import type { Service } from '../service.ts'
+import type { Call } from '../route/route.ts'
+import type { Service } from '../services/service.ts'
 
 const tag = 'Distributions'
 type Body = ReadBy<typeof distributionBody>

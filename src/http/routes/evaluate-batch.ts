@@ -11,7 +11,6 @@ import {
 import type { ReadBy } from '../../contract/readers/input.ts'
 import type { Raw } from '../../contract/readers/value.ts'
 import { type Work, workTogether } from '../../evaluation/segment.ts'
-import type { Caller } from '../caller.ts'
 import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
 import {
   insistOnClient,
@@ -23,9 +22,10 @@ import {
   withFlags,
 } from '../evaluation/request.ts'
 import { showsSegments } from '../evaluation/segments-shown.ts'
-import { type Call, route } from '../route.ts'
-import type { Service } from '../service.ts'
-import { ordinary } from '../statements.ts'
+import { type Call, route } from '../route/route.ts'
+import { ordinary } from '../route/statements.ts'
+import type { Service } from '../services/service.ts'
+import type { Caller } from '../wire/caller.ts'
 import { since, textClock } from '../wire/clock.ts'
 import { allOf, type Made } from '../wire/pieces.ts'
 import { type Json, jsonOf } from '../wire/reply.ts'

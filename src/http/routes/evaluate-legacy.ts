@@ -13,7 +13,6 @@ import {
 import type { Raw } from '../../contract/readers/value.ts'
 import { invalid } from '../../errors.ts'
 import { type Work, workTogether } from '../../evaluation/segment.ts'
-import type { Caller } from '../caller.ts'
 import { inPath, NAMESPACE } from '../commands/resource-routes.ts'
 import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
 import {
@@ -25,9 +24,10 @@ import {
   withFlags,
 } from '../evaluation/request.ts'
 import { showsSegments } from '../evaluation/segments-shown.ts'
-import { route } from '../route.ts'
-import type { Service } from '../service.ts'
-import { ordinary } from '../statements.ts'
+import { route } from '../route/route.ts'
+import { ordinary } from '../route/statements.ts'
+import type { Service } from '../services/service.ts'
+import type { Caller } from '../wire/caller.ts'
 import { since, textClock } from '../wire/clock.ts'
 import { allOf } from '../wire/pieces.ts'
 import { jsonOf, ok } from '../wire/reply.ts'

@@ -4,7 +4,7 @@ import type { FlagDoc } from '../../projections/flags.ts'
 import { flagWriter, namespacedRoute, newId } from '../commands/resource-routes.ts'
 import { type TemporaryIds, temporaryIds } from '../commands/temporary-ids.ts'
 import { flagJson, rolloutJson, ruleJson } from '../present/flag.ts'
-import type { Mount } from '../service.ts'
+import type { Mount } from '../services/service.ts'
 
 type ChangeOf<O extends FlagChangeAsked['op']> = Extract<FlagChangeAsked, { readonly op: O }>
 type Shares = ChangeOf<'rule.create'>['distributions']

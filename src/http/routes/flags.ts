@@ -16,7 +16,7 @@ import {
 import { listPage } from '../lists/list-page.ts'
 import { flagJson, rolloutJson } from '../present/flag.ts'
 import { lastChanges } from '../present/last-change.ts'
-import type { Mount, Service } from '../service.ts'
+import type { Mount, Service } from '../services/service.ts'
 import { ok } from '../wire/reply.ts'
 
 const tag = 'Flags'

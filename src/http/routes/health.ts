@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import { Health, healthQuery, Liveness, Readiness } from '../../contract/operations.ts'
 import { named } from '../../contract/readers/input.ts'
 import { refuse } from '../../errors.ts'
-import { route } from '../route.ts'
-import type { Service } from '../service.ts'
-import { ordinary } from '../statements.ts'
+import { route } from '../route/route.ts'
+import { ordinary } from '../route/statements.ts'
+import type { Service } from '../services/service.ts'
 import { parametersOf } from '../wire/path.ts'
 
 /** Refuses a question after the health of a service by name: none here goes by one (api.md §11). */

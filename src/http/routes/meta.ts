@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { Configuration, Info } from '../../contract/operations.ts'
-import { route } from '../route.ts'
-import type { Service } from '../service.ts'
-import { ordinary } from '../statements.ts'
+import { route } from '../route/route.ts'
+import { ordinary } from '../route/statements.ts'
+import type { Service } from '../services/service.ts'
 
 /** What this deployment is and how it is configured (api.md §11). */
 export const metaRoutes = (app: FastifyInstance, { about }: Service): void => {

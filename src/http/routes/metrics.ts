@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { Text } from '../../contract/answer.ts'
 import { sharedPage } from '../operations/metrics-page.ts'
-import { route } from '../route.ts'
-import type { Service } from '../service.ts'
-import { ordinary } from '../statements.ts'
+import { route } from '../route/route.ts'
+import { ordinary } from '../route/statements.ts'
+import type { Service } from '../services/service.ts'
 import { takesGzip } from '../wire/gzip.ts'
 
 /** Whoever scrapes has given up by then; a reader that takes nothing holds no page for longer. */

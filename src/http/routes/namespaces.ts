@@ -14,7 +14,6 @@ import {
 import { single } from '../../contract/resource.ts'
 import { refuse } from '../../errors.ts'
 import type { NamespaceDoc } from '../../projections/namespaces.ts'
-import type { Caller } from '../caller.ts'
 import {
   createsOnly,
   inPath,
@@ -27,9 +26,10 @@ import {
 import { type Looked, listPage } from '../lists/list-page.ts'
 import { lastChanges } from '../present/last-change.ts'
 import { namespaceJson } from '../present/namespace.ts'
-import { route } from '../route.ts'
-import type { Mount, Service } from '../service.ts'
-import { ordinary } from '../statements.ts'
+import { route } from '../route/route.ts'
+import { ordinary } from '../route/statements.ts'
+import type { Mount, Service } from '../services/service.ts'
+import type { Caller } from '../wire/caller.ts'
 import { ok } from '../wire/reply.ts'
 
 const tag = 'Namespaces'

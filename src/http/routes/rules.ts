@@ -9,7 +9,7 @@ import type { FlagDoc, RuleDoc } from '../../projections/flags.ts'
 import { flagAt, flagWriter, namespacedRoute, namespaceOf, newId } from '../commands/resource-routes.ts'
 import { byRank, pageOf } from '../lists/paging.ts'
 import { ruleJson } from '../present/flag.ts'
-import type { Mount } from '../service.ts'
+import type { Mount } from '../services/service.ts'
 import { ok, revised } from '../wire/reply.ts'
 
 const tag = 'Rules'

@@ -4,7 +4,7 @@ import { checkedConstraint } from '../commands/constraint-check.ts'
 import { namespacedRoute, newId, segmentWriter } from '../commands/resource-routes.ts'
 import { type TemporaryIds, temporaryIds } from '../commands/temporary-ids.ts'
 import { segmentJson } from '../present/segment.ts'
-import type { Mount } from '../service.ts'
+import type { Mount } from '../services/service.ts'
 
 const meant = (change: SegmentChangeAsked<ReturnType<typeof checkedConstraint>>, refs: TemporaryIds, place: string) => {
   switch (change.op) {

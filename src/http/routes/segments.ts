@@ -16,7 +16,7 @@ import {
 import { documentsOf, type Looked, listPage } from '../lists/list-page.ts'
 import { lastChanges } from '../present/last-change.ts'
 import { segmentJson } from '../present/segment.ts'
-import type { Mount, Service } from '../service.ts'
+import type { Mount, Service } from '../services/service.ts'
 import { ok } from '../wire/reply.ts'
 
 const tag = 'Segments'

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { Text } from '../../contract/answer.ts'
 import { refuse } from '../../errors.ts'
-import { route } from '../route.ts'
-import { ordinary } from '../statements.ts'
+import { route } from '../route/route.ts'
+import { ordinary } from '../route/statements.ts'
 import type { UiFiles } from '../ui/files.ts'
 
 /** GET `/ui/assets/…` and `/ui/icon.svg`: the files of the web UI (ui.md §1.1), compressed when it was built. */

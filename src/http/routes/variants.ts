@@ -6,8 +6,8 @@ import { partOf } from '../../contract/rule-fields.ts'
 import { Variant, variantBody } from '../../contract/variant.ts'
 import { flagWriter, namespacedRoute, newId } from '../commands/resource-routes.ts'
 import { variantJson } from '../present/flag.ts'
-import type { Call } from '../route.ts'
-import type { Service } from '../service.ts'
+import type { Call } from '../route/route.ts'
+import type { Service } from '../services/service.ts'
 
 const tag = 'Variants'
 type Body = ReadBy<typeof variantBody>

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import type { Statement } from '../statements.ts'
+import type { Statement } from '../route/statements.ts'
 
 /** Adds to the request headers that an answer depends on, for caches. */
 export const vary = (reply: FastifyReply, names: string): void => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP, isIPv4, SocketAddress } from 'node:net'
+import { unmapped } from './address-key.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -12,12 +13,8 @@ type Heard = Pick<IncomingMessage, 'headers'> & { readonly socket: { readonly re
 /** So many proxies in a row are believed. */
 const HOPS = 32
 const PORT = /^(?:\[([^\]]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/
-const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 /** The longest text of an address, with the zone that is dropped from it and with brackets and a port. */
 const LONGEST = 128
-
-/** An IPv4-mapped address as IPv4; every other text as it is. */
-export const unmapped = (address: string): string => MAPPED.exec(address)?.[1] ?? address
 
 /** An address in its one spelling, at most 45 characters: without brackets, port and zone, an IPv4-mapped one as IPv4 (RFC 5952). Undefined of any other text. */
 export const addressIn = (text: string): string | undefined => {

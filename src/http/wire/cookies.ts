@@ -2,7 +2,6 @@ import '@fastify/cookie'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../clock.ts'
-import { pairs } from '../auth/credential.ts'
 
 /** Names and attributes of the two cookies (api.md §3.4). `domain` is without scheme and port. */
 export type CookieSettings = {
@@ -126,3 +125,7 @@ export const cookieJar = (settings: CookieSettings) => {
 }
 
 export type CookieJar = ReturnType<typeof cookieJar>
+
+/** How often a Cookie header names a cookie; the parser shows only one. */
+export const pairs = (header: string, name: string): number =>
+  header.split(';').filter((pair) => pair.split('=', 1)[0]!.trim() === name).length

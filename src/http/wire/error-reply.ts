@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorAnswer } from '../../contract/error.ts'
 import { type Reason, Refusal } from '../../errors.ts'
-import type { Answered } from '../hooks.ts'
+import type { Answered } from '../route/hooks.ts'
 import { asIs, everyAnswer, jsonText } from './reply.ts'
 
 /** Where defects of the service are told: one record, one line. */

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ByteBudget, Lease } from '../../byte-budget.ts'
-import { takerOf } from '../caller.ts'
+import { takerOf } from './caller.ts'
 
 /** What all requests may hold in memory together (docs/decisions/0034). */
 export type Budgets = { readonly answers: ByteBudget; readonly bodies: ByteBudget }

@@ -1,6 +1,6 @@
-import { isRight, type Right } from '../access/rights.ts'
-import type { Query } from '../contract/readers/input.ts'
-import type { Raw } from '../contract/readers/value.ts'
+import { isRight, type Right } from '../../access/rights.ts'
+import type { Query } from '../../contract/readers/input.ts'
+import type { Raw } from '../../contract/readers/value.ts'
 
 /** When a route needs a credential (api.md §3.2). */
 export type CredentialRule =

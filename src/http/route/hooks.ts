@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Raw } from '../contract/readers/value.ts'
-import type { Refusal } from '../errors.ts'
+import type { Raw } from '../../contract/readers/value.ts'
+import type { Refusal } from '../../errors.ts'
 
 /** Step 3 to 6 of api.md §1.3, synchronous: sets `request.caller`, or ends with a Refusal in `done`. */
 export type Authorize = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void

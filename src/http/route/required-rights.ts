@@ -3,7 +3,7 @@ import { bitOf, type Right, type RightSet } from '../../access/rights.ts'
 import type { Input } from '../../contract/readers/field.ts'
 import { flag, text } from '../../contract/readers/fields.ts'
 import { type Fields, type Query, query, type ReadOf } from '../../contract/readers/input.ts'
-import type { OtherRecord, RightPlace, RouteAccess } from '../statements.ts'
+import type { OtherRecord, RightPlace, RouteAccess } from './statements.ts'
 
 /** A right, and the bit by which it is decided. */
 export type RequiredRight = { readonly right: Right; readonly bit: RightSet }

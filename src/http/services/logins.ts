@@ -5,6 +5,8 @@ import type { Orchestrator } from '../../auth/orchestrator.ts'
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import type { LoginKind } from '../../events/login.ts'
+import type { Method } from '../../events/token.ts'
+import type { CookieJar } from '../wire/cookies.ts'
 
 /** One way to log in through somebody else: an OpenID Connect provider or the code host. */
 export type LoginMethod = {
@@ -47,4 +49,16 @@ export type Exchange = {
   readonly failures: Limiter
   /** Counts exchanges by service account; undefined: they have no limit. */
   readonly successes: Limiter | undefined
+}
+
+/** Services for logins and exchanges. */
+export type LoginServices = {
+  readonly methods: Readonly<Record<Method, { readonly enabled: boolean }>> & {
+    /** The providers in the order of the configuration, each with its display name. */
+    readonly oidc: { readonly providers: readonly { readonly key: string; readonly name: string | undefined }[] }
+    readonly codehost: { readonly display_name: string | undefined }
+  }
+  readonly logins: Logins
+  readonly exchange: Exchange | undefined
+  readonly cookies: CookieJar
 }

@@ -2,13 +2,14 @@ import { rowNow } from '../../as-of/as-of.ts'
 import type { LoginCause } from '../../auth/login-causes.ts'
 import type { TokenEntry } from '../../projections/token-memory/token-slots.ts'
 import { tokens } from '../../projections/tokens.ts'
-import type { Service } from '../service.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { LoginServices } from '../services/logins.ts'
 
 /** Why a login of yesterday may not come in, and at which provider it was. */
 type Bar = { readonly cause: LoginCause; readonly provider: string | undefined }
 
 /** Whether the e-mail rule of today admits a login of yesterday (api.md §5.5). Erased or lost personal data admits nobody. */
-export const emailRule = ({ log, sealer, logins }: Service) => {
+export const emailRule = ({ log, sealer, logins }: CommandServices & LoginServices) => {
   const verdicts = new WeakMap<TokenEntry, Bar | 'admitted'>()
   return {
     /** Whether the rule is still to be asked about a token; of one that is refused it is asked each time. */

@@ -1,0 +1,31 @@
+import type { AsOf, Moment } from '../../as-of/as-of.ts'
+import type { Reservations } from '../../commands/reservations.ts'
+import type { Compiled } from '../../evaluation/compile.ts'
+import type { FlagStore } from '../../projections/flag-memory/flag-store.ts'
+import type { QuarantinedDocuments } from '../../projections/flag-memory/quarantined-documents.ts'
+import type { View, Views } from '../../projections/views.ts'
+import type { AsOfReadings } from '../as-of-readings.ts'
+import type { Idempotency } from '../idempotency.ts'
+
+/** Page tokens of lists: opaque, signed, and valid only for the scope they were written for (api.md §5.4, §7.7). */
+export type PageTokens = {
+  readonly write: (scope: readonly unknown[], cursor: unknown) => string
+  /** The cursor exactly as it was written for this scope; any other text is refused with 400 `invalid_page_token`. */
+  readonly read: (scope: readonly unknown[], token: string) => unknown
+}
+
+/** Services that answer reads: memory, views, and the past. */
+export type ReadServices = {
+  readonly flagStore: FlagStore<Compiled>
+  /** Documents whose events this version cannot read. */
+  readonly closed: QuarantinedDocuments
+  readonly views: Views
+  /** Resolves to true once a read model holds every event up to the position, to false after `withinMs` milliseconds. */
+  readonly viewsReached: (view: View, position: bigint, withinMs: number) => Promise<boolean>
+  /** Flags, segments and tokens as of a moment; 400 `invalid_at` for a moment in the future. `stop` is that of the request. */
+  readonly asOf: (moment: Moment, stop: AbortSignal) => Promise<AsOf<Compiled>>
+  readonly pastReadings: AsOfReadings
+  readonly pageTokens: PageTokens
+  readonly reservations: Reservations
+  readonly idempotency: Idempotency
+}

@@ -1,0 +1,14 @@
+import type { RefusalHistory } from '../../jobs/refusals.ts'
+import type { TokenUses } from '../../jobs/token-uses.ts'
+import type { Metrics } from '../operations/metrics.ts'
+
+/** Services that record requests: metrics, history and log. */
+export type RecordingServices = {
+  readonly metrics: Metrics
+  readonly refusals: RefusalHistory
+  readonly uses: TokenUses
+  /** Logs at INFO. */
+  readonly tell: (record: Readonly<Record<string, unknown>>, message: string) => void
+  /** Logs at WARN, at most once a minute for each `what`. */
+  readonly warn: (what: string, record: Readonly<Record<string, unknown>>, message: string) => void
+}

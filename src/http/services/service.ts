@@ -1,0 +1,18 @@
+import type { FastifyInstance } from 'fastify'
+import type { AuthServices } from './auth.ts'
+import type { CommandServices } from './commands.ts'
+import type { InstanceServices } from './instance.ts'
+import type { LoginServices } from './logins.ts'
+import type { ReadServices } from './reads.ts'
+import type { RecordingServices } from './recording.ts'
+
+/** Everything a route may use, by role. A function takes the roles that it needs. */
+export type Service = InstanceServices &
+  CommandServices &
+  ReadServices &
+  AuthServices &
+  LoginServices &
+  RecordingServices
+
+/** Mounts one route, or all routes of one file. */
+export type Mount = (app: FastifyInstance, service: Service) => void

@@ -1,0 +1,22 @@
+import { isIPv4, isIPv6 } from 'node:net'
+
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
+
+/** An IPv4-mapped address as IPv4; every other text as it is. */
+export const unmapped = (address: string): string => MAPPED.exec(address)?.[1] ?? address
+
+/** The key that rate limits count an address by: IPv4 (mapped ones too) as it is, IPv6 by its first 64 bits. */
+export const addressKey = (address: string): string => {
+  const plain = address.split('%', 1)[0]!
+  const ipv4 = unmapped(plain)
+  if (isIPv4(ipv4) || !isIPv6(plain)) return ipv4
+  const [head = '', tail] = plain.split('::')
+  const first = head === '' ? [] : head.split(':')
+  const last =
+    tail === undefined || tail === ''
+      ? []
+      : tail.split(':').flatMap((group) => (group.includes('.') ? ['0', '0'] : [group]))
+  const zeros = tail === undefined ? 0 : 8 - first.length - last.length
+  const groups = [...first, ...Array<string>(Math.max(zeros, 0)).fill('0'), ...last].slice(0, 4)
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+}
