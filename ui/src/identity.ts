@@ -1,38 +1,13 @@
-import type { Authentication } from '../../src/contract/token.ts'
+import { loginMethods, methodOf, type TokenRecord } from './login-methods.ts'
 import { shell } from './words/shell.ts'
 
-type Record = Pick<Authentication, 'id' | 'method' | 'metadata'>
-/** Login method of a client token, independent of the names that a deployment chooses. */
-export type Way = 'token' | 'oidc' | 'codehost' | 'orchestrator'
-
-/** Returns a metadata value by the end of its name, because deployments choose the prefix. */
-export const metadataOf = ({ metadata }: Pick<Record, 'metadata'>, name: string): string | undefined =>
-  Object.entries(metadata).find(([key]) => key === name || key.endsWith(`.${name}`))?.[1]
-
-/** Returns the login method of a record's token. */
-export const wayOf = (record: Record): Way => {
-  if (record.method === 'METHOD_TOKEN') return 'token'
-  if (record.method === 'METHOD_OIDC') return 'oidc'
-  return metadataOf(record, 'serviceaccount.name') === undefined ? 'codehost' : 'orchestrator'
-}
-
 /** Whether a record's token is from the login of a person at a provider or the code host. */
-export const isLogin = (record: Record): boolean => ['oidc', 'codehost'].includes(wayOf(record))
-
-/** Service account of an exchange, `<namespace>/<name>`. */
-const accountOf = (record: Record): string =>
-  [metadataOf(record, 'namespace'), metadataOf(record, 'serviceaccount.name')].join('/')
+export const isLogin = (record: TokenRecord): boolean => loginMethods[methodOf(record)].isLogin
 
 /** Display name of a record's holder. */
-export const identityOf = (record: Record | undefined): string => {
+export const identityOf = (record: TokenRecord | undefined): string => {
   if (!record) return shell.nobody
-  const given = (name: string) => metadataOf(record, name)
-  const known = {
-    token: () => given('token.name'),
-    oidc: () => given('name') ?? given('email') ?? given('preferred_username'),
-    codehost: () => given('name') ?? given('email') ?? given('preferred_username'),
-    orchestrator: () => accountOf(record),
-  }[wayOf(record)]()
+  const known = loginMethods[methodOf(record)].nameOf(record)
   return known !== undefined && known !== '' ? known : record.id.slice(0, 8)
 }
 
@@ -40,15 +15,13 @@ export const identityOf = (record: Record | undefined): string => {
 export type Holder = { readonly method: string; readonly identity: string; readonly provider?: string }
 
 /** Returns the holder of a record; undefined if its identity was erased. */
-export const holderIn = (record: Record): Holder | undefined => {
-  const way = wayOf(record)
-  const identity =
-    way === 'orchestrator' ? accountOf(record) : metadataOf(record, way === 'token' ? 'token.name' : 'sub')
-  const provider = way === 'oidc' ? metadataOf(record, 'oidc.provider') : undefined
-  if (identity === undefined || (way === 'oidc' && provider === undefined)) return undefined
+export const holderIn = (record: TokenRecord): Holder | undefined => {
+  const { subjectOf, providerOf } = loginMethods[methodOf(record)]
+  const [identity, provider] = [subjectOf(record), providerOf?.(record)]
+  if (identity === undefined || (providerOf && provider === undefined)) return undefined
   return { method: record.method, identity, ...(provider !== undefined && { provider }) }
 }
 
 /** Comparison key of a record's holder, equal for all sessions of a person; never shown. */
-export const holderOf = (record: Record | undefined): string =>
+export const holderOf = (record: TokenRecord | undefined): string =>
   record ? JSON.stringify(holderIn(record) ?? record.id) : ''

@@ -1,56 +1,35 @@
 import type { Shown } from '../../../src/contract/answer.ts'
 import type { Methods } from '../../../src/contract/login.ts'
-import type { Way } from '../identity.ts'
+import { type ListedProvider, loginMethods, type Method, methodListed } from '../login-methods.ts'
 import { request } from './request.ts'
 
 /** Login provider, shown as a button of the sign-in page. */
-export type Provider = { readonly key: string; readonly name: string | undefined; readonly authorizeUrl: string }
+export type Provider = ListedProvider & { readonly method: Method }
 
-type Listed = Shown<typeof Methods>['methods'][number]
-type Paths = { readonly authorize_url: string; readonly name?: string }
-type OidcMetadata = { readonly providers: Readonly<Record<string, Paths>>; readonly order?: readonly string[] }
-
-/**
- * Login methods: browser login providers in configuration order, then the code host; whether static tokens are enabled;
- * and the method names that the API uses for sessions.
- */
+/** Login methods: the providers of browser logins; whether static tokens are enabled; and the API's names of the methods of sessions. */
 export type Ways = {
   readonly providers: readonly Provider[]
   readonly staticTokens: boolean
-  readonly methods: Readonly<Record<Exclude<Way, 'token'>, string>>
+  readonly sessions: readonly { readonly method: Method; readonly wireName: string }[]
 }
-
-const METHOD_TOKEN = 'METHOD_TOKEN'
 
 export const readMethods = async (signal?: AbortSignal): Promise<Ways> => {
   const { methods } = (await request<Shown<typeof Methods>>('auth/v1/method', { signal })).value
-  const withMember = (name: string): Listed | undefined =>
-    methods.find(({ metadata }) => metadata !== undefined && name in metadata)
-  const [oidc, codehost] = [withMember('providers'), withMember('authorize_url')]
-  const others = methods.find(({ method, metadata }) => metadata === undefined && method !== METHOD_TOKEN)
-  const { providers = {}, order = Object.keys(providers) } = (oidc?.metadata ?? {}) as Partial<OidcMetadata>
-  const known: Provider[] = order.flatMap((key) => {
-    const paths = providers[key]
-    return oidc?.enabled && paths
-      ? [{ key, name: paths.name ?? capitalized(key), authorizeUrl: paths.authorize_url }]
-      : []
+  const byMethod = new Map(methods.map((entry) => [methodListed(entry), entry]))
+  const known = (Object.keys(loginMethods) as readonly Method[]).flatMap((method) => {
+    const entry = byMethod.get(method)
+    return entry ? [{ method, entry, ...loginMethods[method] }] : []
   })
-  if (codehost?.enabled) {
-    const { authorize_url, name } = codehost.metadata as Paths
-    known.push({ key: '', name, authorizeUrl: authorize_url })
-  }
   return {
-    providers: known,
-    staticTokens: methods.some(({ method, enabled }) => enabled && method === METHOD_TOKEN),
-    methods: {
-      oidc: oidc?.method ?? '',
-      codehost: codehost?.method ?? '',
-      orchestrator: others?.method ?? '',
-    },
+    providers: known.flatMap(({ method, entry, providersIn }) =>
+      entry.enabled ? providersIn(entry).map((provider) => ({ ...provider, method })) : [],
+    ),
+    staticTokens: byMethod.get('token')?.enabled ?? false,
+    sessions: known
+      .filter(({ isSession }) => isSession)
+      .map(({ method, entry }) => ({ method, wireName: entry.method })),
   }
 }
-
-const capitalized = (key: string): string => key.slice(0, 1).toLocaleUpperCase('en') + key.slice(1)
 
 /**
  * Returns the provider's address for a login. With `anew` the provider asks for credentials even if it has a session.

@@ -1,5 +1,6 @@
 import type { Authentication, AuthenticationList, IssuedToken } from '../../../src/contract/token.ts'
-import { type Holder, holderIn, metadataOf } from '../identity.ts'
+import { type Holder, holderIn } from '../identity.ts'
+import { metadataOf } from '../metadata.ts'
 import { keys } from './keys.ts'
 import { path, query, request } from './request.ts'
 import type { Write } from './write.ts'

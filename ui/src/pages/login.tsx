@@ -20,6 +20,7 @@ import { tellSession } from '../tabs.ts'
 import { common } from '../words/common.ts'
 import { login } from '../words/login.ts'
 import { isOfAccount, isStale, loginFailure, loginFailureOf, requestRef } from '../words/login-failures.ts'
+import { methodWords } from '../words/methods.ts'
 
 const here = getRouteApi('/login')
 
@@ -68,7 +69,7 @@ const Providers = ({
   return (
     <div className="tight">
       {providers.map((provider) => {
-        const name = provider.name ?? login.codehost
+        const name = provider.name ?? methodWords[provider.method].with
         return (
           <div className="tight" key={provider.key}>
             <Button

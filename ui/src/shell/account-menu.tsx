@@ -2,12 +2,14 @@ import { Menu } from '@base-ui/react/menu'
 import { useNavigate } from '@tanstack/react-router'
 import type { RefObject } from 'react'
 import { useAccess } from '../api/access.ts'
-import { isLogin, wayOf } from '../identity.ts'
+import { isLogin } from '../identity.ts'
+import { methodOf } from '../login-methods.ts'
 import { Safe } from '../parts/feedback/safe.tsx'
 import { instantWords } from '../parts/moment.ts'
 import { usePreferences } from '../preferences.ts'
 import { signOut, useIdentity, useSession } from '../session.tsx'
 import { access as words } from '../words/access.ts'
+import { methodWords } from '../words/methods.ts'
 import { shell } from '../words/shell.ts'
 import { closing } from './loaded.ts'
 
@@ -62,7 +64,7 @@ export const AccountMenu = ({
                   <Safe text={name} />
                 </strong>
                 <OwnAccess />
-                <span className="muted small">{shell.signedInWith(shell.how[wayOf(authentication)])}</span>
+                <span className="muted small">{shell.signedInWith(methodWords[methodOf(authentication)].with)}</span>
                 {sessionEndsAt !== undefined && (
                   <span className="muted small">{shell.ends(instantWords(sessionEndsAt, zone))}</span>
                 )}

@@ -11,6 +11,7 @@ import { basePath, loginAddress } from '../return-path.ts'
 import { useIdentity, useSession } from '../session.tsx'
 import { common, states } from '../words/common.ts'
 import { login } from '../words/login.ts'
+import { methodWords } from '../words/methods.ts'
 
 const Ways = () => {
   const { asking, ask, signedInAgain } = useSession()
@@ -24,7 +25,7 @@ const Ways = () => {
   return (
     <>
       <p>{asking === 'early' ? login.againWhy : login.endedWhy}</p>
-      {methods.data?.providers.map(({ key, name = login.codehost }) => (
+      {methods.data?.providers.map(({ key, method, name = methodWords[method].with }) => (
         <a
           key={key}
           className="button"

@@ -1,7 +1,6 @@
 export const login = {
   title: 'Sign in',
   continueWith: (name: string) => `Continue with ${name}`,
-  codehost: 'the code host',
   opening: (name: string) => `Opening ${name}…`,
   unreachable: (name: string) => `${name} could not be reached, or is in trouble.`,
   badAddress: "The provider's address cannot be used.",

@@ -11,12 +11,7 @@ export const sessions = {
   unsearched: 'What is known of people is sealed: logins are not found by it. Choose a method to list them.',
   whole: 'What is known of people is sealed: logins are not searched, and all of this method are listed.',
   method: 'Method',
-  methods: {
-    all: 'All methods',
-    oidc: 'OpenID Connect',
-    codehost: 'Code host',
-    orchestrator: 'Service account',
-  },
+  allMethods: 'All methods',
   columns: {
     who: 'Who',
     how: 'How',

@@ -14,12 +14,6 @@ export const shell = {
   account: (name: string) => `Account: ${name}`,
   nobody: 'Nobody',
   signedInWith: (how: string) => `Signed in with ${how}`,
-  how: {
-    token: 'a client token',
-    oidc: 'OpenID Connect',
-    codehost: 'the code host',
-    orchestrator: 'a service account',
-  },
   ends: (time: string) => `Ends ${time}`,
   signIn: 'Sign in',
   signOut: 'Sign out…',

@@ -3,9 +3,12 @@ import { Link } from '@tanstack/react-router'
 import { keys } from '../../api/keys.ts'
 import { readMethods } from '../../api/methods.ts'
 import type { Authentication } from '../../api/tokens.ts'
-import { identityOf, metadataOf, wayOf } from '../../identity.ts'
+import { identityOf } from '../../identity.ts'
+import { loginMethods, methodOf } from '../../login-methods.ts'
+import { metadataOf } from '../../metadata.ts'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { useSession } from '../../session.tsx'
+import { methodWords } from '../../words/methods.ts'
 import { sessions as words } from '../../words/sessions.ts'
 
 /** Text in place of the name of a person whose data was erased or lost. */
@@ -62,10 +65,9 @@ export const Who = ({ record, linked = false }: { readonly record: Authenticatio
 export const useHow = (): ((record: Authentication) => string) => {
   const { data } = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
   return (record) => {
-    const way = wayOf(record)
-    if (way === 'orchestrator' || way === 'token') return words.methods.orchestrator
-    const key = way === 'oidc' ? (metadataOf(record, 'oidc.provider') ?? '') : ''
-    const named = data?.providers.find((provider) => provider.key === key)?.name
-    return named ?? (key === '' ? words.methods[way] : key)
+    const method = methodOf(record)
+    const key = loginMethods[method].providerOf?.(record) ?? ''
+    const named = data?.providers.find((provider) => provider.method === method && provider.key === key)?.name
+    return named ?? (key === '' ? methodWords[method].session : key)
   }
 }

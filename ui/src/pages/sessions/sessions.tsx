@@ -7,6 +7,7 @@ import { keys } from '../../api/keys.ts'
 import { readMethods } from '../../api/methods.ts'
 import { type Authentication, readTokens } from '../../api/tokens.ts'
 import { holderIn, identityOf } from '../../identity.ts'
+import { loginMethods } from '../../login-methods.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { Select } from '../../parts/fields/field.tsx'
@@ -20,6 +21,7 @@ import { zoneName } from '../../parts/moment.ts'
 import { Time } from '../../parts/time.tsx'
 import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
+import { methodWords } from '../../words/methods.ts'
 import { sessions as words } from '../../words/sessions.ts'
 import { tokens } from '../../words/tokens.ts'
 import { type Ending, EndSessions } from './end.tsx'
@@ -90,17 +92,14 @@ export const Sessions = () => {
   const howOf = useHow()
   const [ending, setEnding] = useState<Ending | undefined>()
   const ways = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
-  const { all, ...kinds } = words.methods
+  const kinds = ways.data?.sessions ?? []
   const methods = [
-    { value: '', label: all },
-    ...Object.entries(ways.data?.methods ?? {}).map(([way, value]) => ({
-      value,
-      label: kinds[way as keyof typeof kinds],
-    })),
+    { value: '', label: words.allMethods },
+    ...kinds.map(({ method, wireName }) => ({ value: wireName, label: methodWords[method].session })),
   ]
   const method = methods.find(({ value }) => value === search.method)?.value ?? ''
   const status = statuses.find(({ value }) => value === search.status)?.value ?? ''
-  const isOfLogins = method !== '' && method !== ways.data?.methods.orchestrator
+  const isOfLogins = kinds.some((kind) => kind.wireName === method && loginMethods[kind.method].isLogin)
   const filter = { kind: 'session', q, status, method, page, at } as const
   const known = search.method === undefined || ways.data !== undefined
   const read = useListRead(keys.tokens, filter, readTokens, known)

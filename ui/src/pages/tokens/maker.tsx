@@ -3,7 +3,8 @@ import { Link } from '@tanstack/react-router'
 import { EVERY, holds, useAccess } from '../../api/access.ts'
 import { keys } from '../../api/keys.ts'
 import { type Authentication, readToken } from '../../api/tokens.ts'
-import { identityOf, wayOf } from '../../identity.ts'
+import { identityOf } from '../../identity.ts'
+import { methodOf } from '../../login-methods.ts'
 import { Happened } from '../../parts/editing/changed.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { useSession } from '../../session.tsx'
@@ -42,7 +43,7 @@ export const Maker = ({ record }: { readonly record: Authentication }) => {
   const { issuedBy } = record
   if (issuedBy === undefined) return <>{words.nobody}</>
   if (!maker) return <code>{issuedBy}</code>
-  const to = wayOf(maker) === 'token' ? '/settings/tokens/$id' : '/settings/sessions/$id'
+  const to = methodOf(maker) === 'token' ? '/settings/tokens/$id' : '/settings/sessions/$id'
   return (
     <Link to={to} params={{ id: issuedBy }}>
       <Safe text={identityOf(maker)} />

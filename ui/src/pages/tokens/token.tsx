@@ -6,7 +6,8 @@ import { removalOf } from '../../api/access.ts'
 import { isFailure } from '../../api/failure.ts'
 import { keys } from '../../api/keys.ts'
 import { type Authentication, nameOf, readToken } from '../../api/tokens.ts'
-import { metadataOf, wayOf } from '../../identity.ts'
+import { methodOf } from '../../login-methods.ts'
+import { metadataOf } from '../../metadata.ts'
 import { Button } from '../../parts/button.tsx'
 import { Fact, Metadata } from '../../parts/facts.tsx'
 import { NotThere } from '../../parts/feedback/not-there.tsx'
@@ -90,7 +91,7 @@ export const TokenPage = () => {
     queryKey: [...keys.tokens, 'one', id, at],
     queryFn: ({ signal }) => readToken(id, at, signal),
   })
-  if ((isFailure(error) && error.status === 404) || (data && wayOf(data) !== 'token'))
+  if ((isFailure(error) && error.status === 404) || (data && methodOf(data) !== 'token'))
     return <NotThere thing={words.thing} heading={words.notFound} name={id} />
   if (!data)
     return (
