@@ -3,7 +3,7 @@ import type { Grant, Holding } from '../../src/access/grants.ts'
 import { levelOf, RIGHTS, type Right } from '../../src/access/rights.ts'
 import { BUILT_IN } from '../../src/access/roles.ts'
 
-/** Roles of the generated holdings: the built-in ones, some that meet them in part, and one that is unknown. */
+/** Roles of the generated holdings: the built-in ones, some that overlap with them, and an unknown one. */
 export const MEANINGS: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(BUILT_IN.map(({ name, rights }) => [name, rights])),
   nothing: [],
@@ -11,7 +11,7 @@ export const MEANINGS: Readonly<Record<string, readonly string[]>> = {
   own: ['self.use'],
   operator: ['audit.read', 'namespace.create', 'flag.update', 'token.create'],
 }
-/** Places that are asked about; the last is granted nowhere. */
+/** Places of the decisions under test. No grant exists for the last one. */
 export const PLACES = ['*', 'shop', 'blog', '__proto__', 'nowhere'] as const
 
 const place = fc.constantFrom(...PLACES.slice(0, -1))
@@ -24,7 +24,7 @@ const grants: fc.Arbitrary<readonly Grant[]> = fc.array(fc.oneof({ weight: 3, ar
   maxLength: 5,
 })
 
-/** Holdings of logins and of static tokens that are bound to no namespace. */
+/** Holdings of logins and of static tokens without a namespace. */
 export const unbound: fc.Arbitrary<Holding> = fc
   .option(grants, { nil: undefined, freq: 8 })
   .map((some) => (some === undefined ? {} : { grants: some, roles: MEANINGS }))
@@ -49,7 +49,7 @@ const gives = (grant: Grant, right: Right, roles: Holding['roles']): boolean => 
   return named.includes(right) || named.includes('*')
 }
 
-/** The decision once more, word for word from what access by role is said to mean, for each grant by itself. */
+/** Reference implementation of the decision, according to the specification, for each grant separately. */
 export const decided = (holding: Holding, right: Right, place: string, self = false): boolean => {
   const { grants: some, roles, namespace } = holding
   if (namespace !== undefined)
@@ -62,7 +62,7 @@ export const decided = (holding: Holding, right: Right, place: string, self = fa
   })
 }
 
-/** Every right in every place that is asked about. */
+/** All pairs of a right and a place under test. */
 export const QUESTIONS: readonly (readonly [right: Right, place: string])[] = RIGHTS.flatMap((right) =>
   ['', '[', ...PLACES].map((place) => [right, place] as const),
 )

@@ -3,7 +3,7 @@ import { conveyed } from '../../src/access/grants.ts'
 import { ALL, bitOf, LATER, levelOf, RIGHTS, type Right, rightsIn, setOf } from '../../src/access/rights.ts'
 import { BUILT_IN, isBuiltIn, NAME, rolesWith } from '../../src/access/roles.ts'
 
-/** The contract: in this order, and none of them goes away in a minor version. */
+/** Rights of the contract in order. None of them is removed in a minor version. */
 const rights: Readonly<Record<string, string>> = {
   'flag.evaluate': 'namespace',
   'flag.snapshot': 'namespace',

@@ -23,7 +23,7 @@ await t.test('reports the first right that exceeds the creator', async (t) => {
       const found = exceeding(mine, asked)
       if (first.length === 0) {
         within++
-        // Every right of this version, but not those of later ones.
+        // All rights of this version, but not those of later ones.
         return found === undefined || (found.right === '*' && !mine.full)
       }
       beyond++
@@ -95,7 +95,7 @@ await t.test('keeps exactly the intersection of old and new rights', async (t) =
           allowed(after, bitOf(right), place) ===
           (allowed(before, bitOf(right), place) && allowed(now, bitOf(right), place)),
       )
-      // Once is enough, and what is kept stands as the rules gave it.
+      // A second application changes nothing, and kept grants are those of the rules.
       const again = left === undefined ? undefined : narrowed(left, under)
       const named = left?.grants.filter((grant) => grant.role !== undefined || grant.rule !== undefined) ?? []
       return exact && again === undefined && named.every((grant) => under.grants!.includes(grant))

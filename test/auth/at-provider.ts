@@ -25,10 +25,10 @@ export const MESSAGES = {
 } as const satisfies Partial<Record<Reason, string>>
 export type Failure = keyof typeof MESSAGES
 
-/** The time of the machine, by which real providers and the library judge, without limits: these stand still. */
+/** System time without timeouts, because real providers and the library use the system clock. */
 export const patient: Clock = { ...systemClock, timeout: virtualClock().timeout }
 
-/** Our client at a provider. */
+/** OIDC client under test at a provider. */
 export const client = (issuerUrl: string, more: Partial<OidcSettings> = {}) =>
   oidcProvider({
     ...directly,
@@ -47,27 +47,27 @@ export const client = (issuerUrl: string, more: Partial<OidcSettings> = {}) =>
     ...more,
   })
 
-/** Lets the liar's authorize address answer and gives the query that the browser comes back with. */
+/** Calls the liar's authorization endpoint and returns the query of the callback. */
 export const visit = async (address: URL): Promise<URLSearchParams> => {
   const response = await fetch(address, { redirect: 'manual' })
   await response.text()
   return new URL(response.headers.get('location')!).searchParams
 }
 
-/** A login up to the moment at which the browser is back. */
+/** Runs a login up to the callback. */
 export const login = async (provider: ReturnType<typeof client>, secrets: LoginSecrets = freshSecrets()) => {
   const query = await visit(await provider.begin(secrets))
   return { ...secrets, query }
 }
 
-/** The refusal of a login; it holds no secret, and says when to try again. */
+/** Asserts the refusal of a login. It contains no secret, and has `Retry-After` where it applies. */
 export const fails = async (t: Test, work: () => unknown, reason: Failure, secrets: readonly string[] = []) => {
   const refusal = await refused(t, work, reason, MESSAGES[reason], secrets)
   if (reason === 'provider_unavailable') t.match(refusal.headers, { 'retry-after': /^\d+$/ })
   return refusal
 }
 
-/** A liar and our client by one clock, which stands still until a test moves it. The machine shows the same, so that the library does too. */
+/** A liar and the client with one virtual clock. `Date` shows the same time, so that the library uses it too. */
 export const together = async (t: Test) => {
   const clock = virtualClock()
   const now = () => clock.now().getTime()

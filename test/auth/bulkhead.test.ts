@@ -3,7 +3,7 @@ import t from 'tap'
 import { bulkhead } from '../../src/auth/bulkhead.ts'
 import { Refusal } from '../../src/errors.ts'
 
-/** Work that ends when it is told to; `begun` names what has begun, in order. */
+/** Tasks that end on demand. `begun` lists the started tasks in order. */
 const rig = (limits: { readonly running: number; readonly waiting: number }) => {
   const pass = bulkhead({ ...limits, refused: () => new Refusal('orchestrator_unavailable') })
   const begun: string[] = []
@@ -14,7 +14,7 @@ const rig = (limits: { readonly running: number; readonly waiting: number }) => 
       await new Promise<void>((resolve) => ends.push(resolve))
       return name
     }).catch((error: { reason: string }) => error.reason)
-  /** The oldest of those that run ends, and another may begin. */
+  /** Ends the oldest running task, so that another can start. */
   const end = async () => {
     ends.shift()!()
     await new Promise(setImmediate)

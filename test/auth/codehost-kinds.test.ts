@@ -34,7 +34,7 @@ const enter = async (way: ReturnType<typeof client>) => {
 }
 const paths = ({ asked }: Host) => asked.filter((path) => path.startsWith('GET ') && !path.includes('authorize'))
 
-/** The user as Gitea and Forgejo tell it: `modules/structs/user.go`. */
+/** User resource of Gitea and Forgejo: `modules/structs/user.go`. */
 const giteaUser = {
   id: 3,
   login: 'ada',
@@ -44,7 +44,7 @@ const giteaUser = {
   avatar_url: 'https://git.example.com/a.png',
   is_admin: false,
 }
-/** `modules/structs/org.go`: `name` came later, `username` is to go. */
+/** `modules/structs/org.go`: `name` is newer, `username` is deprecated. */
 const giteaOrganization = (name: string, n: number) =>
   n % 2 === 0 ? { id: n, name, username: name, full_name: `The ${name}` } : { id: n, username: name, full_name: '' }
 
@@ -54,7 +54,7 @@ await t.test('Gitea and Forgejo: reads their field names, all pages, and teams b
   host.organizations = ['acme', 'beta', 'gamma', 'delta', 'last'].map(giteaOrganization)
   const teams = ['Owners', 'core', 'web.ops', 'sre', 'docs']
   host.teams = teams.map((name, id) => ({ id, name, organization: giteaOrganization('acme', id), permission: 'read' }))
-  // Its links name an address at which nobody here finds it.
+  // The links contain an address that is unreachable here.
   host.next = (address) => address.replace(host.url, 'https://git.internal.example')
   const { subject, attributes, reduced } = await enter(client(host, 'gitea'))
   t.strictSame(subject, { issuer: host.url, sub: '3' })
@@ -106,7 +106,7 @@ await t.test('Gitea: accepts a person without name and address, and stops at 20 
   t.equal((await enter(client(host, 'gitea'))).attributes['codehost.organizations'], '[]', 'an empty page is the last')
 })
 
-/** As GitLab tells them: `doc/api/users.md`, `doc/api/groups.md`. */
+/** Resources of GitLab: `doc/api/users.md`, `doc/api/groups.md`. */
 const gitlabUser = {
   id: 9,
   username: 'ada',
@@ -163,7 +163,7 @@ await t.test('GitLab: groups are organizations by full path, without teams', asy
 })
 
 const at = (email: unknown, primary: unknown, verified: unknown) => ({ email, primary, verified, visibility: null })
-/** What the host says of addresses, and the one that is taken. */
+/** Address list of the host, and the expected address. */
 const ADDRESSES: readonly [string, unknown, string | undefined][] = [
   ['one', [at('a@x', true, true)], 'a@x'],
   ['the primary one of several', [at('b@x', false, true), at('a@x', true, true), at('c@x', false, true)], 'a@x'],

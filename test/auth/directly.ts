@@ -1,5 +1,5 @@
 import { plainHttp } from '../../src/auth/hosts.ts'
 import type { Reach } from '../../src/auth/outgoing.ts'
 
-/** Without a proxy or an authority of one's own, and in plain http on this machine alone. */
+/** Direct connection: no proxy, no extra authority, plain http on loopback only. */
 export const directly: Reach = { proxyOf: () => undefined, mayBeHttp: plainHttp([]) }

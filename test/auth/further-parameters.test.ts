@@ -26,7 +26,7 @@ const host = (parameters: Readonly<Record<string, string>>) =>
     allowedTeams: {},
   })
 
-/** A configured `prompt`, and what is sent: as a login begins, and where the provider is to ask who it is. */
+/** Configured `prompt`, and the sent values: normally, and with `anew`. */
 const PROMPTS: readonly [string | undefined, string | null, string][] = [
   [undefined, null, 'asks'],
   ['consent', 'consent', 'asks'],

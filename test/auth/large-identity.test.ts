@@ -18,7 +18,7 @@ const GROUPS = many(5000)
 const asks = (claim: string, ...anyOf: readonly string[]): ClaimUse => ({ claim, anyOf })
 const small = { email: 'ada@example.com', email_verified: true, name: 'Ada', sid: 'session-1' }
 
-/** What is told, what rules ask, and what is kept of the claims that were told; a text is what the refusal says to the operator. */
+/** Claims of the provider, claims in rules, and the stored claims. A text is the cause of the refusal. */
 const ROWS: readonly [string, Claims, readonly ClaimUse[], Claims | string][] = [
   ['drops groups that no rule reads', { ...small, groups: GROUPS }, [], small],
   [
@@ -160,7 +160,7 @@ await t.test('reduces many memberships to those that rules and restrictions name
       t.strictSame(JSON.parse(attributes['codehost.organizations']!), organizations)
       t.strictSame(JSON.parse(attributes['codehost.teams']!), teams)
       t.ok(Buffer.byteLength(JSON.stringify(attributes)) <= LIMIT)
-      // Where restrictions have cut it already, nothing more is lost.
+      // If the restrictions have already reduced it, nothing more is dropped.
       t.equal(reduced === true, !('allowedTeams' in settings))
     })
   const all = { organizations: [], teams: TEAMS.map((slug) => `acme/${slug}`) }

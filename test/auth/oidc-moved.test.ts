@@ -8,7 +8,7 @@ import { type Answer, deadUrl, json, listen, silence, unusable } from './stand-i
 const DOCUMENT = '/.well-known/openid-configuration'
 const ENDPOINTS = ['token_endpoint', 'jwks_uri'] as const
 
-/** A provider, our client, and how often its document was read. */
+/** A provider, the client under test, and the number of reads of the document. */
 const begin = async (t: Test) => {
   const { clock, liar, provider } = await together(t)
   const reads = () => liar.asked.filter((path) => path === DOCUMENT).length
@@ -16,7 +16,7 @@ const begin = async (t: Test) => {
   return { clock, liar, provider, reads, enter }
 }
 
-/** The address of a server whose certificate nobody vouches for. */
+/** Address of a server with an untrusted certificate. */
 const impostor = async (t: Test): Promise<string> => {
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'another' }], { keyType: 'ec' })
   return listen(t, (_, response) => void response.end('{}'), { key, cert })
@@ -28,7 +28,7 @@ for (const endpoint of ENDPOINTS)
   await t.test(`a login succeeds after the provider moved its ${endpoint}`, async (t) => {
     const { clock, liar, provider, reads } = await begin(t)
     const move = async (t: Test, from: string, lies: Lies = {}) => {
-      // Who begins an hour later reads the document again.
+      // After an hour the client reads the document again.
       await clock.advance(3_600_001)
       liar.lies = { document: { [endpoint]: from }, ...lies }
       const answer = await login(provider)

@@ -4,7 +4,7 @@ import { virtualClock } from '../virtual-clock.ts'
 import { directly } from './directly.ts'
 import { clusterStandIn } from './stand-ins/cluster.ts'
 
-/** A cluster, and a clock that stands still until a test moves it: no limit of time is in the way of any other. */
+/** A cluster with a virtual clock, so that no timeout interferes. */
 export const begin = async (t: Test) => {
   const clock = virtualClock()
   const seconds = () => Math.floor(clock.now().getTime() / 1000)
@@ -12,7 +12,7 @@ export const begin = async (t: Test) => {
 }
 export type Cluster = Awaited<ReturnType<typeof begin>>
 
-/** Proof of identity by the tokens of a cluster, with these settings beside the usual ones. */
+/** The orchestrator under test, with settings that override the defaults. */
 export const open = (cluster: Cluster, more: Partial<OrchestratorSettings> = {}): Orchestrator => {
   const ready = orchestrator({
     ...directly,

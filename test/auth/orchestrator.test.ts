@@ -320,7 +320,7 @@ await t.test('token_review: applies a revocation at once, and caches a refusal f
   t.equal((await verify(token, '::1')).name, 'web', 'a 503 is not remembered')
 })
 
-/** The outcome of an exchange, in a word. */
+/** Outcome of an exchange as one word. */
 const wordOf = (verifying: Promise<unknown>) =>
   verifying.then(
     () => 'verified',
@@ -345,7 +345,7 @@ await t.test('token_review: makes at most 10 concurrent calls, and none after an
   cluster.lies = { [REVIEWS]: silence }
   const flood = sixty()
   await eventually(() => cluster.asked.length - before === 10, 'ten calls')
-  // Time is over for all of them in one turn, as it is where one timer has them all.
+  // All timeouts expire in the same turn of the event loop, as with a shared timer.
   for (const stop of stops) stop.abort(new DOMException('over', 'TimeoutError'))
   t.strictSame(new Set(await Promise.all(flood)), new Set(['orchestrator_unavailable']))
   t.strictSame(
@@ -385,7 +385,7 @@ await t.test('token_review: limits the wait in the queue to 5 s and the call to 
 
   cluster.lies = { [REVIEWS]: silence }
   const before = asked.length
-  // Ten that are held for ever by a call whose time does not pass.
+  // Ten calls whose timeout never expires occupy all slots.
   const held = open(cluster, {
     clock: { ...clock, timeout: (ms) => (ms === 2_000 ? new AbortController().signal : clock.timeout(ms)) },
   })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { listed, plainHttp, wrongWithPrivateHost } from '../../src/auth/hosts.ts'
 import { proxyAuthorization, proxyFor, wrongWithProxy } from '../../src/auth/proxies.ts'
 
-/** What a list names, and what not, as curl and Go read it. */
+/** Hosts that a list matches and does not match, like curl and Go. */
 const LISTS: readonly [list: string, named: readonly string[], not: readonly string[]][] = [
   ['', [], ['https://example.com', 'https://10.0.0.1']],
   ['*', ['https://example.com', 'http://10.0.0.1:81', 'https://[fd00::1]'], []],

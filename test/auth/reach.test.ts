@@ -19,7 +19,7 @@ import { lyingProvider } from './stand-ins/liar.ts'
 import { deadUrl, json, listen, type Scope, silence } from './stand-ins/listen.ts'
 import { proxyStandIn } from './stand-ins/proxy.ts'
 
-/** Names that nobody but the proxy of the company knows. */
+/** Host names that only the proxy can resolve. */
 const ID = 'id.corp.example'
 const CODE = 'code.corp.example'
 const PASSWORD = 'canary p@ss:word'
@@ -30,16 +30,16 @@ const withName = (proxy: string, name = 'rollcall') =>
   proxy.replace('://', `://${name}:${encodeURIComponent(PASSWORD)}@`)
 
 type Whom = {
-  /** Its host and port, as they stand in its address. */
+  /** Host and port of its address. */
   readonly host: string
   readonly caPath: string
-  /** Asks it for all that one login or exchange needs; gives who came. */
+  /** Makes all calls of one login or exchange, and returns the identity. */
   readonly come: (reach: Partial<Reach>) => Promise<string>
-  /** What it is called in refusals. */
+  /** Its name in refusals. */
   readonly reason: string
 }
 
-/** Each of those whom the service asks, over TLS and under a name that no resolver knows; the cluster under its address. */
+/** Each target of outgoing calls, over TLS with an unresolvable host name; the cluster by its address. */
 const whom: Readonly<Record<string, (t: Test) => Promise<Whom>>> = {
   provider: async (t) => {
     const { caPath, certificateOf } = await privateAuthority(t)
@@ -88,7 +88,7 @@ const whom: Readonly<Record<string, (t: Test) => Promise<Whom>>> = {
 }
 const WHO: Readonly<Record<string, string>> = { provider: 'alice', 'code host': 'alice', cluster: 'web' }
 
-/** Why nobody could be asked; nothing of it tells the password. */
+/** Cause of an unreachable target. Asserts that it does not contain the password. */
 const causeOf = async (t: Test, { come, reason }: Whom, reach: Partial<Reach>): Promise<string> => {
   const error = await come(reach).then(
     () => undefined,
@@ -98,7 +98,7 @@ const causeOf = async (t: Test, { come, reason }: Whom, reach: Partial<Reach>): 
   const why = whyOf(error) ?? ''
   for (const secret of ['canary', encodeURIComponent(PASSWORD), Buffer.from(PASSWORD).toString('base64').slice(0, 12)])
     t.notOk(why.includes(secret), why)
-  // Of providers the step and the host are told too.
+  // For providers the cause contains the step and the host as well.
   return why.replace(/^\S[^:]* at [^ ]+: /, '')
 }
 
@@ -177,7 +177,7 @@ for (const [name, make] of Object.entries(whom)) {
   })
 }
 
-/** What the system trusts, for a while. */
+/** Replaces the system's certificate authorities until the test ends. */
 const systemTrusts = (t: Scope, list: readonly string[]) => {
   const { getCACertificates: before } = tls as { readonly getCACertificates?: unknown }
   Object.assign(tls, { getCACertificates: () => list })
@@ -187,7 +187,7 @@ const systemTrusts = (t: Scope, list: readonly string[]) => {
   })
 }
 
-/** Asks as providers are asked. */
+/** Makes calls like those to a provider. */
 const asking = (reach: Partial<Reach>, clock = virtualClock()) => {
   const { caPath, ...rest } = { ...directly, ...reach }
   const ask = outgoing({ ...rest, clock, userAgent: 'rollcall/1.2.3', limit: 5_000, trust: trustIn(caPath) })

@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import type { Test } from 'tap'
 import { type Reason, Refusal, refusals } from '../../src/errors.ts'
 
-/** The refusal that the work ends with; it must have this reason and message, and hold none of the secrets anywhere in it. */
+/** Asserts that the work is refused with this reason and message, and that the refusal contains none of the secrets. */
 export const refused = async (
   t: Test,
   work: () => unknown,

@@ -161,7 +161,7 @@ await t.test('accepts signed userinfo only with a valid signature of the provide
   ]
   for (const [name, made, outcome] of rows)
     await t.test(name, async (t) => {
-      // One that has not asked for new keys a moment ago.
+      // A provider whose keys were not just read again.
       const provider = client(liar.url, asked)
       liar.lies = {}
       const answer = await login(provider)

@@ -9,7 +9,7 @@ import type { SegmentChange, SegmentCommands } from '../../src/commands/segment.
 import type { TokenCommands } from '../../src/commands/token.ts'
 import type { Constraint } from '../../src/events/segment.ts'
 
-/** Arbitraries of a category's commands; a table total over them, so that no command is left out of the laws. */
+/** Arbitraries for the commands of a category. The table covers all commands, so that the laws test each of them. */
 export type Asks<C> = { readonly [K in keyof C]: fc.Arbitrary<C[K]> }
 
 const one = (...texts: readonly string[]) => fc.constantFrom(...texts)
@@ -17,7 +17,7 @@ const text = one('', 'a', 'b')
 const time = one('2026-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z', '2026-03-01T00:00:00.000Z')
 const none: ReadonlySet<string> = new Set()
 
-/** Two lives of the namespace; only the later comes after the other. */
+/** Two incarnations of the namespace, in this order only. */
 const life = fc.oneof(
   { weight: 30, arbitrary: fc.constant({ incarnation: 'life-1', generation: 1 }) },
   { weight: 1, arbitrary: fc.constant({ incarnation: 'life-2', generation: 2 }) },
@@ -36,11 +36,11 @@ const ids = fc.uniqueArray(id, { minLength: 2 })
 const rank = fc.constantFrom(0, 0, 1, 2, 7)
 const variant = fc.record({ id, key: one('x', 'y', 'z'), name: text, description: text, attachment: text })
 const distribution = fc.record({ id, variantId: id, rollout: percent })
-/** As a request mints them: no id is there twice. */
+/** Ids are unique, as in requests. */
 const distributions = fc.array(fc.record({ id: fc.noShrink(fc.uuid()), variantId: id, rollout: percent }), {
   maxLength: 4,
 })
-/** Any of the members, with all of the others. */
+/** A subset of the members, with all others. */
 const some = <O extends string, T extends object, A extends object = object>(
   op: O,
   members: { readonly [K in keyof T]: fc.Arbitrary<T[K]> },

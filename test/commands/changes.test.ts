@@ -24,7 +24,7 @@ const after = <S, E extends AnyEvent>(
 
 const keys = (uses: readonly { readonly segment: string }[]) => uses.map(({ segment }) => segment)
 
-/** What a client would send to the routes of single parts for one change, seeing the flag as it is. */
+/** Single commands that a client would send for one change in this state of the flag. */
 const singly = (state: Flag, change: FlagChange): FlagEvent[] => {
   let now = state
   const done: FlagEvent[] = []
@@ -94,7 +94,7 @@ const singly = (state: Flag, change: FlagChange): FlagEvent[] => {
   return done
 }
 
-/** The flag without the ids of distributions: one that stays keeps its id where several changes are one. */
+/** The flag without ids of distributions, because combined changes keep the ids of remaining ones. */
 const shown = ({ rules, ...state }: Flag) => ({
   ...state,
   rules: rules.map((rule) => ({

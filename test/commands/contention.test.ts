@@ -12,7 +12,7 @@ import { tokenIssued } from '../samples.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { begin, complaints, context, flagAsk, ruleAsk } from './world.ts'
 
-/** A log whose every step takes two milliseconds while it is slow, so that who comes together meets. */
+/** A log whose operations take 2 ms while it is slow, so that concurrent commands collide. */
 const slowLog = async (clock: Clock) => {
   let isSlow = false
   let lost = 0
@@ -25,7 +25,7 @@ const slowLog = async (clock: Clock) => {
     })
   return { log: { ...inner, append }, slow: (is: boolean) => void (isSlow = is), lost: () => lost }
 }
-/** A process on the log, with the pauses of the real one. */
+/** A process on the log, with the real pauses. */
 const process = (clock: Clock, log: EventLog, name: string) => {
   let minted = 0
   const open = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }

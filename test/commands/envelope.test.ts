@@ -51,6 +51,6 @@ await t.test('throws on personal data without a subject', async (t) => {
   const envelope = enveloper({ seal: async () => 'sealed', open }, 'test', () => new Date(0))
   const issued = written('TokenIssued', { id: 'a', profile: 'Ada' })
   await t.rejects(envelope('token-a', issued, 'IssueToken', { actor }), {
-    message: 'TokenIssued.profile is personal and names no subject',
+    message: 'TokenIssued.profile is personal data without a subject',
   })
 })

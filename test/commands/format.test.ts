@@ -8,7 +8,7 @@ import { type EventOf, next, reader, v1 } from '../../src/events/define.ts'
 import { memoryLog } from '../memory-log.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
-/** A light that could be on or off, and from format 2 on has a brightness; from format 3 on it may flash. */
+/** A light that is on or off. It has a brightness from format 2 on, and can flash from format 3 on. */
 const switched = v1(Type.Object({ on: Type.Boolean() }))
 const shapes = {
   LightSet: next(

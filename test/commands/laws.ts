@@ -7,7 +7,7 @@ import type { Asks } from './asks.ts'
 type Payloads = Readonly<Record<string, object>>
 export type Ask = { readonly name: string; readonly command: object }
 
-/** Any sequence of the commands of a table, those that end things seldom, so that histories grow; those of many seldom too, for they bring what the others bring. */
+/** Sequences of commands. Commands that delete, and commands with many changes, are rare, so that histories grow. */
 export const anyAsks = <C extends Payloads>(asks: Asks<C>, maxLength = 60): fc.Arbitrary<Ask[]> => {
   const each = Object.entries<fc.Arbitrary<object>>(asks).map(([name, command]) => ({
     weight: /^(Delete|Void|Revoke|Change)/.test(name) ? 1 : 6,
@@ -16,14 +16,14 @@ export const anyAsks = <C extends Payloads>(asks: Asks<C>, maxLength = 60): fc.A
   return fc.array(fc.oneof(...each), { minLength: maxLength / 2, maxLength, size: 'max' })
 }
 
-/** The command's events in this state; none when it is refused. */
+/** Events of a command in this state; none if it is refused. */
 export const decided = <S, C extends Payloads, E extends AnyEvent>(
   decider: Decider<S, C, E>,
   state: S,
   { name, command }: Ask,
 ): readonly E[] => again(() => decider.decide[name]!(state, command as C[string]))
 
-/** What has happened after these commands. */
+/** Events of these commands. */
 export const history = <S, C extends Payloads, E extends AnyEvent>(
   decider: Decider<S, C, E>,
   asks: readonly Ask[],

@@ -46,7 +46,7 @@ await t.test('behaves like a Map, and never changes earlier versions', async (t)
 })
 
 await t.test('stores keys with equal hashes', async (t) => {
-  // These two have the same FNV-1a hash of 32 bits.
+  // Both keys have the same 32-bit FNV-1a hash.
   const pair = ['costarring', 'liquid'] as const
   let map = emptyMap<number>()
   for (let n = 0; n < 40; n++) map = map.set(`${pair[n % 2]}`, n).set(`key ${n}`, n)

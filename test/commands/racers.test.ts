@@ -10,7 +10,7 @@ import { context, instance, scheduledLog } from './world.ts'
 
 type Execute = ReturnType<typeof instance>['execute']
 
-/** Twenty at once, their steps on the log in an order that fast-check chooses. */
+/** Runs 20 concurrent tasks. fast-check chooses the order of their log operations. */
 const race = async (scheduler: fc.Scheduler, racer: (execute: Execute, n: number) => Promise<unknown>) => {
   const { log, together } = scheduledLog(scheduler)
   const { execute } = instance(log)

@@ -6,7 +6,7 @@ import { memoryLog } from '../memory-log.ts'
 import { ofFlag, ofSegment } from '../samples.ts'
 import { begin, changesAsk, complaints, context, flagAsk, instance, rolloutAsk, ruleAsk } from './world.ts'
 
-/** The log as a process sees it that dies at its nth append, just before or just after it is durable: from then on nothing answers. */
+/** Log of a process that crashes at its nth append, just before or after it is durable. Later operations fail. */
 const dying = (log: EventLog, nth: number, after: boolean): EventLog => {
   let left = nth
   const gone = () => refuse('backend_unavailable')

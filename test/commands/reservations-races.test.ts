@@ -55,7 +55,7 @@ const racers: Readonly<Record<string, Racer>> = {
   },
 }
 
-/** Clocks that differ by more than a reservation's life: safety must not hang on time. */
+/** Clocks that differ by more than RESERVATION_LIFE_MS, because safety must not depend on time. */
 const clock = (minutes: number) => () => new Date(Date.UTC(2026, 0, 1, 0, minutes))
 
 const run = async (scheduler: fc.Scheduler, names: readonly string[], skews: readonly number[], empty: boolean) => {

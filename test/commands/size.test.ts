@@ -10,7 +10,7 @@ import { given, refusalOf } from '../given.ts'
 import { constraint, flagCreated, ofFlag, ofSegment, rolloutAdded, segmentCreated, variantAdded } from '../samples.ts'
 
 const MIB = 1_048_576
-/** What one document of MongoDB may have. */
+/** Maximum size in bytes of a MongoDB document. */
 const DOCUMENT = 16 * MIB
 const tooLarge = (what: string) => `${what} must not be larger than 7 MiB with all its parts`
 const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
@@ -74,7 +74,7 @@ const keysOf = (part: object) =>
 const empty: Flag = { ...given(flag)(flagCreated).state, metadata: {} }
 const rule = { rank: 1, segments: [], operator: 'or' as const, distributions: [] }
 
-/** Flags of one kind of part, each as small as it may be: where a document is largest beside what is counted. */
+/** Flags with minimal parts of one type, whose documents are largest compared to the counted size. */
 const shapes: Readonly<Record<string, (count: number) => Flag>> = {
   variants: (count) => ({ ...empty, variants: many(count, (n) => variant(n)) }),
   rules: (count) => ({ ...empty, rules: many(count, (n) => ({ ...rule, id: uuid(n) })) }),
@@ -108,7 +108,7 @@ const documentOf = ({ voided: _voided, ...state }: Flag) => ({
   variants: timed(state.variants),
   rules: timed(state.rules.map((one) => ({ ...(keysOf(one) as typeof one), distributions: timed(one.distributions) }))),
   rollouts: timed(state.rollouts.map(keysOf)),
-  // The metadata that grow most: 64 KiB of a list of digits.
+  // Metadata with the largest growth: 64 KiB in a list of digits.
   metadata: { a: many(32_700, () => 1) },
 })
 const bson = (doc: object) => BSON.calculateObjectSize({ _id: 'x'.repeat(511), doc: toDocument(doc) })

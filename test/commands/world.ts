@@ -14,7 +14,7 @@ import { stateOf } from '../state-of.ts'
 
 const open: Sealer = { seal: async (_, text) => text, open: async (text) => ({ text }) }
 
-/** One instance of the service's write side on a log, with a clock and names of its own. */
+/** Write side of one instance on a log, with its own clock and ids. */
 export const instance = (log: EventLog, name = 'one', now: () => Date = () => new Date('2026-01-01T00:00:00.000Z')) => {
   let minted = 0
   const { execute, foldOf } = executor(log, enveloper(open, name, now), { clock: { sleep: async () => undefined } })
@@ -23,7 +23,7 @@ export const instance = (log: EventLog, name = 'one', now: () => Date = () => ne
 
 export const context = { actor: { kind: 'system' } } as const
 
-/** A log whose every step waits for its turn in an order that fast-check chooses, while `together` lasts. */
+/** A log whose operations are ordered by fast-check while `together` runs. */
 export const scheduledLog = (scheduler: fc.Scheduler) => {
   let racing = false
   const log = memoryLog({ pause: (what) => (racing ? scheduler.schedule(Promise.resolve(), what) : Promise.resolve()) })
@@ -38,7 +38,7 @@ export const scheduledLog = (scheduler: fc.Scheduler) => {
   }
 }
 
-/** A log with namespace `ns` in its first life, segments `s` and `q`, and flag `f`. */
+/** A log with namespace `ns` in its first incarnation, segments `s` and `q`, and flag `f`. */
 export const begin = async (log: EventLog) => {
   const { execute, reservations } = instance(log, 'zero')
   await execute(namespace, 'ns', 'CreateNamespace', namespaceCreated.data, context)
@@ -54,7 +54,7 @@ export const ruleAsk = (id: string, ...segments: string[]) => ({ ...ofFlag, id, 
 export const rolloutAsk = (id: string, ...segments: string[]) =>
   ({ ...ofFlag, id, description: '', part: { type: 'segment', segments, operator: 'or', value: true } }) as const
 
-/** A rule and a rollout for each of the segments, in place of the rule `r0`. */
+/** Replaces the rule `r0` with a rule and a rollout for each of the segments. */
 export const changesAsk = (...segments: string[]): Parameters<Reservations['changeFlag']>[0] => ({
   ...ofFlag,
   changes: [
@@ -71,7 +71,7 @@ export const changesAsk = (...segments: string[]): Parameters<Reservations['chan
   ],
 })
 
-/** What must hold in every end: complaints, none when all is well. */
+/** Violated invariants of the final state; empty if there are none. */
 export const complaints = async (log: EventLog & { readonly all: readonly Stored[] }): Promise<string[]> => {
   const found: string[] = []
   const home = await stateOf(log, namespace, 'ns')

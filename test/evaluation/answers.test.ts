@@ -7,7 +7,7 @@ import { evaluateBoolean, evaluateVariant } from '../../src/evaluation/evaluate.
 import type { FlagInput, RolloutInput, SegmentInput } from '../../src/evaluation/flag.ts'
 
 const KEY = 'checkout-v2'
-/** Entities of which each bucket has one. */
+/** One entity per bucket. */
 const entities: readonly string[] = (() => {
   const found = new Map<number, string>()
   for (let n = 0; found.size < 100; n++) found.set(booleanBucket(`user-${n}`, KEY), `user-${n}`)
@@ -15,7 +15,7 @@ const entities: readonly string[] = (() => {
 })()
 
 const NAMES = ['a', 'b', 'all'] as const
-/** An entity is in the segments `a` and `b` as its context says, and in `all` whatever it is like. */
+/** An entity is in the segments `a` and `b` according to its context, and always in `all`. */
 const segmentOf = (key: string): SegmentInput => ({
   key,
   matchType: 'all',
@@ -61,7 +61,7 @@ const input = (flag: Partial<FlagInput>): FlagInput => ({
   ...flag,
 })
 
-/** What every entity gets in each context, and the number of the rollout that decides; 0 for none. */
+/** Answer for every entity in each context, and the number of the deciding rollout; 0 for none. */
 const askedBy = (flag: Pick<FlagInput, 'enabled' | 'rollouts'>) => {
   const compiled = compileFlag(input(flag), segmentOf)
   if (compiled.type !== 'boolean') throw new Error('no Boolean flag')
@@ -102,7 +102,7 @@ await t.test('the summary of a Boolean flag holds for every entity', (t) => {
         flat.every(({ value, by }) => by === 0 || !value || trueBy.includes(by)),
         'another rollout answers true',
       )
-      // Where no segment matches everybody, what is said of those in no segment is seen.
+      // If no segment matches all entities, the summary for entities outside all segments is observable.
       if (rollouts.every((one) => one.type === 'threshold' || one.segments.some((key) => key !== 'all'))) {
         const outside = rollouts.some(
           (one) => one.type === 'segment' && one.operator === 'or' && one.segments.includes('all'),
@@ -130,7 +130,7 @@ await t.test('the summary of a Boolean flag holds for every entity', (t) => {
 await t.test('the summary reports dependency only if entities get different answers', (t) => {
   fc.assert(
     fc.property(flags, ({ enabled, rollouts }) => {
-      // An entity may be in any segments of the ones that are asked: each rollout has one of its own.
+      // Each rollout has its own segment, so that an entity can be in any combination of them.
       const own = rollouts.map(
         (one, n): RolloutInput => (one.type === 'segment' ? { ...one, segments: [n === 0 ? 'a' : 'b'] } : one),
       )

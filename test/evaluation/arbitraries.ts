@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import type { ConstraintInput, FlagInput, SegmentInput } from '../../src/evaluation/flag.ts'
 
-/** A text, or the same with one character put in, taken out or replaced: near misses find what whole texts do not. */
+/** A text, or the text with one character inserted, removed or replaced, to find errors near valid texts. */
 const nearly = (arb: fc.Arbitrary<string>, alphabet: string): fc.Arbitrary<string> =>
   fc.tuple(arb, fc.nat(7), fc.nat(40), fc.constantFrom(...alphabet.split(''))).map(([text, how, where, char]) => {
     const at = where % (text.length + 1)
@@ -22,7 +22,7 @@ const join = (...parts: fc.Arbitrary<string>[]): fc.Arbitrary<string> =>
   fc.tuple(...parts).map((texts) => texts.join(''))
 const maybe = (arb: fc.Arbitrary<string>) => fc.oneof(fc.constant(''), arb)
 
-/** Number texts of every form, extreme ones, and near misses. */
+/** Number texts of all forms, extreme values, and near misses. */
 export const numberText: fc.Arbitrary<string> = nearly(
   fc.oneof(
     { weight: 3, arbitrary: fc.integer({ min: -3, max: 12 }).map(String) },
@@ -96,7 +96,7 @@ const date = fc.oneof(
   { weight: 3, arbitrary: fc.tuple(year, two(13), two(32)).map((parts) => parts.join('-')) },
 )
 
-/** Datetime texts of every form, days and times that do not exist, and near misses. */
+/** Datetime texts of all forms, impossible days and times, and near misses. */
 export const datetimeText: fc.Arbitrary<string> = nearly(
   fc.oneof(
     date,
@@ -154,7 +154,7 @@ const stored = fc.array(piece, { maxLength: 4 }).map((pieces) => pieces.join('')
 const repeated = fc
   .tuple(fc.constantFrom('a', 'ab', 'aab'), fc.integer({ min: 10, max: 40 }), fc.constantFrom('', 'b', 'a'))
   .map(([unit, times, end]) => unit.repeat(times) + end)
-/** Text as it may come in a request: unpaired surrogates too. */
+/** Text of a request, including unpaired surrogates. */
 const asked = fc.oneof(
   { weight: 8, arbitrary: stored },
   repeated,
@@ -291,7 +291,7 @@ const condition = {
 }
 const ranks = fc.uniqueArray(fc.integer({ min: 1, max: 9 }), { minLength: 4, maxLength: 4 })
 
-/** Flags with up to four steps; all text is what a request may have stored. */
+/** Flags with up to four steps. All text is valid in a request. */
 export const flag: fc.Arbitrary<FlagInput> = fc
   .tuple(
     fc.record({
@@ -335,7 +335,7 @@ export const flag: fc.Arbitrary<FlagInput> = fc
     rollouts: rollouts.map((rollout, n) => ({ ...rollout, id: `rollout-${n}`, rank: order[n]! })),
   }))
 
-/** What is asked of a flag: its own values come up again, so that constraints hold often enough. */
+/** Evaluation requests. They reuse values of the flag, so that constraints match often enough. */
 export const requests = (all: readonly SegmentInput[], count: number) => {
   const values = all.flatMap(({ constraints }) => constraints.map(({ value }) => value))
   const value = fc.oneof(

@@ -7,7 +7,9 @@ const CLASSES: Readonly<Record<string, (character: string) => boolean>> = {
   d: (character) => character >= '0' && character <= '9',
 }
 
-/** Reads the patterns that are used where clients give texts: characters and classes, groups, `?`, `*`, `+`, `|`, `^` and `$`. */
+/**
+ * Parses the regular expressions used on client texts: characters and classes, groups, `?`, `*`, `+`, `|`, `^` and `$`.
+ */
 const reader = (source: string, ignoreCase: boolean) => {
   let at = 0
   const same = (one: string, other: string) => (ignoreCase ? one.toLowerCase() === other.toLowerCase() : one === other)
@@ -51,7 +53,7 @@ const reader = (source: string, ignoreCase: boolean) => {
     if ('.*+?{}|)'.includes(character)) throw new Error(`cannot read ${source} at ${at}`)
     return one((other) => same(other, character))
   }
-  /** As many as there are, and fewer where what follows does not fit. */
+  /** Greedy: the maximum first, then fewer if the rest does not match. */
   const repeated = ({ node, isOne }: ReturnType<typeof atom>, least: number): Node => {
     if (!isOne) throw new Error(`cannot count groups that are repeated: ${source}`)
     return (look, length) => {
@@ -100,7 +102,10 @@ const reader = (source: string, ignoreCase: boolean) => {
 
 const known = new Map<string, Node>()
 
-/** At how many characters of a text a pattern looks that backtracks and remembers nothing, and whether it is found: no engine does worse. */
+/**
+ * Number of characters that a backtracking matcher without memoization reads, and its result. This is the worst case of
+ * any engine.
+ */
 export const backtracking = (
   { source, flags }: RegExp,
   text: string,

@@ -5,7 +5,7 @@ import type { ConstraintType } from '../../src/evaluation/flag.ts'
 import { parseNumber } from '../../src/evaluation/number.ts'
 import { trim } from '../../src/evaluation/text.ts'
 
-/** Operator, the constraint's value, values for which it holds, values for which it does not. */
+/** Operator, the constraint's value, matching values, other values. */
 type Row = readonly [operator: string, of: string, yes: readonly string[], no: readonly string[]]
 
 const strings: readonly Row[] = [

@@ -9,7 +9,10 @@ import { looksOf } from './looks.ts'
 
 const SMALL = 1 << 11
 const GROWTH = 4
-/** How often a character may be looked at: a few times, and by a builtin search as often as the longest part is long that is left to it. */
+/**
+ * Maximum number of reads per character: a few, and for the builtin search the length of the longest part that it
+ * handles.
+ */
 const MOST = 8
 const MOST_SEARCHED = 32
 

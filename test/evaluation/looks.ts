@@ -5,8 +5,8 @@ import { backtracking } from './backtracking.ts'
 type Numbers = Uint16Array | Uint32Array
 
 /**
- * At how many characters some work looks. Of what is built in the worst is counted: a search looks at each character as often as the part
- * is long, a pattern backtracks without remembering anything.
+ * Counts the characters that a function reads. For builtins it counts the worst case: a search reads each character
+ * once per character of the part, and a regular expression backtracks without memoization.
  */
 export const looksOf = (work: () => void): number => {
   let looks = 0
@@ -16,7 +16,7 @@ export const looksOf = (work: () => void): number => {
     of[name] = by(before)
     patched.push(() => void (of[name] = before))
   }
-  /** Tables that a search is prepared with, of which each reading counts. */
+  /** Tables prepared for a search, whose reads count as well. */
   const counted = <T extends Numbers>(table: T): T =>
     new Proxy(table, {
       get: (of, name) => {

@@ -1,14 +1,16 @@
-// The texts of api.md §8.4 and the checksum of §8.5, read as plainly as they are written and as slowly as that takes.
-// Nothing here is shared with the engine.
+// Reference implementation of the texts of api.md §8.4 and the checksum of §8.5: simple and slow.
+// It shares no code with the engine.
 
 const isDigit = (char: string | undefined): boolean => char !== undefined && '0123456789'.includes(char) && char !== ''
 const hexDigits = '0123456789abcdef'
 
-/** The float64 nearest to sign × numerator / denominator, a half to the even one, put together from its bits; undefined if too large. */
+/**
+ * The float64 nearest to sign × numerator / denominator, ties to even, assembled from its bits; undefined if too large.
+ */
 const nearest = (negative: boolean, numerator: bigint, denominator: bigint): number | undefined => {
   if (numerator === 0n) return 0
   let exponent = -1074
-  // The smallest exponent whose unit leaves fewer than 2^53 of them.
+  // The smallest exponent whose unit gives fewer than 2^53 of them.
   const length = numerator.toString(2).length - denominator.toString(2).length
   exponent = Math.max(exponent, length - 54)
   const divide = (): { whole: bigint; rest: bigint; by: bigint } => {

@@ -23,7 +23,7 @@ await t.test('parses number texts like exact arithmetic', async (t) => {
     fc.property(numberText, (text) => {
       const [got, wanted] = [parseNumber(text), referenceNumber(text)]
       if (got !== undefined) numbers++
-      // Zero has no sign that any operator could see.
+      // No operator distinguishes 0 from -0.
       if (!Object.is(got === 0 ? 0 : got, wanted === 0 ? 0 : wanted)) differ(text, got, wanted)
     }),
     { numRuns: 40_000 },

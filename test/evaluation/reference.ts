@@ -1,4 +1,4 @@
-// Evaluation as api.md §8.2–8.6 tells it, step by step, without a thought for speed. Only the shapes are the engine's.
+// Reference implementation of api.md §8.2–8.6, step by step and slow. It shares only types with the engine.
 import type { BooleanAnswer, Failure, VariantAnswer } from '../../src/evaluation/evaluate.ts'
 import type { ConstraintInput, FlagInput, SegmentInput } from '../../src/evaluation/flag.ts'
 import type { FailedConstraint, TraceStep } from '../../src/evaluation/trace.ts'
@@ -11,7 +11,7 @@ class UnknownType extends Error {}
 
 const trim = (text: string): string => text.replace(/^\p{White_Space}+/u, '').replace(/\p{White_Space}+$/u, '')
 
-/** Position by position, code point by code point. */
+/** Compares the part at one position, by code points. */
 const containsAt = (text: string, part: string, at: number): boolean => {
   const [points, wanted] = [Array.from(text), Array.from(part)]
   return at >= 0 && wanted.every((char, n) => points[at + n] === char)

@@ -43,7 +43,7 @@ const vectors = JSON.parse(readFileSync(file, 'utf8')) as Vectors
 const everybody = () => ({ key: 'everybody', matchType: 'all', constraints: [] }) as const
 const bare = { enabled: true, variants: [], rules: [], rollouts: [] } as const
 
-/** A flag with one rule for everybody and these distributions, each of a variant named by its place. */
+/** A flag with one rule for all entities and these distributions, each with a variant named by its index. */
 const shared = (key: string, rollouts: readonly number[]): VariantFlag => {
   const flag: FlagInput = {
     ...bare,

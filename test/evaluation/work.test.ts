@@ -8,9 +8,9 @@ import type { Trace } from '../../src/evaluation/trace.ts'
 import { looksOf } from './looks.ts'
 
 const LONGEST = 65_536
-/** Characters that an evaluation looks at. */
+/** Maximum number of characters that an evaluation reads. */
 const MOST_WORK = 2_097_152
-/** The same of all evaluations of one request. */
+/** The same for all evaluations of one request. */
 const MOST_TOGETHER = 16 * MOST_WORK
 const spent = { error: 'evaluation takes too much work' }
 const bare = { enabled: true, variants: [], rules: [], rollouts: [] } as const
@@ -65,7 +65,7 @@ const variantOf = (segment: SegmentInput): VariantFlag =>
 const flat = (text: string): string => JSON.parse(JSON.stringify(text)) as string
 const letters = (n: number) => flat(`${'a'.repeat(36)}${String(n).padStart(4, 'b')}`)
 
-/** Texts made for the search to be slow, and some that are only long. */
+/** Texts that make the search slow, and some that are only long. */
 const worst: Readonly<Record<string, Case>> = {
   'forty letters': { operator: 'notcontains', value: letters, text: 'a'.repeat(LONGEST) },
   'seven letters': { operator: 'notcontains', value: () => flat('aaaaaab'), text: 'a'.repeat(LONGEST) },
@@ -98,7 +98,7 @@ const worst: Readonly<Record<string, Case>> = {
   },
 }
 
-/** The flag, and how much its constraints have looked at by now: 32 for each that is tried, and the value. */
+/** The flag, and a counter of the work of its constraints: 32 for each test, and the length of the value. */
 const watched = <F extends BooleanFlag | VariantFlag>(flag: F) => {
   let work = 0
   type Segment = Condition['segments'][number]
@@ -113,7 +113,7 @@ const watched = <F extends BooleanFlag | VariantFlag>(flag: F) => {
       },
     })),
   })
-  // The rollouts of a flag share a segment, and so they share its copy.
+  // The rollouts of a flag share a segment object, so its compiled form is shared too.
   const copyOf = (segment: Segment): Segment => {
     const copy = copies.get(segment) ?? watchedSegment(segment)
     copies.set(segment, copy)
@@ -172,7 +172,7 @@ await t.test('uses the whole work limit, and not one character more', async (t) 
     } satisfies SegmentInput,
     context: Object.fromEntries(lengths.map((length) => [`p${length}`, 'x'.repeat(length)])),
   })
-  // 32 constraints of 65,504 characters each: with what each costs beside, all that there is.
+  // 32 constraints with 65,504 characters each use up the whole limit, including the cost of each constraint.
   const all = Array.from({ length: 32 }, () => 65_504)
   const just = constraints(all)
   t.match(evaluateBoolean(booleanOf(just.segment), 'e', just.context), { reason: 'match' })
@@ -206,7 +206,10 @@ const kinds = {
   boolean: { flagOf: booleanOf, ask: evaluateBoolean },
   variant: { flagOf: variantOf, ask: evaluateVariant },
 } as const
-/** Each maker and each kind meets every text. Their other pairs meet a long value and short ones. */
+/**
+ * Each work limit and each type of flag is tested with all texts. The other pairs are tested with a long value and
+ * short ones.
+ */
 const ways: readonly (readonly [string, () => Work, keyof typeof kinds, readonly string[]])[] = [
   ['with different contexts', workTogether, 'boolean', Object.keys(worst)],
   ['about one entity', workOnOne, 'variant', Object.keys(worst)],

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { canonical } from '../../src/events/canonical.ts'
 
-/** The number of an IEEE 754 pattern of 64 bits, written in hexadecimal. */
+/** Number with a 64-bit IEEE 754 pattern, in hexadecimal. */
 const double = (hex: string): number => Buffer.from(hex, 'hex').readDoubleBE()
 
 await t.test('serializes the sample of RFC 8785 §3.2.2 to the bytes of §3.2.4', async (t) => {

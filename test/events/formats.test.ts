@@ -4,7 +4,9 @@ import t from 'tap'
 import { catalog, FORMAT } from '../../src/events/catalog.ts'
 import { type Shape, type Shapes, wireNames } from '../../src/events/define.ts'
 
-/** The wire names of each format of the history that was released, the last of them being open: a name never moves to another format. */
+/**
+ * Wire names by format of the history. Only the last format can change, because a name never moves to another format.
+ */
 const released = JSON.parse(
   readFileSync(resolve(import.meta.dirname, '../../../test/events/formats.json'), 'utf8'),
 ) as Readonly<Record<string, readonly string[]>>

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { type Keys, sealer } from '../../src/events/personal.ts'
 
-/** Keys in memory, which may be lost. */
+/** Keys in memory that can be lost. */
 const memoryKeys = () => {
   const all = new Map<string, Uint8Array | 'erased'>()
   const keys: Keys = {

@@ -6,7 +6,7 @@ import { canonical } from '../../src/events/canonical.ts'
 import { catalog } from '../../src/events/catalog.ts'
 import { reader, type Shape, type Shapes, wireName, wireNames } from '../../src/events/define.ts'
 
-/** The bytes of every event shape ever written; a file here is never changed and never removed. */
+/** The bytes of every event shape ever written. A file is never changed or removed. */
 const folder = resolve(import.meta.dirname, '../../../test/events/samples')
 const sample = (wire: string) => readFileSync(resolve(folder, `${wire}.json`), 'utf8').trimEnd()
 const categories: [string, Shapes][] = Object.entries(catalog)

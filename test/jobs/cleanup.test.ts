@@ -11,7 +11,7 @@ const expired = (count: number): readonly Row[] =>
     return { key, revision: 0n, position: 0n, changes: 1n, doc: { id: key, expiresAt: `2026-01-01T00:00:00.${key}Z` } }
   })
 
-/** Runs a cleanup over so many expired records; ends it by its signal after so many commands. */
+/** Runs a cleanup over a number of expired records, and aborts it after a number of commands. */
 const run = async (
   count: number,
   until = Number.POSITIVE_INFINITY,

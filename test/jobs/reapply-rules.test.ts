@@ -20,7 +20,7 @@ const tokens = (count: number, method: string, of: Partial<Known> = {}): readonl
     return { id, method, createdAt: `2026-01-01T00:00:00.${id}Z`, ...of }
   })
 
-/** Views that hold these tokens and what sweeps keep there; `listed` are the pages that were asked for. */
+/** Views with these tokens and the progress of sweeps. `listed` are the requested pages. */
 const viewsOf = (known: readonly Known[]) => {
   const records = new Map<string, Record>()
   const state = { listed: 0, records }
@@ -40,7 +40,7 @@ const viewsOf = (known: readonly Known[]) => {
 
 type Done = Readonly<{ kept: number; narrowed: number; ended: number }>
 
-/** A sweep that has begun; `looked` are the tokens that it looked at, `times` when it did. */
+/** A running sweep. `looked` are the processed tokens, `times` the times of processing. */
 const begun = (
   { views }: Pick<ReturnType<typeof viewsOf>, 'views'>,
   policy: number,
@@ -69,7 +69,7 @@ const begun = (
   return { ...job, clock, looked, times, told, errors }
 }
 
-/** Sweeps until it is done. */
+/** Runs a sweep to its end. */
 const sweep = async (...asked: Parameters<typeof begun>) => {
   const { clock, done, close, looked, told, errors } = begun(...asked)
   for (const ended = noted(done()); ended.length === 0; ) await clock.advance(250)

@@ -21,7 +21,7 @@ const read = reader(refusalEvents)
 const sealer = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
 const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((a, b) => a + b, 0)
 
-/** A history on a log that fails when told to: before it has written, or after. */
+/** A refusal history on a log that fails on demand, before or after the write. */
 const world = () => {
   const clock = virtualClock()
   const { now } = clock

@@ -3,7 +3,7 @@ import { tokenUses } from '../../src/jobs/token-uses.ts'
 import type { Views } from '../../src/projections/views.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
-/** What notes uses from the beginning of 1970 on; `kept` are those that were written. */
+/** Records uses from the beginning of 1970 on. `kept` are the written ones. */
 const noting = () => {
   const clock = virtualClock('1970-01-01T00:00:00.000Z')
   const kept = new Map<string, { readonly revision: number; readonly value: { readonly at: string } }>()

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { generate } from 'selfsigned'
 import type { Scope } from './listen.ts'
 
-/** A certificate authority that no system knows: its certificate in a file, and certificates that it gives to names. */
+/** A private certificate authority: its certificate in a file, and certificates for host names. */
 export const privateAuthority = async (t: Scope) => {
   const folder = await mkdtemp(join(tmpdir(), 'authority-'))
   t.teardown(() => rm(folder, { recursive: true }))
@@ -21,7 +21,7 @@ export const privateAuthority = async (t: Scope) => {
   })
   const caPath = join(folder, 'ca.crt')
   await writeFile(caPath, cert)
-  /** What a server of that name shows. */
+  /** Certificate of a server with that name. */
   const certificateOf = async (host: string) => {
     const given = await generate([{ name: 'commonName', value: host }], {
       keyType: 'ec',

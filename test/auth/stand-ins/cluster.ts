@@ -15,7 +15,7 @@ type TokenOptions = {
   readonly key?: CryptoKey
 }
 
-/** Gives an answer of a media type to who takes it; else refuses as an API server does. */
+/** Sends an answer of a media type if the request accepts it, otherwise 406 like an API server. */
 const negotiated = (request: IncomingMessage, type: string, answer: Answer): Answer =>
   accepts(request, type)
     ? answer
@@ -24,7 +24,10 @@ const negotiated = (request: IncomingMessage, type: string, answer: Answer): Ans
           .writeHead(406, { 'content-type': 'text/plain; charset=utf-8' })
           .end(`only the following media types are accepted: ${type}\n`)
 
-/** The API server of a cluster over https with a CA of its own: TokenReview, OpenID document and key set. `lies` are answers by path, `now` is its clock. Closes itself. */
+/**
+ * API server of a cluster over https with its own CA: TokenReview, OpenID document and key set. `lies` are answers by
+ * path, `now` is its clock. Closes itself.
+ */
 export const clusterStandIn = async (t: Scope, now = () => new Date()) => {
   const folder = await mkdtemp(join(tmpdir(), 'cluster-'))
   t.teardown(() => rm(folder, { recursive: true }))
@@ -47,7 +50,7 @@ export const clusterStandIn = async (t: Scope, now = () => new Date()) => {
     issuer: AUDIENCE,
     keys: [await newKey()],
     bearer: 'canary-bearer-1',
-    /** Uids of pods that are gone: their tokens are refused. */
+    /** Uids of deleted pods. Their tokens are refused. */
     gone: new Set<string>(),
     lies: {} as Record<string, Answer>,
     /** Changes the status of a TokenReview. */
@@ -58,7 +61,7 @@ export const clusterStandIn = async (t: Scope, now = () => new Date()) => {
       readonly body: string
       readonly agent: string | undefined
     }[],
-    /** Connections that were made. */
+    /** Number of connections. */
     connections: 0,
   }
   const known = new WeakSet<object>()
@@ -107,7 +110,7 @@ export const clusterStandIn = async (t: Scope, now = () => new Date()) => {
         const keys = json(200, { keys: state.keys.map(({ jwk }) => jwk) }, { 'content-type': type })
         return negotiated(request, type, keys)(response)
       }
-      // Like a real one, it names an address that only its own network knows.
+      // Like a real cluster, it publishes an address that only its own network can resolve.
       if (path === '/.well-known/openid-configuration')
         return negotiated(
           request,
@@ -126,7 +129,7 @@ export const clusterStandIn = async (t: Scope, now = () => new Date()) => {
     { key: tls.private, cert: tls.cert },
   )
 
-  /** A service-account token as the cluster gives it to a pod. */
+  /** A service-account token as issued for a pod. */
   const token = ({ claims, header, key }: TokenOptions = {}) => {
     const present = Math.floor(now().getTime() / 1000)
     const { jwk, privateKey } = state.keys[0]!
@@ -137,7 +140,7 @@ export const clusterStandIn = async (t: Scope, now = () => new Date()) => {
       iat: present,
       nbf: present,
       exp: present + 3600,
-      // No secret: it stands in the cluster's own audit log, and is kept to join the two.
+      // Not a secret: it is in the audit log of the cluster, and is stored to correlate the two.
       jti: randomUUID(),
       'kubernetes.io': {
         namespace: 'apps',

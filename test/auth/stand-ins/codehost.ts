@@ -7,8 +7,9 @@ type Team = { readonly slug: string; readonly organization: { readonly login: st
 export const codehostClient = { clientId: 'rollcall', clientSecret: 'canary-codehost-secret' }
 
 /**
- * How hosts differ, by their sources and documents: Gitea's `routers/api/v1` (pages by `limit`, of which lists of teams name no next one; its links name
- * the address that it was configured with), GitLab's `doc/api/groups.md` and `doc/api/rest` (pages by `per_page`, `Link`).
+ * Differences between hosts, according to their sources and documentation: Gitea's `routers/api/v1` (pages by `limit`;
+ * lists of teams have no link to the next page; links contain the configured address), GitLab's `doc/api/groups.md` and
+ * `doc/api/rest` (pages by `per_page`, `Link`).
  */
 const shapes = {
   github: {
@@ -37,7 +38,10 @@ const shapes = {
   },
 } as const
 
-/** A code host that behaves like the well-known one (errors with status 200, lists in pages), or as another kind does. `lies` are answers by path. Closes itself. */
+/**
+ * A code host that behaves like GitHub (errors with status 200, lists in pages), or like another kind. `lies` are
+ * answers by path. Closes itself.
+ */
 export const codehostStandIn = async (t: Scope, kind: keyof typeof shapes = 'github', tls?: Tls) => {
   const shape = shapes[kind]
   const state = {
@@ -54,13 +58,13 @@ export const codehostStandIn = async (t: Scope, kind: keyof typeof shapes = 'git
     pageSize: 2,
     lies: {} as Record<string, Answer>,
     asked: [] as string[],
-    /** Makes the address of the next page out of the honest one. */
+    /** Changes the address of the next page. */
     next: (address: string) => address,
   }
   const logins = new Map<string, string>()
   const tokens = new Set<string>()
 
-  /** What the browser comes back to. */
+  /** Query of the callback. */
   const authorized = ({ searchParams }: URL): URL => {
     const code = `canary-code-${randomUUID()}`
     logins.set(code, searchParams.get('code_challenge')!)

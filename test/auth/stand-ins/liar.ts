@@ -3,24 +3,27 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { type Answer, bodyOf, json, listen, type Scope, type Tls } from './listen.ts'
 
-/** What the provider says otherwise than it should. */
+/** Wrong answers of the provider. */
 export type Lies = {
   readonly document?: Answer | Readonly<Record<string, unknown>>
   readonly token?: Answer | Readonly<Record<string, unknown>>
   readonly keys?: Answer | Readonly<Record<string, unknown>>
-  /** What stands at `/gone`. */
+  /** Answer at `/gone`. */
   readonly gone?: Answer
   readonly claims?: Readonly<Record<string, unknown>>
-  /** What userinfo says beside `sub`. */
+  /** Claims of userinfo in addition to `sub`. */
   readonly userinfo?: Answer | Readonly<Record<string, unknown>>
   readonly header?: Readonly<Record<string, unknown>>
-  /** Makes the ID token in the place of the provider's key. */
+  /** Creates the ID token instead of the provider's key. */
   readonly sign?: (claims: Record<string, unknown>) => string | Promise<string>
 }
 
 export const lyingClient = { clientId: 'rollcall', clientSecret: 'canary-client-secret-of-at-least-32-bytes' }
 
-/** An OpenID Connect provider that tells whatever lies the test sets. Nobody need sign in: the authorize address redirects at once. Closes itself. */
+/**
+ * An OpenID Connect provider with configurable wrong answers. Its authorization endpoint redirects at once without a
+ * sign-in. Closes itself.
+ */
 export const lyingProvider = async (t: Scope, tls?: Tls) => {
   type State = {
     lies: Lies
@@ -29,7 +32,7 @@ export const lyingProvider = async (t: Scope, tls?: Tls) => {
     proofs: ('header' | 'body' | 'none')[]
     now: () => number
   }
-  /** `proofs`: where the client's secret stood, of each call for tokens. */
+  /** `proofs`: client authentication method of each token request. */
   const state: State = { lies: {}, asked: [], agents: [], proofs: [], now: Date.now }
   const logins = new Map<string, { nonce: string; challenge: string }>()
   let keys: { jwk: JWK; privateKey: CryptoKey }[] = []
@@ -62,7 +65,7 @@ export const lyingProvider = async (t: Scope, tls?: Tls) => {
     return signed(claims, state.lies.header)
   }
 
-  /** What the browser comes back to. */
+  /** Query of the callback. */
   const authorized = ({ searchParams }: URL): URL => {
     const code = `canary-code-${randomUUID()}`
     logins.set(code, { nonce: searchParams.get('nonce')!, challenge: searchParams.get('code_challenge')! })
@@ -109,6 +112,6 @@ export const lyingProvider = async (t: Scope, tls?: Tls) => {
     else json(200, {})(response)
   }
   const url = await listen(t, answerTo, tls)
-  /** `rotate` has the provider sign with a new key only, `signed` signs with its key. */
+  /** `rotate` replaces the provider's key, `signed` signs with the current key. */
   return Object.assign(state, { url, rotate: addKey, signed, authorized })
 }

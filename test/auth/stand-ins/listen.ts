@@ -4,10 +4,10 @@ import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { freePort } from '../../free-port.ts'
 
-/** The part of a tap test that a stand-in needs to close itself. */
+/** Subset of a tap test that a stand-in needs to close itself. */
 export type Scope = { readonly teardown: (handler: () => unknown) => unknown }
 
-/** Over TLS, what a server shows; its address then has that name. */
+/** Certificate of a TLS server. Its address has the name of the certificate. */
 export type Tls = { readonly name?: string; readonly key: string; readonly cert: string }
 
 /** Serves on a free loopback port until the test ends. */
@@ -28,7 +28,7 @@ export const listen = async (
   return `http${tls ? 's' : ''}://${tls?.name ?? '127.0.0.1'}:${(server.address() as AddressInfo).port}`
 }
 
-/** A free loopback port on which nobody listens. */
+/** A free loopback port without a listener. */
 export const deadUrl = async (): Promise<string> => `http://127.0.0.1:${await freePort()}`
 
 export const bodyOf = async (request: IncomingMessage): Promise<string> => {
@@ -37,7 +37,7 @@ export const bodyOf = async (request: IncomingMessage): Promise<string> => {
   return body
 }
 
-/** Whether a request takes an answer of a media type (RFC 9110 §12.5.1): named, by a range, or by saying nothing. */
+/** Returns true if a request accepts a media type (RFC 9110 §12.5.1): by name, by a range, or without `Accept`. */
 export const accepts = ({ headers }: IncomingMessage, type: string): boolean => {
   const ranges = (headers.accept ?? '*/*').split(',').map((range) => {
     const [name, ...parameters] = range.split(';').map((part) => part.trim())
@@ -53,10 +53,10 @@ export const json =
   (response) =>
     void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
 
-/** Makes an otherwise good answer one of more than 1 MiB. */
+/** Extends a valid answer to more than 1 MiB. */
 export const filler = { filler: 'x'.repeat(1_048_577) }
 
-/** Answers that nobody can use, by name. */
+/** Unusable answers, by name. */
 export const unusable: Readonly<Record<string, Answer>> = {
   'a closed connection': (response) => void response.destroy(),
   HTML: (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>hello</html>'),
@@ -74,10 +74,10 @@ export const unusable: Readonly<Record<string, Answer>> = {
   },
 }
 
-/** The reason that one of them is refused for: a redirect, or a status that says that nothing is there, is a matter of settings. */
+/** Expected reason for such an answer. A redirect or a 4xx status is a configuration error. */
 export const reasonOfUnusable = (name: string): 'provider_mismatch' | 'provider_unavailable' =>
   /^(a redirect|404|401|403)/.test(name) ? 'provider_mismatch' : 'provider_unavailable'
 
-/** Never ends its answer. */
+/** Never completes its answer. */
 export const silence: Answer = (response) =>
   void response.writeHead(200, { 'content-type': 'application/json' }).write('{')

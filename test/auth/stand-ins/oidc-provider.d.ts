@@ -1,4 +1,4 @@
-/** The few parts of oidc-provider that the stand-in uses; the package has no types of its own. */
+/** Types for the parts of oidc-provider that the stand-in uses, because the package has no types. */
 declare module 'oidc-provider' {
   import type { RequestListener } from 'node:http'
 

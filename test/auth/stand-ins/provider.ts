@@ -11,7 +11,7 @@ type Options = {
   readonly users: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
 
-/** A real OpenID Connect provider in this process; `users` are claims by login name. Closes itself. */
+/** A real OpenID Connect provider in this process. `users` are claims by login name. Closes itself. */
 export const realProvider = async (t: Scope, { clientId, clientSecret, redirectUris, users }: Options) => {
   const server = createServer()
   server.listen(0, '127.0.0.1')
@@ -46,7 +46,7 @@ export const realProvider = async (t: Scope, { clientId, clientSecret, redirectU
   return { url }
 }
 
-/** Does what a browser does: signs in at the provider and comes back with the address it is sent to, which begins with `back`. */
+/** Acts like a browser: signs in at the provider and returns the redirect URL that begins with `back`. */
 export const signIn = async (address: URL, login: string, back: string): Promise<URL> => {
   const cookies = new Map<string, string>()
   let request: { url: URL; body?: URLSearchParams } = { url: address }

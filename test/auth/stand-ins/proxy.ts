@@ -6,24 +6,27 @@ import type { Scope } from './listen.ts'
 
 type Asked = {
   readonly method: string
-  /** `host:port` of a connection, or the whole address. */
+  /** `host:port` of a CONNECT request, or the absolute URL. */
   readonly place: string
   readonly agent: string | undefined
   readonly authorization: string | undefined
 }
 
-/** A proxy of a company: whatever name it is asked for, it finds the port on this machine. It knows nobody unless `credentials` are set. Closes itself. */
+/**
+ * A forward proxy that resolves every name to the local machine. Requires authentication only if `credentials` are set.
+ * Closes itself.
+ */
 export const proxyStandIn = async (
   t: Scope,
   tls?: { readonly name: string; readonly key: string; readonly cert: string },
 ) => {
   const state = {
     asked: [] as Asked[],
-    /** `name:password` that it wants. */
+    /** Required `name:password`. */
     credentials: undefined as string | undefined,
-    /** What it does with a connection in place of passing it on: answers that, or nothing at all. */
+    /** Answer to a CONNECT request instead of a tunnel; empty: no answer. */
     lie: undefined as string | undefined,
-    /** Connections to it, for others. */
+    /** Open tunnels. */
     tunnels: new Set<Socket>(),
   }
   const note = ({ method = '', url = '', headers }: IncomingMessage): boolean => {
