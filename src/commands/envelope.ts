@@ -77,7 +77,7 @@ export const enveloper = (
       const text = data[field]
       if (typeof text !== 'string') continue
       const owner = data[subject]
-      if (typeof owner !== 'string') throw new Error(`${event.type}.${field} is personal and names no subject`)
+      if (typeof owner !== 'string') throw new Error(`${event.type}.${field} is personal data without a subject`)
       data[field] = await sealer.seal(owner, text)
     }
     return data

@@ -120,7 +120,7 @@ export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: strin
       const [raise, fits] = [toNewest, fitting(shape.schema)]
       for (const wire of wireNames(type, shape))
         lift.set(wire, (data) => {
-          if (!fits(data)) throw new Error(`the data of ${wire} are not of its shape`)
+          if (!fits(data)) throw new Error(`the data of ${wire} do not match its schema`)
           return { type, data: raise(data as object) } as EventOf<S>
         })
       const { upcast } = shape

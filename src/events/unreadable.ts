@@ -37,7 +37,7 @@ export const unreadableEvent = ({ stream, revision, type, position }: Stored, wh
 
 /** Describes a stored event that could not be applied: it is unreadable, or it does not fit the state. */
 export const unreadableBy = (error: unknown, stored: Stored): Unreadable =>
-  unreadableOf(error) ?? unreadableEvent(stored, `${stored.type} does not fit what came before it`)
+  unreadableOf(error) ?? unreadableEvent(stored, `${stored.type} contradicts the events before it`)
 
 /** Describes the events missing before a stored event. `due` is the expected revision. */
 export const missingBefore = ({ stream, revision, position }: Stored, due: bigint): Unreadable => ({
