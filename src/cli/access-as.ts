@@ -50,18 +50,18 @@ const jsonIn = (content: string, path: string): unknown => {
   }
 }
 
-const EXAMPLES = `Such as {"method":"oidc","provider":"corp","claims":{"groups":["a"]}},
+const EXAMPLES = `Examples: {"method":"oidc","provider":"corp","claims":{"groups":["a"]}},
 {"method":"codehost","organizations":["acme"],"teams":{"acme":["shop"]}} or
 {"method":"orchestrator","namespace":"shop","service_account":"web"}.`
 
 const subjectIn = async (path: string, terminal: Terminal): Promise<Subject> => {
-  const wrong: string[] = []
+  const problems: string[] = []
   const found = person.read(jsonIn(await contentOf(path, terminal), path), (description, part = '') => {
-    wrong.push(`${part.replace(/^\./, '') || 'the whole'}: ${description}`)
+    problems.push(`${part.replace(/^\./, '') || 'document'}: ${description}`)
     return undefined
   })
-  if (found === undefined || wrong.length > 0)
-    return fail('usage', [`${path} says not who logs in:`, ...wrong].join('\n  '), EXAMPLES)
+  if (found === undefined || problems.length > 0)
+    return fail('usage', [`${path} does not describe a login:`, ...problems].join('\n  '), EXAMPLES)
   if (found.method === 'oidc') return found
   if (found.method === 'codehost') return { organizations: [], teams: empty, ...found }
   return { method: found.method, namespace: found.namespace, account: found.service_account }
@@ -73,14 +73,17 @@ const columns: readonly Column<GrantInForce>[] = [
   ['RIGHTS', ({ rights }) => rights.join(' ')],
 ]
 
-const said = (policy: AccessPolicy, subject: Subject): string => {
+const matchSummary = (policy: AccessPolicy, subject: Subject): string => {
   const { rules } = policy
   const matching = matchingRules(policy, subject).map(({ name }) => name)
   const of = `${rules.length} rule${rules.length === 1 ? '' : 's'}`
   return matching.length === 0 ? `None of ${of} matches.` : `${matching.length} of ${of}: ${matching.join(', ')}.`
 }
 
-/** Says which rules match a set of claims, memberships or an account, and what they give; ends with 3 where it is nothing. */
+/**
+ * Prints the rules that match a set of claims, memberships or an account, and the resulting grants. The exit code is 3
+ * without any grant.
+ */
 export const checkAs = async (config: Config, path: string, { terminal, endWith }: CommandServices): Promise<void> => {
   const { print, info } = terminal
   const policy = accessPolicy(config)
@@ -91,12 +94,12 @@ export const checkAs = async (config: Config, path: string, { terminal, endWith 
     return endWith(EXIT.check)
   }
   if (!isGoverned(policy)) {
-    info('There is no rule: logins and exchanges may do everything.')
+    info('There is no rule: logins and exchanges have full access.')
     return
   }
-  info(said(policy, subject))
+  info(matchSummary(policy, subject))
   for (const name of referencedClaims(policy.rules, subject))
-    info(`warning: the provider gives a reference in the place of the claim ${name}, so it is absent`)
+    info(`warning: the provider sends a reference instead of the claim ${name}, so the claim is absent`)
   const given = grantsFor(policy, subject)
   if ('holding' in given) {
     print(table(terminal, grantsInForce(given.holding) ?? [], columns, { headers: true, color: true }))

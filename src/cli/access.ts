@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<Able>[] = [
 
 const PAGE = 1000
 
-/** Everybody who may do something: all pages, each of the same moment as the first. */
+/** Tokens that have a right: all pages, read as of the moment of the first page. */
 const review = async ({ ask }: Client, right: string, { namespace: namespaceKey, at }: AccessOptions) => {
   const entries: AccessReview['entries'][number][] = []
   let [pageToken, moment, anonymous] = ['', at, false]
@@ -43,15 +43,15 @@ const review = async ({ ask }: Client, right: string, { namespace: namespaceKey,
 const access = async (right: string | undefined, options: AccessOptions, given: CommandServices): Promise<void> => {
   const asking = await clientOf(options, given)
   const reviews: Awaited<ReturnType<typeof review>>[] = []
-  for (const one of right === undefined ? RIGHTS : [right])
-    reviews.push(await review(asking, one, { ...options, at: reviews[0]?.position ?? options.at }))
+  for (const each of right === undefined ? RIGHTS : [right])
+    reviews.push(await review(asking, each, { ...options, at: reviews[0]?.position ?? options.at }))
   const able = reviews.flatMap((one) => one.entries.map((entry) => ({ ...entry, right: one.right })))
   if (reviews.some(({ anonymous }) => anonymous) && !options.quiet)
-    given.terminal.info('The service asked nobody for a token: whoever reached it could do this without one.')
+    given.terminal.info('The service requires no token: every client that reaches it has this right.')
   printMany(given.terminal, able, reviews, ({ authenticationId }) => authenticationId, COLUMNS, options)
 }
 
-/** `rollcall access`: who may do something somewhere, now or as of any moment. */
+/** `rollcall access`: lists the tokens that have a right, now or as of a moment. */
 export const addAccess = (program: Command, given: CommandServices): void => {
   withField(
     withOutput(withMoment(withTarget(program.command('access [right]'), given), given), [
@@ -62,10 +62,10 @@ export const addAccess = (program: Command, given: CommandServices): void => {
       'name',
     ]),
   )
-    .summary('list who may do something, and why')
+    .summary('list the tokens that have a right, and why')
     .description(
-      'Lists the tokens that have a right (such as flag.update; without one: each right in turn) in a namespace, or without one in every namespace.',
+      'Lists the tokens that have a right (such as flag.update; default: every right) in a namespace (default: all namespaces).',
     )
-    .option('-n, --namespace <key>', 'in this namespace (default: in every one)')
+    .option('-n, --namespace <key>', 'namespace (default: all)')
     .action((right: string | undefined, options: AccessOptions) => access(right, options, given))
 }

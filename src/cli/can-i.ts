@@ -9,22 +9,22 @@ import { type OutputOptions, printOne } from './terminal/output.ts'
 type CanIOptions = TargetOptions &
   OutputOptions & { readonly namespace?: string; readonly tokenId?: string; readonly at?: string }
 
-/** Why somebody may or may not, in words. */
+/** Reason why a token is or is not allowed to do something, in words. */
 export const why = ({ reason, because }: Pick<AccessChecked, 'reason' | 'because'>): string => {
   if (because) {
     const { namespaceKey: place, role, rule, grant } = because
     const granted = role === undefined ? `grant ${grant + 1}, in ${place}` : grantText({ place, role })
-    return `granted by ${granted}${rule === undefined ? '' : `, of the rule ${rule}`}`
+    return `granted by ${granted}${rule === undefined ? '' : `, from the rule ${rule}`}`
   }
   const words: Readonly<Record<AccessChecked['reason'], string>> = {
-    full_reach: 'the token may do everything',
+    full_reach: 'the token has full access',
     namespaced: 'the token is bound to this namespace',
     granted: 'granted',
-    open: 'the service asks nobody for a token',
-    not_granted: 'nothing grants it',
-    token_expired: 'the token had expired',
-    token_deleted: 'the token had been deleted',
-    token_unknown: 'there was no such token',
+    open: 'the service requires no token',
+    not_granted: 'no grant includes it',
+    token_expired: 'the token is expired',
+    token_deleted: 'the token is deleted',
+    token_unknown: 'there is no such token',
   }
   return words[reason]
 }
@@ -32,33 +32,33 @@ export const why = ({ reason, because }: Pick<AccessChecked, 'reason' | 'because
 const canI = async (right: string, options: CanIOptions, given: CommandServices): Promise<void> => {
   const { namespace: namespaceKey, tokenId: id, at } = options
   const { ask } = await clientOf(options, given)
-  const said = await ask<AccessChecked>('GET', '/auth/v1/access/check', { query: { right, namespaceKey, id, at } })
-  const answer = said.allowed ? 'yes' : 'no'
+  const checked = await ask<AccessChecked>('GET', '/auth/v1/access/check', { query: { right, namespaceKey, id, at } })
+  const answer = checked.allowed ? 'yes' : 'no'
   printOne(
     given.terminal,
-    said,
+    checked,
     () => answer,
     [
       ['ALLOWED', () => answer],
       ['WHY', why],
-      ['RIGHT', (checked) => checked.right],
-      ['NAMESPACE', (checked) => checked.namespaceKey],
+      ['RIGHT', ({ right }) => right],
+      ['NAMESPACE', ({ namespaceKey }) => namespaceKey],
     ],
     options,
   )
-  if (!said.allowed) given.endWith(EXIT.check)
+  if (!checked.allowed) given.endWith(EXIT.check)
 }
 
-/** `rollcall can-i`: whether a token may do something somewhere, now or as of any moment, and why. */
+/** `rollcall can-i`: checks whether a token has a right, now or as of a moment, and why. */
 export const addCanI = (program: Command, given: CommandServices): void => {
   withField(
     withOutput(withMoment(withTarget(program.command('can-i <right>'), given), given), ['table', 'json', 'name']),
   )
-    .summary('ask whether a token may do something, and why')
+    .summary('check whether a token has a right, and why')
     .description(
-      'Asks whether the token used, or with --token-id another, has a right (such as flag.update): in a namespace, or without one in every namespace. Ends with 0 for yes and with 3 for no.',
+      'Checks whether the token in use, or the one of --token-id, has a right (such as flag.update) in a namespace (default: in all namespaces). Exit code 0 for yes, 3 for no.',
     )
-    .option('-n, --namespace <key>', 'in this namespace (default: in every one)')
-    .option('--token-id <id>', 'another token than the one used')
+    .option('-n, --namespace <key>', 'namespace (default: all)')
+    .option('--token-id <id>', 'check this token instead of the one in use')
     .action((right: string, options: CanIOptions) => canI(right, options, given))
 }

@@ -8,11 +8,14 @@ export type ClientRequest = {
   readonly query?: Query
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** Fails where the answer leaves something out that the service cannot read (api.md §4, Rollcall-Unreadable). */
+  /** Fails if the service omitted unreadable documents from the answer (api.md §4, Rollcall-Unreadable). */
   readonly whole?: boolean
 }
 export type Client = {
-  /** Asks a running service and gives the JSON of its 200. A read that it has no place for now is asked again while there is time. Any other outcome is a Failure with the exit code that belongs to it. */
+  /**
+   * Sends a request and returns the JSON of its 200 answer. Retries a GET that the service is too busy for, within the
+   * timeout. Any other answer is a Failure with its exit code.
+   */
   readonly ask: <T>(method: string, path: string, asked?: ClientRequest) => Promise<T>
 }
 
@@ -27,7 +30,7 @@ const EXITS: Readonly<Record<number, keyof typeof EXIT>> = {
   503: 'unavailable',
   504: 'unavailable',
 }
-/** Reasons that say more than their status (api.md §2.3). */
+/** Exit codes by reason, which are more specific than the status (api.md §2.3). */
 const REASONS: Readonly<Record<string, keyof typeof EXIT>> = {
   not_unique: 'conflict',
   rank_taken: 'conflict',
@@ -35,13 +38,14 @@ const REASONS: Readonly<Record<string, keyof typeof EXIT>> = {
   not_empty: 'conflict',
 }
 const NEXT: Readonly<Record<string, string>> = {
-  credential_missing: 'Give a token: ROLLCALL_TOKEN, --token-file PATH, or the file ~/.config/rollcall/token.',
+  credential_missing: 'Set a token: ROLLCALL_TOKEN, --token-file PATH, or the file ~/.config/rollcall/token.',
   credential_invalid:
     'The token is unknown, expired or revoked: get another, or on the host of the service run: rollcall token create NAME --data DIR',
-  token_scoped: 'The token is bound to one namespace: use one that is not.',
-  right_missing: 'The token used does not have this right: rollcall whoami tells what it has.',
-  grant_exceeds: 'A token can be given no more than the token used has: rollcall whoami tells what that is.',
-  route_not_found: 'The service does not have this route: is its method switched off, or the address another service?',
+  token_scoped: 'The token is bound to one namespace: use a token with access to all namespaces.',
+  right_missing: 'The token in use does not have this right: rollcall whoami lists its rights.',
+  grant_exceeds: 'A token can grant no more rights than it has: rollcall whoami lists the rights of the token in use.',
+  route_not_found:
+    'The service does not have this route: check that the login method is enabled, and that the address is right.',
 }
 
 type Detail = { readonly value?: { readonly reason?: string; readonly metadata?: About } }
@@ -51,10 +55,10 @@ const refused = (status: number, body: unknown): never => {
   const { message, details } = (typeof body === 'object' && body !== null ? body : {}) as ErrorBody
   const detail = Array.isArray(details) ? (details as readonly Detail[])[0]?.value : undefined
   const reason = detail?.reason ?? ''
-  const said = typeof message === 'string' ? message : `HTTP status ${status}`
+  const text = typeof message === 'string' ? message : `HTTP status ${status}`
   return fail(
     REASONS[reason] ?? EXITS[status] ?? 'failed',
-    `The service refused: ${said}`,
+    `The service refused: ${text}`,
     NEXT[reason],
     detail?.metadata,
   )
@@ -63,30 +67,33 @@ const refused = (status: number, body: unknown): never => {
 const base = (address: string): string => {
   const url = URL.canParse(address) ? new URL(address) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    return fail('usage', 'The address must be an http or https URL.', `Such as ${DEFAULT_ADDRESS}`)
+    return fail('usage', 'The address must be an http or https URL.', `Example: ${DEFAULT_ADDRESS}`)
   if (url.username !== '' || url.password !== '')
-    return fail('usage', 'The address must not hold credentials.', 'Give a token with ROLLCALL_TOKEN.')
+    return fail('usage', 'The address must not contain credentials.', 'Set the token with ROLLCALL_TOKEN.')
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }
 
-/** A part of a path, escaped. `.` and `..` are refused: a URL would swallow them and name another thing. */
+/**
+ * Escapes one segment of a path. Refuses `.` and `..`, because URL parsing would remove them and address another
+ * object.
+ */
 export const segment = (name: string): string =>
   name === '' || name === '.' || name === '..'
-    ? fail('usage', `"${name}" is not a name that the service could know.`)
+    ? fail('usage', `"${name}" is not a valid name.`)
     : encodeURIComponent(name)
 
-/** Fails on an answer that leaves documents out. The header is named as the deployment is. */
+/** Fails if the answer omits unreadable documents. The prefix of the header depends on the deployment. */
 const insistOnWhole = (headers: Headers): void => {
   const found = [...headers].find(([name]) => name.endsWith('-unreadable'))
   if (found)
     fail(
       'unavailable',
-      `The service cannot read ${found[1]} of what there is, and leaves it out.`,
-      'Its log names the events; with --at the state before them is there.',
+      `The answer omits ${found[1]} that the service cannot read.`,
+      'The log of the service names the events; --at shows the state before them.',
     )
 }
 
-/** True for the failure of a service that is not there at all. */
+/** Returns true for a failure to connect to the service. */
 export const isUnreachable = (error: unknown): boolean => isFailure(error) && error.cause === 'unreachable'
 
 const unanswered = (error: unknown, address: string, timeout: number): never => {
@@ -99,7 +106,7 @@ const unanswered = (error: unknown, address: string, timeout: number): never => 
   }
   const { code } = ((error as Error).cause ?? {}) as { code?: string }
   const why = code === undefined ? '' : ` (${code})`
-  const next = 'Start the service with: rollcall serve   or name another with --address URL or ROLLCALL_ADDRESS.'
+  const next = 'Start the service with: rollcall serve   or set another address with --address URL or ROLLCALL_ADDRESS.'
   try {
     return fail('unavailable', `No service answers at ${address}${why}.`, next)
   } catch (failure) {
@@ -107,13 +114,16 @@ const unanswered = (error: unknown, address: string, timeout: number): never => 
   }
 }
 
-/** Milliseconds after which a read that the service had no place for may be asked again; undefined where there is no use in it. */
+/** Time in ms after which a GET that the service was too busy for may be retried; undefined if a retry is useless. */
 const pauseOf = (method: string, { status, headers }: Response): number | undefined => {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
   return method === 'GET' && (status === 429 || status === 503) && seconds >= 0 ? seconds * 1000 : undefined
 }
 
-/** A client of the service at `address`. Redirects are not followed, so the token goes nowhere else. `timeout` is in milliseconds. */
+/**
+ * HTTP client of the service at `address`. Does not follow redirects, so the token is sent nowhere else. `timeout` in
+ * ms.
+ */
 export const client = (address: string, token: string | undefined, timeout: number, clock: Clock): Client => {
   const root = base(address)
   return {
@@ -157,7 +167,7 @@ export const client = (address: string, token: string | undefined, timeout: numb
         if (answer.ok)
           return fail(
             'failed',
-            `What answers at ${root} is not Rollcall: it sent no JSON.`,
+            `The server at ${root} is not Rollcall: its answer is not JSON.`,
             'Check --address and ROLLCALL_ADDRESS.',
           )
       }

@@ -12,7 +12,7 @@ const read = (options: FileOptions, { terminal: { env } }: CommandServices) => l
 
 type Checked = { readonly problems: readonly Problem[] } | { readonly config: Config }
 
-/** The configuration, or what is wrong with one setting or several: as told of every faulty configuration. */
+/** The configuration, or all of its problems. */
 const checked = async (options: FileOptions, given: CommandServices): Promise<Checked> => {
   try {
     const { config, warnings, sources } = read(options, given)
@@ -66,23 +66,23 @@ const show = (options: FileOptions & OutputOptions, given: CommandServices): voi
   )
 }
 
-/** `rollcall config check|show|schema`: nothing is started and no server is asked. */
+/** `rollcall config check|show|schema`: starts nothing and contacts no server. */
 export const addConfig = (program: Command, given: CommandServices): void => {
   const config = program
     .command('config')
     .summary('check and show the configuration')
     .description('Checks and shows the configuration.')
   withConfig(config.command('check [file]'), given)
-    .summary('tell every problem at once; exit 3 when there is one')
+    .summary('report all problems at once; exit code 3 if there is one')
     .option(
       '--as <file>',
-      'and who would get which grants by authorization.rules: JSON with the method and the claims, memberships or account of one login, - is standard input; exit 3 when it would be refused',
+      'also show the grants of one login by authorization.rules: JSON file with its method and claims, memberships or account (- for standard input); exit code 3 if it would be refused',
     )
     .action((file: string | undefined, options: CheckOptions) =>
       check(file === undefined ? options : { ...options, config: file }, given),
     )
   withOutput(withConfig(config.command('show'), given), ['table', 'json', 'ndjson', 'name'])
-    .summary('print what is in effect and where it came from, without secrets')
+    .summary('print the effective settings and their sources, without secrets')
     .action((options: FileOptions & OutputOptions) => show(options, given))
   config
     .command('schema')

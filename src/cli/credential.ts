@@ -6,8 +6,8 @@ import type { Terminal } from './terminal/terminal.ts'
 
 const cleaned = (content: string, from: string): string => {
   const token = content.trim()
-  if (token === '') return fail('usage', `${from} holds no token.`)
-  return /^[\x21-\x7e]+$/.test(token) ? token : fail('usage', `${from} holds something else than one token.`)
+  if (token === '') return fail('usage', `${from} contains no token.`)
+  return /^[\x21-\x7e]+$/.test(token) ? token : fail('usage', `${from} must contain exactly one token.`)
 }
 
 const fromFile = (path: string, from: string): string => {
@@ -19,8 +19,9 @@ const fromFile = (path: string, from: string): string => {
 }
 
 /**
- * The client token: of `--token-file PATH` (or `-`, standard input), ROLLCALL_TOKEN, the file of ROLLCALL_TOKEN_FILE,
- * or `~/.config/rollcall/token`. Undefined without any. Never an argument: every user of the machine could read it.
+ * Client token from `--token-file PATH` (`-` for standard input), ROLLCALL_TOKEN, the file of ROLLCALL_TOKEN_FILE, or
+ * `~/.config/rollcall/token`; undefined without any. Never taken from an argument, because every user of the machine
+ * could read it.
  */
 export const findToken = async (
   tokenFile: string | undefined,
@@ -37,6 +38,6 @@ export const findToken = async (
   const path = join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? homedir(), '.config'), 'rollcall', 'token')
   const mode = statSync(path, { throwIfNoEntry: false })?.mode
   if (mode === undefined) return undefined
-  if ((mode & 0o077) !== 0) info(`warning: others can read ${path}; run: chmod 600 ${path}`)
+  if ((mode & 0o077) !== 0) info(`warning: other users can read ${path}; run: chmod 600 ${path}`)
   return cleaned(fromFile(path, path), path)
 }

@@ -14,17 +14,17 @@ type EvaluateOptions = TargetOptions &
     readonly at?: string
     readonly explain?: boolean
   }
-/** What a flag of either type says. */
-type Said = BooleanEvaluation | VariantEvaluation
+/** Result of a flag of either type. */
+type Result = BooleanEvaluation | VariantEvaluation
 
-const answer = (said: Said): string => ('variantKey' in said ? said.variantKey : String(said.enabled))
+const answer = (result: Result): string => ('variantKey' in result ? result.variantKey : String(result.enabled))
 
-const COLUMNS: readonly Column<Said>[] = [
+const COLUMNS: readonly Column<Result>[] = [
   ['FLAG', ({ flagKey }) => flagKey],
-  ['ENABLED', (said) => ('enabled' in said ? String(said.enabled) : '')],
-  ['MATCH', (said) => ('match' in said ? String(said.match) : '')],
-  ['VARIANT', (said) => ('variantKey' in said ? said.variantKey : '')],
-  ['ATTACHMENT', (said) => ('variantAttachment' in said ? said.variantAttachment : '')],
+  ['ENABLED', (result) => ('enabled' in result ? String(result.enabled) : '')],
+  ['MATCH', (result) => ('match' in result ? String(result.match) : '')],
+  ['VARIANT', (result) => ('variantKey' in result ? result.variantKey : '')],
+  ['ATTACHMENT', (result) => ('variantAttachment' in result ? result.variantAttachment : '')],
   ['REASON', ({ reason }) => reason.replace(/_EVALUATION_REASON$/, '')],
   ['SEGMENTS', ({ segmentKeys }) => segmentKeys.join(', ')],
 ]
@@ -41,8 +41,8 @@ const STEPS: readonly Column<TraceStep>[] = [
   ['VARIANT', ({ variantKey = '' }) => variantKey],
 ]
 
-/** A batch of one answers a flag of either type; only the single routes explain. */
-const asked = async ({ ask }: Client, flagKey: string, options: EvaluateOptions): Promise<Said> => {
+/** Evaluates a flag of either type with a batch of one request; only the routes of a single type explain. */
+const resultOf = async ({ ask }: Client, flagKey: string, options: EvaluateOptions): Promise<Result> => {
   const { namespace: namespaceKey, entity: entityId, context = {}, at, explain = false } = options
   const body = { namespaceKey, flagKey, entityId, context }
   const { responses } = await ask<BatchEvaluation>('POST', '/evaluate/v1/batch', {
@@ -50,30 +50,30 @@ const asked = async ({ ask }: Client, flagKey: string, options: EvaluateOptions)
     query: { at },
   })
   const { booleanResponse, variantResponse } = responses[0]!
-  const said = booleanResponse ?? variantResponse ?? fail('notFound', `flag "${namespaceKey}/${flagKey}" not found`)
-  if (!explain) return said
-  return ask<Said>('POST', `/evaluate/v1/${booleanResponse ? 'boolean' : 'variant'}`, {
+  const result = booleanResponse ?? variantResponse ?? fail('notFound', `flag "${namespaceKey}/${flagKey}" not found`)
+  if (!explain) return result
+  return ask<Result>('POST', `/evaluate/v1/${booleanResponse ? 'boolean' : 'variant'}`, {
     body,
     query: { at, explain: 'true' },
   })
 }
 
 const evaluate = async (flagKey: string, options: EvaluateOptions, given: CommandServices): Promise<void> => {
-  const said = await asked(await clientOf(options, given), flagKey, options)
-  printOne(given.terminal, said, () => answer(said), COLUMNS, options)
-  if (said.trace && options.output === 'table' && options.field === undefined)
-    given.terminal.print(`\n${table(given.terminal, said.trace, STEPS, options)}`)
+  const result = await resultOf(await clientOf(options, given), flagKey, options)
+  printOne(given.terminal, result, () => answer(result), COLUMNS, options)
+  if (result.trace && options.output === 'table' && options.field === undefined)
+    given.terminal.print(`\n${table(given.terminal, result.trace, STEPS, options)}`)
 }
 
-/** `rollcall evaluate`: what a flag says to an entity, now or as of any moment, and why. */
+/** `rollcall evaluate`: evaluates a flag for an entity, now or as of a moment. */
 export const addEvaluate = (program: Command, given: CommandServices): void => {
   withField(
     withOutput(withMoment(withTarget(program.command('evaluate <flag>'), given), given), ['table', 'json', 'name']),
   )
-    .summary('ask a flag about an entity')
+    .summary('evaluate a flag for an entity')
     .option('-n, --namespace <key>', 'the namespace', 'default')
     .requiredOption('-e, --entity <id>', 'the entity')
-    .option('-c, --context <key=value>', 'a pair of the context; may be repeated', pair)
-    .option('--explain', 'each step to the answer')
+    .option('-c, --context <key=value>', 'a pair of the context; repeatable', pair)
+    .option('--explain', 'also print each step of the evaluation')
     .action((flagKey: string, options: EvaluateOptions) => evaluate(flagKey, options, given))
 }

@@ -4,7 +4,7 @@ import { fail } from '../failure.ts'
 const DAY_MS = 86_400_000
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
-/** The instant that `30d`, `12h30m`, an RFC 3339 instant or `never` (undefined) names, as RFC 3339 UTC. `now` is in milliseconds. */
+/** Converts `30d`, `12h30m`, an RFC 3339 instant or `never` (undefined) to an RFC 3339 instant in UTC. `now` in ms. */
 export const expiryOf = (text: string, now: number): string | undefined => {
   if (text === 'never') return undefined
   const [, days = '0', after = ''] = /^(?:(\d{1,5})d)?(.*)$/.exec(text) ?? []

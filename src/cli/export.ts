@@ -25,10 +25,10 @@ type ExportOptions = TargetOptions & {
   readonly progress: boolean
 }
 
-/** Flags whose parts are asked for at the same time: as many as one credential may read of the past at once. */
+/** Flags whose parts are read concurrently: the limit of concurrent reads of the past for one credential. */
 const AT_ONCE = 4
 
-/** Does the work for each item, several at a time; the results stand in the order of the items. */
+/** Runs the work for each item, several at a time. The results are in the order of the items. */
 const each = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> => {
   const results: R[] = []
   const rest = items.entries()
@@ -74,13 +74,13 @@ const namespacesOf = async (client: Client, { namespaces = ['default'], allNames
 const lost = ({ namespaceKey, key }: Flag): never =>
   fail(
     'conflict',
-    `flag "${namespaceKey}/${key}" was changed while it was read.`,
+    `flag "${namespaceKey}/${key}" was changed during the export.`,
     'Export again, or as of a moment with --at.',
   )
 
 const exported = async (options: ExportOptions, given: CommandServices): Promise<void> => {
   const { output = '-', namespaces, allNamespaces = false, sortByKey: sort = false, at, quiet = false } = options
-  if (allNamespaces && namespaces) fail('usage', 'Give --namespaces or --all-namespaces, not both.')
+  if (allNamespaces && namespaces) fail('usage', '--namespaces and --all-namespaces exclude each other.')
   const client = await clientOf(options, given)
   const { clock, terminal } = given
   const { update, end } = progressBar(terminal, clock, { progress: options.progress, quiet, unit: 'flags' })
@@ -110,23 +110,23 @@ const exported = async (options: ExportOptions, given: CommandServices): Promise
     terminal.info(`Exported ${trees.length === 1 ? '1 namespace' : `${trees.length} namespaces`} to ${output}.`)
 }
 
-/** `rollcall export`: the flags and segments of a running service as a document (api.md §13); the same state gives the same bytes. */
+/**
+ * `rollcall export`: writes the flags and segments of a running service as a document (api.md §13). The same state
+ * produces the same bytes.
+ */
 export const addExport = (program: Command, given: CommandServices): void => {
   withMoment(withTarget(program.command('export'), given), given)
     .summary('write flags and segments to a document')
     .description('Writes namespaces with their flags and segments as a YAML stream or JSON that import reads.')
-    .option('-o, --output <file>', 'file to write, - is standard output', '-')
+    .option('-o, --output <file>', 'output file, - for standard output', '-')
     .addOption(
-      new Option('--format <format>', 'yaml or json (default: by the name of the file, else yaml)').choices([
-        'yaml',
-        'json',
-      ]),
+      new Option('--format <format>', 'yaml or json (default: by the file name, else yaml)').choices(['yaml', 'json']),
     )
-    .option('-n, --namespaces <keys>', 'these namespaces, by commas (default: default)', (text) =>
+    .option('-n, --namespaces <keys>', 'comma-separated namespaces (default: default)', (text) =>
       text.split(',').filter((key) => key !== ''),
     )
     .option('--all-namespaces', 'every namespace')
-    .option('--sort-by-key', 'flags, segments and variants by key, not as they were made')
-    .option('--no-progress', 'no bar')
+    .option('--sort-by-key', 'sort flags, segments and variants by key instead of by creation')
+    .option('--no-progress', 'no progress bar')
     .action((options: ExportOptions) => exported(options, given))
 }

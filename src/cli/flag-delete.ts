@@ -16,7 +16,10 @@ import { confirm } from './terminal/terminal.ts'
 type DeleteOptions = TargetOptions &
   FileOptions & { readonly namespace: string; readonly yes?: boolean; readonly reason?: string }
 
-/** Asks the service, or works on the data itself with --data: what a flag holds may be what keeps the service from starting. */
+/**
+ * Deletes through the service, or with --data on the data itself, because the content of a flag may prevent the service
+ * from starting.
+ */
 const remove = async (key: string, options: DeleteOptions, given: CommandServices): Promise<void> => {
   const { load, terminal } = given
   const { namespace, data, reason, yes = false } = options
@@ -37,13 +40,13 @@ const remove = async (key: string, options: DeleteOptions, given: CommandService
   terminal.print(`${namespace}/${key} deleted\n`)
 }
 
-/** `rollcall flag delete`: through the running service, or on the data of one that is down. */
+/** `rollcall flag delete`: deletes through the running service, or on the data of a stopped one. */
 export const addFlagDelete = (flag: Command, given: CommandServices): void => {
   withReason(withConfig(withTarget(flag.command('delete <key>'), given), given))
     .summary('delete a flag with its variants, rules and rollouts')
-    .description('Deletes a flag: through the running service, or with --data on the data of one that is down.')
+    .description('Deletes a flag: through the running service, or with --data on the data of a stopped one.')
     .option('-n, --namespace <key>', 'the namespace', 'default')
-    .option('--data <dir>', 'directory of the embedded store of a service that is down')
-    .option('-y, --yes', 'do not ask')
+    .option('--data <dir>', 'directory of the embedded store of a stopped service')
+    .option('-y, --yes', 'skip the confirmation')
     .action((key: string, options: DeleteOptions) => remove(key, options, given))
 }

@@ -19,7 +19,7 @@ const VARIANTS: Column<Flag> = [
   ({ variants, defaultVariant }) =>
     variants.map(({ id, key }) => (id === defaultVariant?.id ? `${key}*` : key)).join(', '),
 ]
-/** What every flag has first, and what follows what it answers. */
+/** First and last columns of every flag. */
 const HEAD: readonly Column<Flag>[] = [
   ['KEY', ({ key }) => key],
   ['TYPE', ({ type }) => type.replace(/_FLAG_TYPE$/, '')],
@@ -31,9 +31,9 @@ const REST: readonly Column<Flag>[] = [
 ]
 const COLUMNS: readonly Column<ListedFlag>[] = [
   ...HEAD,
-  // A Boolean flag is not off where it is not enabled: its default is false.
+  // A disabled Boolean flag is not off: `enabled` is its default value.
   ['ENABLED', (flag) => (isBoolean(flag) ? `default ${flag.enabled}` : String(flag.enabled))],
-  // A service that does not tell what flags answer by is not guessed for.
+  // Older services do not report the number of rules, so the column stays empty.
   ['ANSWERS', (flag) => (flag.ruleCount === undefined ? '' : answersInWords(flag))],
   ...REST,
 ]
@@ -51,12 +51,12 @@ const moreColumns = (from: AnswersFrom): readonly Column<Flag>[] => [
 const PAGE = 1000
 const rootOf = (namespace: string) => `/api/v1/namespaces/${segment(namespace)}/flags`
 
-/** Only a table tells what a flag answers; whatever else is printed is what the service says. */
+/** Only a table shows the answers of a flag; other formats print the response of the service unchanged. */
 const asTable = ({ output, field }: OutputOptions): boolean => output === 'table' && field === undefined
 
 type ListOptions = FlagOptions & { readonly limit: number; readonly all?: boolean }
 
-/** Fails for a namespace that is not there, whose list is empty as well. Who may not see namespaces is not told. */
+/** Fails if the namespace does not exist, because its list is empty too. Ignores a missing right to see namespaces. */
 const insistOnNamespace = async ({ ask }: Client, namespace: string, at: string | undefined): Promise<void> => {
   try {
     await ask('GET', `/api/v1/namespaces/${segment(namespace)}`, { query: { at } })
@@ -80,10 +80,10 @@ const list = async (options: ListOptions, given: CommandServices): Promise<void>
   if (found.length === 0) await insistOnNamespace(client, namespace, at)
   printMany(given.terminal, found, { ...page, flags: found }, ({ key }) => key, COLUMNS, options)
   if (page.nextPageToken !== '' && !quiet)
-    given.terminal.info(`${found.length} of ${page.totalCount} shown; --all shows the rest.`)
+    given.terminal.info(`${found.length} of ${page.totalCount} shown; use --all for the rest.`)
 }
 
-/** What tells what a flag answers. */
+/** Loads the parts of a flag that determine its answers. */
 const answersFrom = async ({ ask }: Client, path: string, flag: Flag, at: string | undefined): Promise<AnswersFrom> => {
   if (!isBoolean(flag)) {
     const { totalCount } = await ask<RuleList>('GET', `${path}/rules`, { query: { at, limit: 1 } })
@@ -108,17 +108,17 @@ const get = async (key: string, options: FlagOptions, given: CommandServices): P
   printOne(given.terminal, found, () => found.key, moreColumns(from), options)
 }
 
-/** `rollcall flag list|get|delete`: the first two now, or as of any moment. */
+/** `rollcall flag list|get|delete`. `list` and `get` show the present or a moment. */
 export const addFlag = (program: Command, given: CommandServices): void => {
   const flag = program
     .command('flag')
-    .summary('list, see and delete flags')
+    .summary('list, show and delete flags')
     .description('Works with the flags of a running service.')
   withField(withOutput(withMoment(withTarget(flag.command('list'), given), given), ['table', 'json', 'ndjson', 'name']))
-    .summary('list the flags of a namespace, the oldest first')
+    .summary('list the flags of a namespace, oldest first')
     .option('-n, --namespace <key>', 'the namespace', 'default')
-    .option('--limit <number>', 'how many at most', wholeNumber, 25)
-    .option('--all', 'all of them')
+    .option('--limit <number>', 'maximum number', wholeNumber, 25)
+    .option('--all', 'no limit')
     .action((options: ListOptions) => list(options, given))
   withField(withOutput(withMoment(withTarget(flag.command('get <key>'), given), given), ['table', 'json', 'name']))
     .summary('print one flag with its variants')

@@ -14,25 +14,28 @@ const gathered = (read: Read, others: readonly GrantAsked[]): readonly GrantAske
   return [...others, { namespaceKey, role, rights: rights?.filter(isRight) }]
 }
 
-/** Gathers `ROLE@PLACE` of an option that may be repeated. */
+/** Collects `ROLE@PLACE` from a repeatable option. */
 export const roleAt = (text: string, others: readonly GrantAsked[] = []): readonly GrantAsked[] =>
   gathered(readGrant(text), others)
 
-/** Gathers `RIGHT,RIGHT@PLACE` of an option that may be repeated. */
+/** Collects `RIGHT,RIGHT@PLACE` from a repeatable option. */
 export const rightsAt = (text: string, others: readonly GrantAsked[] = []): readonly GrantAsked[] =>
   gathered(readRights(text), others)
 
 const byText = (a: string, b: string): number => (a < b ? -1 : 1)
-/** What a grant says, whatever the order of its rights. */
-const said = ({ namespaceKey: place, role, rights = [] }: GrantAsked | Shown): string =>
+/** Canonical text of a grant, independent of the order of its rights. */
+const grantWords = ({ namespaceKey: place, role, rights = [] }: GrantAsked | Shown): string =>
   role === undefined ? grantText({ place, rights: rights.toSorted(byText) }) : grantText({ place, role })
 
-/** In what the grants of a record are not those that were asked for; undefined where they are. An older service does not know of any. */
+/**
+ * Difference between the requested grants and those of a record; undefined if there is none. Older services ignore
+ * grants.
+ */
 export const grantsDiffer = (
   { role, grants, namespaceKey }: Pick<TokenRequest, 'role' | 'grants' | 'namespaceKey'>,
   record: Pick<Authentication, 'grants'>,
 ): string | undefined => {
   const due = role === undefined ? grants : [{ namespaceKey: namespaceKey ?? EVERYWHERE, role, rights: undefined }]
-  const [asked, given] = [due, record.grants].map((all) => (all ?? []).map(said).join(' '))
-  return asked === given ? undefined : `It was to have ${asked || 'no grants'}, and has ${given || 'none at all'}.`
+  const [asked, given] = [due, record.grants].map((all) => (all ?? []).map(grantWords).join(' '))
+  return asked === given ? undefined : `Requested: ${asked || 'no grants'}; issued: ${given || 'no grants'}.`
 }

@@ -11,14 +11,17 @@ const COLUMNS: readonly Column<LogFinding>[] = [
   ['FOUND', ({ found }) => found],
 ]
 
-/** `rollcall log check`: reads the log of a data directory, also while the service runs; exit 3 when something is not right. */
+/**
+ * `rollcall log check`: checks the log of a data directory, also while the service runs. The exit code is 3 if there
+ * are findings.
+ */
 export const addLog = (program: Command, given: CommandServices): void => {
   const { load, terminal, endWith } = given
-  const log = program.command('log').summary('check the log').description('Works on the log itself, and only reads it.')
+  const log = program.command('log').summary('check the log').description('Reads the log itself; changes nothing.')
   withOutput(withConfig(log.command('check'), given), ['table', 'json', 'ndjson', 'name'])
-    .summary('tell everything that is not right; exit 3 when there is something')
+    .summary('report all problems of the log; exit code 3 if there is one')
     .description(
-      "Runs SQLite's own check of events.sqlite, and looks at triggers, positions, revisions, ids and times, and reads each event. The service may run.",
+      "Runs SQLite's integrity check of events.sqlite, checks triggers, positions, revisions, ids and times, and reads each event. The service may be running.",
     )
     .option('--data <dir>', 'directory of the embedded store')
     .action(async (options: FileOptions & OutputOptions) => {
@@ -29,6 +32,6 @@ export const addLog = (program: Command, given: CommandServices): void => {
         endWith(EXIT.check)
       }
       const problems = findings.length === 1 ? '1 problem' : `${findings.length} problems`
-      terminal.info(`${events} events checked: ${findings.length === 0 ? 'nothing is wrong' : problems}.`)
+      terminal.info(`${events} events checked: ${findings.length === 0 ? 'no problems' : problems}.`)
     })
 }

@@ -25,7 +25,7 @@ const directory = (path: string, keys: string = join(path, 'keys')) => ({
 const sourceOf = ({ from, fromKeys }: MigrateOptions): Config =>
   loadConfig({ env: {}, flags: directory(from, fromKeys) }).config
 
-/** The servers that the configuration names, or a directory. */
+/** The servers of the configuration, or a directory. */
 const targetOf = (options: MigrateOptions, { env }: Terminal): Config => {
   const { to, from } = options
   if (to === 'cluster') return loadConfig({ ...fileOf(options), env, flags: { 'storage.type': 'cluster' } }).config
@@ -35,9 +35,11 @@ const targetOf = (options: MigrateOptions, { env }: Terminal): Config => {
 
 const summary = ({ events, copied, streams, subjects, lost = 0, digest }: Moved): string =>
   [
-    `Done: ${copied} events copied, ${events} there in all.`,
+    `Done: ${copied} events copied, ${events} events in total.`,
     `Compared: every event in order and each of ${streams} streams; ${subjects} subjects have the same keys.`,
-    ...(lost > 0 ? [`The source has lost the keys of ${lost} more: what was sealed for them is lost there too.`] : []),
+    ...(lost > 0
+      ? [`The source lacks the keys of ${lost} more subjects: their sealed data cannot be read there either.`]
+      : []),
     `SHA-256 of the history, the same on both sides: ${digest}`,
   ].join('\n')
 
@@ -54,31 +56,29 @@ const migrate = async (options: MigrateOptions, { load, clock, terminal, endWith
     const services = await load()
     const moved = await services.moveStores(source, target, { dryRun, progress: update, signal: stopped.signal })
     end()
-    terminal.info(
-      dryRun ? `Would copy ${moved.copied} of ${moved.events} events; nothing was written.` : summary(moved),
-    )
+    terminal.info(dryRun ? `Would copy ${moved.copied} of ${moved.events} events; nothing is written.` : summary(moved))
   } catch (error) {
     end()
     if (!stopped.signal.aborted) throw error
-    terminal.info('Stopped. What was copied stays; the same command goes on from there.')
+    terminal.info('Stopped. Copied events are kept; run the same command again to continue.')
     endWith(EXIT.interrupted)
   } finally {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop)
   }
 }
 
-/** `rollcall migrate`: from one store to another, while no service runs on either. */
+/** `rollcall migrate`: copies one store to another while no service uses either. */
 export const addMigrate = (program: Command, given: CommandServices): void => {
   withConfig(program.command('migrate'), given)
     .summary('move an embedded store to servers or to another directory')
     .description(
-      'Copies every event and every key as they are, and compares them. No service may run on either side. The source is not changed.',
+      'Copies every event and every key unchanged, and compares both sides. No service may use either side. The source is not changed.',
     )
     .requiredOption('--from <dir>', 'directory of the embedded store')
-    .option('--from-keys <path>', 'its key file, when it is not DIR/keys')
-    .requiredOption('--to <place>', '"cluster", the servers that the configuration names, or a directory')
-    .option('--dry-run', 'compare and count, and write nothing')
-    .option('-y, --yes', 'do not ask')
-    .option('--no-progress', 'no bar')
+    .option('--from-keys <path>', 'its key file (default: DIR/keys)')
+    .requiredOption('--to <place>', '"cluster" for the servers of the configuration, or a directory')
+    .option('--dry-run', 'compare and count without writing')
+    .option('-y, --yes', 'skip the confirmation')
+    .option('--no-progress', 'no progress bar')
     .action((options: MigrateOptions) => migrate(options, given))
 }

@@ -4,8 +4,8 @@ import { fail } from '../failure.ts'
 const DAY_MS = 86_400_000
 
 /**
- * The `at` of a request, from `--at`: an RFC 3339 instant, a day (midnight UTC), a span ago (`-1h`, `-2d`) or a
- * position (`12`, `#12`). `now` is in milliseconds.
+ * Converts `--at` to the `at` of a request: an RFC 3339 instant, a day (midnight UTC), a time span ago (`-1h`, `-2d`)
+ * or a position (`12`, `#12`). `now` in ms.
  */
 export const momentOf = (text: string, now: number): string => {
   if (/^\d{4}-\d\d-\d\dT/.test(text)) return text

@@ -8,7 +8,7 @@ import type { Terminal } from './terminal/terminal.ts'
 
 type AddVerb = (program: Command, given: CommandServices) => void
 
-/** Every verb there is, in the order of the help. Each is loaded when it is asked for. */
+/** All commands in the order of the help. Each is loaded on demand. */
 const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
   serve: async () => (await import('./serve.ts')).addServe,
   config: async () => (await import('./config.ts')).addConfig,
@@ -29,7 +29,7 @@ const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
 const WIDTH = 80
 const widthOf = ({ isTTY, columns = WIDTH }: Terminal['streams']['stdout']): number => (isTTY ? columns : WIDTH)
 
-/** Lets Commander write where the verbs write, as wide as the terminal is. */
+/** Output of Commander: the streams and the width of the terminal. */
 const outputOf = ({ streams, print, hasColour }: Terminal): OutputConfiguration => ({
   writeOut: print,
   writeErr: (text) => void streams.stderr.write(text),
@@ -39,7 +39,7 @@ const outputOf = ({ streams, print, hasColour }: Terminal): OutputConfiguration 
   getErrHasColors: hasColour,
 })
 
-/** The command line with the verb that its first word names, or else with all of them. */
+/** Builds the command line with the command of the first word, or with all commands. */
 const program = async (word: string | undefined, given: CommandServices): Promise<Command> => {
   const rollcall = new Command('rollcall')
     .description('Event-sourced client tokens and feature flags.')
@@ -47,7 +47,7 @@ const program = async (word: string | undefined, given: CommandServices): Promis
     .exitOverride()
     .configureOutput(outputOf(given.terminal))
     .showSuggestionAfterError()
-    .showHelpAfterError('(--help shows what there is)')
+    .showHelpAfterError('(see --help)')
     .addHelpText(
       'after',
       '\nStart a service with:  rollcall serve\nExit codes: 0 done, 1 failed, 2 usage or configuration, 3 check failed, 4 not found, 5 not allowed, 6 conflict, 7 unavailable',
@@ -57,7 +57,7 @@ const program = async (word: string | undefined, given: CommandServices): Promis
   return rollcall
 }
 
-/** Unavailable services and conflicts have codes of their own; any other refusal is a failure. */
+/** Exit code of a refusal: unavailable services and conflicts have their own codes. */
 const exitOfRefusal = ({ status }: Refusal): number => {
   const exits: Readonly<Record<number, number>> = {
     404: EXIT.notFound,
@@ -68,12 +68,12 @@ const exitOfRefusal = ({ status }: Refusal): number => {
   return exits[status] ?? EXIT.failed
 }
 
-/** Tells an error to the user and gives the exit code that goes with it. */
+/** Prints an error and returns its exit code. */
 const reportError = (error: unknown, { info }: Terminal): number => {
-  // Commander has printed its own errors already.
+  // Commander has already printed its own errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (isConfigError(error)) {
-    info(`error: ${error.message}\nrollcall config check tells the same without starting.`)
+    info(`error: ${error.message}\nrollcall config check reports these problems without starting the service.`)
     return EXIT.usage
   }
   if (isFailure(error)) info(`error: ${error.message}`)
@@ -82,12 +82,12 @@ const reportError = (error: unknown, { info }: Terminal): number => {
   return error instanceof Refusal ? exitOfRefusal(error) : EXIT.failed
 }
 
-/** Runs one command line (without the program's name) and gives its exit code. */
+/** Runs one command line (without the program name) and returns its exit code. */
 export const run = async (argv: readonly string[], around: Around): Promise<number> => {
   const { terminal } = around
   if (argv.some((word) => /^--token(=|$)/.test(word))) {
     terminal.info(
-      'error: A token on the command line can be read by every user of the machine.\nUse ROLLCALL_TOKEN, ROLLCALL_TOKEN_FILE or --token-file PATH.',
+      'error: Every user of the machine can read a token on the command line.\nUse ROLLCALL_TOKEN, ROLLCALL_TOKEN_FILE or --token-file PATH.',
     )
     return EXIT.usage
   }

@@ -32,8 +32,8 @@ const rebuild = async (
   if (all === names.length > 0)
     fail(
       'usage',
-      all ? 'Give names or --all, not both.' : 'Give the names of projections, or --all.',
-      'See them with: rollcall projections status',
+      all ? 'Names and --all exclude each other.' : 'Name the projections, or use --all.',
+      'List them with: rollcall projections status',
     )
   const config = dataConfig(options, terminal)
   const services = await load()
@@ -43,7 +43,7 @@ const rebuild = async (
     fail(
       'notFound',
       `There is no projection ${unknown.join(', ')}.`,
-      `There are: ${known.map(({ name }) => name).join(', ')}`,
+      `Known projections: ${known.map(({ name }) => name).join(', ')}`,
     )
 
   const chosen = known.filter(({ name }) => all || names.includes(name))
@@ -67,32 +67,32 @@ const rebuild = async (
   }
   if (stopped.signal.aborted) {
     info(
-      `Stopped: what was not finished is as it was. To do it again: rollcall projections rebuild ${all ? '--all' : names.join(' ')}`,
+      `Stopped: unfinished projections are unchanged. To continue: rollcall projections rebuild ${all ? '--all' : names.join(' ')}`,
     )
     endWith(EXIT.interrupted)
   } else info('Done.')
 }
 
-/** `rollcall projections status|rebuild`: on the data, while the service is down. */
+/** `rollcall projections status|rebuild`: works on the data while the service is stopped. */
 export const addProjections = (program: Command, given: CommandServices): void => {
   const { load, terminal } = given
   const projections = program
     .command('projections')
-    .summary('see and rebuild the read models')
-    .description('Works on the data itself, while the service is down.')
+    .summary('show and rebuild the read models')
+    .description('Works on the data itself while the service is stopped.')
   withOutput(withConfig(projections.command('status'), given), ['table', 'json', 'ndjson', 'name'])
-    .summary('where each read model stands')
+    .summary('show the position of each read model')
     .option('--data <dir>', 'directory of the embedded store')
     .action(async (options: FileOptions & OutputOptions) => {
       const all = await (await load()).projectionStatus(dataConfig(options, terminal), terminal.info)
       printMany(terminal, all, all, ({ name }) => name, COLUMNS, options)
     })
   withConfig(projections.command('rebuild [name...]'), given)
-    .summary('build read models anew from the log')
+    .summary('rebuild read models from the log')
     .option('--all', 'every read model')
     .option('--data <dir>', 'directory of the embedded store')
-    .option('--dry-run', 'say what would be done and do nothing')
-    .option('-y, --yes', 'do not ask')
-    .option('--no-progress', 'no bar')
+    .option('--dry-run', 'print the plan without changing anything')
+    .option('-y, --yes', 'skip the confirmation')
+    .option('--no-progress', 'no progress bar')
     .action((names: readonly string[], options: RebuildOptions) => rebuild(names, options, given))
 }

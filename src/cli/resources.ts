@@ -4,10 +4,10 @@ type Page<T> = Readonly<Record<string, readonly T[]>> & { readonly nextPageToken
 
 const PAGE = 1000
 
-/** Which list: `at` looks at a moment (api.md §4), `whole` fails where something is left out of it. */
+/** Options of a list: `at` reads a moment (api.md §4), `whole` fails if the answer omits unreadable items. */
 export type Which = { readonly at?: string | undefined; readonly whole?: boolean }
 
-/** Every item of a list, page after page. */
+/** All items of a list, over all pages. */
 export const all = async <T>(
   { ask }: Client,
   path: string,

@@ -11,7 +11,7 @@ type ServeOptions = FileOptions & {
   readonly acceptDamagedLog?: string
 }
 
-/** The settings that flags give, by key. */
+/** Settings given by command-line flags, by key. */
 export const flagsOf = ({
   host,
   port,
@@ -22,7 +22,10 @@ export const flagsOf = ({
   ...(data === undefined ? {} : { 'storage.data_dir': data }),
 })
 
-/** Aborts when the process is asked to end, for the first process of a container too; who asks a second time is not kept waiting. */
+/**
+ * Signal that aborts on SIGTERM or SIGINT, also in the first process of a container. A second signal ends the process
+ * immediately.
+ */
 const endAsked = (): AbortSignal => {
   const ending = new AbortController()
   for (const [signal, exit] of [
@@ -36,7 +39,10 @@ const endAsked = (): AbortSignal => {
   return ending.signal
 }
 
-/** Ends the process now. An exit waits for threads that are inside SQLite; a kill waits for nothing, but has no effect on the first process of a container. */
+/**
+ * Ends the process immediately. `exit` waits for threads inside SQLite; SIGKILL does not wait, but has no effect on the
+ * first process of a container.
+ */
 const cut = (): void => {
   process.kill(process.pid, 'SIGKILL')
   process.exit(EXIT.failed)
@@ -48,19 +54,16 @@ const asked = (ending: AbortSignal): Promise<void> =>
     else ending.addEventListener('abort', () => resolve(), { once: true })
   })
 
-/** `rollcall serve`: runs until SIGTERM or SIGINT, lets running requests finish and ends with 0; with 1 after a fault. */
+/** `rollcall serve`: runs until SIGTERM or SIGINT, finishes running requests and exits with 0; with 1 after a fault. */
 export const addServe = (program: Command, given: CommandServices): void => {
   withConfig(program.command('serve'), given)
     .summary('run the service')
-    .description('Runs the service in the foreground. Without any configuration: embedded storage, port 8080.')
+    .description('Runs the service in the foreground. Without configuration it uses embedded storage and port 8080.')
     .option('--host <address>', 'address to listen on')
     .option('--port <number>', 'port to listen on')
     .option('--data <dir>', 'directory of the embedded store')
-    .option(
-      '--accept-lost-keys <reason>',
-      'go on though keys that the log was written with are lost, and why; kept in the history',
-    )
-    .option('--accept-damaged-log <reason>', 'go on though the log is damaged, and why; kept in the history')
+    .option('--accept-lost-keys <reason>', 'start although keys of the log are lost; the reason is kept in the history')
+    .option('--accept-damaged-log <reason>', 'start although the log is damaged; the reason is kept in the history')
     .action(async ({ acceptLostKeys, acceptDamagedLog, ...options }: ServeOptions) => {
       const ending = endAsked()
       if (acceptLostKeys !== undefined) reasonOf(acceptLostKeys, '--accept-lost-keys')

@@ -35,18 +35,24 @@ type CreateOptions = TargetOptions &
     readonly dryRun?: boolean
   }
 
-/** On the data itself: on a directory while the service is down, on servers at any time. Who did it and why is kept. */
+/**
+ * Creates a token on the data itself: in a directory while the service is stopped, on servers at any time. The history
+ * keeps the user and the reason.
+ */
 const makeOnData = async (
   config: Config,
   request: TokenRequest,
   { load, terminal }: CommandServices,
 ): Promise<NewlyIssued> => {
   if (request.reason === undefined)
-    fail('usage', 'Say why with --reason TEXT: a token that is made on the data itself is kept with your name and why.')
+    fail(
+      'usage',
+      'Add --reason TEXT: for a token created on the data itself, the history keeps your name and the reason.',
+    )
   return (await load()).createTokenOffline(config, request, terminal.info)
 }
 
-/** Ends a token that is not what it was to be: by who made it, or else by itself. */
+/** Revokes a token with unexpected grants: with the creator's token, else with the new token itself. */
 const end = async (maker: Client, { clientToken, authentication }: NewlyIssued, own: Client): Promise<void> => {
   try {
     await maker.ask('DELETE', `/auth/v1/tokens/${segment(authentication.id)}`)
@@ -56,7 +62,10 @@ const end = async (maker: Client, { clientToken, authentication }: NewlyIssued, 
   }
 }
 
-/** Asks the service, and takes nothing that was not asked for: an older one does not know of roles, and gives more. */
+/**
+ * Creates a token through the service, and revokes it if its grants differ from the request: an older service ignores
+ * roles and grants more.
+ */
 const ask = async (
   { reason, ...body }: TokenRequest,
   { address, timeout }: CreateOptions,
@@ -71,14 +80,14 @@ const ask = async (
   await end(maker, issued, client(address, issued.clientToken, timeout, clock))
   return fail(
     'failed',
-    `The service made a token with other grants than asked for, and it was revoked at once. ${wrong}`,
-    'Is an instance of an older version among those that answer?',
+    `The service issued a token with other grants than requested; the token is revoked. ${wrong}`,
+    'Check whether an instance of an older version is running.',
   )
 }
 
 /**
- * Asks the service. On the data itself with --data; where the configuration names the data and no service answers; and where it names servers
- * and there is no token to ask with.
+ * Creates a token through the service. Works on the data itself with --data; if no service answers and a configuration
+ * is given; or if the configuration uses servers and there is no token for the service.
  */
 const make = async (
   request: TokenRequest,
@@ -94,7 +103,7 @@ const make = async (
     const config = dataConfig(options, terminal)
     if (config.storage.type === 'cluster') {
       if (!options.quiet)
-        terminal.info('No token to ask the service with: working on the servers of the configuration.')
+        terminal.info('There is no token for the service: working on the servers of the configuration.')
       return makeOnData(config, request, given)
     }
   }
@@ -102,7 +111,7 @@ const make = async (
     return await ask(request, options, token, given)
   } catch (error) {
     if (!isUnreachable(error) || !configured) throw error
-    if (!options.quiet) terminal.info('No service answers: working on its data.')
+    if (!options.quiet) terminal.info('No service answers: working on the data of the configuration.')
     return makeOnData(dataConfig(options, terminal), request, given)
   }
 }
@@ -121,7 +130,7 @@ const create = async (
   if (grants.length > 0 && (role ?? namespace) !== undefined)
     fail(
       'usage',
-      `--grant and --rights name their own namespaces: not with --${role === undefined ? 'namespace' : 'role'}.`,
+      `--grant and --rights cannot be combined with --${role === undefined ? 'namespace' : 'role'}: they contain their own namespaces.`,
     )
   const expiresAt = expiryOf(options.expires, given.clock.now().getTime())
   const request: Required<TokenRequest> = {
@@ -154,13 +163,13 @@ const create = async (
           { headers: false, color: false },
         ).trimEnd(),
       )
-      info('The token, shown only now:')
+      info('The token, shown only once:')
     }
     print(`${issued.clientToken}\n`)
   } else printOne(given.terminal, issued, ({ authentication }) => authentication.id, [], options)
 }
 
-/** `rollcall token create`: prints the token alone on standard output, all else beside it. */
+/** `rollcall token create`: prints only the token on standard output; everything else goes to standard error. */
 export const addTokenCreate = (
   token: Command,
   given: CommandServices,
@@ -171,17 +180,17 @@ export const addTokenCreate = (
   )
     .summary('create a static token')
     .description(
-      'Creates a static token: through the running service; or, with --reason, on the data itself: with --data on that of a service that is down, with a configuration of servers and no token on these.',
+      'Creates a static token through the running service. With --reason it can work on the data itself: with --data on that of a stopped service, or on the servers of the configuration if there is no token.',
     )
-    .option('--description <text>', 'what it is for')
+    .option('--description <text>', 'purpose of the token')
     .option('--expires <when>', 'a duration such as 30d, an RFC 3339 instant, or never', '30d')
-    .option('--role <role>', 'what it may do: client, server, viewer, editor, admin, auditor or a role of your own')
+    .option('--role <role>', 'role: client, server, viewer, editor, admin, auditor or a configured one')
     .option('--namespace <key>', 'bind it to this namespace')
-    .option('--grant <role@namespace>', 'a role in one namespace, or in all as editor@*; may be repeated', roleAt)
-    .option('--rights <right,right@namespace>', 'single rights in the place of a role; may be repeated', rightsAt)
-    .option('--metadata <key=value>', 'a pair of metadata; may be repeated', pair)
-    .option('--data <dir>', 'directory of the embedded store of a service that is down')
-    .option('--dry-run', 'say what would be done and do nothing')
+    .option('--grant <role@namespace>', 'a role in one namespace, or in all (editor@*); repeatable', roleAt)
+    .option('--rights <right,right@namespace>', 'single rights instead of a role; repeatable', rightsAt)
+    .option('--metadata <key=value>', 'a pair of metadata; repeatable', pair)
+    .option('--data <dir>', 'directory of the embedded store of a stopped service')
+    .option('--dry-run', 'print the request without sending it')
     .action((name: string, options: CreateOptions, command: Command) =>
       create(name, options, given, command.getOptionValueSource('address') !== 'default', columns),
     )

@@ -53,14 +53,14 @@ const list = async ({ all = false, limit: most, ...options }: ListOptions, given
   printMany(given.terminal, found, { ...page, authentications: found }, ({ id }) => id, COLUMNS, options)
   const total = page.totalCountExact === false ? `more than ${page.totalCount}` : String(page.totalCount)
   if (page.nextPageToken !== '' && !options.quiet)
-    given.terminal.info(`${found.length} of ${total} shown; --all shows the rest.`)
+    given.terminal.info(`${found.length} of ${total} shown; use --all for the rest.`)
 }
 
 type RevokeOptions = TargetOptions & { readonly yes?: boolean; readonly dryRun?: boolean; readonly reason?: string }
 
 type Found = { readonly id: string; readonly record: Authentication }
 
-/** Ids of tokens by what they are: there, ended before (told, and nothing to do), or not to be had (told). */
+/** Looks up tokens by id. Reports already ended ones, which need no action, and those that cannot be read. */
 const lookUp = async ({ ask }: Client, ids: readonly string[], terminal: Terminal) => {
   const [found, exits]: [Found[], number[]] = [[], []]
   for (const id of ids) {
@@ -70,7 +70,7 @@ const lookUp = async ({ ask }: Client, ids: readonly string[], terminal: Termina
       if (!isFailure(error)) throw error
       const { deletedAt } = error.about
       if (typeof deletedAt === 'string')
-        terminal.info(`${escapeControl(id)} had ended already, at ${escapeControl(deletedAt)}: nothing was done`)
+        terminal.info(`${escapeControl(id)} already ended at ${escapeControl(deletedAt)}: nothing to do`)
       else exits.push(notRevoked(id, error, terminal))
     }
   }
@@ -121,23 +121,23 @@ const revoke = async (
 export const addToken = (program: Command, given: CommandServices): void => {
   const token = program
     .command('token')
-    .summary('create, list, see and revoke client tokens')
+    .summary('create, list, show and revoke client tokens')
     .description('Works with the tokens of a running service.')
   addTokenCreate(token, given, COLUMNS)
   withField(withOutput(withTarget(token.command('list'), given), ['table', 'json', 'ndjson', 'name']))
-    .summary('list tokens, the oldest first')
+    .summary('list tokens, oldest first')
     .option('--status <status>', 'ACTIVE, EXPIRED or DELETED (default: active and expired)', (text) =>
       text.toUpperCase(),
     )
     .option('--method <method>', 'METHOD_TOKEN, METHOD_OIDC …')
     .option('--namespace <key>', 'bound to this namespace')
-    .option('--name <prefix>', 'static tokens whose name begins so')
-    .option('--issued-by <id>', 'made by the bearer of this token')
+    .option('--name <prefix>', 'static tokens whose name has this prefix')
+    .option('--issued-by <id>', 'created with this token')
     .option('--access <how far>', 'FULL, NAMESPACED (bound to a namespace) or GRANTED (all others)', (text) =>
       text.toUpperCase(),
     )
-    .option('--limit <number>', 'how many at most', wholeNumber, 25)
-    .option('--all', 'all of them')
+    .option('--limit <number>', 'maximum number', wholeNumber, 25)
+    .option('--all', 'no limit')
     .action((options: ListOptions) => list(options, given))
   withField(withOutput(withTarget(token.command('get <id>'), given), ['table', 'json', 'name']))
     .summary('print one token’s record')
@@ -146,8 +146,8 @@ export const addToken = (program: Command, given: CommandServices): void => {
       printOne(given.terminal, record, () => record.id, COLUMNS, options)
     })
   withReason(withTarget(token.command('revoke <id...>'), given))
-    .summary('revoke tokens: they stop working at once')
-    .option('--dry-run', 'say what would be done and do nothing')
-    .option('-y, --yes', 'do not ask; needed where there is no terminal')
+    .summary('revoke tokens; they stop working immediately')
+    .option('--dry-run', 'print the plan without changing anything')
+    .option('-y, --yes', 'skip the confirmation; required without a terminal')
     .action((ids: readonly string[], options: RevokeOptions) => revoke(ids, options, given))
 }

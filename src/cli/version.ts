@@ -4,7 +4,7 @@ import { withField, withOutput } from './options.ts'
 import type { CommandServices } from './services.ts'
 import { type OutputOptions, printOne } from './terminal/output.ts'
 
-/** `rollcall version`. */
+/** `rollcall version`: prints the version. */
 export const addVersion = (program: Command, { terminal }: CommandServices): void => {
   withField(withOutput(program.command('version'), ['table', 'json']))
     .summary('print the version')

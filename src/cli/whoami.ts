@@ -15,7 +15,7 @@ const METHODS: Readonly<Record<string, string>> = {
   METHOD_OIDC: 'OpenID Connect login',
 }
 
-/** A method in words; those that a deployment may rename by the name it gives them. */
+/** A login method in words. Methods that a deployment may rename are shown by their name. */
 const methodOf = (method: string): string =>
   METHODS[method] ??
   method
@@ -24,18 +24,23 @@ const methodOf = (method: string): string =>
     .replaceAll('_', ' ')
 
 const accessOf = ({ full, namespaceKey, grants = [] }: Access): string => {
-  if (full) return 'everything'
+  if (full) return 'full access'
   const given = grants.map(({ namespaceKey: place, role, rights }) =>
     grantText({ place, ...(role === undefined ? { rights } : { role }) }),
   )
   if (given.length > 0) return given.join(', ')
-  return namespaceKey === undefined ? 'nothing' : `everything in namespace ${namespaceKey} but what is the deployment's`
+  return namespaceKey === undefined
+    ? 'nothing'
+    : `full access to namespace ${namespaceKey}, without rights for the whole deployment`
 }
 
-/** Who the token is: its name, how it was got, what it may do, and when it ends. `record` is left out where the token may not read its own. */
+/**
+ * Describes the token: its name, login method, access and expiry. `record` is undefined if the token may not read its
+ * own record.
+ */
 const about = (access: Access, record: Authentication | undefined): readonly string[] => {
   const { authenticationId: id, expiresAt, publishable } = access
-  if (id === undefined) return ['No token: the service asks nobody for one.']
+  if (id === undefined) return ['No token: the service requires none.']
   const name = record && nameOf(record)
   return [
     `Token ${id}`,
@@ -47,7 +52,7 @@ const about = (access: Access, record: Authentication | undefined): readonly str
   ]
 }
 
-/** The record of the token used; undefined where there is none, or the token may not read it. */
+/** Record of the token in use; undefined if there is none or the token may not read it. */
 const ownRecord = async ({ ask }: Client, { authenticationId }: Access): Promise<Authentication | undefined> => {
   if (authenticationId === undefined) return undefined
   try {
@@ -76,12 +81,12 @@ const whoAmI = async (options: TargetOptions & OutputOptions, given: CommandServ
   )
 }
 
-/** `rollcall whoami`: what the token used may do, and where. */
+/** `rollcall whoami`: lists the rights of the token in use by namespace. */
 export const addWhoAmI = (program: Command, given: CommandServices): void => {
   withField(withOutput(withTarget(program.command('whoami'), given), ['table', 'json', 'ndjson', 'name']))
-    .summary('tell what the token used may do, and where')
+    .summary('list the rights of the token in use')
     .description(
-      'Tells the rights of the token used by namespace; * is every namespace and the deployment, or every right.',
+      'Lists the rights of the token in use by namespace; * stands for all namespaces and the deployment, or for all rights.',
     )
     .action((options: TargetOptions & OutputOptions) => whoAmI(options, given))
 }

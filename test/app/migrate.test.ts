@@ -294,7 +294,7 @@ await t.test('rollcall migrate resumes after a kill and moves a service to a dir
   const moved = await newDirectory(t)
   const to = join(moved, 'data')
   const dry = await migrating('--from', from, '--to', to, '--dry-run')
-  t.match(dry, { exit: 0, err: `Would copy ${total} of ${total} events; nothing was written.\n` })
+  t.match(dry, { exit: 0, err: `Would copy ${total} of ${total} events; nothing is written.\n` })
   t.notOk(existsSync(to), 'a dry run does not make the directory')
 
   let there = 0
@@ -312,9 +312,9 @@ await t.test('rollcall migrate resumes after a kill and moves a service to a dir
 
   const rest = await migrating('--from', from, '--to', to, '--yes')
   t.equal(rest.exit, 0, rest.err)
-  const copied = Number(/(\d+) events copied, (\d+) there/.exec(rest.err)?.[1])
+  const copied = Number(/(\d+) events copied, (\d+) events in total/.exec(rest.err)?.[1])
   t.ok(copied > 0 && copied <= total - there, `the second run copied ${copied}`)
-  t.match(rest.err, new RegExp(`${total} there in all\\.\nCompared: every event in order and each of \\d+ streams`))
+  t.match(rest.err, new RegExp(`${total} events in total\\.\nCompared: every event in order and each of \\d+ streams`))
   t.equal(await readFile(join(to, 'keys'), 'utf8'), await readFile(join(from, 'keys'), 'utf8'))
 
   const again = await startService(t, {}, { directory: moved })

@@ -80,7 +80,7 @@ await t.test('who gets nothing is refused, and it ends with 3', async (t) => {
   const referenced = await as({ method: 'oidc', provider: 'corp', claims: { _claim_names: { realm: 'src1' } } })
   t.match(referenced, {
     exit: 3,
-    err: /warning: the provider gives a reference in the place of the claim \/realm\/roles/,
+    err: /warning: the provider sends a reference instead of the claim \/realm\/roles/,
   })
 })
 
@@ -111,7 +111,7 @@ await t.test('the unmatched get what is said of them, and without rules there is
 await t.test('a file that says not who logs in is told what it lacks', async (t) => {
   const wrong: readonly (readonly [unknown, RegExp])[] = [
     ['{', /is not JSON/],
-    [[], /the whole: expected a map, got a list[^]*Such as/],
+    [[], /document: expected a map, got a list[^]*Examples:/],
     [{ claims: {} }, /method: is required/],
     [{ method: 'token' }, /method: must be one of/],
     [{ method: 'oidc', provider: 'corp' }, /claims: is required/],

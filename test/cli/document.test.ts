@@ -161,7 +161,7 @@ await t.test('what is wrong is told with its place', async (t) => {
     ['just text', /must be a mapping/],
     ['flags: &a [*a]', /must be a mapping/],
     ['flags:\n- &a\n  <<: *a', /merged into itself/],
-    ['flags:\n- metadata: &a {b: *a}', /stands within itself/],
+    ['flags:\n- metadata: &a {b: *a}', /contains itself/],
   ]
   for (const [yaml, said] of cases) t.throws(() => documentsIn(yaml, () => {}), { message: said, exit: 2 }, yaml)
   const unknown: string[] = []

@@ -200,5 +200,5 @@ await t.test('lists are read page after page, and a flag that changes meanwhile 
   )
   distributions = [{ variantId: 'gone', rollout: 1 }]
   const torn = await rollcall(['export', '--address', service.address])
-  t.match([torn.exit, torn.out, torn.err], [6, '', /flag "default\/f0" was changed while it was read/])
+  t.match([torn.exit, torn.out, torn.err], [6, '', /flag "default\/f0" was changed during the export/])
 })

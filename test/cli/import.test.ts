@@ -175,7 +175,7 @@ await t.test('what cannot be is told whole, before anything is written', async (
     [
       1,
       'flags: [{key: f, name: x, variants: [{key: a, default: true}, {key: b, default: true}]}]',
-      'one default variant at most',
+      'at most one default variant',
     ],
     [
       1,
@@ -198,7 +198,7 @@ await t.test('what cannot be is told whole, before anything is written', async (
   for (const [exit, yaml, message] of cases) {
     const ran = await inside(service, 'import', file(`segments: [{key: fresh, name: F}]\n---\n${yaml}\n`))
     t.equal(ran.exit, exit, yaml)
-    t.match(ran.err, exit === 2 ? message : /Nothing was written/)
+    t.match(ran.err, exit === 2 ? message : /Nothing is written/)
     t.match(
       ran.err,
       message.replace(/^flags|^segments|^invalid/, (word) => (word === 'invalid' ? word : `document 2 ${word}`)),
@@ -216,7 +216,7 @@ await t.test('what cannot be is told whole, before anything is written', async (
   t.match(await inside(service, 'import', file(Buffer.from([0x66, 0xff]))), { exit: 2, err: /is not UTF-8/ })
   t.match(await inside(service, 'import', file('colour: red')), {
     exit: 0,
-    err: /warning: colour is not a part[^]*nothing to do/,
+    err: /warning: colour is not defined[^]*nothing to do/,
   })
 })
 
@@ -243,7 +243,7 @@ segments: [{key: s, name: New}]`
     skipping.out,
     '~ segment default/s\n+ segment default/t\n~ flag default/f\n+ flag default/h\n+ namespace team\n+ segment team/s\n',
   )
-  t.match([skipping.exit, skipping.err], [0, 'Would be: 4 created, 2 skipped. Nothing was written.\n'])
+  t.match([skipping.exit, skipping.err], [0, 'Dry run: 4 created, 2 skipped. Nothing is written.\n'])
   const dropping = await rollcall(['import', '-', '--drop', '--dry-run'], env, yaml)
   t.equal(
     dropping.out,
@@ -311,7 +311,7 @@ await t.test('an item that fails half-way is taken back, and the reason goes wit
   t.equal(ran.exit, 7)
   t.match(
     ran.err,
-    /flags\[0\]\.variants\[0\]: .*temporarily unavailable\n1 of 2 items stand\. To go on: rollcall import .* --skip-existing/,
+    /flags\[0\]\.variants\[0\]: .*temporarily unavailable\n1 of 2 items imported\. To continue: rollcall import .* --skip-existing/,
   )
   const writes = service.seen.filter(({ method }) => method !== 'GET')
   t.strictSame(
@@ -335,12 +335,12 @@ await t.test('what cannot be taken back is told, and an interrupt stops between 
   t.teardown(service.close)
   const there = { url: service.address, token: 'x' }
   const half = await inside(there, 'import', file('flags: [{key: f, name: F, variants: [{key: v}]}]'))
-  t.match([half.exit, half.err], [7, /flags\[0\]\.variants\[0\]: [^]*It is there in part, [^]*out of reach/])
+  t.match([half.exit, half.err], [7, /flags\[0\]\.variants\[0\]: [^]*The item exists in part, [^]*out of reach/])
   onPost = () => void process.emit('SIGINT')
   const stopped = await inside(there, 'import', file('segments: [{key: s, name: S}, {key: t, name: T}]'))
   t.match(
     [stopped.exit, stopped.err],
-    [130, /Stopped: 1 of 2 items stand\. To go on: rollcall import .* --skip-existing\n$/],
+    [130, /Stopped: 1 of 2 items imported\. To continue: rollcall import .* --skip-existing\n$/],
   )
 })
 

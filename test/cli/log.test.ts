@@ -15,7 +15,7 @@ await t.test(
     const data = join(service.directory, 'data')
     const check = (...more: readonly string[]) => rollcall(['log', 'check', '--data', data, ...more])
     const whole = await check()
-    t.match([whole.exit, whole.out, whole.err], [0, '', /^\d+ events checked: nothing is wrong\.\n$/])
+    t.match([whole.exit, whole.out, whole.err], [0, '', /^\d+ events checked: no problems\.\n$/])
     await service.close()
 
     const file = join(data, 'events.sqlite')

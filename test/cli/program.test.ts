@@ -87,7 +87,7 @@ await t.test('an option goes before the environment, and that before the default
     err: /No service answers at http:\/\/127\.0\.0\.1:1\./,
   })
   t.match(await get(['--help'], { ROLLCALL_ADDRESS: here }), {
-    out: /default: "http:\/\/127\.0\.0\.1:8080",\s+env: ROLLCALL_ADDRESS\)/,
+    out: /default:\s+"http:\/\/127\.0\.0\.1:8080",\s+env: ROLLCALL_ADDRESS\)/,
   })
   const [named, other] = [write('named.yml', 'log: {level: WARN}'), write('other.yml', 'log: {level: ERROR}')]
   const level = async (args: readonly string[], env: NodeJS.ProcessEnv) =>

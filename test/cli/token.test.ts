@@ -151,7 +151,7 @@ await t.test('list says when there are more tokens than were counted', async (t)
   }))
   t.teardown(service.close)
   const { err } = await rollcall(['token', 'list', '--address', service.address, '--limit', '2'])
-  t.match(err, /2 of more than 10000 shown; --all/)
+  t.match(err, /2 of more than 10000 shown; use --all/)
 })
 
 await t.test('list shows a page, or with --all everything', async (t) => {
@@ -164,7 +164,7 @@ await t.test('list shows a page, or with --all everything', async (t) => {
   t.match(first.out, /^ID +METHOD +NAME +NAMESPACE +STATUS +CREATED +EXPIRES\n/)
   t.match(first.out, /name-1 .*never/)
   t.notMatch(first.out.replaceAll('\n', ''), /[\p{Cc}\p{Cf}]/u, 'a name does not steer the terminal')
-  t.match(first.err, /25 of 230 shown; --all/)
+  t.match(first.err, /25 of 230 shown; use --all/)
   t.equal((await list('-q')).err, '')
 
   const asked = service.seen.length
@@ -266,7 +266,7 @@ await t.test('at a terminal revoke asks, and goes on with a yes', async (t) => {
   const answered = (answer: string) =>
     rollcall(['token', 'revoke', 'a', '--address', service.address], {}, `${answer}\n`, { interactive: true })
   for (const answer of ['', 'n', 'yess'])
-    t.match(await answered(answer), { exit: 1, out: '', err: /Revoke "ci" \(a\)\? \[y\/N\] .*Nothing was done/s })
+    t.match(await answered(answer), { exit: 1, out: '', err: /Revoke "ci" \(a\)\? \[y\/N\] .*Nothing is changed/s })
   t.equal(service.seen.filter(({ method }) => method === 'DELETE').length, 0)
   for (const answer of ['y', ' Yes ']) t.match(await answered(answer), { exit: 0, out: 'a revoked\n' })
   t.equal(service.seen.filter(({ method }) => method === 'DELETE').length, 2)
@@ -289,13 +289,13 @@ await t.test('revoke tells what was there', async (t) => {
   t.match(await revoke(id), {
     exit: 0,
     out: '',
-    err: new RegExp(`^${id} had ended already, at 20\\S+Z: nothing was done\\n$`),
+    err: new RegExp(`^${id} already ended at 20\\S+Z: nothing to do\\n$`),
   })
   const other = await create()
   t.match(await revoke('nope', other, id), {
     exit: 1,
     out: `${other} revoked\n`,
-    err: /nope not revoked[^]*had ended already/,
+    err: /nope not revoked[^]*already ended/,
   })
 })
 
@@ -310,7 +310,7 @@ await t.test('whoever has lost every token makes one on the data, while the serv
   await service.close()
   t.match(await create('bound', '--namespace', 'none'), { exit: 4, out: '', err: /namespace "none" not found/ })
   const bound = await create('bound', '--namespace', 'default', '--metadata', 'team=blue')
-  t.match(bound, { exit: 0, out: /^rct_\w+\n$/, err: /^ID +\S+.*The token, shown only now:\n$/s })
+  t.match(bound, { exit: 0, out: /^rct_\w+\n$/, err: /^ID +\S+.*The token, shown only once:\n$/s })
   t.match(await create('boss', '--role', 'boss'), { exit: 1, out: '', err: /unknown role "boss"/ })
   t.match(await create('nowhere', '--grant', 'editor@none'), { exit: 4, err: /namespace "none" not found/ })
   const granted = await create('granted', '--grant', 'editor@default', '--rights', 'token.create@*')

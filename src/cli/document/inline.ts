@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 
-/** A text whose inline attachments stand aside, and how any part of it reads with them back in place. */
+/** A text with placeholders for its inline attachments, and the functions that restore them. */
 export type Lightened = {
   readonly text: string
   readonly restore: (part: string) => string
-  /** The JSON that a word stands for, if it stands for one. */
+  /** JSON behind a placeholder; undefined for any other word. */
   readonly jsonOf: (word: string) => string | undefined
 }
 
@@ -20,8 +20,9 @@ export const isJson = (text: string): boolean => {
 const LINE = /^[ \t]*(?:- +)*"?attachment"?: +(?=[[{])/
 
 /**
- * Puts a word in place of each attachment that is JSON on a line of its own, as an export writes them. The reader of
- * YAML never sees it, however large or deep it is. A line in a block of text that only looks so is restored as it was.
+ * Replaces each attachment that is JSON on a line of its own, as written by an export, with a placeholder. So the YAML
+ * reader is not affected by its size or depth. A line of a text block that only looks like an attachment is restored
+ * unchanged.
  */
 export const extractAttachments = (source: string): Lightened => {
   const mark = `json${randomUUID().replaceAll('-', '')}n`

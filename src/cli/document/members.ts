@@ -7,12 +7,14 @@ import type { Rule } from '../../contract/rule.ts'
 import type { Segment } from '../../contract/segment.ts'
 import type { Variant } from '../../contract/variant.ts'
 
-/** Each member of a resource: its name in a document, or null for what a document does not carry (api.md §13). */
+/** Document name of each member of a resource; null for members that a document does not contain (api.md §13). */
 type Names<T> = Readonly<Record<keyof T, string | null>>
 const times = { createdAt: null, updatedAt: null } as const
 const ofFlag = { flagKey: null, namespaceKey: null } as const
 
-/** How the members of each resource are called in a document. One that the contract has and this table does not know is an error of the compiler. */
+/**
+ * Document names of the members of each resource. The compiler reports a member of the contract that is missing here.
+ */
 export const documented = {
   namespace: { key: 'key', name: 'name', description: 'description', protected: null, ...times },
   /** The default variant is marked in the list of variants. */
@@ -48,7 +50,7 @@ export const documented = {
     ...times,
   },
   distribution: { id: null, ruleId: null, variantId: 'variant', rollout: 'rollout', ...times },
-  /** The order of the list is the rank, and the parts tell the type. */
+  /** The rank is the order of the list; the parts determine the type. */
   rollout: {
     id: null,
     ...ofFlag,
@@ -95,10 +97,10 @@ export const documented = {
 }
 
 type Documented = typeof documented
-/** The members that a document has of a resource, by the document's own names. */
+/** Document names of the members of a resource. */
 export type MemberOf<R extends keyof Documented> = Documented[R][keyof Documented[R]] & string
 
-/** The names that a document may use in a resource. */
+/** Names allowed in a resource of a document. */
 export const membersOf = <R extends keyof Documented>(resource: R): readonly MemberOf<R>[] => {
   const names = Object.values(documented[resource]) as readonly (MemberOf<R> | null)[]
   return [...new Set(names.filter((name) => name !== null))]

@@ -8,15 +8,15 @@ import type { newRule } from '../../contract/rule.ts'
 import type { newSegment } from '../../contract/segment.ts'
 import type { variantBody } from '../../contract/variant.ts'
 
-/** The body of a request as the document gives it: every member that the request may carry, whatever stands in it. */
+/** Body of a request as read from the document: every member that the request may have, unvalidated. */
 export type Fields<T> = { readonly [member in keyof T]: unknown }
 export type GivenTo<I> = Fields<ReadBy<I>>
 type Keyed<I> = Omit<GivenTo<I>, 'key'> & { readonly key: string | undefined }
-/** A document names segments by `segmentKeys` alone. */
+/** A document refers to segments only by `segmentKeys`. */
 type BySegments<T> = Omit<Fields<T>, 'segmentKey'>
 type Ways = ReadBy<typeof newRollout>
 
-/** A part of a document: where it stands, and the body of the request that makes it. */
+/** A part of a document: its location, and the body of the request that creates it. */
 export type DocumentPart<B = object> = { readonly path: string; readonly body: B }
 
 export type Share = { readonly path: string; readonly variant: string } & Omit<
@@ -28,7 +28,7 @@ export type RulePart = DocumentPart<Omit<BySegments<ReadBy<typeof newRule>>, 'ra
   readonly rank: unknown
   readonly shares: readonly Share[]
 }
-/** Rollouts stand in the order of their ranks. */
+/** Rollouts are listed in the order of their ranks. */
 type RolloutBody = Omit<Fields<Ways>, 'rank' | 'segment' | 'threshold'> & {
   readonly segment: BySegments<NonNullable<Ways['segment']>> | undefined
   readonly threshold: Fields<NonNullable<Ways['threshold']>> | undefined
@@ -43,7 +43,7 @@ export type FlagPart = DocumentPart<Keyed<typeof newFlag>> & {
 export type SegmentPart = DocumentPart<Keyed<typeof newSegment>> & {
   readonly constraints: readonly DocumentPart<GivenTo<typeof constraintBody>>[]
 }
-/** `stated`: the document says what the namespace is called, so an existing one is given name and description. */
+/** `stated`: the document has a name for the namespace, so name and description of an existing one are updated. */
 export type NamespacePart = DocumentPart<ReadBy<typeof newNamespace>> & {
   readonly stated: boolean
 }

@@ -15,7 +15,7 @@ import type {
 import { type Source, sourcesIn, wrong } from './source.ts'
 import { isMapping, items, json, jsonSource, members as membersOf, present, text, written } from './value.ts'
 
-/** Told of each member that no version of the document has. */
+/** Called for each member that no version of the document defines. */
 type Unknown = (path: string) => void
 
 const VERSIONS = ['1.0', '1.1', '1.2', '1.3', '1.4']
@@ -28,7 +28,7 @@ const truth = (source: Source | undefined): boolean => {
   return typeof value === 'boolean' ? value : wrong(source!.path, 'must be true or false.')
 }
 
-/** A number, or the text that the rules of the service refuse. */
+/** A number, or a text that the validation rules of the service will reject. */
 const amount = (source: Source | undefined): unknown => {
   const value = plain(source)
   return value === undefined || typeof value === 'number' || typeof value === 'string'
@@ -48,7 +48,7 @@ const namespacePart = (source: Source | undefined, path: string, unknown: Unknow
   return { path: given.path, body, stated: present(name) !== undefined }
 }
 
-/** Segments by one key as text, `key`, or `keys` with `operator`. */
+/** Segments given by one key as text, by `key`, or by `keys` with `operator`. */
 const bySegments = (source: Source, unknown: Unknown) => {
   if (!isMapping(source)) return { segments: [text(source) ?? ''], segmentOperator: undefined, value: undefined }
   const { key, keys, operator, value } = membersOf(source, namesOf('rolloutSegment'), unknown)
@@ -147,7 +147,7 @@ const segmentPart = (source: Source, unknown: Unknown): SegmentPart => {
   return { path: source.path, body, constraints: parts }
 }
 
-/** The documents in a text of any form that api.md §13 knows. What is not of such a form fails with the place where it stands. */
+/** Reads the documents of a text in any format of api.md §13. Fails with the location of the first invalid part. */
 export const documentsIn = (content: string, unknown: Unknown): readonly Document[] =>
   sourcesIn(content).map((source) => {
     const { version, namespace, flags, segments } = membersOf(

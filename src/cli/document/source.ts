@@ -4,14 +4,14 @@ import { extractAttachments, isJson, type Lightened } from './inline.ts'
 
 type Parsed = Document.Parsed
 
-/** Nested deeper is no document. */
+/** Maximum depth of nesting. */
 export const MAX_DEPTH = 100
-/** Words and signs of YAML in one source: about half a gigabyte while they are read. */
+/** Maximum YAML tokens of one source; reading them takes about half a gigabyte. */
 const MAX_LEXEMES = 2_000_000
-/** What aliases may add to what is written out, in nodes and characters. */
+/** Maximum expansion by aliases, in nodes and characters. */
 const MAX_ADDED = 10_000_000
 
-/** A value of a document where it stands; `path` names it to people. */
+/** A value of a document and its location; `path` names it in messages. */
 export type Source = {
   readonly path: string
   readonly node: unknown
@@ -19,13 +19,14 @@ export type Source = {
 }
 type Whole = {
   readonly light: Lightened
-  /** What each alias stands for: the last anchor of its name before it. */
+  /** Target of each alias: the last anchor with its name before it. */
   readonly targets: ReadonlyMap<unknown, unknown>
   readonly use: (cost: number) => void
 }
 
-/** Refuses the document at this place; nothing was sent yet. */
-export const wrong = (path: string, what: string): never => fail('usage', path === '' ? what : `${path}: ${what}`)
+/** Fails with the location of a problem in the document. Nothing has been sent yet. */
+export const wrong = (path: string, problem: string): never =>
+  fail('usage', path === '' ? problem : `${path}: ${problem}`)
 
 const targetsOf = (document: Parsed): ReadonlyMap<unknown, unknown> => {
   const [anchors, targets] = [new Map<string, unknown>(), new Map<unknown, unknown>()]
@@ -38,12 +39,12 @@ const targetsOf = (document: Parsed): ReadonlyMap<unknown, unknown> => {
   return targets
 }
 
-/** A purse for one document: aliases can make a short text endless. */
+/** Limits the expansion of one document, because aliases can make a short text endless. */
 const budget = (size: number) => {
   let left = MAX_ADDED + 4 * size
   return (cost: number): void => {
     left -= cost
-    if (left < 0) wrong('', 'The aliases of the document stand for too much.')
+    if (left < 0) wrong('', 'The aliases of the document expand to too much data.')
   }
 }
 
@@ -64,14 +65,13 @@ const composed = function* (text: string): Generator<Parsed> {
     for (const token of parser.next(lexeme)) yield* checked(composer.next(token))
     if (parser.stack.length > MAX_DEPTH)
       wrong(`line ${lines.lineStarts.length}`, `is nested deeper than ${MAX_DEPTH} levels.`)
-    if (++count > MAX_LEXEMES)
-      wrong('', 'The document is too large to be read at once: split it, a namespace or less in each.')
+    if (++count > MAX_LEXEMES) wrong('', 'The document is too large: split it into documents of at most one namespace.')
   }
   for (const token of parser.end()) yield* checked(composer.next(token))
   yield* checked(composer.end())
 }
 
-/** The lines of one JSON object each; undefined for anything else. */
+/** Lines that are each a JSON object; undefined for any other text. */
 const jsonLines = (text: string): readonly string[] | undefined => {
   const lines = text
     .split('\n')
@@ -80,7 +80,7 @@ const jsonLines = (text: string): readonly string[] | undefined => {
   return lines.length > 1 && lines.every((line) => line.startsWith('{') && isJson(line)) ? lines : undefined
 }
 
-/** The documents of a YAML stream, of one JSON object, of a JSON array, or of one JSON object a line. */
+/** Documents of a YAML stream, a JSON object, a JSON array, or JSON lines. */
 export const sourcesIn = (given: string): readonly Source[] => {
   const text = given.startsWith('\ufeff') ? given.slice(1) : given
   const found: Omit<Source, 'path'>[] = []

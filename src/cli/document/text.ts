@@ -1,14 +1,14 @@
-/** JSON text that is written inline as it stands. */
+/** JSON text, written inline and unchanged. */
 export type Inline = { readonly json: string }
 type Leaf = string | number | boolean | Inline
-/** What a document is made of; a member that is undefined is left out. */
+/** Node of a document; undefined members are omitted. */
 export type Tree = Leaf | readonly Tree[] | { readonly members: Readonly<Record<string, Tree | undefined>> }
 
 const isLeaf = (tree: Tree): tree is Leaf => typeof tree !== 'object' || 'json' in tree
 const membersOf = (members: Readonly<Record<string, Tree | undefined>>) =>
   Object.entries(members).filter((member): member is [string, Tree] => member[1] !== undefined)
 
-/** Characters that strict readers of YAML refuse or take for line breaks. */
+/** Characters that strict YAML readers reject or treat as line breaks. */
 const ESCAPED = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g
 const quoted = (text: string): string =>
   JSON.stringify(text).replace(ESCAPED, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -33,7 +33,7 @@ const yamlLines = (tree: Tree): readonly string[] => {
   return tree.flatMap((item) => yamlLines(item).map((line, n) => `${n === 0 ? '- ' : '  '}${line}`))
 }
 
-/** One YAML document, the same bytes for the same tree. */
+/** One YAML document. The same tree produces the same bytes. */
 export const yamlText = (tree: Tree): string => `${yamlLines(tree).join('\n')}\n`
 
 const json = (tree: Tree, indent: string): string => {
@@ -49,5 +49,5 @@ const json = (tree: Tree, indent: string): string => {
     : `${open}\n${parts.map((part) => inner + part).join(',\n')}\n${indent}${close}`
 }
 
-/** JSON indented by two spaces; what is inline stays on its line. */
+/** JSON indented by two spaces; inline values stay on one line. */
 export const jsonText = (tree: Tree): string => `${json(tree, '')}\n`

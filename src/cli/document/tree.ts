@@ -9,7 +9,7 @@ import type { Variant } from '../../contract/variant.ts'
 import type { documented, MemberOf } from './members.ts'
 import type { Tree } from './text.ts'
 
-/** One namespace with all that is in it. */
+/** A namespace with its content. */
 export type Contents = {
   readonly namespace: Namespace
   readonly flags: readonly {
@@ -20,7 +20,7 @@ export type Contents = {
   readonly segments: readonly Segment[]
 }
 
-/** All that a document has of a resource, in the order in which it is written. */
+/** Members of a resource in the order of the document. */
 type Members<R extends keyof typeof documented> = { readonly [name in MemberOf<R>]: Tree | undefined }
 type BySegments = Pick<Rule, 'segmentKey' | 'segmentKeys' | 'segmentOperator'>
 
@@ -117,7 +117,10 @@ const segmentTree = ({ key, name, description, matchType, constraints }: Segment
   } satisfies Members<'segment'>,
 })
 
-/** The export document of one namespace (api.md §13), variants named by key. `lost` is told of a distribution whose variant is not there. */
+/**
+ * Export document of one namespace (api.md §13). Distributions refer to variants by key; `lost` is called if the
+ * variant does not exist.
+ */
 export const documentTree = ({ namespace, flags, segments }: Contents, lost: (flag: Flag) => never): Tree => {
   const { key, name, description } = namespace
   const trees = flags.map((each) => {

@@ -11,11 +11,11 @@ const under = (path: string, name: string) =>
   path === '' || /document \d+$/.test(path) ? `${path} ${name}`.trim() : `${path}.${name}`
 
 const nameOf = ({ path, within }: Source, key: unknown): string => {
-  if (!isScalar(key)) return wrong(path, 'has a key that is no text.')
+  if (!isScalar(key)) return wrong(path, 'has a key that is not text.')
   return typeof key.value === 'string' ? within.light.restore(key.value) : (key.source ?? '')
 }
 
-/** The members of a mapping, `<<` merged in; a name given twice is refused. */
+/** Members of a mapping, including those merged by `<<`. Refuses duplicate names. */
 const membersOf = (source: Source, depth = 0): ReadonlyMap<string, Source> => {
   const { within, path } = source
   const map = settled(source)
@@ -41,17 +41,17 @@ const membersOf = (source: Source, depth = 0): ReadonlyMap<string, Source> => {
 const isNull = (node: unknown): boolean =>
   node === null || node === undefined || (isScalar(node) && node.value === null)
 
-/** The value, unless it is null in any form: that counts as absent. */
+/** The value; undefined if it is null in any notation. */
 export const present = (source: Source | undefined): Source | undefined =>
   source && !isNull(settled(source)) ? source : undefined
 
-/** The value, unless nothing is written there; a null that is written is one. */
+/** The value; undefined if it is empty. An explicit null counts as a value. */
 export const written = (source: Source | undefined): Source | undefined => {
   const node = source && settled(source)
   return isNull(node) && !(isScalar(node) && (node.source ?? '') !== '') ? undefined : source
 }
 
-/** The members of these names; others are reported to `unknown`. */
+/** Members with these names; calls `unknown` for others. */
 export const members = <K extends string>(
   source: Source,
   names: readonly K[],
@@ -67,7 +67,7 @@ export const members = <K extends string>(
   return found
 }
 
-/** The items of a list; nothing is an empty one. */
+/** Items of a list; an absent list is empty. */
 export const items = (source: Source | undefined): readonly Source[] => {
   const given = present(source)
   if (!given) return []
@@ -78,10 +78,10 @@ export const items = (source: Source | undefined): readonly Source[] => {
   return list.items.map((node, n) => ({ node, within, path: `${path}[${n}]` }))
 }
 
-/** True for a mapping. */
+/** Returns true for a mapping. */
 export const isMapping = (source: Source): boolean => isMap(settled(source))
 
-/** A text; a number or a truth value is the text it was written as. */
+/** Text of a scalar; numbers and booleans keep the text of the source. */
 export const text = (source: Source | undefined): string | undefined => {
   const given = present(source)
   if (!given) return undefined
@@ -104,15 +104,15 @@ const scalarJson = ({ value, source = '', type }: Scalar, { path, within }: Sour
   if (value === null || typeof value === 'boolean') return String(value)
   if (typeof value === 'number' && NUMERAL.test(source)) return source
   if (typeof value === 'number')
-    return Number.isFinite(value) ? JSON.stringify(value) : wrong(path, `${source} has no form in JSON.`)
+    return Number.isFinite(value) ? JSON.stringify(value) : wrong(path, `${source} cannot be represented in JSON.`)
   return typeof value === 'bigint' ? String(value) : JSON.stringify(source)
 }
 
-/** A value as compact JSON. Numbers keep the form they were written in. */
+/** Value as compact JSON. Numbers keep their notation. */
 export const json = (source: Source, depth = 0): string => {
   const { within, path } = source
   const node = settled(source)
-  if (depth > MAX_DEPTH) wrong(path, 'stands within itself.')
+  if (depth > MAX_DEPTH) wrong(path, 'contains itself.')
   if (isMap(node)) {
     const parts = [...membersOf(source)].map(([name, member]) => `${JSON.stringify(name)}:${json(member, depth + 1)}`)
     return `{${parts.join(',')}}`
@@ -126,7 +126,7 @@ export const json = (source: Source, depth = 0): string => {
   return leaf
 }
 
-/** The source text of an inline JSON value as it stands, and of any other value its compact JSON. */
+/** Source text of an inline JSON value unchanged; compact JSON of any other value. */
 export const jsonSource = (source: Source): string => {
   const node = settled(source)
   const { restore } = source.within.light

@@ -2,7 +2,7 @@ import { fail } from '../../failure.ts'
 import type { FlagPart, RulePart, SegmentPart } from '../document/parts.ts'
 import { type Problem, problemsOf } from './rules.ts'
 
-/** The rank of a rule: its own, else its position from 1. */
+/** Rank of a rule: the given one, else its position from 1. */
 export const rankOf = ({ rank }: RulePart, n: number): unknown => (Number(rank ?? 0) === 0 ? n + 1 : rank)
 
 export const notUnique = (path: string, message: string): Problem => ({ path, message, exit: 'conflict' })
@@ -10,7 +10,7 @@ const notFound = (path: string, what: string): Problem => ({ path, message: `${w
 
 type Keyed = { readonly path: string; readonly body: { readonly key?: string | undefined } }
 
-/** One problem for each part whose key another before it has. */
+/** One problem for each part whose key an earlier part has. */
 export const twice = (parts: readonly Keyed[], message: (key: string) => string): readonly Problem[] => {
   const seen = new Set<string>()
   return parts.flatMap(({ path, body: { key } }) => {
@@ -47,7 +47,7 @@ const ruleProblems = (
   return parts.length > 0 ? parts : problemsOf('distributions', path, { shares })
 }
 
-/** What speaks against a flag: rules of the fields, keys and ranks given twice, variants and segments that will not be there. */
+/** Problems of a flag: invalid fields, duplicate keys and ranks, missing variants and segments. */
 export const flagProblems = (flag: FlagPart, ns: string, known: ReadonlySet<string>): readonly Problem[] => {
   const { path, body, variants, rules, rollouts } = flag
   const ranks = new Set<number>()
@@ -63,7 +63,7 @@ export const flagProblems = (flag: FlagPart, ns: string, known: ReadonlySet<stri
     ...variants.flatMap((variant) => problemsOf('variant', variant.path, variant.body)),
     ...twice(variants, (key) => `variant "${key}" is not unique for flag "${ns}/${body.key}"`),
     ...(second
-      ? [{ path: second.path, message: 'a flag has one default variant at most', exit: 'failed' } as const]
+      ? [{ path: second.path, message: 'a flag has at most one default variant', exit: 'failed' } as const]
       : []),
     ...rules.flatMap((rule, n) => ruleProblems(rule, n, flag, ns, known)),
     ...taken,
@@ -82,14 +82,14 @@ export const segmentProblems = ({ path, body, constraints }: SegmentPart): reado
   ...constraints.flatMap((part) => problemsOf('constraint', part.path, part.body)),
 ]
 
-/** Fails with what keeps the document from being imported, all of it at once. */
+/** Fails with all problems of the documents at once. */
 export const refuseAll = (problems: readonly Problem[]): void => {
   const [first] = problems
   if (!first) return
   const lines = problems.slice(0, 50).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
   const more = problems.length > lines.length ? [`… and ${problems.length - lines.length} more.`] : []
   const next = problems.some(({ exit }) => exit === 'conflict')
-    ? ['--skip-existing leaves what is there, --drop replaces it.']
+    ? ['Use --skip-existing to keep existing items, or --drop to replace them.']
     : []
-  fail(first.exit, [...lines, ...more, 'Nothing was written.', ...next].join('\n'))
+  fail(first.exit, [...lines, ...more, 'Nothing is written.', ...next].join('\n'))
 }

@@ -9,11 +9,11 @@ import { type Problem, problemsOf } from './rules.ts'
 export type PlanOptions = { readonly skipExisting: boolean; readonly drop: boolean }
 type Keys = { readonly flags: readonly string[]; readonly segments: readonly string[] }
 
-/** What is to happen in one namespace, in this order. */
+/** Changes of one namespace, in this order. */
 export type Plan = {
   readonly namespace: NamespacePart
   readonly key: string
-  /** Whether the namespace is made, given its name and description, or left as it is. */
+  /** Creates the namespace, updates its name and description, or keeps it. */
   readonly naming: 'create' | 'update' | 'keep'
   readonly drops: Keys
   readonly skips: Keys
@@ -23,7 +23,10 @@ export type Plan = {
 
 type Group = { namespace: NamespacePart; readonly flags: FlagPart[]; readonly segments: SegmentPart[] }
 
-/** The documents by namespace: a namespace may stand in several, and is named by the last that names it. */
+/**
+ * Groups the documents by namespace. A namespace may occur in several documents; the last one with a name determines
+ * it.
+ */
 const grouped = (documents: readonly Document[]): ReadonlyMap<string, Group> => {
   const groups = new Map<string, Group>()
   for (const { namespace, flags, segments } of documents) {
@@ -52,7 +55,7 @@ const there = async (client: Client, key: string): Promise<Keys & { readonly nam
 
 const nothing: Keys = { flags: [], segments: [] }
 
-/** The parts that are made, and those that are there already. */
+/** Splits the parts into new ones and existing ones. */
 const sorted = <T extends FlagPart | SegmentPart>(parts: readonly T[], present: readonly string[]) => {
   const keys = new Set(present)
   const isThere = ({ body: { key } }: T) => key !== undefined && keys.has(key)
@@ -60,7 +63,7 @@ const sorted = <T extends FlagPart | SegmentPart>(parts: readonly T[], present: 
 }
 const keysOf = (parts: readonly (FlagPart | SegmentPart)[]) => parts.map(({ body }) => body.key ?? '')
 
-/** What an import is to do, and everything that speaks against it; the service is only read. */
+/** Plan of the import and all problems. Only reads from the service. */
 export const planned = async (client: Client, documents: readonly Document[], { skipExisting, drop }: PlanOptions) => {
   const [plans, problems]: [Plan[], Problem[]] = [[], []]
   for (const [key, { namespace, ...given }] of grouped(documents)) {

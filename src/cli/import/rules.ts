@@ -10,7 +10,7 @@ import { variantBody } from '../../contract/variant.ts'
 import { invalid, Refusal, refuse } from '../../errors.ts'
 import { checkConstraint } from '../../evaluation/operators.ts'
 
-/** Something that keeps a document from being imported. */
+/** A problem that prevents the import of a document. */
 export type Problem = {
   readonly path: string
   readonly message: string
@@ -41,7 +41,7 @@ const CHECKS = {
     rolloutPart(newRollout.read(body), () => refuse('invalid_argument', 'rollout rule is missing')),
 } as const satisfies Readonly<Record<string, (body: Body) => unknown>>
 
-/** What the service would say to the body of a request (api.md §7.3), by the readers that it reads with; none when it would take it. */
+/** Problems that the service would report for the body of a request (api.md §7.3). Uses the readers of the service. */
 export const problemsOf = (kind: keyof typeof CHECKS, path: string, body: object): readonly Problem[] => {
   try {
     CHECKS[kind]({ ...body })

@@ -24,7 +24,7 @@ const MAX_BYTES = 256 * 1024 * 1024
 
 const fromFile = (file: string): Buffer => {
   try {
-    if (statSync(file).size > MAX_BYTES) return fail('usage', `${file} holds more than ${MAX_BYTES} bytes.`)
+    if (statSync(file).size > MAX_BYTES) return fail('usage', `${file} contains more than ${MAX_BYTES} bytes.`)
     return readFileSync(file)
   } catch (error) {
     if (isFailure(error)) throw error
@@ -35,16 +35,16 @@ const fromFile = (file: string): Buffer => {
 const contentOf = async (file: string | undefined, stdin: boolean, { readStdin }: Terminal): Promise<string> => {
   const piped = stdin || file === '-'
   if (piped === (file !== undefined && file !== '-')) {
-    return fail('usage', piped ? 'Give a file or --stdin, not both.' : 'Give the file to import, or --stdin.')
+    return fail('usage', piped ? 'A file and --stdin exclude each other.' : 'Name the file to import, or use --stdin.')
   }
   const bytes = piped ? await readStdin(MAX_BYTES) : fromFile(file!)
   return isUtf8(bytes) ? bytes.toString('utf8') : fail('usage', `${piped ? 'Standard input' : file} is not UTF-8 text.`)
 }
 
-/** Items whose rests are made at the same time. */
+/** Items whose remaining requests run concurrently. */
 const AT_ONCE = 8
 
-/** Does the steps; begins no more of them once one has failed or the user wants to stop, and lets those that are begun come to their end. */
+/** Runs the steps. After a failure or an interrupt, starts no further steps and waits for the running ones. */
 const done = async (
   steps: readonly Step[],
   options: ImportOptions,
@@ -80,13 +80,13 @@ const done = async (
   await Promise.all(running)
   end()
   process.off('SIGINT', stop)
-  const standing = `${count} of ${steps.length} items stand. To go on: ${again}`
+  const progress = `${count} of ${steps.length} items imported. To continue: ${again}`
   if (failed) {
-    if (isFailure(failed.error) && count > 0) failed.error.message += `\n${standing}`
+    if (isFailure(failed.error) && count > 0) failed.error.message += `\n${progress}`
     throw failed.error
   }
   if (count === steps.length) return true
-  terminal.info(`Stopped: ${standing}`)
+  terminal.info(`Stopped: ${progress}`)
   endWith(EXIT.interrupted)
   return false
 }
@@ -99,7 +99,7 @@ const run = async (file: string | undefined, options: ImportOptions, given: Comm
   if (options.tokenFile === '-' && (stdin || file === '-'))
     fail('usage', 'Standard input cannot hold both the token and the document.')
   const unknown = (path: string) =>
-    info(`warning: ${escapeControl(path)} is not a part of any document and was not read`)
+    info(`warning: ${escapeControl(path)} is not defined in any document version and is ignored`)
   const documents = documentsIn(await contentOf(file, stdin, terminal), quiet ? () => {} : unknown)
   const client = await clientOf(options, given)
   const { plans, problems } = await planned(client, documents, { skipExisting, drop })
@@ -108,7 +108,7 @@ const run = async (file: string | undefined, options: ImportOptions, given: Comm
   const steps = stepsOf(client, plans, headers)
   if (dryRun) {
     print(steps.map(({ sign, what }) => `${sign} ${escapeControl(what)}\n`).join(''))
-    if (!quiet) info(`Would be: ${summary(steps)}. Nothing was written.`)
+    if (!quiet) info(`Dry run: ${summary(steps)}. Nothing is written.`)
     return
   }
   const drops = steps.filter(({ sign }) => sign === '-').length
@@ -118,7 +118,7 @@ const run = async (file: string | undefined, options: ImportOptions, given: Comm
   if (finished && !quiet) info(`Imported: ${summary(steps)}.`)
 }
 
-/** Reads the documents, plans, and writes the plan; whatever it tells is harmless to a terminal. */
+/** Reads the documents, plans the import and runs it. Escapes control characters in all messages. */
 export const runImport = async (
   file: string | undefined,
   options: ImportOptions,

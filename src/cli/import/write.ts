@@ -7,9 +7,12 @@ import type { FlagPart, GivenTo, SegmentPart } from '../document/parts.ts'
 import { rankOf } from './check.ts'
 import type { Plan } from './plan.ts'
 
-/** Makes the rest of an item whose first request was answered. */
+/** Sends the remaining requests of an item. */
 export type Rest = () => Promise<void>
-/** One thing that the import does, whole or not at all. Steps begin one after another, as lists keep that order; their rests need not wait for each other. */
+/**
+ * One item of the import, imported completely or not at all. Steps begin one after another to keep the order of lists;
+ * their remaining requests may run concurrently.
+ */
 export type Step = {
   readonly sign: '+' | '*' | '-' | '~'
   readonly what: string
@@ -19,7 +22,7 @@ export type Step = {
 type Made = { readonly id: string }
 type Write = <T>(path: string, method: string, url: string, body?: object) => Promise<T>
 
-/** Writes of one import: failures name the place in the document. */
+/** Sends the writes of an import. Failures name the location in the document. */
 const writer =
   (client: Client, headers: Readonly<Record<string, string>>): Write =>
   async (path, method, url, body) => {
@@ -31,7 +34,7 @@ const writer =
     }
   }
 
-/** Takes back what was begun and could not be finished, so that it can be imported again. */
+/** Deletes an item that could not be completed, so that it can be imported again. */
 const whole =
   (write: Write, url: string, work: Rest): Rest =>
   async () => {
@@ -41,7 +44,7 @@ const whole =
       if (!isFailure(error)) throw error
       await write('', 'DELETE', url).catch((second: unknown) => {
         if (!isFailure(second)) throw second
-        error.message += `\nIt is there in part, for taking it back failed too: delete it before you import it again. ${second.message}`
+        error.message += `\nThe item exists in part, because its removal failed too: delete it before importing it again. ${second.message}`
       })
       throw error
     }
@@ -71,7 +74,7 @@ const makeFlag = async (
       if (byDefault) defaultVariantId = id
     }
     const { name, description, enabled } = body
-    // Metadata is kept where none is given.
+    // The service keeps the metadata if the request has none.
     const update: Omit<GivenTo<typeof flagUpdate>, 'metadata'> = { name, description, enabled, defaultVariantId }
     if (defaultVariantId !== undefined) await write(path, 'PUT', url, update)
     for (const [n, rule] of rules.entries()) {
@@ -85,14 +88,14 @@ const makeFlag = async (
   })
 }
 
-/** Everything that the plans say, in the order in which it is done. */
+/** Steps of all plans, in the order of execution. */
 export const stepsOf = (
   client: Client,
   plans: readonly Plan[],
   headers: Readonly<Record<string, string>>,
 ): readonly Step[] => {
   const write = writer(client, headers)
-  /** A step of one request. */
+  /** Step with a single request. */
   const only =
     (...request: Parameters<Write>) =>
     async () => {
@@ -141,7 +144,7 @@ export const stepsOf = (
   })
 }
 
-/** How many of each there are: `3 created, 1 skipped`. */
+/** Counts by kind: `3 created, 1 skipped`. */
 export const summary = (steps: readonly Step[]): string => {
   const words = { '+': 'created', '*': 'updated', '-': 'dropped', '~': 'skipped' } as const
   const counted = Object.entries(words).flatMap(([sign, word]) => {

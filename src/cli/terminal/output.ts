@@ -30,7 +30,7 @@ const BARE = {
   middle: '  ',
 }
 
-/** A table without lines, one item a line, the same in a pipe as on a terminal but for the colour. */
+/** Table without borders, one item per line; identical in pipes and terminals except for colour. */
 export const table = <T>(
   { hasColour }: Pick<Terminal, 'hasColour'>,
   items: readonly T[],
@@ -50,7 +50,7 @@ export const table = <T>(
   return headers || items.length > 0 ? `${lines.join('\n')}\n` : ''
 }
 
-/** The value at a dotted path; a member whose own name holds dots (`metadata.io.service.auth.token.name`) is found too. */
+/** Value at a dotted path. Also finds a member whose name contains dots (`metadata.io.service.auth.token.name`). */
 export const at = (value: unknown, path: string): unknown => {
   if (typeof value !== 'object' || value === null) return undefined
   const members = value as Readonly<Record<string, unknown>>
@@ -65,7 +65,7 @@ export const at = (value: unknown, path: string): unknown => {
 
 const raw = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** Prints one thing: its table, its JSON, its name, or one field of it without a newline. */
+/** Prints one item: as a table, JSON or its name, or one field without a newline. */
 export const printOne = <T>(
   terminal: Terminal,
   item: T,
@@ -99,7 +99,7 @@ export const printOne = <T>(
   else printForeign(terminal, text)
 }
 
-/** Prints many things: a table, on a terminal or as CSV, the JSON of `whole`, a JSON line each, a name a line, or one field of each a line. */
+/** Prints several items: as a table, CSV, the JSON of `whole`, one JSON line, name or field per item. */
 export const printMany = <T>(
   terminal: Terminal,
   items: readonly T[],

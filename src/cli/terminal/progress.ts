@@ -11,14 +11,17 @@ const rest = (seconds: number): string =>
   Number.isFinite(seconds) ? `${Math.ceil(seconds)} s left` : 'time left unknown'
 
 type Look = {
-  /** Whether a bar is wanted. */
+  /** Enables the bar. */
   readonly progress: boolean
   readonly quiet?: boolean | undefined
-  /** What is counted. */
+  /** Unit of the counter. */
   readonly unit?: string
 }
 
-/** Shows progress on standard error: a bar on a terminal, else a line every 10 s, and when it is quiet neither. Work that takes less shows none. */
+/**
+ * Shows progress on standard error: a bar on a terminal, otherwise a line every 10 s; nothing with `quiet`. Shorter
+ * work shows no line.
+ */
 export const progressBar = (
   { streams: { stderr }, info }: Terminal,
   { monotonic }: Clock,
