@@ -4,21 +4,18 @@ import { type Ran, runAlone, startTogether } from './processes.ts'
 import { failures, skipReasons } from './tap-output.ts'
 
 /**
- * `node dist/test/ci/files.js [option]… <test file>…` runs test files, and writes what they
- * say as one text of TAP; to a terminal only what failed. tap's own runner costs each process a third more: it gives
- * every one a loader that looks at each module.
- *
- * `--jobs`: so many at once. `--timeout`: seconds that a file may take. `--save`: a list of test files; where it has some,
- * they are run instead of those given, and at the end it has those that failed. `--bail`: nothing is begun after a failure.
- * `--only`: of each file the tests that say `t.only`. `--together`: a process runs one file after the other, until one fails;
- * a list of saved files is run each alone all the same.
- *
- * `ROLLCALL_TEST_COVERAGE` names a folder. Tests of the rooms without servers write their coverage there, and `c8 report` reads it.
+ * `node dist/test/ci/files.js [option]… <test file>…` runs test files and writes their output as one TAP text; to a
+ * terminal only failures. The runner of tap costs each process a third more, because its loader processes each module.
+ * `--jobs`: number of concurrent files. `--timeout`: time limit per file in seconds. `--save`: file with a list of test
+ * files; if not empty, these run instead of the given ones, and at the end it contains the failed ones. `--bail`:
+ * starts no file after a failure. `--only`: runs only tests with `t.only`. `--together`: one process runs one file
+ * after another until one fails; saved files run alone.
+ * `ROLLCALL_TEST_COVERAGE`: folder for the coverage of tests without servers, read by `c8 report`.
  */
 const { values, positionals: given } = parseArgs({
   allowPositionals: true,
   options: {
-    // Tests of services, pages and servers wait for those often: three files at once keep two cores busy.
+    // Tests of services, pages and servers often wait, so three files at once use two cores.
     jobs: { type: 'string', default: '3' },
     timeout: { type: 'string', default: '300' },
     save: { type: 'string' },
@@ -38,7 +35,7 @@ if (files.length === 0 || !(jobs >= 1) || !(timeout > 0)) {
   )
   process.exit(2)
 }
-/** A file ends itself at its time limit, and says what it waited for. One that cannot is ended so much later. */
+/** A file ends itself at its time limit and reports its pending work. It is killed after this additional time. */
 const GRACE_MS = 10_000
 const limits = { file: timeout * 1_000 + GRACE_MS, rest: GRACE_MS }
 const env = {
@@ -50,7 +47,7 @@ const env = {
 
 const ROOMS = /^dist\/test\/(?:auth|commands|config|evaluation|events|jobs|projections)\//
 const coverage = process.env['ROLLCALL_TEST_COVERAGE']
-/** What the cache of compiled code holds is measured less exactly. */
+/** Coverage is less exact with the compile cache. */
 const measured = { NODE_V8_COVERAGE: coverage, NODE_DISABLE_COMPILE_CACHE: '1' }
 const envOf = (file: string) => (coverage !== undefined && ROOMS.test(file) ? { ...env, ...measured } : env)
 
@@ -92,7 +89,7 @@ const eachTogether = async () => {
     write((last = file), await runner.run(file))
   }
   if (!runner || runner.hasEnded()) return
-  // What keeps a process from its end, or fails it there, is told of the file before.
+  // A failure at the end of a process is attributed to its last file.
   const ran = await runner.end()
   if (ran.end !== 0) write(last, ran)
 }

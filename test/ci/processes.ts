@@ -3,7 +3,10 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { type Counts, counts } from './tap-output.ts'
 
-/** What a test file said and counted, and how its process ended: with a code, by a signal, or not at all, for it runs the next file. */
+/**
+ * Output and counts of a test file, and the end of its process: exit code, signal, or undefined if the process runs the
+ * next file.
+ */
 export type Ran = {
   readonly stdout: string
   readonly stderr: string
@@ -12,7 +15,7 @@ export type Ran = {
   readonly milliseconds: number
 }
 
-/** A process that has not ended itself is killed: in a file after `file` milliseconds, and once it has no more to do after `rest`. */
+/** Times (ms) after which a process is killed: `file` per file, `rest` after its last work. */
 export type Limits = { readonly file: number; readonly rest: number }
 
 const start = (module: string, env: NodeJS.ProcessEnv) => {
@@ -20,7 +23,7 @@ const start = (module: string, env: NodeJS.ProcessEnv) => {
   const state = { stdout: '', stderr: '', end: undefined as number | string | undefined }
   for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => (state[name] += text))
-  // Nobody reads what is written to a process that has ended. Its end tells of it.
+  // Writes to an ended process fail; its end is reported by `close`.
   child.stdin.on('error', () => undefined)
   const close = new Promise<void>((done) =>
     child.once('close', (code, signal) => {
@@ -28,7 +31,7 @@ const start = (module: string, env: NodeJS.ProcessEnv) => {
       done()
     }),
   )
-  /** Waits for something; kills the process where that does not come in time. */
+  /** Waits for a promise; kills the process after the time limit. */
   const within = async (milliseconds: number, what: Promise<unknown>): Promise<void> => {
     const limit = setTimeout(() => child.kill('SIGKILL'), milliseconds)
     await what
@@ -37,7 +40,7 @@ const start = (module: string, env: NodeJS.ProcessEnv) => {
   return { child, state, close, within }
 }
 
-/** Runs a test file in a process of its own. */
+/** Runs a test file in its own process. */
 export const runAlone = async (file: string, env: NodeJS.ProcessEnv, limits: Limits): Promise<Ran> => {
   const began = performance.now()
   const { child, state, close, within } = start(file, env)
@@ -46,12 +49,12 @@ export const runAlone = async (file: string, env: NodeJS.ProcessEnv, limits: Lim
   return { ...state, counted: counts(state.stdout), milliseconds: performance.now() - began }
 }
 
-/** A process that runs test files one after the other (`together.ts`). One whose file fails ends with it. */
+/** Process that runs one test file after another (`together.ts`). It ends with a failed file. */
 export const startTogether = (env: NodeJS.ProcessEnv, limits: Limits) => {
   const { child, state, close, within } = start(join(import.meta.dirname, 'together.js'), env)
   let before: Counts = { pass: 0, fail: 0, skip: 0 }
 
-  /** What it said since this began, and what it counted since it was last asked. */
+  /** Output since the start of a file, and counts since the last call. */
   const ran = (began: number): Ran => {
     const now = counts(state.stdout)
     const counted = now && { pass: now.pass - before.pass, fail: now.fail - before.fail, skip: now.skip - before.skip }
@@ -66,7 +69,7 @@ export const startTogether = (env: NodeJS.ProcessEnv, limits: Limits) => {
     child.stdin.end()
     return within(limits.rest, close)
   }
-  /** Whether the process has said that a file is over. */
+  /** Whether the process has reported the end of a file. */
   const isOver = (file: string): boolean => state.stdout.includes(`\n# over: ${file}\n`)
   const over = async (file: string): Promise<void> => {
     while (!isOver(file) && state.end === undefined) await Promise.race([once(child.stdout, 'data'), close])
@@ -80,10 +83,10 @@ export const startTogether = (env: NodeJS.ProcessEnv, limits: Limits) => {
       await within(limits.file, over(file))
       if (counts(state.stdout)?.fail !== before.fail) await stop()
       const all = ran(began)
-      // A file that ends the process as if all were well has not run to its end.
+      // A file that ends the process with 0 has not finished.
       return isOver(file) ? all : { ...all, end: all.end || 'before the file was over' }
     },
-    /** Tells it that no more files come, and waits for its end. */
+    /** Closes its input and waits for its end. */
     end: async (): Promise<Ran> => {
       const began = begin()
       await stop()

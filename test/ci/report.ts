@@ -1,7 +1,7 @@
 import type { SuiteResult } from './suite.ts'
 import type { Failure } from './tap-output.ts'
 
-/** More flaky files than this fail the whole run. */
+/** Maximum number of flaky files; more fail the whole run. */
 export const MAX_FLAKY = 2
 
 const SLOWEST = 10
@@ -24,7 +24,7 @@ const table = (results: readonly SuiteResult[]): readonly string[] => {
   )
 }
 
-/** What a whole run of all suites ends with: the text to print, and whether it passed. Its last line is `N passed, N failed, N skipped`. */
+/** Report of a run of all suites: its text, and whether it passed. The last line is `N passed, N failed, N skipped`. */
 export const report = (results: readonly SuiteResult[]): { readonly text: string; readonly ok: boolean } => {
   const flaky = results.flatMap((result) => result.flaky)
   const tooMany = flaky.length > MAX_FLAKY

@@ -3,7 +3,10 @@ import { resolve } from 'node:path'
 import { report } from './report.ts'
 import { runSuite, type SuiteResult } from './suite.ts'
 
-/** `node dist/test/ci/run.js <report> <suite>…` runs the npm scripts named, one after the other, in a project that is built, and writes the report to a file. */
+/**
+ * `node dist/test/ci/run.js <report> <suite>…` runs npm scripts one after another in a built project and writes the
+ * report to a file.
+ */
 const [reportFile, ...suites] = process.argv.slice(2)
 if (reportFile === undefined || suites.length === 0) {
   console.error('usage: node dist/test/ci/run.js <file for the report> <npm script>…')

@@ -1,6 +1,9 @@
 import { failureOf, ferretdb } from '../adapters/ferretdb.ts'
 
-/** `node dist/test/ci/stand-in.js` builds the stand-in for MongoDB before the tests: a first build may take longer than a test may. */
+/**
+ * `node dist/test/ci/stand-in.js` builds the stand-in for MongoDB before the tests, because a first build can exceed
+ * the time limit of a test.
+ */
 const LIMIT_MS = 400_000
 try {
   await ferretdb(LIMIT_MS)

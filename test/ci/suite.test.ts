@@ -20,10 +20,10 @@ const failingOnce = `
 const ending = `import t from 'tap'; t.equal(1, 1); process.exit(3)`
 const hanging = `import t from 'tap'; t.equal(1, 1); await new Promise((never) => setInterval(never, 100_000_000))`
 
-/** What runs the test files of this project. */
+/** Command that runs test files like this project. */
 const FILES = `node '${join(import.meta.dirname, 'files.js')}'`
 
-/** A project whose script `test` runs these files as this project does. */
+/** Creates a project whose script `test` runs these files. */
 const project = (t: Test, files: Readonly<Record<string, string>>, script = `${FILES} dist/test/*.test.js`) => {
   const cwd = mkdtempSync(join(tmpdir(), 'rollcall-ci-'))
   t.teardown(() => rmSync(cwd, { recursive: true }))
@@ -87,9 +87,9 @@ await t.test('fails the run if a file ends its process or never ends', async (t)
   t.match(text, 'exitCode: 3')
 })
 
-/** What runs them in one process, as the files of the browser. */
+/** Command that runs the files in one process, like the browser tests. */
 const TOGETHER = `${FILES} --together --jobs=1 dist/test/*.test.js`
-/** Says how many files its process has begun. */
+/** Writes the number of files that its process has started. */
 const counting = (more = '') => `
   import t from 'tap'
   import { writeFileSync } from 'node:fs'
@@ -114,7 +114,7 @@ await t.test('files that run together share one process until one fails', async 
   t.strictSame(new Set(timed), new Set(['a', 'b', 'c', 'd', 'e']), 'each tells its time')
 })
 
-/** How a file fails, and what is said of it then. */
+/** Kinds of failing files, with the expected output. */
 const ways: Readonly<Record<string, readonly [text: string, says: RegExp]>> = {
   'ends its process': [ending, /exitCode: 3/],
   'ends it as if all were well': [ending.replace('3', '0'), /ended: before the file was over/],

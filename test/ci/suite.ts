@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { counts, type Failure, type FileTime, failures, fileTimes, skipReasons } from './tap-output.ts'
 
-/** More failed files than this are not run a second time: so many are no accident. */
+/** Maximum number of failed files to rerun; more are not flaky. */
 const MAX_SECOND_RUNS = 5
 
 export type FlakyFile = { readonly suite: string; readonly file: string; readonly firstRun: readonly Failure[] }
@@ -18,11 +18,11 @@ export type SuiteResult = {
   readonly skips: readonly (readonly [reason: string, tests: number])[]
   /** Duration of each test file in the first run, slowest first. */
   readonly times: readonly FileTime[]
-  /** Failures of the files that failed twice, or that were not run twice. */
+  /** Failures of the files that failed twice or were not rerun. */
   readonly failures: readonly Failure[]
-  /** Why the suite failed where no failed assertion says it. */
+  /** Reason of a failure without a failed assertion. */
   readonly error?: string
-  /** Files that failed first and passed when they were run once more, alone. */
+  /** Files that failed first and passed when rerun alone. */
   readonly flaky: readonly FlakyFile[]
 }
 
@@ -36,8 +36,8 @@ export type Project = {
 type Run = { readonly output: string; readonly code: number | null; readonly failedFiles: readonly string[] }
 
 /**
- * Runs `npm run <suite>` in a project that is built, without the scripts that npm runs before. With `only`, that one test
- * file is run. The option `save` names a file: on entry the test files to run, at the end those that failed.
+ * Runs `npm run <suite>` in a built project, without the pre-scripts of npm. With `only`, runs that test file. `save`
+ * names a file: on entry the test files to run, at the end the failed ones.
  */
 const run = async (suite: string, { cwd, env, write }: Project, only?: string): Promise<Run> => {
   const directory = mkdtempSync(join(tmpdir(), 'rollcall-suite-'))
@@ -65,7 +65,7 @@ const run = async (suite: string, { cwd, env, write }: Project, only?: string): 
 
 type Verdict = Pick<SuiteResult, 'failed' | 'failures' | 'flaky' | 'error'>
 
-/** Runs each failed file once more, alone: it is flaky if it passes then. */
+/** Reruns each failed file alone: it is flaky if it passes. */
 const verdict = async (suite: string, first: Run, again: (file: string) => Promise<Run>): Promise<Verdict> => {
   const counted = counts(first.output)
   const firstRun = failures(first.output)
@@ -103,7 +103,7 @@ const verdict = async (suite: string, first: Run, again: (file: string) => Promi
   return { failed, failures: failedTwice, flaky }
 }
 
-/** Runs a suite, and each failed test file a second time. */
+/** Runs a suite and reruns each failed test file. */
 export const runSuite = async (suite: string, project: Project): Promise<SuiteResult> => {
   const start = performance.now()
   const first = await run(suite, project)

@@ -9,7 +9,7 @@ const files = readdirSync(test, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.ts'))
   .map((file) => file.slice(0, -'.test.ts'.length))
 
-/** What a file imports: other files, and everything else by name. */
+/** Imports of a file: other files, and packages by name. */
 const importsOf = (file: string) => {
   const all = [...readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, name]) => name!)
   const isFile = (name: string) => name.startsWith('.') && name.endsWith('.ts')
@@ -19,7 +19,7 @@ const importsOf = (file: string) => {
   }
 }
 
-/** The files under `test` that a test file reaches through imports, itself first. */
+/** Returns the files under `test` that a test file imports transitively, including itself. */
 const reached = (file: string): readonly string[] => {
   const seen = new Set([file])
   for (const each of seen)
@@ -27,7 +27,7 @@ const reached = (file: string): readonly string[] => {
   return [...seen]
 }
 
-/** What starts processes, opens ports or drives a browser. */
+/** Modules that start processes, open ports or drive a browser. */
 const HEAVY = ['node:child_process', 'node:cluster', 'node:http', 'node:https', 'node:net', 'playwright-core']
 const HELPERS = ['start.ts', 'adapters/servers.ts', 'stand-ins/eventstoredb/server.ts']
 

@@ -2,9 +2,12 @@
 export const SUITES = ['unit', 'service', 'browser', 'faults', 'real'] as const
 export type Suite = (typeof SUITES)[number]
 
-/** Folders, with a slash at the end, and files without their ending, under `test`. A file belongs to the first suite that names it, or to `service`. */
+/**
+ * Folders (with a trailing slash) and files (without extension) under `test`. A file belongs to the first suite that
+ * lists it, else to `service`.
+ */
 const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = {
-  /** They start no process and open no port: decisions, folds, texts, and what waits for a clock. */
+  /** Start no process and open no port. */
   unit: [
     'access/',
     'as-of/',
@@ -59,9 +62,9 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'app/warnings',
     'ci/suites',
   ],
-  /** They drive Chromium. */
+  /** Drive Chromium. */
   browser: ['ui/'],
-  /** They kill, freeze, cut off and restore processes and servers. */
+  /** Kill, freeze, partition and restore processes and servers. */
   faults: [
     'crash/',
     'cluster/',
@@ -77,7 +80,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'stories/lost-files',
     'stories/renewed-views',
   ],
-  /** They meet a real Kubernetes API server and real identity providers. */
+  /** Use a real Kubernetes API server and real identity providers. */
   real: ['real/'],
 }
 
@@ -88,14 +91,14 @@ export const suiteOf = (file: string): Suite => {
   return (['unit', 'browser', 'faults', 'real'] as const).find(isIn) ?? 'service'
 }
 
-/** Whether a test file is one of those that are run again on the stack of servers. */
+/** Whether a test file also runs on the stack of servers. */
 export const runsOnServers = (file: string): boolean =>
   suiteOf(file) === 'service' && ['http/', 'stories/', 'cli/'].some((folder) => file.startsWith(folder))
 
-/** Every name of the table, to be looked up among the files. */
+/** All names of the table. */
 export const names = Object.values(members).flat()
 
-/** Files that run long. They are begun first, so that no core waits at the end for the last of them. */
+/** Long-running files, started first so that no core idles at the end. */
 export const LONG: readonly string[] = [
   'ci/suite',
   'cli/import',

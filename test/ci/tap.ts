@@ -6,10 +6,9 @@ import { join, resolve } from 'node:path'
 import { LONG, runsOnServers, SUITES, type Suite, suiteOf } from './suites.ts'
 
 /**
- * `node dist/test/ci/tap.js <suite>… [option]…` runs the test files of the suites. `cluster` is the suite of those that
- * are run again on the stack of servers. Options are those of `files.ts`. The run has a temporary folder of its own,
- * which is removed at the end. The files of the suite `browser` are run together. A process that outlives the run is
- * ended, and fails it.
+ * `node dist/test/ci/tap.js <suite>… [option]…` runs the test files of the suites. `cluster` is the suite of files that
+ * run again on the stack of servers. Options are those of `files.ts`. The run has its own temporary folder, removed at
+ * the end. Files of the suite `browser` run in one process. A process that outlives the run is killed, and fails it.
  */
 const root = resolve(import.meta.dirname, '../../..')
 const given = process.argv.slice(2)
@@ -32,7 +31,7 @@ const ofSuites = (): readonly string[] => {
 
 type Left = { readonly group: number; readonly line: string }
 
-/** The processes that there are, where the system tells them. */
+/** Running processes, if the system lists them. */
 const processes = (): readonly Left[] =>
   readdirSync('/proc').flatMap((id) => {
     try {
@@ -52,7 +51,10 @@ const isThere = (group: number): boolean => {
   }
 }
 
-/** Ends the processes of a run that still live; gives their command lines. A Chromium is a group of its own, and is known by its folder. */
+/**
+ * Kills the remaining processes of a run and returns their command lines. A Chromium has its own process group and is
+ * found by its folder.
+ */
 const endLeft = (group: number, folder: string): readonly string[] => {
   const known = existsSync('/proc') ? processes() : isThere(group) ? [{ group, line: 'a process of the run' }] : []
   const left = known.filter((each) => each.group === group || each.line.includes(`--user-data-dir=${folder}`))
@@ -67,21 +69,21 @@ if (suites.length === 0) {
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-run-'))
 process.env['TMPDIR'] = folder
 
-// Real servers take long to start on a busy machine.
+// Real servers start slowly on a busy machine.
 const patience = suites.includes('real') ? ['--jobs=2', '--timeout=900'] : []
-// Half of the work of a file that drives a browser is to load what they all import.
+// Half of the work of a browser test file is loading its imports.
 const together = suites.every((suite) => suite === 'browser') ? ['--together'] : []
 const file = resolve(import.meta.dirname, 'files.js')
 const child = spawn(process.execPath, [file, ...patience, ...together, ...options, ...ofSuites()], {
   cwd: root,
   env: {
     ...process.env,
-    // What one process has compiled, the next need not compile again.
+    // Processes share compiled code.
     NODE_COMPILE_CACHE: join(folder, 'compiled'),
     ...(suites.includes(CLUSTER) && { ROLLCALL_TEST_STACK: CLUSTER }),
   },
   stdio: 'inherit',
-  // A group of its own: what is left of it at the end is found by its number.
+  // Own process group, by which remaining processes are found.
   detached: true,
 })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

@@ -5,17 +5,17 @@ import root from 'tap'
 import { eventually } from '../wait.ts'
 
 /**
- * A process that runs the test files which it reads the names of, one after the other. What they import is loaded once.
- * Each is over when its tests are, its teardowns have run, and nothing that it began is left.
+ * Process that reads names of test files and runs them one after another, with shared imports. A file is over when its
+ * tests have ended, its teardowns have run, and no resource is left.
  */
 const FILE_MS = Number(process.env['TAP_TIMEOUT'] ?? 300) * 1_000
 
-// tap ends all tests once none runs, where the root has a teardown: here the next file may come then.
+// A root teardown would make tap end all tests when none runs, although the next file may follow.
 const teardowns: (() => unknown)[] = []
 root.teardown = (teardown: () => unknown) => void teardowns.unshift(teardown)
 
 const STREAMS = [process.stdin, process.stdout, process.stderr].length
-/** What keeps the process alive, but for its own streams, which are pipes. */
+/** Active resources of the process except its own stream pipes. */
 const left = (): readonly string[] => {
   const all = process.getActiveResourcesInfo()
   const isPipe = (resource: string) => resource === 'PipeWrap'
@@ -34,7 +34,7 @@ for await (const file of createInterface({ input: process.stdin })) {
   for (const teardown of teardowns.splice(0)) await Promise.resolve().then(teardown).catch(failed)
   await eventually(() => left().length === 0, `${file} to leave nothing behind`)
   root.setTimeout(0)
-  // tap holds an assertion back, for more of it may follow, until a line comes that is none of it.
+  // tap holds back an assertion until a line that does not belong to it.
   root.pragma({ strict: false })
   const { total, pass, fail, skip } = root.counts
   console.log(`# { total: ${total}, pass: ${pass}, fail: ${fail}, skip: ${skip} }\n# over: ${file}`)

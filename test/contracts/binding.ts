@@ -1,14 +1,14 @@
 import type { Test } from 'tap'
 import type { Binding } from '../../src/events/binding.ts'
 
-/** A store of keys that can be opened, closed and opened again, with the binding beside them. */
+/** Key store that can be reopened, with its binding. */
 export type BindingStore = {
   readonly open: () => Promise<{ readonly binding: Binding; readonly close: () => Promise<void> }>
 }
 
-/** What every Binding promises. */
+/** Contract of Binding. */
 export const bindingContract = (t: Test, make: (t: Test) => Promise<BindingStore>): void => {
-  void t.test('it is not there, is written once, and stays as it was written', async (t) => {
+  void t.test('is absent at first, is written once, and does not change', async (t) => {
     const store = await make(t)
     let { binding, close } = await store.open()
     t.equal(await binding.read(), undefined)

@@ -2,15 +2,15 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import type { Keys } from '../../src/events/personal.ts'
 
-/** One store of keys that can be opened, closed and opened again. */
+/** Key store that can be reopened. */
 export type KeysStore = { readonly open: () => Promise<Keys> }
 
 const hex = (key: Uint8Array | 'erased' | undefined) =>
   key instanceof Uint8Array ? Buffer.from(key).toString('hex') : key
 
-/** What every Keys promises. */
+/** Contract of Keys. */
 export const keysContract = (t: Test, make: (t: Test) => Promise<KeysStore>): void => {
-  void t.test('a key is made once, is 32 random bytes, and is found again, also after a restart', async (t) => {
+  void t.test('creates 32 random bytes once and finds them again, also after a restart', async (t) => {
     const store = await make(t)
     const [ann, bob] = [randomUUID(), randomUUID()]
     let keys = await store.open()
@@ -26,7 +26,7 @@ export const keysContract = (t: Test, make: (t: Test) => Promise<KeysStore>): vo
     await keys.close()
   })
 
-  void t.test('many that make the same key at once get the same one', async (t) => {
+  void t.test('concurrent creations of a key return the same key', async (t) => {
     const keys = await (await make(t)).open()
     const subject = randomUUID()
     const made = await Promise.all(Array.from({ length: 16 }, () => keys.make(subject)))
@@ -34,29 +34,26 @@ export const keysContract = (t: Test, make: (t: Test) => Promise<KeysStore>): vo
     await keys.close()
   })
 
-  void t.test(
-    'a key that is given is kept as it is where there was none, and changes nothing where there was one',
-    async (t) => {
-      const store = await make(t)
-      const [ann, bob, gone] = [randomUUID(), randomUUID(), randomUUID()]
-      const given = randomBytes(32)
-      let keys = await store.open()
-      t.equal(hex(await keys.make(ann, given)), hex(given))
-      const own = await keys.make(bob)
-      t.equal(hex(await keys.make(bob, given)), hex(own))
-      await keys.destroy(gone)
-      t.equal(await keys.make(gone, given), 'erased')
-      await keys.close()
-      keys = await store.open()
-      t.same(
-        [hex(await keys.find(ann)), hex(await keys.find(bob)), await keys.find(gone)],
-        [hex(given), hex(own), 'erased'],
-      )
-      await keys.close()
-    },
-  )
+  void t.test('keeps a given key if there was none, else changes nothing', async (t) => {
+    const store = await make(t)
+    const [ann, bob, gone] = [randomUUID(), randomUUID(), randomUUID()]
+    const given = randomBytes(32)
+    let keys = await store.open()
+    t.equal(hex(await keys.make(ann, given)), hex(given))
+    const own = await keys.make(bob)
+    t.equal(hex(await keys.make(bob, given)), hex(own))
+    await keys.destroy(gone)
+    t.equal(await keys.make(gone, given), 'erased')
+    await keys.close()
+    keys = await store.open()
+    t.same(
+      [hex(await keys.find(ann)), hex(await keys.find(bob)), await keys.find(gone)],
+      [hex(given), hex(own), 'erased'],
+    )
+    await keys.close()
+  })
 
-  void t.test('a destroyed key is erased for ever: not found, not made again, not after a restart', async (t) => {
+  void t.test('a destroyed key is erased permanently, also after a restart', async (t) => {
     const store = await make(t)
     const [ann, bob, never] = [randomUUID(), randomUUID(), randomUUID()]
     let keys = await store.open()

@@ -3,26 +3,28 @@ import type { Clock } from '../../src/clock.ts'
 import type { Lease } from '../../src/projections/engine/lease.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
-/** One connection of an instance to the store that it shares with others. */
+/** Connection of an instance to the shared store. */
 export type LeaseStore = {
   readonly lease: (name: string, ttl: number) => Lease
-  /** Ends the connection, as a lost network would. */
+  /** Ends the connection like a network failure. */
   readonly close: () => Promise<void>
 }
 
-/** A new store on a clock, which many instances can open. */
+/** New store on a clock, for several instances. */
 export type SharedStore = {
   readonly open: () => Promise<LeaseStore>
-  /** Resolves once no lease waits for an answer of the store. */
+  /** Resolves once no lease waits for the store. */
   readonly rest: () => Promise<unknown>
 }
 
 const TTL = 600
 const STEP = 50
 
-/** What every Lease promises. */
+/** Contract of Lease. */
 export const leaseContract = (t: Test, make: (clock: Clock) => SharedStore): void => {
-  /** So many instances of a store, whose time is moved from timer to timer, and at least every so often; `look` is done each time. */
+  /**
+   * Opens a store for several instances and advances time from timer to timer, in small steps; `look` runs after each.
+   */
   const opened = async (instances: number) => {
     const clock = virtualClock()
     const { open, rest } = make(clock)
@@ -45,7 +47,7 @@ export const leaseContract = (t: Test, make: (clock: Clock) => SharedStore): voi
     }
   }
 
-  void t.test('of many instances exactly one holds a lease, at each moment', async (t) => {
+  void t.test('exactly one of many instances holds a lease at any moment', async (t) => {
     const { stores, rest, pass, close } = await opened(4)
     const leases = stores.map(({ lease }) => lease('follower', TTL))
     const holding = () => leases.filter(({ held }) => held()).length
@@ -60,7 +62,7 @@ export const leaseContract = (t: Test, make: (clock: Clock) => SharedStore): voi
     await close()
   })
 
-  void t.test('a lease given up is never held again, and the next takes it before it would have ended', async (t) => {
+  void t.test('a released lease is not held again, and the next takes it before its expiry', async (t) => {
     const { stores, rest, pass, close } = await opened(2)
     const first = stores[0]!.lease('follower', TTL)
     await rest()
@@ -80,43 +82,40 @@ export const leaseContract = (t: Test, make: (clock: Clock) => SharedStore): voi
     await close()
   })
 
-  void t.test(
-    'a holder that is not able any more gives it up to another at once, and is not the next one',
-    async (t) => {
-      const { stores, rest, pass, close } = await opened(2)
-      const first = stores[0]!.lease('follower', TTL)
-      let able = true
-      first.onlyWhile(() => able)
-      await rest()
-      t.ok(first.held())
-      const second = stores[1]!.lease('follower', TTL)
-      let may = false
-      second.onlyWhile(() => may)
-      able = false
-      t.notOk(first.held(), 'from the moment that it is not able')
-      // The other may take it only where it was given up: seen from there it is renewed until then.
-      may = true
-      able = true
-      t.ok(first.held(), 'until it is given up')
-      able = false
-      let both = false
-      await pass(TTL - 1, () => (both ||= first.held() && second.held()))
-      t.ok(second.held(), 'before its time would have been over')
-      able = true
-      await pass(TTL, () => {
-        t.notOk(first.held())
-        t.ok(second.held())
-      })
-      await second.close()
-      await pass(4 * TTL, () => (both ||= first.held() && second.held()))
-      t.ok(first.held(), 'later it may')
-      t.notOk(both)
-      await first.close()
-      await close()
-    },
-  )
+  void t.test('an unable holder releases the lease at once and is not the next holder', async (t) => {
+    const { stores, rest, pass, close } = await opened(2)
+    const first = stores[0]!.lease('follower', TTL)
+    let able = true
+    first.onlyWhile(() => able)
+    await rest()
+    t.ok(first.held())
+    const second = stores[1]!.lease('follower', TTL)
+    let may = false
+    second.onlyWhile(() => may)
+    able = false
+    t.notOk(first.held(), 'from the moment that it is not able')
+    // The other instance can take it only after it was given up, because until then it is renewed.
+    may = true
+    able = true
+    t.ok(first.held(), 'until it is given up')
+    able = false
+    let both = false
+    await pass(TTL - 1, () => (both ||= first.held() && second.held()))
+    t.ok(second.held(), 'before its time would have been over')
+    able = true
+    await pass(TTL, () => {
+      t.notOk(first.held())
+      t.ok(second.held())
+    })
+    await second.close()
+    await pass(4 * TTL, () => (both ||= first.held() && second.held()))
+    t.ok(first.held(), 'later it may')
+    t.notOk(both)
+    await first.close()
+    await close()
+  })
 
-  void t.test('leases of other names are apart', async (t) => {
+  void t.test('leases of other names are independent', async (t) => {
     const { stores, rest, close } = await opened(2)
     const leases = [stores[0]!.lease('follower', TTL), stores[1]!.lease('cleaner', TTL)] as const
     await rest()
@@ -125,7 +124,7 @@ export const leaseContract = (t: Test, make: (clock: Clock) => SharedStore): voi
     await close()
   })
 
-  void t.test('a holder out of reach ends by itself before another begins, and closes all the same', async (t) => {
+  void t.test('an unreachable holder ends before another begins, and still closes', async (t) => {
     const { stores, rest, pass, close } = await opened(2)
     const first = stores[0]!.lease('follower', TTL)
     await rest()

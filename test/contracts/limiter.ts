@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { Limiter } from '../../src/auth/rate-limit.ts'
 
-/** Limits by a clock that a test moves. */
+/** Limiters on a clock that the test advances. */
 export type Limits = {
   readonly limiter: (name: string, limit: number) => Limiter
   readonly pass: (ms: number) => void
@@ -11,9 +11,9 @@ export const count = (limiter: Limiter, client: string, times: number): void => 
   for (let n = 0; n < times; n++) limiter.count(client)
 }
 
-/** What every Limiter promises of what it counted itself. `make` gives limits at the beginning of a minute. */
+/** Contract of Limiter for its own counts. `make` returns limiters at the start of a minute. */
 export const limiterContract = (t: Test, make: (t: Test) => Limits): void => {
-  void t.test('a client has so many events a minute, whatever others do', async (t) => {
+  void t.test('limits the events of a client per minute independent of others', async (t) => {
     const limiter = make(t).limiter('tries', 3)
     count(limiter, 'ann', 2)
     count(limiter, 'bob', 5)
@@ -26,12 +26,12 @@ export const limiterContract = (t: Test, make: (t: Test) => Limits): void => {
     t.notOk(limiter.exhausted('eve'))
   })
 
-  void t.test('asking counts nothing', async (t) => {
+  void t.test('a check counts nothing', async (t) => {
     const limiter = make(t).limiter('tries', 1)
     for (let n = 0; n < 10; n++) t.notOk(limiter.exhausted('ann'))
   })
 
-  void t.test('a new minute begins with nothing counted', async (t) => {
+  void t.test('counts start at 0 in a new minute', async (t) => {
     const { limiter: named, pass } = make(t)
     const limiter = named('tries', 2)
     count(limiter, 'ann', 2)
@@ -45,22 +45,19 @@ export const limiterContract = (t: Test, make: (t: Test) => Limits): void => {
     t.ok(limiter.exhausted('ann'))
   })
 
-  void t.test(
-    'it says how many whole seconds are left, at least one, also when nobody asked for minutes',
-    async (t) => {
-      const { limiter: named, pass } = make(t)
-      const limiter = named('tries', 1)
-      t.equal(limiter.retryAfter(), 60)
-      pass(30_001)
-      t.equal(limiter.retryAfter(), 30)
-      pass(29_998)
-      t.equal(limiter.retryAfter(), 1)
-      pass(5 * 60_000 + 1)
-      t.equal(limiter.retryAfter(), 60)
-    },
-  )
+  void t.test('returns the remaining whole seconds, at least one, also after idle minutes', async (t) => {
+    const { limiter: named, pass } = make(t)
+    const limiter = named('tries', 1)
+    t.equal(limiter.retryAfter(), 60)
+    pass(30_001)
+    t.equal(limiter.retryAfter(), 30)
+    pass(29_998)
+    t.equal(limiter.retryAfter(), 1)
+    pass(5 * 60_000 + 1)
+    t.equal(limiter.retryAfter(), 60)
+  })
 
-  void t.test('limits of other names count apart', async (t) => {
+  void t.test('limits of other names count separately', async (t) => {
     const { limiter } = make(t)
     const [tries, logins] = [limiter('tries', 1), limiter('logins', 1)]
     tries.count('ann')
@@ -68,7 +65,7 @@ export const limiterContract = (t: Test, make: (t: Test) => Limits): void => {
     t.notOk(logins.exhausted('ann'))
   })
 
-  void t.test('clients for which there is no room count with their network, and no newcomer with others', async (t) => {
+  void t.test('counts clients beyond capacity with their network, and no newcomer with others', async (t) => {
     const { limiter: named, pass } = make(t)
     const limiter = named('tries', 2)
     limiter.count('203.0.113.7')
@@ -98,23 +95,19 @@ export const limiterContract = (t: Test, make: (t: Test) => Limits): void => {
       t.notOk(limiter.exhausted(one), 'until the minute ends')
   })
 
-  void t.test(
-    'networks for which there is no room count with wider ones, of which the smallest are forgotten',
-    async (t) => {
-      const limiter = make(t).limiter('tries', 2)
-      for (let n = 0; n < 120_000; n++)
-        limiter.count(`2001:${(n >> 16).toString(16)}:${(n & 65_535).toString(16)}:1::/64`)
-      count(limiter, '2a00:1:1:1::/64', 2)
-      t.ok(limiter.exhausted('2a00:1:2:2::/64'), 'the /32')
-      count(limiter, '198.51.100.1', 2)
-      t.ok(limiter.exhausted('198.51.7.7'), 'the /16')
-      t.notOk(limiter.exhausted('2a00:2:1:1::/64'))
-      t.notOk(limiter.exhausted('198.52.100.1'))
-      for (let n = 0; n < 50_000; n++)
-        limiter.count(`2b${(n >> 15).toString(16)}0:${(n & 32_767).toString(16)}:1:1::/64`)
-      t.ok(limiter.exhausted('2a00:1:3:3::/64'), 'who counts for more stays')
-      t.ok(limiter.exhausted('198.51.7.7'))
-      t.notOk(limiter.exhausted('203.0.113.7'), 'and a newcomer is let in')
-    },
-  )
+  void t.test('counts networks beyond capacity with wider ones, and forgets the smallest', async (t) => {
+    const limiter = make(t).limiter('tries', 2)
+    for (let n = 0; n < 120_000; n++)
+      limiter.count(`2001:${(n >> 16).toString(16)}:${(n & 65_535).toString(16)}:1::/64`)
+    count(limiter, '2a00:1:1:1::/64', 2)
+    t.ok(limiter.exhausted('2a00:1:2:2::/64'), 'the /32')
+    count(limiter, '198.51.100.1', 2)
+    t.ok(limiter.exhausted('198.51.7.7'), 'the /16')
+    t.notOk(limiter.exhausted('2a00:2:1:1::/64'))
+    t.notOk(limiter.exhausted('198.52.100.1'))
+    for (let n = 0; n < 50_000; n++) limiter.count(`2b${(n >> 15).toString(16)}0:${(n & 32_767).toString(16)}:1:1::/64`)
+    t.ok(limiter.exhausted('2a00:1:3:3::/64'), 'who counts for more stays')
+    t.ok(limiter.exhausted('198.51.7.7'))
+    t.notOk(limiter.exhausted('203.0.113.7'), 'and a newcomer is let in')
+  })
 }

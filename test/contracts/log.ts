@@ -4,12 +4,12 @@ import { isRefusal, type Reason, Refusal } from '../../src/errors.ts'
 import type { EventLog, Expected, NewEvent, Stored } from '../../src/events/log.ts'
 import { eventually } from '../wait.ts'
 
-/** One store that can be opened, closed and opened again, and that nothing else writes to. */
+/** Log that can be reopened, without other writers. */
 export type LogStore = { readonly open: () => Promise<EventLog> }
 
 const NOW = Date.parse('2026-01-01T00:00:00.000Z')
 
-/** An event to append; `n` shows in its data. */
+/** Creates an event to append; `n` is in its data. */
 export const happened = (n: number, id: string = randomUUID()): NewEvent => ({
   id,
   type: 'Happened',
@@ -22,7 +22,7 @@ const numbers = (events: readonly Stored[]) => events.map(({ data }) => (JSON.pa
 const growing = (events: readonly Stored[]) =>
   events.every((event, n) => n === 0 || event.position > events[n - 1]!.position)
 
-/** Everything an iterator yields. */
+/** Collects all events of an iterator. */
 export const collect = async (pages: AsyncIterable<readonly Stored[]>): Promise<Stored[]> => {
   const events: Stored[] = []
   for await (const page of pages) events.push(...page)
@@ -32,7 +32,7 @@ export const collect = async (pages: AsyncIterable<readonly Stored[]>): Promise<
 const mine = (events: readonly Stored[], streams: ReadonlySet<string>) =>
   events.filter(({ stream }) => streams.has(stream))
 const isConflict = (error: unknown) => isRefusal(error, 'write_conflict')
-/** The promise is refused with this reason. */
+/** Expects the promise to be refused with this reason. */
 export const refused = async (t: Test, promise: Promise<unknown>, reason: Reason): Promise<void> => {
   const outcome = await promise.then(
     () => 'no refusal',
@@ -42,7 +42,7 @@ export const refused = async (t: Test, promise: Promise<unknown>, reason: Reason
 }
 const fresh = (category = 'test') => `${category}-${randomUUID()}`
 
-/** What waits for the test, and what lets it go on. */
+/** Promise, and the function that resolves it. */
 const held = () => {
   let go = () => {}
   return [new Promise<void>((told) => (go = told)), () => go()] as const
@@ -62,7 +62,10 @@ const follower = (log: EventLog, after: bigint) => {
   return { seen, until, close }
 }
 
-/** What every Log promises. Positions are only compared. `make` gives a new empty or a shared store; streams are fresh in every test. */
+/**
+ * Contract of EventLog. Positions are only compared. `make` returns an empty or a shared store; each test has new
+ * streams.
+ */
 export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void => {
   const withLog = async (t: Test, body: (log: EventLog, store: LogStore) => Promise<void>) => {
     const store = await make(t)
@@ -74,14 +77,14 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }
   }
 
-  void t.test('a stream never written is empty', (t) =>
+  void t.test('a stream without events is empty', (t) =>
     withLog(t, async (log) => {
       t.same(await collect(log.read(fresh())), [])
       t.same(await collect(log.read(fresh(), 7n)), [])
     }),
   )
 
-  void t.test('an event comes back as it was appended, with its stream, revision and position', (t) =>
+  void t.test('returns an event as appended, with stream, revision and position', (t) =>
     withLog(t, async (log) => {
       const stream = fresh()
       const given = { ...happened(1), type: 'Happened.v2', data: '{"text":"ünï ☃ 😀 \\u0000 \\"quoted\\"","n":1}' }
@@ -97,7 +100,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
-  void t.test('revisions count from 0 in each stream and positions grow over the log', (t) =>
+  void t.test('revisions count from 0 per stream, and positions grow over the log', (t) =>
     withLog(t, async (log) => {
       const [a, b] = [fresh(), fresh()]
       const first = await log.append(a, [happened(1), happened(2)], 'none')
@@ -115,7 +118,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
-  void t.test('an append at any other revision than the stream has is refused and writes nothing', (t) =>
+  void t.test('refuses an append at another revision and writes nothing', (t) =>
     withLog(t, async (log) => {
       const stream = fresh()
       const unwritten: readonly Expected[] = [0n, 3n]
@@ -128,7 +131,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
-  void t.test('of many writers at one revision exactly one wins, and the others are told of the conflict', (t) =>
+  void t.test('exactly one of many writers at a revision wins, the others get a conflict', (t) =>
     withLog(t, async (log) => {
       const stream = fresh()
       for (let round = 0; round < 5; round++) {
@@ -142,7 +145,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
-  void t.test('writers that decide again after a conflict all get in, and no event is lost or torn', (t) =>
+  void t.test('writers that retry after conflicts all succeed without lost events', (t) =>
     withLog(t, async (log) => {
       const stream = fresh()
       const write = async (writer: number) => {
@@ -170,7 +173,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
-  void t.test('an append repeated with the same ids answers as the first time and writes nothing', (t) =>
+  void t.test('repeating an append with the same ids returns the first answer', (t) =>
     withLog(t, async (log) => {
       const stream = fresh()
       const events = [happened(1), happened(2)]
@@ -183,7 +186,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
-  void t.test('the same append sent many times at once has one effect and one answer', (t) =>
+  void t.test('concurrent repeats of an append have one effect and one answer', (t) =>
     withLog(t, async (log) => {
       const stream = fresh()
       await log.append(stream, [happened(0)], 'none')
@@ -195,7 +198,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
-  void t.test('known ids anywhere else than right behind the expected revision are a conflict', (t) =>
+  void t.test('known ids at another place than after the expected revision are a conflict', (t) =>
     withLog(t, async (log) => {
       const stream = fresh()
       const [one, two, three] = [happened(1), happened(2), happened(3)]
@@ -217,7 +220,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
-  void t.test('long streams come in pages, complete and in order, as they are pulled', (t) =>
+  void t.test('returns long streams in pages on demand, complete and in order', (t) =>
     withLog(t, async (log) => {
       const stream = fresh()
       const before = await log.head()
@@ -248,7 +251,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
-  void t.test('a page of large events ends with the one that brings it to four mebibytes', (t) =>
+  void t.test('a page ends with the event that brings it to 4 MiB', (t) =>
     withLog(t, async (log) => {
       const stream = fresh()
       const before = await log.head()
@@ -297,7 +300,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
-  void t.test('readAll takes what lies behind one position up to and including another', (t) =>
+  void t.test('readAll returns events after one position up to and including another', (t) =>
     withLog(t, async (log) => {
       const stream = fresh()
       const { positions } = await log.append(
@@ -320,7 +323,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
-  void t.test('one event is found by its position, and the first of all', (t) =>
+  void t.test('finds an event by its position, and the first of all', (t) =>
     withLog(t, async (log) => {
       const [stream, other] = [fresh(), fresh()]
       const { positions } = await log.append(stream, [happened(1), happened(2)], 'none')
@@ -335,7 +338,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
-  void t.test('follow gives what is there and then what comes, without gap or duplicate, while appends run', (t) =>
+  void t.test('follow returns existing and new events without gap or duplicate', (t) =>
     withLog(t, async (log) => {
       const streams = Array.from({ length: 8 }, () => fresh())
       const own = new Set(streams)
@@ -365,7 +368,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
-  void t.test('a slow follower gets everything, in pages', (t) =>
+  void t.test('a slow follower gets everything in pages', (t) =>
     withLog(t, async (log) => {
       const stream = fresh()
       const stop = new AbortController()
@@ -395,7 +398,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
-  void t.test('an aborted follow ends at once, also when nothing comes', (t) =>
+  void t.test('an aborted follow ends at once, also while idle', (t) =>
     withLog(t, async (log) => {
       const before = await log.head()
       await log.append(fresh(), [happened(1)], 'none')
@@ -410,7 +413,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
-  void t.test('what was acknowledged is there after closing and opening again, and goes on where it was', async (t) => {
+  void t.test('keeps acknowledged events over a reopen and continues', async (t) => {
     const store = await make(t)
     const stream = fresh()
     let log = await store.open()
@@ -434,7 +437,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     await log.close()
   })
 
-  void t.test('a closed log refuses', async (t) => {
+  void t.test('a closed log refuses calls', async (t) => {
     const log = await (await make(t)).open()
     await log.close()
     await refused(t, log.append(fresh(), [happened(1)], 'none'), 'backend_unavailable')

@@ -4,20 +4,20 @@ import type { Progress, Queue, Run } from '../../src/jobs/queue.ts'
 import { noted } from '../noted.ts'
 import { eventually } from '../wait.ts'
 
-/** One queue that can be opened, closed and opened again; `errors` collects what `onError` was told. `shared` = several may be open at once. */
+/** Queue that can be reopened; `errors` collects the calls of `onError`. `shared`: several may be open at once. */
 export type QueueStore = {
   readonly open: () => Promise<Queue>
   readonly errors: readonly unknown[]
   readonly shared: boolean
-  /** The clock of the queue, which the test moves. */
+  /** Clock of the queue, advanced by the test. */
   readonly clock: Pick<Clock, 'now'>
-  /** Lets so many milliseconds pass: none, or the interval of the jobs. */
+  /** Advances the clock by 0 or by the interval of the jobs. */
   readonly pass: (ms: number) => Promise<void>
 }
 
 const EVERY = 600_000
 
-/** Runs that begin when the queue says, and end when the test says. */
+/** Runs that the queue starts and the test ends. */
 const heldRuns = () => {
   const ends: (() => void)[] = []
   const state = { began: 0, inside: 0, most: 0 }
@@ -30,7 +30,7 @@ const heldRuns = () => {
   return { state, run, endOne: () => ends.shift()?.() }
 }
 
-/** What every Queue promises. */
+/** Contract of Queue. */
 export const queueContract = (t: Test, make: (t: Test) => Promise<QueueStore>): void => {
   const until = async <T>({ pass }: QueueStore, ask: () => T | Promise<T>, what: string) =>
     eventually(async () => {
@@ -38,7 +38,7 @@ export const queueContract = (t: Test, make: (t: Test) => Promise<QueueStore>): 
       return ask()
     }, what)
 
-  void t.test('a job runs at start and then once each interval', async (t) => {
+  void t.test('runs a job at the start and then once per interval', async (t) => {
     const store = await make(t)
     const queue = await store.open()
     let runs = 0
@@ -52,7 +52,7 @@ export const queueContract = (t: Test, make: (t: Test) => Promise<QueueStore>): 
     t.equal(runs, 7)
   })
 
-  void t.test('two runs of one job are never at once, however long they take, and other jobs go on', async (t) => {
+  void t.test('never runs a job twice at once, and other jobs continue', async (t) => {
     const store = await make(t)
     const queue = await store.open()
     const { state, run, endOne } = heldRuns()
@@ -72,7 +72,7 @@ export const queueContract = (t: Test, make: (t: Test) => Promise<QueueStore>): 
     await closed
   })
 
-  void t.test('a run that fails is told and tried again at the next interval', async (t) => {
+  void t.test('reports a failed run and retries it at the next interval', async (t) => {
     const store = await make(t)
     const queue = await store.open()
     let runs = 0
@@ -90,7 +90,7 @@ export const queueContract = (t: Test, make: (t: Test) => Promise<QueueStore>): 
     t.equal(store.errors.length, 1)
   })
 
-  void t.test('the last run of each job is told, with its error', async (t) => {
+  void t.test('returns the last run of each job with its error', async (t) => {
     const store = await make(t)
     const queue = await store.open()
     const at = store.clock.now().getTime()
@@ -109,44 +109,41 @@ export const queueContract = (t: Test, make: (t: Test) => Promise<QueueStore>): 
     await queue.close()
   })
 
-  void t.test(
-    'a run tells how far it is while it runs; what it told last stays with it, and the next begins anew',
-    async (t) => {
-      const store = await make(t)
-      const queue = await store.open()
-      let [runs, release] = [0, () => {}]
-      const run = async (_: AbortSignal, tell: (progress: Progress) => void) => {
-        if (++runs > 1) return new Promise<void>((end) => (release = end))
-        tell({ done: 1, total: 3 })
-        await new Promise<void>((end) => (release = end))
-        tell({ done: 2, total: 3 })
-        tell({ done: 3 })
-        throw new Error('too far')
-      }
-      await queue.schedule({ name: 'far', every: EVERY, run })
-      const told = (by: Queue, enough: (run: Run) => boolean, what: string) =>
-        until(store, async () => (await by.runs()).find(enough), what)
-      const during = await told(queue, ({ progress }) => progress !== undefined, 'how far it is')
-      t.same([during.progress, during.finishedAt], [{ done: 1, total: 3 }, undefined])
-      if (store.shared) {
-        const another = await store.open()
-        const seen = await told(another, ({ progress }) => progress !== undefined, 'how far it is, elsewhere')
-        t.same(seen.progress, { done: 1, total: 3 }, 'whoever shares the store sees it')
-        await another.close()
-      }
-      release()
-      const after = await told(queue, ({ finishedAt }) => finishedAt !== undefined, 'its end')
-      t.match(after, { progress: { done: 3 }, error: 'too far' })
-      await store.pass(EVERY)
-      const anew = await told(queue, ({ startedAt }) => startedAt > after.startedAt, 'the next run')
-      t.equal(anew.progress, undefined, 'anew')
-      await until(store, () => runs === 2, 'its begin')
-      release()
-      await queue.close()
-    },
-  )
+  void t.test('returns the progress of a run; the last one stays until the next run', async (t) => {
+    const store = await make(t)
+    const queue = await store.open()
+    let [runs, release] = [0, () => {}]
+    const run = async (_: AbortSignal, tell: (progress: Progress) => void) => {
+      if (++runs > 1) return new Promise<void>((end) => (release = end))
+      tell({ done: 1, total: 3 })
+      await new Promise<void>((end) => (release = end))
+      tell({ done: 2, total: 3 })
+      tell({ done: 3 })
+      throw new Error('too far')
+    }
+    await queue.schedule({ name: 'far', every: EVERY, run })
+    const told = (by: Queue, enough: (run: Run) => boolean, what: string) =>
+      until(store, async () => (await by.runs()).find(enough), what)
+    const during = await told(queue, ({ progress }) => progress !== undefined, 'how far it is')
+    t.same([during.progress, during.finishedAt], [{ done: 1, total: 3 }, undefined])
+    if (store.shared) {
+      const another = await store.open()
+      const seen = await told(another, ({ progress }) => progress !== undefined, 'how far it is, elsewhere')
+      t.same(seen.progress, { done: 1, total: 3 }, 'whoever shares the store sees it')
+      await another.close()
+    }
+    release()
+    const after = await told(queue, ({ finishedAt }) => finishedAt !== undefined, 'its end')
+    t.match(after, { progress: { done: 3 }, error: 'too far' })
+    await store.pass(EVERY)
+    const anew = await told(queue, ({ startedAt }) => startedAt > after.startedAt, 'the next run')
+    t.equal(anew.progress, undefined, 'anew')
+    await until(store, () => runs === 2, 'its begin')
+    release()
+    await queue.close()
+  })
 
-  void t.test('close ends a running job by its signal, waits for it, and starts nothing more', async (t) => {
+  void t.test('close aborts a running job, waits for it, and starts no others', async (t) => {
     const store = await make(t)
     const queue = await store.open()
     let [started, stopped, ended] = [0, 0, 0]
@@ -177,13 +174,13 @@ export const queueContract = (t: Test, make: (t: Test) => Promise<QueueStore>): 
     t.same([started, ended], [1, 1])
   })
 
-  void t.test('after a restart a job runs at start again', async (t) => {
+  void t.test('runs a job at the start after a restart', async (t) => {
     const store = await make(t)
     for (const round of [1, 2]) {
       const queue = await store.open()
       let runs = 0
       await queue.schedule({ name: 'again', every: EVERY, run: async () => void runs++ })
-      // Redis remembers when the job ran, so there it is its interval that passes.
+      // Redis stores the time of the last run, so its interval must pass.
       if (store.shared && round > 1) await store.pass(EVERY)
       await until(store, () => runs > 0, `its run in round ${round}`)
       await queue.close()
@@ -191,7 +188,7 @@ export const queueContract = (t: Test, make: (t: Test) => Promise<QueueStore>): 
     }
   })
 
-  void t.test('queues that share a store never run one job twice at once', async (t) => {
+  void t.test('queues with a shared store never run a job twice at once', async (t) => {
     const store = await make(t)
     if (!store.shared) {
       t.pass('one process has this store')

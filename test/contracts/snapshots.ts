@@ -10,9 +10,9 @@ async function* torn(...given: readonly Uint8Array[]) {
   throw new Error('torn')
 }
 
-/** What every Snapshots promises. `open` opens one store, again and again. */
+/** Contract of Snapshots. `open` reopens one store. */
 export const snapshotsContract = (t: Test, open: () => Promise<Snapshots>): void => {
-  void t.test('bytes come back as they were written, the newest of them, also after a restart', async (t) => {
+  void t.test('returns the newest bytes as written, also after a restart', async (t) => {
     const snapshots = await open()
     t.equal(await snapshots.read(), undefined)
     const large = randomBytes(9 * 1_048_576 + 7)
@@ -25,7 +25,7 @@ export const snapshotsContract = (t: Test, open: () => Promise<Snapshots>): void
     t.equal((await snapshots.read())?.length ?? 0, 0)
   })
 
-  void t.test('one that ends halfway leaves the one before, and one that was removed is gone', async (t) => {
+  void t.test('an interrupted write keeps the previous snapshot, and a removed one is gone', async (t) => {
     const snapshots = await open()
     await snapshots.write(parts(Buffer.from('before')))
     await t.rejects(snapshots.write(torn(randomBytes(5_000_000))), /torn/)

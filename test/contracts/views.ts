@@ -14,7 +14,7 @@ import {
 import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
 import { refused } from './log.ts'
 
-/** One store that can be opened, closed and opened again. */
+/** Views that can be reopened. */
 export type ViewsStore = { readonly open: () => Promise<Views> }
 
 type Doc = { readonly name: string; readonly size?: number; readonly color?: string; readonly createdAt: string }
@@ -38,7 +38,7 @@ const row = (key: string, revision: number, doc: Doc | undefined, position = rev
   changes: BigInt(revision + 1),
   doc,
 })
-/** A checkpoint at this position. */
+/** Creates a checkpoint at a position. */
 export const checkpointAt = (position: bigint, rows = 0, changes = rows): Checkpoint => ({
   position,
   event: `event ${position}`,
@@ -55,7 +55,7 @@ const scanned = async (views: Views, of: View) => {
   return rows.sort((a, b) => (a.key < b.key ? -1 : 1))
 }
 
-/** What every Views promises. `make` gives a new or a shared store on a clock; view names are fresh in every test. */
+/** Contract of Views. `make` returns a new or a shared store on a clock; each test has new view names. */
 export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<ViewsStore>): void => {
   const withViews = async (t: Test, body: (views: Views, clock: VirtualClock) => Promise<void>) => {
     const clock = virtualClock()
@@ -67,7 +67,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }
   }
 
-  void t.test('a view never written is empty and has no checkpoint', (t) =>
+  void t.test('a view without writes is empty and has no checkpoint', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       t.equal(await views.get(pets, 'a'), undefined)
@@ -79,7 +79,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('a closed row keeps its place and is in no list, and an open one of the same revision opens it', (t) =>
+  void t.test('a closed row keeps its key and is not listed; an open one of its revision replaces it', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       const closed = (revision: number, before?: Doc): Row<Doc> => ({
@@ -120,7 +120,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('a view built anew holds closed rows too', (t) =>
+  void t.test('a rebuilt view has closed rows too', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       const building = await views.build(pets)
@@ -134,7 +134,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('rows put are seen by every later get, list and scan', (t) =>
+  void t.test('later gets, lists and scans return written rows', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       for (let n = 0; n < 50; n++) {
@@ -154,7 +154,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('a row is written only over an older revision, whatever the order of the writes', (t) =>
+  void t.test('writes a row only over an older revision, in any order', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       const versions = [0, 1, 2, 3, 4].map((n) => row('a', n, pet(`v${n}`, n)))
@@ -182,7 +182,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('a tombstone keeps its place, is scanned, and is never listed', (t) =>
+  void t.test('a tombstone keeps its key, is scanned and never listed', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       await views.put(pets, [row('a', 0, pet('a', 0)), row('b', 0, pet('b', 1))])
@@ -197,7 +197,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('conditions match as they say, and total counts all that match', (t) =>
+  void t.test('conditions select rows, and total counts all matches', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       await views.put(pets, [
@@ -262,7 +262,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('the values of a field are told once each, of what meets the conditions, so many at most', (t) =>
+  void t.test('returns distinct values of a field for matching rows, up to a limit', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       t.same(await views.values(pets, {}, 'color', 10), [])
@@ -286,7 +286,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('pages follow each other by order and key without gap or duplicate, also among equals', (t) =>
+  void t.test('pages continue by order and key without gap or duplicate, also for equal values', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       const rows = Array.from({ length: 60 }, (_, n) =>
@@ -313,7 +313,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('what all pages have is counted up to what was asked, and not at all unasked', (t) =>
+  void t.test('counts all pages up to the requested limit, and not without a request', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       await views.put(
@@ -331,7 +331,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('what is found out of order comes in order, however much of it there is', (t) =>
+  void t.test('sorts results found out of order, however many', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       const docs = Array.from({ length: 60 }, (_, n) => pet('x', (n * 37) % 60, n % 4 ? { size: (n * 53) % 60 } : {}))
@@ -357,7 +357,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('a checkpoint moves only from where it stands, and survives with the rows put before it', async (t) => {
+  void t.test('a checkpoint moves only from its present value and includes earlier rows', async (t) => {
     const store = await make(t, virtualClock())
     let views = await store.open()
     const pets = view()
@@ -379,7 +379,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     await views.close()
   })
 
-  void t.test('a checkpoint may learn more of the place where it stands', (t) =>
+  void t.test('a checkpoint can add details to its position', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       const start = { position: 0n, event: '', log: '', events: 0, rows: 0, changes: 0 }
@@ -389,7 +389,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('a view knows how new its newest row is, also after a restart and after a build', async (t) => {
+  void t.test('returns the newest revision of a view, also after a restart and a build', async (t) => {
     const store = await make(t, virtualClock())
     let views = await store.open()
     const pets = view()
@@ -413,7 +413,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     await views.close()
   })
 
-  void t.test('a build replaces the view in one step, with its checkpoint', (t) =>
+  void t.test('a build replaces the view and its checkpoint atomically', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       await views.put(pets, [row('stale', 0, pet('must go', 0))])
@@ -448,7 +448,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('rows put while the view is built are not lost by the swap, and win where they are later', (t) =>
+  void t.test('the swap keeps rows written during a build if they are newer', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       const building = await views.build(pets)
@@ -466,7 +466,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('a discarded build leaves no trace, and the next one works', (t) =>
+  void t.test('a discarded build leaves nothing, and the next one works', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       const building = await views.build(pets)
@@ -481,7 +481,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('a build reads back what it put, the latest of each key', (t) =>
+  void t.test('a build returns its latest row of each key', (t) =>
     withViews(t, async (views) => {
       const pets = view()
       const building = await views.build(pets)
@@ -499,7 +499,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('a build that was left is gone on with, also after a restart, and answers nothing before', async (t) => {
+  void t.test('resumes an interrupted build, also after a restart, invisible until then', async (t) => {
     const store = await make(t, virtualClock())
     let views = await store.open()
     const pets = view()
@@ -512,7 +512,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     t.same(second.checkpoint, checkpointAt(1n, 1))
     await second.put([row('c', 0, pet('c', 2), 3)])
     await second.mark(checkpointAt(3n, 3))
-    // Nothing says that this one ends.
+    // This build is not ended.
     await views.close()
     views = await store.open()
     t.equal(await views.checkpoint(pets), undefined)
@@ -527,46 +527,44 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     await views.close()
   })
 
-  void t.test(
-    'a part of a view is what memory asks for: some fields of the documents that lack one, and how many have it',
-    (t) =>
-      withViews(t, async (views) => {
-        const pets = view()
-        const part = { lacking: 'color', fields: ['name', 'size'] }
-        const scannedPart = async () => {
-          const rows: Row[] = []
-          for await (const page of views.scan(pets, part)) rows.push(...page)
-          return rows.sort((a, b) => (a.key < b.key ? -1 : 1))
-        }
-        t.same([await scannedPart(), await views.tally(pets, 'color', 'size')], [[], new Map()])
-        await views.put(pets, [
-          row('a', 0, pet('ann', 0, { size: 3 })),
-          row('b', 0, pet('bob', 1)),
-          row('c', 0, pet('cid', 2, { size: 3, color: 'red' })),
-          row('d', 0, pet('dan', 3, { size: 4, color: '' })),
-          row('e', 0, pet('eve', 4, { size: 3, color: 'blue' })),
-          row('f', 0, pet('fay', 5, { color: 'blue' })),
-        ])
-        await views.put(pets, [row('g', 7, undefined)])
-        t.same(await scannedPart(), [
-          { ...row('a', 0, undefined), doc: { name: 'ann', size: 3 } },
-          { ...row('b', 0, undefined), doc: { name: 'bob' } },
-          row('g', 7, undefined),
-        ])
-        t.same(
-          await views.tally(pets, 'color', 'size'),
-          new Map([
-            ['3', 2],
-            ['4', 1],
-          ]),
-        )
-        const many = Array.from({ length: 2300 }, (_, n) => row(`m${n}`, 0, pet('x', n, n % 2 ? { color: 'red' } : {})))
-        for (let n = 0; n < many.length; n += 100) await views.put(pets, many.slice(n, n + 100))
-        t.equal((await scannedPart()).length, 1153)
-      }),
+  void t.test('returns some fields of documents that lack one, and the count of the others', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      const part = { lacking: 'color', fields: ['name', 'size'] }
+      const scannedPart = async () => {
+        const rows: Row[] = []
+        for await (const page of views.scan(pets, part)) rows.push(...page)
+        return rows.sort((a, b) => (a.key < b.key ? -1 : 1))
+      }
+      t.same([await scannedPart(), await views.tally(pets, 'color', 'size')], [[], new Map()])
+      await views.put(pets, [
+        row('a', 0, pet('ann', 0, { size: 3 })),
+        row('b', 0, pet('bob', 1)),
+        row('c', 0, pet('cid', 2, { size: 3, color: 'red' })),
+        row('d', 0, pet('dan', 3, { size: 4, color: '' })),
+        row('e', 0, pet('eve', 4, { size: 3, color: 'blue' })),
+        row('f', 0, pet('fay', 5, { color: 'blue' })),
+      ])
+      await views.put(pets, [row('g', 7, undefined)])
+      t.same(await scannedPart(), [
+        { ...row('a', 0, undefined), doc: { name: 'ann', size: 3 } },
+        { ...row('b', 0, undefined), doc: { name: 'bob' } },
+        row('g', 7, undefined),
+      ])
+      t.same(
+        await views.tally(pets, 'color', 'size'),
+        new Map([
+          ['3', 2],
+          ['4', 1],
+        ]),
+      )
+      const many = Array.from({ length: 2300 }, (_, n) => row(`m${n}`, 0, pet('x', n, n % 2 ? { color: 'red' } : {})))
+      for (let n = 0; n < many.length; n += 100) await views.put(pets, many.slice(n, n + 100))
+      t.equal((await scannedPart()).length, 1153)
+    }),
   )
 
-  void t.test('of many that swap a record at one revision exactly one wins', (t) =>
+  void t.test('exactly one of many swaps of a record at a revision wins', (t) =>
     withViews(t, async (views, clock) => {
       const key = randomUUID()
       const later = clock.now().getTime() + 60_000
@@ -584,7 +582,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('a record past its time is absent and can be made anew', (t) =>
+  void t.test('an expired record is absent and can be created again', (t) =>
     withViews(t, async (views, clock) => {
       const key = randomUUID()
       const later = clock.now().getTime() + 600_000
@@ -604,7 +602,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     }),
   )
 
-  void t.test('records are read many at once, those that there are', (t) =>
+  void t.test('reads several records at once, omitting missing ones', (t) =>
     withViews(t, async (views, clock) => {
       const [one, other, past] = [randomUUID(), randomUUID(), randomUUID()]
       const later = clock.now().getTime() + 60_000
@@ -636,7 +634,7 @@ export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<
     await views.close()
   })
 
-  void t.test('closed views refuse', async (t) => {
+  void t.test('closed views refuse calls', async (t) => {
     const clock = virtualClock()
     const views = await (await make(t, clock)).open()
     await views.close()

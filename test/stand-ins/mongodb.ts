@@ -6,7 +6,7 @@ const HEADER = 16
 const HELLO = { ok: 1, isWritablePrimary: true, helloOk: true, minWireVersion: 0, maxWireVersion: 21 } as const
 const LIMITS = { maxBsonObjectSize: 16_777_216, maxMessageSizeBytes: 48_000_000, maxWriteBatchSize: 100_000 } as const
 
-/** The documents of a section that is a sequence, and where the next section begins. */
+/** Parses a document sequence section; returns its documents and end. */
 const sequenceAt = (message: Buffer, at: number) => {
   const end = at + message.readInt32LE(at)
   const nameEnd = message.indexOf(0, at + 4)
@@ -16,7 +16,7 @@ const sequenceAt = (message: Buffer, at: number) => {
   return { name: message.toString('utf8', at + 4, nameEnd), documents, end }
 }
 
-/** The command in a message of the protocol (OP_MSG), its sequences of documents among its fields. */
+/** Parses the command of an OP_MSG message, with its document sequences as fields. */
 const commandIn = (message: Buffer): Document => {
   let command: Document = {}
   for (let at = HEADER + 4; at < message.length; ) {
@@ -42,7 +42,7 @@ const messageOf = (reply: Document, to: number): Buffer => {
   return Buffer.concat([head, body])
 }
 
-/** The first answer to a connection, which the driver asks for in the older form (OP_QUERY). */
+/** First answer on a connection, which the driver requests with OP_QUERY. */
 const firstReply = (to: number): Buffer => {
   const body = BSON.serialize({ ...HELLO, ...LIMITS })
   const head = Buffer.alloc(36)
@@ -73,8 +73,8 @@ const serve = (socket: Socket, answer: (command: Document) => Document | undefin
 }
 
 /**
- * A server that speaks MongoDB's protocol and answers each command as it is told, so that the driver meets errors which no server gives when a test
- * wants them; `{ok: 1}` where it is told nothing. It keeps nothing.
+ * Starts a server that speaks MongoDB's protocol and answers each command by a callback, for errors that no real server
+ * returns on demand. The default answer is `{ok: 1}`.
  */
 export const scriptedMongo = async (
   t: { readonly teardown: (done: () => unknown) => void },

@@ -3,12 +3,18 @@ import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
 import { freePort } from '../free-port.ts'
 
-/** `blackhole`: connections stay open and nothing comes through. `reset`: every connection is broken. `refuse`: nobody listens. `garbage`: whatever is sent, noise comes back. */
+/**
+ * `blackhole`: connections stay open without traffic. `reset`: resets every connection. `refuse`: does not listen.
+ * `garbage`: answers with noise.
+ */
 export type Mode = 'pass' | 'blackhole' | 'reset' | 'refuse' | 'garbage'
 
 const NOISE = 64
 
-/** A link to a port of loopback that can fail. Every mode holds for the connections there are and for new ones; what a blackhole held back goes on when it ends. */
+/**
+ * Starts a proxy to a loopback port that can fail. A mode applies to existing and new connections; traffic held back by
+ * a blackhole continues after it.
+ */
 const startProxy = async (target: number) => {
   let mode: Mode = 'pass'
   const sockets = new Set<Socket>()
@@ -65,7 +71,7 @@ const startProxy = async (target: number) => {
 
 export type Proxy = Awaited<ReturnType<typeof startProxy>>
 
-/** A link to the server of an address, until the test ends; the address through it. */
+/** Starts a proxy to a server until the test ends; returns it with the address through it. */
 export const linkTo = async (
   t: Pick<Test, 'teardown'>,
   url: string,

@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import { openTab } from './browser.ts'
 import { button, said } from './flag-page.ts'
 
-/** What a person does by a control: the right that it takes in a namespace, and what follows once the control is pressed. */
+/** Action of a user: the right that it needs in a namespace, its control, and the effect of a click. */
 export type Action = {
   readonly right: string
   readonly namespaceKey: string
@@ -20,7 +20,7 @@ const confirmed = async (page: Page, submit: string, words: string) => {
   await said(page, words)
 }
 
-/** Making, changing and deleting the flags or segments of a namespace. */
+/** Actions that create, change and delete flags or segments of a namespace. */
 const ofThing = (thing: 'flag' | 'segment', namespaceKey: string, part: string): readonly Action[] => {
   const list = `/ns/${namespaceKey}/${thing}s`
   const Thing = thing === 'flag' ? 'Flag' : 'Segment'
@@ -73,7 +73,7 @@ const ofNamespaces: readonly Action[] = [
     right: 'namespace.delete',
     namespaceKey: '*',
     path: '/settings/namespaces',
-    // The last of those who are seen: an empty one, where all are.
+    // The last visible one, which is the empty namespace if all are visible.
     control: (page) => page.getByRole('button', { name: /^Delete (shop|vacant)$/ }).last(),
     then: (page) => confirmed(page, 'Delete namespace', 'Namespace vacant deleted.'),
   },
@@ -125,7 +125,7 @@ const evaluation = (namespaceKey: string): Action => ({
   },
 })
 
-/** What can be done in the namespaces shop and till, by their flags and segments called kept, and around them; `kept` and `vacant` are gone after it. */
+/** Actions in the namespaces `shop` and `till`, and on namespaces. They delete `kept` and `vacant`. */
 export const actions: readonly Action[] = [
   ...['shop', 'till'].flatMap((ns) => [
     ...ofThing('flag', ns, 'Add rollout'),

@@ -67,7 +67,7 @@ await t.test('429: counts down until the retry button is enabled', { skip }, asy
   await stepsTo(page, page.getByRole('alert').getByText('Too many requests. Try again in 8 s.'))
   const again = page.getByRole('button', { name: /^Try again/ })
   for (let left = 8; left > 0; left--) {
-    // The page sets the timer of a second once it has shown the one before.
+    // The page sets the next one-second timer after it has rendered the previous value.
     await stepsTo(page, again.getByText(`${left} s`))
     await settled(page)
     await page.clock.runFor(998)
@@ -105,7 +105,7 @@ await t.test('shows that a newer build is available', { skip }, async (t) => {
 
 const names = (page: Page) => page.getByRole('table', { name: 'Flags' }).getByRole('rowheader')
 
-/** The list of flags, which has this many. */
+/** Opens the list of flags with `count` flags. */
 const withFlags = async (t: Test, count: number, settings: Settings, forced: readonly number[]) => {
   const opened = await withSession(t, settings, { forced, clock: true })
   for (let n = 0; n < count; n++)
@@ -117,7 +117,7 @@ const withFlags = async (t: Test, count: number, settings: Settings, forced: rea
 
 await t.test('keeps the data while it cannot be read again', { skip }, async (t) => {
   const { page } = await withFlags(t, 2, {}, [0, 401, 503])
-  // The whole service: what only its session still told would be told as back.
+  // Block the whole service, because a session answer alone would mark it as reachable again.
   const service = /\/(api|auth)\/v1\//
   await page.route(service, (route) => route.abort())
   await page.getByRole('link', { name: 'Flag 1' }).click()
@@ -130,7 +130,7 @@ await t.test('keeps the data while it cannot be read again', { skip }, async (t)
   t.equal(await names(page).count(), 2, 'the list stays')
   t.equal(await create.getAttribute('aria-disabled'), 'true')
   t.equal(await create.getAttribute('aria-description'), 'The service cannot be reached.')
-  // In this order: between the two the list could be read.
+  // Route first, because the list could be read between the two calls.
   await page.route(`**${N}/flags?*`, (route) =>
     route.fulfill(refusal(503, 'unavailable', { 'retry-after': '2', 'x-request-id': 'the-request' })),
   )
@@ -151,12 +151,12 @@ await t.test('keeps the data while it cannot be read again', { skip }, async (t)
   t.equal(await names(page).count(), 2, 'it was read again by itself')
 })
 
-/** A list with two things, called by its words and 0 and 1, and maybe with others that are no matter here. */
+/** List page with two items, named by `things` and 0 or 1, and perhaps others. */
 type List = {
   readonly heading: string
   readonly things: string
   readonly path: string
-  /** The address that it reads. */
+  /** Pattern of its request. */
   readonly reads: string
   readonly make: (service: Started, name: string) => Promise<unknown>
 }

@@ -6,9 +6,9 @@ import type { Test } from 'tap'
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const shared = { resultTypes: ['violations'], preload: false }
-/** `colour`: the rules that a theme can break where the page is the same; `test/ui/theme.test.ts` holds that themes differ in colours alone. */
+/** `colour`: rules that depend on the theme. `test/ui/theme.test.ts` verifies that themes differ in colours only. */
 const options = {
-  // The last rule must be asked for by name.
+  // The last rule is off by default.
   all: { ...shared, runOnly: { type: 'tag', values: TAGS }, rules: { 'target-size': { enabled: true } } },
   colour: { ...shared, runOnly: ['color-contrast', 'link-in-text-block'] },
 }
@@ -18,13 +18,16 @@ type Violation = {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[]
 }
 
-/** Puts axe into each page that a window loads during the test: it is handed over once. */
+/** Adds axe to each page that a window loads during the test. */
 export const bringAxe = async (t: Test, page: Page): Promise<void> => {
   const script = await page.addInitScript({ content: source })
   t.teardown(() => script.dispose())
 }
 
-/** What axe finds on the page as it stands: each rule that is broken, where, and why. The page's own policy stays as it is: axe comes by the browser's debugger. */
+/**
+ * Returns the violations that axe finds on the page, with places and reasons. The debugger injects axe, so the page's
+ * policy stays unchanged.
+ */
 export const axeFindings = async (page: Page, rules: keyof typeof options = 'all'): Promise<readonly string[]> => {
   if (!(await page.evaluate<boolean>(`'axe' in globalThis`))) await page.evaluate(source)
   const { violations } = await page.evaluate<{ violations: readonly Violation[] }>(

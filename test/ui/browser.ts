@@ -8,11 +8,11 @@ import { giveBack, keptWindow, pageOf, pointAt, type Window } from './windows.ts
 
 export { signIn, signInByHand, skip, TOKEN } from './chromium.ts'
 
-/** A locator gives up at half the time of the file: what it waited for is told before the file ends. */
+/** Timeout of locators: half the time limit of the file, so that their error is reported before it. */
 const GIVE_UP_MS = Number(process.env['TAP_TIMEOUT'] ?? 300) * 500
 
 let browser: Promise<Browser> | undefined
-/** The Chromium of the file that runs, started once it is asked for. */
+/** Returns the Chromium of the running file, started on first use. */
 const chromium = (): Promise<Browser> => {
   if (browser) return browser
   root.teardown(async () => {
@@ -23,9 +23,12 @@ const chromium = (): Promise<Browser> => {
   return (browser = launchChromium())
 }
 
-/** What a page must not do; `forced` are statuses that the test brings about, whose line on the console is the browser's own. */
+/**
+ * Fails the test on errors of a page. `forced` are status codes that the test causes, which the browser logs as console
+ * errors.
+ */
 const watched = (t: Test, page: Page, origin: string, forced: readonly number[], broken: RegExp | undefined): void => {
-  // What the page of a login's provider does is its own affair.
+  // Errors on a page of a login provider are ignored.
   const ours = () => !URL.canParse(page.url()) || [origin, 'null'].includes(new URL(page.url()).origin)
   const wrong = (what: string) => (ours() ? t.fail(what) : undefined)
   page.on('pageerror', (error) => wrong(`error in the page: ${error.message}`))
@@ -44,14 +47,14 @@ const watched = (t: Test, page: Page, origin: string, forced: readonly number[],
 }
 
 /**
- * Waits until an expression is true in the page, asked anew each time: the browser lets a question pass the policy of the page, and refuses
- * what the page itself would have to ask again.
+ * Waits until an expression is true, evaluating it from outside each time. The page's policy blocks the evaluation by
+ * the page itself.
  */
 export const becomesTrue = async (page: Page, expression: string): Promise<void> => {
   await eventually(() => page.evaluate<unknown>(expression), expression)
 }
 
-/** Waits until a look gives this, asked anew until it does. */
+/** Waits until `look` returns `wanted`. */
 export const comesTo = async <T>(
   t: Test,
   look: () => Promise<T>,
@@ -62,13 +65,13 @@ export const comesTo = async <T>(
   t.pass(words)
 }
 
-/** Opens a tab; gives its panel. Look for things in it: that of the tab before is there for a moment longer. */
+/** Opens a tab and returns its panel. Search in the panel, because the previous one stays for a moment. */
 export const openTab = async (page: Page, name: string): Promise<Locator> => {
   await page.getByRole('tab', { name }).click()
   return page.getByRole('tabpanel', { name })
 }
 
-/** Lets the clock of the page run on, a second at a time, until this is seen. */
+/** Advances the clock of the page by seconds until the locator is visible. */
 export const runsOnTo = async (page: Page, seen: Locator): Promise<void> => {
   await eventually(async () => {
     if (await seen.isVisible()) return true
@@ -77,7 +80,7 @@ export const runsOnTo = async (page: Page, seen: Locator): Promise<void> => {
   }, String(seen))
 }
 
-/** Lets all come to rest that the page does without a clock. */
+/** Waits for the work of the page that needs no clock. */
 export const settled = (page: Page): Promise<unknown> =>
   page.evaluate(`(async () => {
     for (let turn = 0; turn < 5; turn++)
@@ -88,11 +91,13 @@ export const settled = (page: Page): Promise<unknown> =>
       })
   })()`)
 
-/** Stops the clock of the page; it moves on only where the test moves it. */
+/** Stops the clock of the page; only the test advances it. */
 export const stopClock = async (page: Page): Promise<void> =>
   page.clock.pauseAt(await page.evaluate<number>('Date.now() + 60_000'))
 
-/** Moves a clock that stands still by a millisecond each until this is on the page: since then a millisecond has gone by, or none. */
+/**
+ * Advances a stopped clock by single milliseconds until the locator is on the page, so at most 1 ms has passed since.
+ */
 export const stepsTo = async (page: Page, seen: Locator): Promise<void> => {
   await eventually(async () => {
     await settled(page)
@@ -102,7 +107,7 @@ export const stepsTo = async (page: Page, seen: Locator): Promise<void> => {
   }, String(seen))
 }
 
-/** Tells of a page from now on when it has come to rest: every request is answered, and what came of that asks for no more. */
+/** Returns a function that waits until all requests of the page are answered and cause no others. */
 export const restOf = (page: Page): (() => Promise<void>) => {
   const open = new Set<Request>()
   page.on('request', (request) => open.add(request))
@@ -118,18 +123,21 @@ export const restOf = (page: Page): (() => Promise<void>) => {
 }
 
 export type OpenOptions = {
-  /** Statuses of answers that the test forces; 0 is no answer. */
+  /** Status codes that the test causes; 0 is no answer. */
   readonly forced?: readonly number[]
-  /** Errors of the page that the test forces, as they stand on the console. */
+  /** Page errors that the test causes, as logged on the console. */
   readonly broken?: RegExp
   readonly context?: BrowserContextOptions
   /** Whether the page may use the clipboard. */
   readonly clipboard?: boolean
-  /** Whether the test moves the clock of the page, which goes on by itself too. */
+  /** Whether the test can advance the clock of the page, which also runs by itself. */
   readonly clock?: boolean
 }
 
-/** A browser window of its own on a service: `page` and its `context`. A console error, a policy violation, an error of the page or a request to elsewhere fails the test. */
+/**
+ * Opens a browser window on a service. Console errors, policy violations, page errors and foreign requests fail the
+ * test.
+ */
 export const openBrowser = async (
   t: Test,
   { url }: Pick<Started, 'url'>,
@@ -159,7 +167,7 @@ export const openBrowser = async (
 
 type Settings = Parameters<typeof startService>[1]
 
-/** A service, and a browser that is signed in there and shows nothing yet. */
+/** Starts a service and a browser that is signed in on an empty page. */
 export const withSession = async (t: Test, settings: Settings = {}, options: OpenOptions = {}) => {
   const service = await startService(t, { 'rate_limit.enabled': 'false', ...settings })
   const opened = await openBrowser(t, service, options)
@@ -167,7 +175,7 @@ export const withSession = async (t: Test, settings: Settings = {}, options: Ope
   return { service, ...opened }
 }
 
-/** The same, on a page of the service. */
+/** Starts a service and a browser that is signed in on a page. */
 export const signedIn = async (t: Test, path: string, settings: Settings = {}, options: OpenOptions = {}) => {
   const opened = await withSession(t, settings, options)
   await show(opened.page, path)

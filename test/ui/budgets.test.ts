@@ -22,7 +22,7 @@ await t.test('the list of 50 flags stays within its requests and page size', { s
   await signIn(page)
   const fresh = await newPage()
   const origins = new Set<string>()
-  /** How many answers each request has waited for, one after the other. */
+  /** Length of the chain of answers that each request waited for. */
   const asked = new Map<string, number>()
   const answered: number[] = []
   fresh.on('request', (request) => {
@@ -45,7 +45,7 @@ await t.test('the list of 50 flags stays within its requests and page size', { s
   t.ok(nodes <= 1200, `${nodes} nodes`)
 })
 
-/** How each thing that opens over a page is opened, and what is there then. */
+/** Overlays: their role, name, and how to open them. */
 const openers: readonly (readonly [role: 'dialog' | 'menu', name: string, open: (page: Page) => Promise<void>])[] = [
   ['dialog', 'Command palette', (page) => page.keyboard.press('Control+k')],
   ['dialog', 'Keyboard shortcuts', (page) => page.keyboard.press('?')],

@@ -4,7 +4,7 @@ import type { BrowserContext } from 'playwright-core'
 
 const types: Readonly<Record<string, string>> = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' }
 
-/** Gives a browser the files of that folder in place of the service's own; the service answers everything else, and its headers hold. */
+/** Serves the UI files of a folder to a browser; the service answers everything else, with its own headers. */
 export const showBuilt = async (context: BrowserContext, folder: string): Promise<void> => {
   const page = (await readFile(join(folder, 'index.html'), 'utf8')).replace('%BASE%', '/')
   await context.route('**/*', async (route) => {

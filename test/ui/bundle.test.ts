@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 
-/** Packages of the bundle; a new one fails the test until it stands here and in the decision about the UI. */
+/** Packages of the bundle. A new package must be added here and to the decision about the UI. */
 const KNOWN = [
   '@base-ui/react',
   '@base-ui/utils',
@@ -32,7 +32,7 @@ const weight = (name: string) => gzipSync(readFileSync(join(assets, name)), { le
 const page = readFileSync(join(built, 'index.html'), 'utf8')
 const kB = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`
 
-/** The scripts that a script asks for before it runs, itself too. */
+/** Returns the script and its static imports. */
 const withStatic = (first: string): ReadonlySet<string> => {
   const found = new Set([first])
   for (const name of found)

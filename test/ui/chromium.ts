@@ -5,7 +5,7 @@ import { addressAt } from './windows.ts'
 export { WINDOW } from './window.ts'
 
 export const TOKEN = 'the-bootstrap-token-of-the-tests'
-/** The shell without a window of its own does the same with less work. */
+/** The headless shell is preferred because it needs less work. */
 const PLACES = [
   process.env['ROLLCALL_TEST_CHROMIUM'],
   '/usr/bin/chromium-headless-shell',
@@ -13,7 +13,7 @@ const PLACES = [
   '/usr/bin/chromium-browser',
 ]
 const executablePath = PLACES.find((place) => place !== undefined && existsSync(place))
-/** Why the web UI is not driven here; false where it is. */
+/** Reason to skip the tests of the web UI; false if Chromium is available. */
 export const skip = executablePath
   ? false
   : 'no Chromium: install the package chromium-headless-shell or chromium, or set ROLLCALL_TEST_CHROMIUM'
@@ -28,10 +28,10 @@ const ALONE = [
   '--disable-sync',
 ]
 
-/** A Chromium of its own, which asks for nothing by itself. */
+/** Starts a Chromium that sends no requests by itself. */
 export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: executablePath!, args: ALONE })
 
-/** Signs in with a client token, as the page of the sign-in does. */
+/** Signs in with a client token by the request of the sign-in page. */
 export const beginSession = async (page: Page, token = TOKEN): Promise<void> => {
   const answer = await page.context().request.post(addressAt(page, '/auth/v1/self/session'), {
     headers: { authorization: `Bearer ${token}` },
@@ -39,7 +39,7 @@ export const beginSession = async (page: Page, token = TOKEN): Promise<void> => 
   if (!answer.ok()) throw new Error(`not signed in: ${answer.status()}`)
 }
 
-/** Opens a page for somebody who is signed in. */
+/** Opens a page while signed in. */
 export const show = async (page: Page, path: string): Promise<void> => {
   await page.goto(path)
   await page.getByRole('button', { name: /^Account: / }).waitFor()
@@ -51,7 +51,7 @@ export const signIn = async (page: Page, path = '/', token = TOKEN): Promise<voi
   await show(page, path)
 }
 
-/** The same by hand, on the page that the browser is sent to. */
+/** Signs in on the sign-in page, and opens a page. */
 export const signInByHand = async (page: Page, path = '/', token = TOKEN): Promise<void> => {
   await page.goto(path)
   const field = page.getByLabel('Client token')

@@ -5,7 +5,7 @@ import t from 'tap'
 const ui = resolve(import.meta.dirname, '../../../ui/src')
 const files = readdirSync(ui, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name))
 const read = (name: string) => readFileSync(resolve(ui, name), 'utf8')
-/** What the bundle may hold; another joins it by a decision. */
+/** Allowed packages of the bundle; a new one needs a decision. */
 const packages = [
   'react',
   'react-dom',
@@ -15,7 +15,7 @@ const packages = [
   '@primer/octicons-react',
 ]
 
-/** Words that service and page share. */
+/** Modules of texts that service and UI share. */
 const WORDS = ['contract/answers.ts', 'contract/login-failures.ts']
 
 await t.test('the UI imports only contract types, texts and allowed packages', (t) => {
@@ -52,7 +52,7 @@ await t.test('components contain no texts; each is in words/', (t) => {
 await t.test('no code turns text into markup or code, and one function sends requests', (t) => {
   for (const name of files) {
     t.notMatch(read(name), /dangerouslySetInnerHTML|innerHTML|\beval\(|document\.write|new Function/, name)
-    // The page itself is asked for past the function for the API: it is no JSON.
+    // The page itself is not fetched by the API function because it is not JSON.
     if (!['api/request.ts', 'api/released.ts'].includes(name))
       t.notMatch(read(name), /\bfetch\(|XMLHttpRequest|EventSource|WebSocket/, name)
     if (name !== 'preferences.ts') t.notMatch(read(name), /localStorage|sessionStorage|document\.cookie/, name)

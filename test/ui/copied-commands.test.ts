@@ -8,7 +8,7 @@ import { becomesTrue, skip, withSession } from './browser.ts'
 const run = promisify(execFile)
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 
-/** Texts that a shell or a terminal acts on where they are not quoted well. */
+/** Texts that a shell or terminal interprets if they are not quoted. */
 const texts = [
   'x\u0003\ntouch p \n#',
   '\u001b[201~; touch p\r',
@@ -29,7 +29,7 @@ const copied = async (page: Page, name: string): Promise<string> => {
   return page.evaluate<string>('navigator.clipboard.readText()')
 }
 
-/** The words that a shell makes of a line, with a program in the place of the one that it names. */
+/** Splits a line with a shell; functions replace the programs. */
 const wordsOf = async (line: string): Promise<readonly string[]> => {
   const program = (name: string) => `${name}() { printf '%s\\0' "$@"; }`
   const { stdout } = await run('bash', ['-c', `${program('rollcall')}; ${program('curl')}\n${line}`], {

@@ -7,7 +7,7 @@ import { comesTo, openBrowser, signIn, skip, TOKEN } from './browser.ts'
 
 const FORCED = { forced: [401, 403, 500] }
 
-/** What becomes of a clipboard in a browser: it refuses, or there is none. */
+/** Clipboard failures: it refuses, or is missing. */
 const clipboards = {
   refusing: `navigator.clipboard.writeText = () => Promise.reject(new DOMException('no', 'NotAllowedError'))`,
   missing: `Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })`,
@@ -15,7 +15,7 @@ const clipboards = {
 
 type Place = {
   readonly thing: string
-  /** Goes to where it is copied; gives the button, and the text that is to be selected. */
+  /** Opens the page and returns the copy button and the text that must be selected. */
   readonly open: (page: Page, service: Started) => Promise<{ readonly copy: Locator; readonly text: RegExp }>
   readonly token?: (service: Started) => Promise<string>
 }
@@ -76,7 +76,7 @@ const places: Readonly<Record<string, Place>> = {
   },
 }
 
-/** What is selected in the field that has the focus. */
+/** Selected text of the focused field. */
 const selected = (page: Page) =>
   page.evaluate<string>(
     `(({ value = '', selectionStart, selectionEnd }) => value.slice(selectionStart, selectionEnd))(document.activeElement)`,
@@ -122,6 +122,6 @@ await t.test('a failed copy selects the text again at each click', { skip }, asy
     await copy.click()
     await comesTo(t, () => selected(page), 'req-1')
   }
-  // The script stays in the window.
+  // Close the window because the script stays in it.
   await context.close()
 })

@@ -18,10 +18,10 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 const answer = (page: Page) => page.getByRole('region', { name: 'Answer' })
 const steps = (page: Page) => answer(page).getByRole('list', { name: 'Steps' }).getByRole('listitem')
 const said = (page: Page, words: string) => answer(page).getByRole('status').getByText(words, { exact: true }).waitFor()
-/** What the flag says, which is the first text of the region. */
+/** Answer of the flag: the first text of the region. */
 const first = async (page: Page) => (await answer(page).innerText()).split('\n')[0]
 
-/** The page, beside a flag for testers who pay and a quarter of all others. */
+/** Starts the page with a flag for paying testers and a quarter of all others. */
 const withFlags = async (t: Test, options: OpenOptions = {}) => {
   const opened = await withSession(t, {}, options)
   const make = maker(opened.service)
@@ -50,7 +50,7 @@ const copied = async (page: Page, name: string): Promise<string> => {
   await page.evaluate('navigator.clipboard.writeText("")')
   await button(page, name).click()
   await page.getByRole('status').getByText('Copied.').waitFor()
-  // That may be said of the one before still.
+  // The status may still be that of the previous copy.
   await becomesTrue(page, `navigator.clipboard.readText().then((text) => text !== '')`)
   return page.evaluate<string>('navigator.clipboard.readText()')
 }
@@ -304,7 +304,7 @@ await t.test('edits the context as JSON and shows its errors', { skip }, async (
   await page.getByText('Write an object, such as {"plan": "beta"}.').waitFor()
   await json.fill(JSON.stringify(Object.fromEntries(Array.from({ length: 99 }, (_, n) => [`p${n}`, n]))))
   await page.keyboard.press('Control+Enter')
-  // The service takes no link with more than a hundred parameters.
+  // The service accepts at most 100 parameters.
   await page.waitForURL(/evaluate\?flag=checkout$/)
   await json.fill('{"plan": "beta", "age": 7, "tags": ["a", 1], "__proto__": true}')
   await page.keyboard.press('Control+Enter')
@@ -322,7 +322,7 @@ await t.test('edits the context as JSON and shows its errors', { skip }, async (
   await page.getByRole('textbox', { name: 'Value 2' }).fill('x'.repeat(2000))
   await button(page, 'Evaluate').click()
   await page.waitForURL(/evaluate\?flag=checkout$/)
-  // A link that long opens nowhere.
+  // The link would be too long.
   await button(page, 'Copy link').and(page.locator('[aria-disabled=true]')).waitFor()
 })
 

@@ -11,12 +11,12 @@ const N = '/ns/default'
 const FLAGS = '**/api/v1/namespaces/default/flags'
 const SEGMENTS = '**/api/v1/namespaces/default/segments'
 
-/** A write of the UI: how a person comes to the button that sends it, and what is said then. */
+/** Write of the UI: how to reach its button, and the texts of its outcomes. */
 type Write = {
-  /** Whether it makes something: then what is sent again is sent under its key. */
+  /** POST retries have the same idempotency key. */
   readonly method: 'POST' | 'PUT' | 'DELETE'
   readonly address: string
-  /** Goes to where it is sent; gives the part of the page that has the button and the alert. */
+  /** Opens the part of the page with the button and the alert. */
   readonly open: (page: Page) => Promise<Locator>
   readonly submit: RegExp
   readonly busy: string
@@ -182,7 +182,7 @@ const ofSessions: Readonly<Record<string, Write>> = {
   },
 }
 
-/** One write through every failure: refused, a fault, a connection that breaks, and a silence in which the button is pressed again. */
+/** Sends a write through every failure: a refusal, a fault, a broken connection, and a silence with a second click. */
 const tried = async (t: Test, page: Page, write: Write): Promise<void> => {
   const keys: (string | undefined)[] = []
   const silence = gate()

@@ -1,18 +1,21 @@
 import type { Locator, Page } from 'playwright-core'
 import type { Test } from 'tap'
 
-/** What becomes of a write on its way: an answer that is no such, none before or after the effect, and a silence before the true one. */
+/**
+ * Fate of a write: an error status, no answer before (`dropped`) or after (`lost`) the effect, or a delay before the
+ * real answer.
+ */
 export type Fate = number | 'dropped' | 'lost' | (() => Promise<unknown>)
 const SILENCE_MS = 10_000
 
-/** A gate that is shut until it is opened. */
+/** Promise that resolves when it is opened. */
 export const gate = () => {
   let open: () => void = () => undefined
   const opened = new Promise<void>((resolve) => (open = resolve))
   return { opened, open: () => open() }
 }
 
-/** Lets the writes to this address meet these fates, one after the other, and then none. Told of each on its way. */
+/** Applies the fates to the writes of an address in order, then none. `told` receives the headers of each. */
 export const withFates = async (
   page: Page,
   address: string,
@@ -35,7 +38,10 @@ export const withFates = async (
   })
 }
 
-/** Presses what sends a write to this address, while the service is silent for ten seconds of the page: it says so, and a second press does nothing. */
+/**
+ * Clicks the button of a write while the service is silent for ten seconds: the page shows progress, and a second click
+ * does nothing.
+ */
 export const sentInSilence = async (t: Test, page: Page, address: string, submit: Locator, busy: Locator) => {
   let sent = 0
   const silence = gate()

@@ -18,7 +18,7 @@ export type Rule = {
   readonly distributions: readonly { readonly variantId: string; readonly rollout: number }[]
 }
 
-/** A page of the flag `f` as it is after these changes; segments `beta` and `staff` are there. */
+/** Opens the page of the flag `f` after these changes; segments `beta` and `staff` exist. */
 export const withVariantFlag = async (t: Test, changes: readonly object[] = [], options: OpenOptions = {}) => {
   const { service, page, ...rest } = await withSession(t, {}, options)
   await service.request('POST', `${N}/flags`, { key: 'f', name: 'Flag f', type: 'VARIANT_FLAG_TYPE' })

@@ -10,7 +10,7 @@ type Rollout = {
   readonly segment?: { readonly segmentKey: string }
 }
 
-/** A page of the flag `f`, which has a rollout for each of these shares. */
+/** Opens the page of the flag `f` with a rollout for each share. */
 const withFlag = async (t: Test, shares: readonly number[] = [], options: OpenOptions = {}) => {
   const { service, page, ...rest } = await withSession(t, {}, options)
   await service.request('POST', `${N}/flags`, { key: 'f', name: 'Flag f', type: 'BOOLEAN_FLAG_TYPE' })

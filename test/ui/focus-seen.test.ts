@@ -6,7 +6,7 @@ import { ofEvaluate, ofFlag, ofFlags, ofSegments, ofSettings } from './screens.t
 
 type Stop = { readonly what: string; readonly seen: boolean; readonly covered: boolean }
 
-/** Where the focus is: whether that is seen, and whether a bar that stays in the window lies over it; as the browser's script. */
+/** Browser script: describes the focused element, whether its focus is visible, and whether a fixed bar covers it. */
 const STOP = `(() => {
   const part = document.activeElement
   if (part === document.body) return null
@@ -19,7 +19,7 @@ const STOP = `(() => {
   }
   return {
     what: part.outerHTML.slice(0, 160),
-    // In a field of a date it is a part of the field that has the focus, which the browser marks by itself.
+    // In a date field the browser marks the focused part itself.
     seen: part.matches('[type^=date]') || outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2,
     covered: [[(left + right) / 2, (top + Math.min(bottom, innerHeight)) / 2], ...corners].some(([x, y]) => {
       const there = document.elementFromPoint(x, y)
@@ -29,7 +29,7 @@ const STOP = `(() => {
 })()`
 const MOST = 120
 
-/** Every stop of Tab from the top of the page to its end. */
+/** Returns every tab stop of the page from its top. */
 const stopsOf = async (page: Page): Promise<readonly Stop[]> => {
   await page.getByRole('link', { name: 'Skip to content' }).focus()
   const stops: Stop[] = []
@@ -52,7 +52,7 @@ const everyStopIsSeen = async (t: Test, page: Page) => {
   )
 }
 
-/** What moves, as the browser's script. */
+/** Browser script: elements with animations or transitions. */
 const MOVING = `[...document.querySelectorAll('*')].filter((part) => {
   const { animationName, transitionProperty, transitionDuration } = getComputedStyle(part)
   return animationName !== 'none' || (transitionProperty !== 'none' && /[1-9]/.test(transitionDuration))
@@ -61,7 +61,7 @@ const MOVING = `[...document.querySelectorAll('*')].filter((part) => {
 const named = (name: string) =>
   [...ofFlags, ...ofFlag, ...ofSegments, ...ofSettings, ...ofEvaluate].filter((screen) => screen.name === name)
 const screens = ['flags', 'Boolean flag', 'segment', 'static tokens', 'namespaces', 'evaluate'].flatMap(named)
-/** As it is opened, and with an editor open over the bar of what is not saved. */
+/** As opened, and with an editor above the bar of unsaved changes. */
 const bare = screens.map(({ states = {}, ...screen }) => ({
   ...screen,
   states: Object.fromEntries(Object.entries(states).filter(([name]) => name === 'editor open')),

@@ -4,21 +4,21 @@ import { becomesTrue } from './browser.ts'
 const hasFocus = async (page: Page, wanted: Locator): Promise<boolean> =>
   (await wanted.and(page.locator(':focus')).count()) > 0
 
-/** Waits until this has the focus. */
+/** Waits until the locator has the focus. */
 export const focused = (page: Page, wanted: Locator): Promise<void> => wanted.and(page.locator(':focus')).waitFor()
 
-/** Waits until the page of this heading has given it the focus, which a page does a moment after it is drawn. */
+/** Waits until the heading has the focus, which happens shortly after the page has rendered. */
 export const headed = (page: Page, name: string | RegExp): Promise<void> =>
   focused(page, page.getByRole('heading', { name, level: 1 }))
 
 const OPENED = '[role=dialog],[role=alertdialog],[role=menu]'
 const HELD = `document.activeElement?.closest('${OPENED}') != null`
 
-/** Waits until what is open has the focus, if anything is. */
+/** Waits until an open overlay, if any, has the focus. */
 export const settledFocus = (page: Page): Promise<void> =>
   becomesTrue(page, `document.querySelector('${OPENED}') === null || ${HELD}`)
 
-/** Closes by Escape what is open; the key is pressed once the focus is in it, which is when it listens. */
+/** Closes an overlay with Escape, once it has the focus and handles keys. */
 export const closeByEscape = async (page: Page, opened: Locator): Promise<void> => {
   await opened.waitFor()
   await becomesTrue(page, HELD)
@@ -26,10 +26,13 @@ export const closeByEscape = async (page: Page, opened: Locator): Promise<void> 
   await opened.waitFor({ state: 'detached' })
 }
 
-/** The guards at the ends of a dialog pass the focus on at once; while one has it, it is on its way. */
+/** Focus guards at the ends of a dialog forward the focus, so the focus is not settled while one has it. */
 const SETTLED = "!document.activeElement?.hasAttribute('data-base-ui-focus-guard')"
 
-/** What has the focus without showing it: no ring of 2 px on it or on what draws it, or something above it. */
+/**
+ * Browser script: the focused element if its focus is not visible: no ring of 2 px on it or its parent, or it is
+ * covered.
+ */
 const UNSEEN = `(() => {
   const { activeElement: held, body } = document
   if (held === body) return ''
@@ -43,7 +46,7 @@ const UNSEEN = `(() => {
   return ringed && !covered ? '' : (ringed ? 'covered: ' : 'no ring: ') + held.outerHTML.slice(0, 200)
 })()`
 
-/** Goes on by Tab until this has the focus, once it is there; each stop on the way must be seen. */
+/** Presses Tab until the locator has the focus; each stop on the way must be visible. */
 export const tabOnto = async (page: Page, wanted: Locator): Promise<Locator> => {
   await wanted.waitFor()
   await settledFocus(page)
@@ -57,6 +60,6 @@ export const tabOnto = async (page: Page, wanted: Locator): Promise<Locator> => 
   throw new Error(`no Tab leads to ${String(wanted)}`)
 }
 
-/** The same, for the control of that name. */
+/** Presses Tab until the control of a name has the focus. */
 export const tabTo = (page: Page, name: string | RegExp, role: Parameters<Page['getByRole']>[0]): Promise<Locator> =>
   tabOnto(page, page.getByRole(role, { name }).first())

@@ -9,7 +9,7 @@ const segmentPath = '/ns/default/segments/new'
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true, level: 1 })
 const addressIs = async (page: Page, address: string) => page.waitForURL((url) => url.pathname + url.search === address)
 
-/** Opens what the palette finds in a group. */
+/** Opens a result of the palette. */
 const openFound = async (page: Page, group: string, name: string) => {
   await page.getByRole('button', { name: /^Account: / }).waitFor()
   await page.keyboard.press('Control+k')

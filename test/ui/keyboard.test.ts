@@ -8,7 +8,7 @@ import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'
 
-/** Presses the control of that name, come to by Tab. */
+/** Activates a control that is reached by Tab. */
 const press = async (page: Page, name: string, role: Parameters<Page['getByRole']>[0] = 'button') => {
   const control = await tabTo(page, name, role)
   await page.keyboard.press('Enter')

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 
-/** What sticks out of the window sideways, as the browser's script. */
+/** Browser script: elements that overflow the window horizontally. */
 const SIDEWAYS = `(() => {
   const root = document.scrollingElement
   if (root.scrollWidth <= innerWidth) return []
@@ -11,7 +11,7 @@ const SIDEWAYS = `(() => {
   return [root.scrollWidth + ' px in ' + innerWidth, ...out.slice(0, 8).map((part) => part.outerHTML.slice(0, 120))]
 })()`
 
-/** What scrolls sideways and cannot be reached by a key, or has no name, as the browser's script. */
+/** Browser script: horizontal scrollers without keyboard access or name. */
 const UNREACHED = `[...document.body.querySelectorAll('*')].filter((part) => {
   const style = getComputedStyle(part)
   if (!/auto|scroll/.test(style.overflowX) || part.scrollWidth <= part.clientWidth + 1 || part.clientWidth === 0) return false
@@ -20,7 +20,7 @@ const UNREACHED = `[...document.body.querySelectorAll('*')].filter((part) => {
   return part.tabIndex < 0 || !named
 }).map((part) => part.outerHTML.slice(0, 160))`
 
-/** Controls smaller than 24 × 24 px; a link in a line of text is as high as the line. */
+/** Browser script: controls smaller than 24 × 24 px, except links in text. */
 const SMALL = `[...document.body.querySelectorAll('a[href], button, input, select, textarea, summary, [role=switch], [role=option], [role=menuitem], [role=tab]')]
   .filter((part) => part.checkVisibility({ visibilityProperty: true }) && !part.closest('[aria-hidden=true], [inert]'))
   .filter((part) => {
@@ -33,13 +33,13 @@ const SMALL = `[...document.body.querySelectorAll('a[href], button, input, selec
   })
   .map((part) => { const { width, height } = part.getBoundingClientRect(); return width + ' × ' + height + ': ' + part.outerHTML.slice(0, 120) })`
 
-/** Lets the page lay itself out after its window or its text has changed. */
+/** Waits for layout after a change of window or text size. */
 const laidOut = (page: Page) =>
   page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
 
-/** What is wider than the window, scrolls out of the reach of keys, or is too small to be hit. */
+/** Returns horizontal overflow, unreachable scrollers and small controls. */
 export const layoutFlaws = async (page: Page): Promise<readonly string[]> => {
-  // What is asked within a frame still sees some of the widths before.
+  // Within the same frame the old widths would be measured.
   await laidOut(page)
   const { sideways, unreached, small } = await page.evaluate<
     Readonly<Record<'sideways' | 'unreached' | 'small', readonly string[]>>
@@ -51,7 +51,7 @@ export const layoutFlaws = async (page: Page): Promise<readonly string[]> => {
   ]
 }
 
-/** The same with texts at twice their size. */
+/** Returns the layout flaws with texts at twice their size. */
 export const flawsOfLargeText = async (page: Page): Promise<readonly string[]> => {
   await page.evaluate(`document.documentElement.style.fontSize = '200%'`)
   const flaws = await layoutFlaws(page)

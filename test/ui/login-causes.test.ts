@@ -57,7 +57,7 @@ await t.test('shows the refused account and the reason', { skip }, async (t) => 
     liar.lies = { claims: { name: 'Ada', ...claims } }
     await page.goto(`${OIDC}/callback?${String(await leave(page, world))}`)
     await reads(t, cause, account)
-    // The id of the request is random, and may have these letters.
+    // The random request id may contain these letters.
     const { ref: _, ...told } = Object.fromEntries(new URL(page.url()).searchParams)
     t.notMatch(JSON.stringify(told), /ada/i, 'no address says who')
     await context.clearCookies()

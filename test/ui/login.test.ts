@@ -53,7 +53,7 @@ await t.test('after a cancelled login the next one opens the requested page', { 
   await page.getByRole('heading', { name: 'Preferences' }).waitFor()
 })
 
-/** Comes back, and is told these words and the id of the request, which log and history have too. */
+/** Returns from the provider and expects these texts and the request id, which log and history contain too. */
 const comeBack = async (t: Test, page: Page, service: Started, query: URLSearchParams | string, words: Told) => {
   await page.goto(`${OIDC}/callback?${String(query)}`)
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()

@@ -9,7 +9,7 @@ type List = { readonly totalCount: number; readonly flags: readonly { readonly n
 
 const API = /^\/(api|auth|audit|evaluate)\//
 
-/** Does a step, and tells how often it asked the API. */
+/** Returns a function that performs a step and returns its API requests. */
 const stepper = (page: Page) => {
   let asked: string[] = []
   const rest = restOf(page)
@@ -20,7 +20,7 @@ const stepper = (page: Page) => {
   return async (step: () => Promise<unknown>): Promise<readonly string[]> => {
     asked = []
     await step()
-    // What the page would ask later, it asks now.
+    // Run timers, so that delayed requests happen now.
     await page.clock.runFor(1000)
     await rest()
     return asked
@@ -42,7 +42,7 @@ await t.test('finds a flag among 2,000 with at most two requests per step', { sk
   const names = page.getByRole('table', { name: 'Flags' }).getByRole('rowheader').getByRole('link')
   const search = page.getByRole('searchbox', { name: 'Search flags' })
   const address = () => Object.fromEntries(new URL(page.url()).searchParams)
-  /** After a step the page shows what the service answers to this, and its address is of it. */
+  /** Expects the page to show the answer of a query after a step, and its address to match. */
   const shows = async (words: string, act: () => Promise<unknown>, query: string, held: object) => {
     const { json } = await service.request<List>('GET', `${N}/flags?limit=50&${query}`)
     const asked = await step(async () => {
@@ -51,7 +51,7 @@ await t.test('finds a flag among 2,000 with at most two requests per step', { sk
       const heading = `Flags ${new Intl.NumberFormat('en').format(json.totalCount)}`
       await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
     })
-    // A page that is opened asks besides what its reader may do.
+    // Opening a page also requests the rights of the user.
     const data = asked.filter((path) => path !== '/auth/v1/access')
     t.ok(data.length <= 2, `${words}: ${asked.join(' ')}`)
     t.strictSame(

@@ -8,18 +8,18 @@ import { flawsOfLargeText, layoutFlaws } from './layout.ts'
 import { type Screen, type Seeded, seeded } from './screens.ts'
 import { withSessions } from './ways.ts'
 
-/** A service, and what was put there. */
+/** Service with its test data. */
 export type World = { readonly service: Started; readonly seeded: Seeded }
 
 const TOPBAR: Settings = { 'ui.topbar.label': 'PROD-EU', 'ui.topbar.color': '#b3261e' }
 
-/** A service with what the screens show; with a word and a colour in the bar on top unless it is set otherwise. */
+/** Starts a service with the data of the screens, and by default a label and colour in the top bar. */
 export const withScreens = async (t: Test, settings = TOPBAR): Promise<World> => {
   const { service, ada } = await withSessions(t, settings)
   return { service, seeded: { ...(await seeded(service)), session: ada[0].authentication.id } }
 }
 
-/** A service that asks nobody who they are, and that nobody writes to. */
+/** Starts an open, read-only service. */
 export const withOpenService = async (t: Test): Promise<World> => {
   const service = await startService(t, {
     'authentication.required': 'false',
@@ -44,18 +44,18 @@ type Window = {
   readonly width: number
   readonly height: number
   readonly colorScheme?: 'light' | 'dark'
-  /** Whether axe looks at what is shown. */
+  /** Whether to run axe. */
   readonly axe?: true
 }
 
-/** Goes to a page within the one that is open, by way of a page that has nothing of the one before. */
+/** Navigates within the app, by way of a page without content of the previous one. */
 const goWithin = async (page: Page, path: string): Promise<void> => {
   await page.evaluate("history.pushState({}, '', '/nowhere')")
   await page.getByRole('heading', { name: 'No such page', level: 1 }).waitFor()
   await page.evaluate(`history.pushState({}, '', ${JSON.stringify(path)})`)
 }
 
-/** Brings each screen into each of its states, in such a window, and looks at it. */
+/** Opens each screen in each state in a window of this size, and calls `look`. */
 export const eachShown = async (
   t: Test,
   { service, seeded }: World,
@@ -63,7 +63,7 @@ export const eachShown = async (
   { colorScheme = 'light', axe, ...viewport }: Window,
   look: (t: Test, page: Page, name: string) => Promise<void>,
 ): Promise<void> => {
-  // What moves is looked at where it stands.
+  // Stop animations.
   const context = { viewport, colorScheme, reducedMotion: 'reduce' } as const
   const broken = /Failed to fetch dynamically imported module/
   const open = async () => {
@@ -77,7 +77,7 @@ export const eachShown = async (
     return page
   }
   let inside: Promise<Page> | undefined
-  /** Whether the page must be loaded anew: what was opened may outlast the screen. */
+  /** Whether to reload the page because an overlay may outlast the screen. */
   let anew = false
   for (const screen of screens) {
     const page = await (screen.signedOut ? open() : (inside ??= enter()))
@@ -94,13 +94,16 @@ export const eachShown = async (
   }
 }
 
-/** The windows in which screens are opened, and the widths that these are then drawn to. */
+/** Initial window sizes, and the widths to which each is resized. */
 const windows = [
   { width: 1280, height: 800, widths: [1920, 768, 1280] },
   { width: 375, height: 760, widths: [320, 375] },
 ]
 
-/** The test of these screens, in each of their states: axe finds nothing in the light and in the dark, and nothing sticks out at any width, or with texts twice as large. */
+/**
+ * Test of screens in each state: axe finds nothing in either theme, and nothing overflows at any width or with double
+ * text size.
+ */
 export const inReachOfEverybody = (screens: readonly Screen[], start: (t: Test) => Promise<World> = withScreens) =>
   t.test('every page is readable and reachable', { skip }, async (t) => {
     const world = await start(t)

@@ -35,7 +35,7 @@ await t.test('finds pages, flags, tokens and page actions in groups', { skip }, 
   await page.getByRole('button', { name: 'New token' }).waitFor()
   await page.keyboard.press('Control+k')
   await field.waitFor()
-  // A slow machine is nobody who pauses.
+  // Stop the clock, so that a slow machine does not count as a pause in typing.
   await page.clock.pauseAt(opened + 3_600_000)
   await field.pressSequentially('ship', { delay: 20 })
   t.strictSame(asked, [], 'nothing is asked before')

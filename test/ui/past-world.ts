@@ -5,7 +5,7 @@ import { withSession } from './browser.ts'
 import { N } from './flag-page.ts'
 import { tokenNamed } from './ways.ts'
 
-/** A service whose things are others by now than they were at the position `at`, and a browser that must write nothing. */
+/** Starts a service whose data has changed since the position `at`, and a browser that must not write. */
 export const withPast = async (t: Test) => {
   const { page, service } = await withSession(t)
   const make = maker(service)
@@ -50,17 +50,17 @@ export const withPast = async (t: Test) => {
   return { page, service, at, asOf, open, token }
 }
 
-/** Controls of the page that can be used, by what they are and are called; links, which only go, are left out. */
+/** Browser script: labels of the enabled controls of the page, without links. */
 const USABLE = `[...document.querySelectorAll('main :is(button, input, select, textarea, [role=switch], [role=slider])')]
   .filter((one) => one.getAttribute('aria-disabled') !== 'true' && !one.disabled && one.checkVisibility() && one.ariaHidden !== 'true')
   .map((one) => one.getAttribute('aria-label') ?? one.labels?.[0]?.textContent ?? one.textContent)`
-/** Controls that are disabled, and yet are stops of Tab or do not say why. */
+/** Browser script: disabled controls that are tab stops. */
 const WRONGLY_DISABLED = `[...document.querySelectorAll('main [aria-disabled=true]')]
   .filter((one) => one.tabIndex !== -1)
   .map((one) => one.outerHTML.slice(0, 200))`
 const LINKS = `[...document.querySelectorAll('a[href]')].map(({ href }) => href).filter((href) => !href.endsWith('#content'))`
 
-/** Nothing on the page writes: only these controls can be used, all others are left out of Tab, keys do nothing, and every link keeps the moment. */
+/** Expects a read-only page: only `usable` controls are enabled, keys do nothing, and every link keeps the moment. */
 export const readsAlone = async (t: Test, page: Page, at: string, usable: readonly string[]) => {
   const { pathname } = new URL(page.url())
   t.strictSame(await page.evaluate<string[]>(USABLE), usable, `${pathname}: what can be used`)

@@ -11,7 +11,7 @@ import { becomesTrue, openBrowser, skip, TOKEN } from './browser.ts'
 
 const BASE = '/tools/rollcall'
 
-/** A service behind a proxy that ends TLS and serves it beneath a path of its own. */
+/** Starts a service behind a proxy that terminates TLS and adds a base path. */
 const behindProxy = async (t: Parameters<typeof startService>[0]) => {
   const tls = await httpsSettings(t)
   const [cert, key] = await Promise.all([

@@ -3,7 +3,9 @@ import { build, type Plugin } from 'vite'
 
 const root = resolve(import.meta.dirname, '../../../ui')
 
-/** Makes the words of an object pseudo-words in place, as each module of words is given it. Each letter stays where it is, so that a name still begins with what is seen. */
+/**
+ * Converts the texts of a module to pseudo-language. The first letter stays at its place, so that prefixes still match.
+ */
 const PSEUDO = `
 const accents = { a: 'á', e: 'é', i: 'í', o: 'ó', u: 'ú', n: 'ñ', A: 'Á', E: 'É', I: 'Í', O: 'Ó', U: 'Ú', N: 'Ñ' }
 const said = (text) => text.replace(/[aeioun]/gi, (letter) => accents[letter].repeat(2))
@@ -17,7 +19,7 @@ export const pseudo = (words) => {
 `
 const MODULE = 'virtual:pseudo'
 
-/** Words with accents, two fifths longer, and the page from right to left. */
+/** Pseudo-language: accented texts, 40 % longer, from right to left. */
 const pseudoLanguage: Plugin = {
   name: 'pseudo-language',
   resolveId: (id) => (id === MODULE ? `\0${MODULE}` : undefined),
@@ -32,7 +34,7 @@ const pseudoLanguage: Plugin = {
   transformIndexHtml: (html) => html.replace('dir="ltr"', 'dir="rtl"'),
 }
 
-/** Builds the UI in the pseudo-language into a folder. */
+/** Builds the UI in pseudo-language into a folder. */
 export const buildPseudo = (folder: string) =>
   build({
     root,

@@ -27,7 +27,7 @@ const KEEPING = ['create', 'delete', 'read', 'update']
   .map((act) => `namespace.${act}`)
   .concat('flag.read', 'segment.read', 'self.use')
 
-/** Everybody who is signed in, what they hold, and the sections that they have besides Preferences. */
+/** Users with their grants, and their sections besides Preferences. */
 const people: Readonly<Record<string, { readonly asked: Fields; readonly sections: readonly string[] }>> = {
   'a viewer': {
     asked: { role: 'viewer' },
@@ -63,7 +63,7 @@ const people: Readonly<Record<string, { readonly asked: Fields; readonly section
 const needs = (right: string, namespaceKey: string): string =>
   `Needs ${right} in ${namespaceKey === '*' ? 'every namespace' : namespaceKey}.`
 
-/** Whether the page, which may be open already, can be read at all; where it cannot it says so, and has no control. */
+/** Whether the page is readable; else it must show a refusal and no control. */
 const isRead = async (page: Page, action: Action): Promise<boolean> => {
   if (!page.url().endsWith(action.path)) await page.goto(action.path)
   const refused = page.getByRole('main').getByText('You may not see this').first()

@@ -34,7 +34,7 @@ const screens = [
   '/settings/preferences',
 ]
 
-/** What a screen that is at rest says was refused. */
+/** Returns the refusals on a screen at rest. */
 const refusedOn = async (
   page: Page,
   rest: () => Promise<void>,

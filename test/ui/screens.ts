@@ -3,24 +3,24 @@ import { maker } from '../http/flags.ts'
 import type { Started } from '../start.ts'
 import { tokenNamed } from './ways.ts'
 
-/** What the addresses of screens are made of. */
+/** Values in the addresses of screens. */
 export type Seeded = {
-  /** A position at which everything was there already. */
+  /** Position after the creation of all data. */
   readonly at: string
-  /** Ids of a static token and of somebody's session. */
+  /** Ids of a static token and of a session. */
   readonly token: string
   readonly session: string
 }
 
-/** A screen, and the states beside the one in which it is opened. */
+/** Screen with its states in addition to the initial one. */
 export type Screen = {
   readonly name: string
   readonly path: string | ((seeded: Seeded) => string)
-  /** What is there once the page has its data. */
+  /** Locator that is visible once the page has its data. */
   readonly shows: (page: Page) => Locator
-  /** By name, how a person comes there from the opened screen. */
+  /** By name: steps from the initial state. */
   readonly states?: Readonly<Record<string, (page: Page, service: Started) => Promise<unknown>>>
-  /** Whether it shows the past as well. */
+  /** Whether it can also show the past. */
   readonly past?: true
   readonly signedOut?: true
 }
@@ -53,7 +53,7 @@ const refusedFlags = async (page: Page, status: number, words: string) => {
   await page.unroute(flagsRead)
 }
 
-/** Flags, and what they answer. */
+/** Screens of the flag list. */
 export const ofFlags: readonly Screen[] = [
   {
     name: 'flags',
@@ -103,7 +103,7 @@ const editWeights = async (page: Page) => {
   await page.getByRole('textbox', { name: 'Weight of classic' }).waitFor()
 }
 
-/** What one flag answers. */
+/** Screens of a flag. */
 export const ofFlag: readonly Screen[] = [
   {
     name: 'Boolean flag',
@@ -197,7 +197,7 @@ export const ofFlag: readonly Screen[] = [
 
 const addConstraint = (page: Page) => button(page, 'Add constraint').click()
 
-/** Segments, and who is in them. */
+/** Screens of segments. */
 export const ofSegments: readonly Screen[] = [
   {
     name: 'segments',
@@ -271,7 +271,7 @@ export const ofSegments: readonly Screen[] = [
   { name: 'segment not there', path: `${N}/segments/none-such`, shows: heading('Segment not found') },
 ]
 
-/** What a flag answers to somebody. */
+/** Screens of the evaluation. */
 export const ofEvaluate: readonly Screen[] = [
   {
     name: 'evaluate',
@@ -314,7 +314,7 @@ const showToken = async (page: Page) => {
   await dialog(page, 'Token created')
 }
 
-/** Tokens, sessions and what else is set. */
+/** Screens of tokens, sessions and other settings. */
 export const ofSettings: readonly Screen[] = [
   {
     name: 'static tokens',
@@ -332,7 +332,7 @@ export const ofSettings: readonly Screen[] = [
       },
       'token shown': showToken,
       'question before a shown token is left open': async (page) => {
-        // Only what is left within the page is asked about there.
+        // The dialog appears only for navigation within the app.
         for (const key of ['f', 't']) {
           await page.keyboard.press('g')
           await page.keyboard.press(key)
@@ -430,7 +430,7 @@ const openClock = async (page: Page) => {
 }
 
 const REF = '5f0c5a7e-6a51-4f2e-9d52-0d8a3d0f3a11'
-/** Where a sign-in ends that came to nothing, for this reason. */
+/** Address after a failed sign-in with this reason. */
 const refusedSignIn = (reason: string) => `/login?error=${reason}&ref=${REF}`
 
 const noGrant = async (page: Page) => {
@@ -445,10 +445,10 @@ const noGrant = async (page: Page) => {
   await page.unroute(asked)
 }
 
-/** A file without which a page is broken. */
+/** Asset without which a page is broken. */
 const BROKEN = '**/ui/assets/namespaces-*.js'
 
-/** The way in, and what stands around every page. */
+/** Screens of the sign-in and the shell. */
 export const ofShell: readonly Screen[] = [
   {
     name: 'sign-in',
@@ -539,7 +539,7 @@ const explained = (chip: string, why: string) => async (page: Page) => {
   await page.getByText(why).waitFor()
 }
 
-/** What a service shows that asks nobody who they are, and that nobody writes to. */
+/** Screens of an open, read-only service. */
 export const ofOpenService: readonly Screen[] = [
   {
     name: 'open and read-only',
@@ -558,7 +558,7 @@ export const ofOpenService: readonly Screen[] = [
   { name: 'flag that cannot be made', path: `${N}/flags/new`, shows: heading('New flag'), signedOut: true },
 ]
 
-/** A deployment as a team has it after some weeks. */
+/** Creates the data of a typical deployment. */
 export const seeded = async (service: Started): Promise<Omit<Seeded, 'session'>> => {
   const make = maker(service)
   await maker(service, 'empty').namespace()
@@ -579,7 +579,7 @@ export const seeded = async (service: Started): Promise<Omit<Seeded, 'session'>>
   await make.bySegment('new-checkout', { segmentKeys: ['beta', 'staff'] })
   await make.threshold('new-checkout', 25)
   await make.variantFlag('search-ranking')
-  // Higher than a window: it scrolls where it is shown.
+  // Longer than the window, so that it scrolls.
   const long = JSON.stringify({ boosts: Array.from({ length: 800 }, (_, n) => n / 4) })
   const classic = await make.variant('search-ranking', 'classic', long)
   const semantic = await make.variant('search-ranking', 'semantic', long)

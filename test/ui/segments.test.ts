@@ -35,7 +35,7 @@ const openReview = async (page: Page) => {
 }
 const save = (page: Page) => review(page).getByRole('button', { name: 'Save changes' }).click()
 
-/** A page of the segment `beta`, which has these constraints. */
+/** Opens the page of the segment `beta` with these constraints. */
 const withSegment = async (t: Test, constraints: readonly Body[] = [], options: OpenOptions = {}) => {
   const { service, page, ...rest } = await withSession(t, {}, options)
   await service.request('POST', `${N}/segments`, { key: 'beta', name: 'Beta testers' })
@@ -47,7 +47,7 @@ const withSegment = async (t: Test, constraints: readonly Body[] = [], options: 
 }
 const plan = { type: 'STRING_COMPARISON_TYPE', property: 'plan', operator: 'eq', value: 'pro' }
 
-/** Adds a constraint, and gives its row. */
+/** Adds a constraint and returns its row. */
 const added = async (page: Page, type: string, property: string | undefined, operator: string): Promise<Locator> => {
   await button(page, 'Add constraint').click()
   const row = rows(page).last()

@@ -9,7 +9,7 @@ const path = '/settings/tokens'
 const ended = (page: Page) => page.getByRole('dialog', { name: 'Your session has ended' })
 const form = (page: Page) => page.getByRole('dialog', { name: 'New static token' })
 
-/** Types a name, and waits for what the page asks about it: that is answered before the session ends. */
+/** Types a name and waits for the check of the name, so that it is answered before the session ends. */
 const typed = async (page: Page) => {
   const looked = page.waitForResponse((answer) => answer.url().includes('identity=typed'))
   await form(page).getByRole('textbox', { name: 'Name' }).fill('typed before')
@@ -17,7 +17,7 @@ const typed = async (page: Page) => {
   await form(page).getByRole('combobox', { name: 'Role' }).selectOption({ label: 'Full access' })
 }
 
-/** A page that Ada has opened with a token of hers that works no more, with a form half filled. */
+/** Page with a half-filled form, whose token has been revoked. */
 const lostSession = async (t: Test) => {
   const service = await startService(t, { 'rate_limit.enabled': 'false' })
   const { page } = await openBrowser(t, service)

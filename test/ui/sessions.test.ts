@@ -195,7 +195,7 @@ await t.test('finds sessions by the palette and ends them by keyboard in a narro
   t.notOk(await works(service, exchanged.clientToken))
 })
 
-/** Destroys the keys of all people, so that what was sealed with them is gone. */
+/** Destroys the keys of all people, so that their sealed data is lost. */
 const eraseEverybody = async ({ directory }: Started): Promise<void> => {
   const subjects = await openDatabase(join(directory, 'data', 'subjects.sqlite'), 'erasing')
   subjects.exec("update subjects set key = null where subject like 'person-%'")

@@ -5,7 +5,7 @@ import { skip } from './browser.ts'
 import { eachShown, type World, withOpenService, withScreens } from './matrix.ts'
 import { ofEvaluate, ofFlag, ofFlags, ofOpenService, ofSegments, ofSettings, ofShell, type Screen } from './screens.ts'
 
-/** Where the pictures go; Git ignores it. */
+/** Output folder, ignored by Git. */
 const out = resolve(import.meta.dirname, '../../../.shots')
 const ofEverything = [...ofShell, ...ofFlags, ...ofFlag, ...ofSegments, ...ofEvaluate, ...ofSettings]
 const looks = [
@@ -20,10 +20,10 @@ const fileOf = (screen: string, look: string) =>
     .replaceAll(/\W+/g, '-')
     .toLowerCase()}-${look}.png`
 
-/** What the names of the screens have in common of which pictures are taken: all, unless one says more. */
+/** Filter of screen names; default: all. */
 const wanted = process.argv[2] ?? ''
 
-/** Takes a picture of these screens, in each of their states and looks. */
+/** Takes screenshots of these screens in each state and look. */
 const picture = async (t: Test, screens: readonly Screen[], start: () => Promise<World>): Promise<void> => {
   const chosen = screens.filter(({ name }) => name.includes(wanted))
   if (chosen.length === 0) return

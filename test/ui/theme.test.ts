@@ -23,7 +23,7 @@ const contrast = (one: string, other: string): number => {
   return (light! + 0.05) / (dark! + 0.05)
 }
 
-/** Ink, ground, and the least ratio. */
+/** Text colour, background, minimum contrast. */
 const needed: readonly (readonly [string, string, number])[] = [
   ['text', 'canvas', 4.5],
   ['text', 'surface', 4.5],
@@ -65,7 +65,7 @@ await t.test('text colours have enough contrast in both themes', (t) => {
   t.end()
 })
 
-// What holds of one theme and is not of its colours holds of the other: of the dark one only these are looked at in a browser.
+// Because themes differ in colours only, the browser tests check only colours in the dark theme.
 await t.test('themes differ in colours only', (t) => {
   const colour = String.raw`(?:#[0-9a-f]{6}|rgb\([\d ]+ \/ [\d.]+\))`
   const others = tokens
@@ -75,7 +75,7 @@ await t.test('themes differ in colours only', (t) => {
   t.end()
 })
 
-// A repeating one is a hatch: a shape, where colour alone would not do.
+// A repeating gradient is a hatch, which is allowed as a shape.
 await t.test('only the tokens name colours', (t) => {
   for (const name of readdirSync(theme).filter((name) => name !== 'tokens.css')) {
     const text = readFileSync(resolve(theme, name), 'utf8')

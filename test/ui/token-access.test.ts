@@ -19,7 +19,7 @@ const many = ['editor@default', 'viewer@*', 'client@shop', 'server@till', 'audit
   return { role, namespaceKey }
 })
 
-/** A token of each kind, what is said of its access in the list and on its page, and what stands there of its grants. */
+/** Tokens of each kind, with the text of their access and of their grants. */
 const kinds: Readonly<
   Record<string, { readonly asked: Fields; readonly says: string; readonly grants: readonly RegExp[] }>
 > = {

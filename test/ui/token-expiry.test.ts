@@ -6,7 +6,10 @@ import { openBrowser, signIn, skip } from './browser.ts'
 
 const path = '/settings/tokens'
 
-/** Makes a token that ends when the form is filled to; gives the line beneath the field and the expiry that the service has. */
+/**
+ * Creates a token with the expiry that `choose` fills in; returns the line below the field and the expiry in the
+ * record.
+ */
 const made = async (
   page: Page,
   { request }: Started,
@@ -35,7 +38,7 @@ const custom = (text: string) => async (form: ReturnType<Page['getByRole']>) => 
   await form.getByLabel(/^Expires at/).fill(text)
 }
 
-/** The instant of the second half of the line, which is in UTC. */
+/** Parses the UTC instant in the second half of the line. */
 const shownInstant = (line: string) => {
   const [, day, month, year, time] = /(?:· |^Expires )(\d+) (\w+) (\d{4}), (\d{2}:\d{2}) UTC$/.exec(line) ?? []
   return new Date(`${day} ${month} ${year} ${time} UTC`).toISOString().replace('.000Z', 'Z')
@@ -49,7 +52,7 @@ const zones: readonly (readonly [
     'America/Los_Angeles',
     [
       ['2031-06-10T09:30', '10 Jun 2031, 09:30 GMT-7', '2031-06-10T16:30:00Z'],
-      // 9 March 2031, 02:00 is followed by 03:00; 2 November 2031 has 01:00 to 02:00 twice.
+      // 9 March 2031: 02:00 is skipped. 2 November 2031: 01:00 to 02:00 occurs twice.
       ['2031-03-09T01:59', '9 Mar 2031, 01:59 GMT-8', '2031-03-09T09:59:00Z'],
       ['2031-03-09T02:30', '9 Mar 2031, 03:00 GMT-7', '2031-03-09T10:00:00Z'],
       ['2031-11-02T01:30', '2 Nov 2031, 01:30 GMT-7', '2031-11-02T08:30:00Z'],

@@ -4,7 +4,7 @@ import { type Started, startService } from '../start.ts'
 import { becomesTrue, comesTo, openBrowser, signedIn, skip, withSession } from './browser.ts'
 
 const path = '/settings/tokens'
-/** Rows of one page. */
+/** Rows per page. */
 const PAGE = 50
 const nameOf = (n: number) => `t${String(n).padStart(3, '0')}`
 
@@ -17,7 +17,7 @@ const rowsOf = async (page: Page): Promise<readonly string[]> => {
   return page.getByRole('rowheader').allTextContents()
 }
 
-/** Every row of the list, page by page, as a person goes through them. */
+/** Returns every row of the list, page by page. */
 const walked = async (page: Page): Promise<readonly string[]> => {
   const seen: string[] = []
   for (;;) {

@@ -30,7 +30,7 @@ const inNamespace = async (page: Page, part: Locator, key: string) => {
 }
 const create = (form: Locator) => form.getByRole('button', { name: 'Create token' }).click()
 
-/** Sends the form, sees the token, and gives the record that came of it. */
+/** Submits the form and returns the record of the new token. */
 const made = async (page: Page, service: Started, form: Locator, name: string) => {
   await create(form)
   const reveal = page.getByRole('dialog', { name: 'Token created' })

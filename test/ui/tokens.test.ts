@@ -120,7 +120,7 @@ await t.test('deleting the token of the session signs out', { skip }, async (t) 
   await page.evaluate(`void (async () => { for (;;) await fetch('/alive') })().catch(() => undefined)`)
   await results.getByRole('button', { name: 'Try again' }).click({ noWaitAfter: true })
   await left
-  // Until the next page is there, this one lives on: what it asks for after it has left is past what it would have asked for.
+  // The current page stays alive until the next loads. Later requests prove that it sent none for its own data.
   for (let n = 0; n < 3; n++) await page.waitForRequest(ALIVE)
   loading.open()
   await page.waitForURL(/\/login$/)

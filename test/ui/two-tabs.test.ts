@@ -5,7 +5,7 @@ import { openBrowser, skip } from './browser.ts'
 import { leave, withEveryWay } from './ways.ts'
 
 const callback = (query: URLSearchParams): string => `${OIDC}/callback?${String(query)}`
-/** What each login that a page begins from now on says of whom the provider is to ask for. */
+/** Collects the `prompt` parameter of each login that the page starts. */
 const promptsOf = (page: Page): readonly (string | null)[] => {
   const prompts: (string | null)[] = []
   page.on('request', (request) => {

@@ -19,7 +19,7 @@ const addVariant = async (page: Page, of: Readonly<Record<string, string>>) => {
   for (const [name, text] of Object.entries(of)) await field(page, name).fill(text)
 }
 const invalidHasFocus = (page: Page) => page.locator('[aria-invalid=true]:focus').waitFor()
-/** Variants of these keys, by refs of the same name. */
+/** Creates variants with these keys, which are also their refs. */
 const variants = (...keys: readonly string[]) => keys.map((key) => ({ op: 'variant.create', ref: key, key }))
 const rule = (segmentKey: string, shares: Readonly<Record<string, number>>, ref = 'rule') => ({
   op: 'rule.create',

@@ -18,10 +18,10 @@ import { type Started, startService } from '../start.ts'
 
 const client = { clientId: 'rollcall', clientSecret: 'canary-oidc-secret' }
 
-/** Settings of a service that browsers reach where it listens. */
+/** Settings of a service whose public URL is its own address. */
 const reached = (url: string): Settings => ({ 'server.http_port': new URL(url).port, 'server.public_url': url })
 
-/** A service that browsers reach where it listens, with real OpenID Connect providers of these names, and a code host. */
+/** Starts a service with real OpenID Connect providers of these names, and a code host. */
 export const withWays = async (
   t: Test,
   settings: Settings = {},
@@ -48,7 +48,7 @@ export const withWays = async (
   return { service, host }
 }
 
-/** A service that browsers reach where it listens, with every way in, a provider that lies when told to among them. */
+/** Starts a service with every login method, including a provider with scripted answers. */
 export const withEveryWay = async (t: Test, settings: Settings = {}, options: Parameters<typeof everyWay>[2] = {}) =>
   everyWay(
     t,
@@ -60,7 +60,7 @@ export const withEveryWay = async (t: Test, settings: Settings = {}, options: Pa
     options,
   )
 
-/** Leaves a page for the provider that lies, which waits there; gives the query that it would send the browser back with. */
+/** Starts a login at the scripted provider; returns the query of the callback that it would call. */
 export const leave = async (
   page: Page,
   { liar }: Pick<Awaited<ReturnType<typeof withEveryWay>>, 'liar'>,
@@ -77,13 +77,13 @@ export const leave = async (
 
 type Made = { readonly clientToken: string; readonly authentication: { readonly id: string } }
 
-/** A static token of a name. */
+/** Creates a static token. */
 export const tokenNamed = async ({ request }: Started, name: string, more: object = {}) => {
   const { json } = await request<Made>('POST', '/auth/v1/method/token', { name, ...more })
   return { token: json.clientToken, id: json.authentication.id }
 }
 
-/** The same, with somebody signed in by each way: Ada twice, Alice, and the account of a cluster. */
+/** Starts the service with a session by each login method: Ada twice, Alice, and a service account. */
 export const withSessions = async (t: Test, settings: Settings = {}) => {
   const world = await withEveryWay(t, settings)
   const { service, liar, cluster } = world

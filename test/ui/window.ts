@@ -1,6 +1,6 @@
 import type { BrowserContextOptions } from 'playwright-core'
 
-/** What a window is like on every machine. */
+/** Context options of every window. */
 export const WINDOW = {
   viewport: { width: 1280, height: 800 },
   locale: 'en-GB',

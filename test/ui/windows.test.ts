@@ -12,7 +12,7 @@ await t.test('a reused window keeps nothing of the previous test', { skip }, asy
     const { page, context, newPage } = await openBrowser(t, { url })
     used = page
     await newPage()
-    // Only a page at rest is certainly given back: what it still asks for would be dropped, and could load it anew.
+    // Only a page at rest can be reused. Pending requests would be dropped and might reload the page.
     const rest = restOf(page)
     await page.goto('/login')
     await page.getByLabel('Client token').waitFor()
@@ -25,7 +25,7 @@ await t.test('a reused window keeps nothing of the previous test', { skip }, asy
   })
   await t.test('after', async (t) => {
     const { page, context } = await openBrowser(t, { url })
-    // Not `t.equal`: where they differ, tap would print two whole pages and run out of memory.
+    // Not `t.equal`, because on a mismatch tap would print two whole pages and run out of memory.
     t.ok(page === used, 'the same page')
     t.equal(context.pages().length, 1)
     t.strictSame(await context.cookies(), [])

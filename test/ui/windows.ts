@@ -1,22 +1,22 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { WINDOW } from './window.ts'
 
-/** A window that one test after the other has for itself; a new one takes three times the work of a page that is loaded anew. */
+/** Window that tests reuse one after another; a new one takes three times the work of reloading a page. */
 export type Window = { readonly page: Page; readonly context: BrowserContext }
 
 const kept = new WeakMap<Browser, Window[]>()
 const services = new WeakMap<BrowserContext, string>()
 
-/** The whole address of a path at the service that the window of a page is on. */
+/** Absolute address of a path at the service of a page's window. */
 export const addressAt = (page: Page, path: string): string => {
   const service = services.get(page.context())
   return service === undefined ? path : new URL(path, service).href
 }
 
-/** Points a window at a service: paths that its pages go to are paths there. */
+/** Sets the service of a window; relative paths resolve against it. */
 export const pointAt = (context: BrowserContext, service: string): void => void services.set(context, service)
 
-/** A page of a window that goes to paths at the service which the window is pointed at. */
+/** Opens a page whose `goto` resolves paths against the service of its window. */
 export const pageOf = async (context: BrowserContext): Promise<Page> => {
   const page = await context.newPage()
   const goTo = page.goto.bind(page)
@@ -24,18 +24,21 @@ export const pageOf = async (context: BrowserContext): Promise<Page> => {
   return page
 }
 
-/** Leaves a page for an empty one. The page goes there by itself: where the browser is told to, it ends the process, and all that it has compiled is lost. */
+/**
+ * Navigates a page to `about:blank`. The page does it itself, because a browser navigation ends the process and loses
+ * compiled code.
+ */
 export const emptied = async (page: Page): Promise<void> => {
   await page.evaluate(`location.replace('about:blank')`)
   await page.waitForURL('about:blank')
 }
 
-/** A window that was given back, if there is one. */
+/** Returns a reusable window, if there is one. */
 export const keptWindow = (browser: Browser): Window | undefined => kept.get(browser)?.pop()
 
 const LISTENED = ['request', 'requestfinished', 'requestfailed', 'response', 'console', 'pageerror', 'dialog'] as const
 
-/** Makes a window as good as new. A clock that was put into it stays in it. */
+/** Resets a window. An installed clock stays. */
 const cleared = async ({ page, context }: Window): Promise<boolean> => {
   for (const event of LISTENED) page.removeAllListeners(event)
   for (const other of context.pages()) if (other !== page) await other.close()
@@ -51,7 +54,7 @@ const cleared = async ({ page, context }: Window): Promise<boolean> => {
   return ownClock
 }
 
-/** Gives a window back for the next test, or closes it where it cannot be made as good as new. */
+/** Returns a window for reuse, or closes it if it cannot be reset. */
 export const giveBack = async (browser: Browser, window: Window): Promise<void> => {
   const isClear = await cleared(window).catch(() => false)
   if (!isClear) return window.context.close()

@@ -9,12 +9,12 @@ const { LEADER, FOLLOWER } = gossip.MemberInfo.VNodeState
 const METHODS = ['read', 'append', 'batchappend', 'delete', 'tombstone']
 
 /**
- * The ports of the nodes of a cluster, all on one law, and which of them leads. `ahead`: so many milliseconds after its followers
- * delivered an event the leader shows it to reads and to its own subscribers, and acknowledges it.
+ * Cluster of nodes with one log, and its leader. With `ahead`, the leader shows an event to reads and subscribers and
+ * acknowledges it that many ms after its followers have delivered it.
  */
 export type Cluster = { leader: number; readonly ports: Set<number>; readonly ahead?: number }
 
-/** What a leader shows whose followers are ahead of it. */
+/** Visible log of a leader whose followers are ahead. */
 export const behind = (law: Law, ahead: number, clock: Pick<Clock, 'now'>): Law => {
   let kept = beginning(law, 0)
   const now = () => {
@@ -33,7 +33,7 @@ export const behind = (law: Law, ahead: number, clock: Pick<Clock, 'now'>): Law 
   }
 }
 
-/** What a node says that is asked for what only the leader may do. */
+/** Failure of a node that is not the leader for a call that requires one. */
 export const elsewhere = (metadata: grpc.Metadata, node: number, cluster: Cluster): Failure | undefined => {
   if (metadata.get('requires-leader')[0] !== 'true' || cluster.leader === node) return undefined
   return failure(5, 'Leader info available', {
@@ -43,7 +43,7 @@ export const elsewhere = (metadata: grpc.Metadata, node: number, cluster: Cluste
   })
 }
 
-/** Tells which nodes there are, as the client's discovery asks. */
+/** Answers the gossip request of the client's discovery. */
 export const members =
   (cluster: Cluster, clock: Pick<Clock, 'now'>) => (_: unknown, done: grpc.sendUnaryData<unknown>) => {
     const answer = new gossip.ClusterInfo()
@@ -61,7 +61,7 @@ export const members =
     done(null, answer)
   }
 
-/** Tells what the server can do; batch append is among it, as with every server of today. */
+/** Answers the supported methods, including batch append, as every current server does. */
 export const supportedMethods = (_: unknown, done: grpc.sendUnaryData<unknown>) => {
   const answer = new features.SupportedMethods()
   answer.setEventStoreServerVersion('23.10.6')

@@ -2,15 +2,15 @@ import { EventEmitter } from 'node:events'
 import { beginning, type Expected, type Law, type Proposed } from './law.ts'
 
 /**
- * A leader that the others no longer reach, until it learns that it was deposed: it reads the log as it was, takes appends that it can never
- * replicate, and checks later ones against those. It acknowledges nothing, and its tail vanishes.
+ * Leader that is partitioned from the other nodes and not yet deposed. It serves its old log, accepts appends that it
+ * cannot replicate or acknowledge, and checks later ones against them. Its tail is lost.
  */
 export const cutOff = (law: Law) => {
   const kept = beginning(law, law.all.length)
   const tails = new Map<string, string[]>()
   return {
     law: { ...law, ...kept, appended: new EventEmitter() } satisfies Law,
-    /** What it answers to an append: a wrong version, or nothing before its time is out. */
+    /** Answers an append with a wrong version, or not before its timeout. */
     append: (name: string, expected: Expected, proposed: readonly Proposed[]) => {
       const tail = tails.get(name) ?? []
       const known = kept.shown(name).events.length

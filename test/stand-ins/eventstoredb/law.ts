@@ -1,7 +1,10 @@
 import { EventEmitter } from 'node:events'
 import { type Clock, systemClock } from '../../../src/clock.ts'
 
-/** An event as the server keeps it. Positions are byte offsets: unique, growing, with gaps. `created` counts 100 ns since 1970. */
+/**
+ * Event as the server stores it. Positions are byte offsets: unique and increasing, with gaps. `created` is in 100 ns
+ * since 1970.
+ */
 export type Recorded = {
   readonly id: string
   readonly type: string
@@ -25,18 +28,18 @@ const MARK_BYTES = 64
 
 type Stream = { readonly events: Recorded[]; tombstone: boolean }
 
-/** Bytes that an event takes in the log. */
+/** Size of an event in the log, in bytes. */
 const lengthOf = ({ stream, data, metadata }: Pick<Recorded, 'stream' | 'data' | 'metadata'>) =>
   BigInt(MARK_BYTES + stream.length + data.length + metadata.length)
 
 /**
- * The law of EventStoreDB in memory: what an append answers, what a stream shows, in which order everything stands. `copy` = the events that
- * it was restored from, without a deleted stream among them.
+ * In-memory model of EventStoreDB: append results, visible streams and order of events. `copy` is a restored log,
+ * without deleted streams.
  */
 export const law = (copy: readonly Recorded[] = [], { now }: Pick<Clock, 'now'> = systemClock) => {
   const all: Recorded[] = []
   const streams = new Map<string, Stream>()
-  /** What the server remembers of ids until it restarts: only ANY and STREAM_EXISTS ask for it. */
+  /** Event ids that the server remembers until a restart; used for ANY and STREAM_EXISTS only. */
   let ids = new Map<string, number>()
   const appended = new EventEmitter().setMaxListeners(0)
   let end = 0n
@@ -71,7 +74,7 @@ export const law = (copy: readonly Recorded[] = [], { now }: Pick<Clock, 'now'> 
         id: crypto.randomUUID(),
         type: '$metadata',
         contentType: 'application/json',
-        // 2^63 - 1 has no double; the server writes it in full.
+        // 2^63 - 1 is not a double; the server writes it exactly.
         data: Buffer.from(JSON.stringify(metadata).replace('9223372036854776000', String(FOR_EVER))),
         metadata: new Uint8Array(),
       },
@@ -150,7 +153,7 @@ export const law = (copy: readonly Recorded[] = [], { now }: Pick<Clock, 'now'> 
     append,
     remove,
     write,
-    /** The revision that a stream shows first, and whether it shows as not there or as deleted for ever. */
+    /** First visible revision of a stream, and whether it is missing or tombstoned. */
     shown: (name: string) => {
       const { $tb = 0, $maxCount } = metadataOf(name)
       const events = known(name)
@@ -162,14 +165,14 @@ export const law = (copy: readonly Recorded[] = [], { now }: Pick<Clock, 'now'> 
         tombstone: streams.get(name)?.tombstone ?? false,
       }
     },
-    /** Forgets what a server does not remember over a restart. */
+    /** Clears the state that a server loses on a restart. */
     forget: (): void => void (ids = new Map()),
   }
 }
 
 export type Law = ReturnType<typeof law>
 
-/** What reads show of the first events of a log. */
+/** Visible log of the first `count` events. */
 export const beginning = (law: Law, count: number): Pick<Law, 'all' | 'shown'> => {
   const all = law.all.slice(0, count)
   const end = all.at(-1)?.position ?? -1n

@@ -15,7 +15,7 @@ import {
   unary,
 } from './question.ts'
 
-/** The recorded questions of `1 append`, asked by the unary path. */
+/** Recorded requests of `1 append`, with the unary call. */
 export const append = async (url: string, tell: Tell): Promise<void> => {
   const store = client(url)
   const s = (name: string) => named(`unary-${name}`)
@@ -121,7 +121,7 @@ export const append = async (url: string, tell: Tell): Promise<void> => {
   await store.dispose()
 }
 
-/** The recorded questions of `2 idempotence`, asked by the unary path: the stream holds a, b, c. */
+/** Recorded requests of `2 idempotence`, with the unary call: the stream contains a, b, c. */
 export const idempotence = async (url: string, tell: Tell): Promise<void> => {
   const store = client(url)
   const s = (name: string) => named(`idem-unary-${name}`)
@@ -199,7 +199,7 @@ export const idempotence = async (url: string, tell: Tell): Promise<void> => {
 }
 
 const KIB = 1024
-/** The recorded questions of `6 limits` and `6 shapes`, asked by the unary path. */
+/** Recorded requests of `6 limits` and `6 shapes`, with the unary call. */
 export const limits = async (url: string, tell: Tell): Promise<void> => {
   const store = client(url)
   const put = (name: string, given: EventData[], expectedRevision: AppendExpectedRevision = 'any') =>

@@ -8,10 +8,10 @@ import {
 } from '@eventstore/db-client'
 import { client, collect, events, named, RUN, shape, type Tell, unary, until, watch } from './question.ts'
 
-/** The log was this long when the questions were recorded: how many checkpoints there are depends on it. */
+/** Length of the log at the recording, because the number of checkpoints depends on it. */
 const RECORDED = 638
 
-/** The recorded questions of `5 subscriptions`. */
+/** Recorded requests of `5 subscriptions`. */
 export const subscriptions = async (url: string, tell: Tell): Promise<void> => {
   const store = client(url)
   const kind = `t${RUN}`
@@ -163,7 +163,7 @@ export const subscriptions = async (url: string, tell: Tell): Promise<void> => {
     await until(() => heard.log.includes('caughtUp'))
     const written: bigint[] = []
     for (let n = 0; n < 45; n++) written.push((await put(a, 1)).position!.commit)
-    /** The checkpoints up to a position. An event that the filter lets through comes behind all of them. */
+    /** Returns the checkpoints up to a position. An event that passes the filter follows all of them. */
     const upTo = async (last: bigint) => {
       const heardSoFar = heard.events.length
       await put(a, 1, prefix)
@@ -237,7 +237,7 @@ export const subscriptions = async (url: string, tell: Tell): Promise<void> => {
     tell('subscribeToStream on a missing stream, then append', { got: heard.events.length, log: [...heard.log] })
     await store.deleteStream(stream)
     await put(stream, 1)
-    // What the deletion brought would stand in front of the next event.
+    // Wait, because the event of the deletion would precede the next one.
     await until(() => heard.events.length >= 3)
     tell('…then soft delete', { log: [...heard.log], error: heard.error ? shape(heard.error) : null })
     tell('…then re-append', { revisions: heard.events.map(({ event }) => String(event!.revision)).join() })

@@ -27,10 +27,10 @@ const showRead = (outcome: Outcome<readonly Item[]>): object =>
     ? { error: shape(outcome.error) }
     : { revisions: outcome.ok.map(({ event }) => String(event?.revision)).join(','), count: outcome.ok.length }
 
-/** What is told of a read that is never answered. */
+/** Result of a read that is never answered. */
 const PENDING = 'unanswered when a later read is answered'
 
-/** The recorded questions of `3 reads`. */
+/** Recorded requests of `3 reads`. */
 export const reads = async (url: string, tell: Tell): Promise<void> => {
   const store = client(url)
   const ten = named('read10')
@@ -153,7 +153,7 @@ export const reads = async (url: string, tell: Tell): Promise<void> => {
   await store.dispose()
 }
 
-/** The recorded questions of `4 positions`. */
+/** Recorded requests of `4 positions`. */
 export const positions = async (url: string, tell: Tell): Promise<void> => {
   const store = client(url)
   const stream = named('pos')

@@ -3,14 +3,14 @@ import type { Readable } from 'node:stream'
 import { type EventData, EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { eventually } from '../../wait.ts'
 
-/** One thing that a server was asked and what it answered, in the words of observed.json. */
+/** Request to a server and its answer, in the format of observed.json. */
 export type Fact = { readonly name: string; readonly observed: unknown }
 export type Tell = (name: string, observed: unknown) => void
 
-/** Marks the names of this run, so that its answers can be compared with those of another. */
+/** Prefix of the names of this run, so that its answers can be compared with those of another. */
 export const RUN = randomUUID().slice(0, 8)
 export const named = (name: string): string => `p${RUN}-${name}`
-/** Per-call credentials choose the unary append. */
+/** Per-call credentials select the unary append. */
 export const unary = { credentials: { username: 'admin', password: 'changeit' } } as const
 export const event = (
   id = randomUUID() as string,
@@ -28,7 +28,7 @@ export const normal = (text: string): string =>
     .replace(/Deadline exceeded after [\d.]+s.*$/, 'Deadline exceeded after T s,…')
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UUID')
 
-/** Any value as JSON shows it: bigints as text with n, nothing as <undefined>, errors by their shape. */
+/** Converts a value for JSON: bigints end with n, undefined becomes <undefined>, errors become their shape. */
 export const plain = (value: unknown): unknown => {
   if (value === undefined) return '<undefined>'
   if (typeof value === 'string') return normal(value)
@@ -42,7 +42,7 @@ export const plain = (value: unknown): unknown => {
 }
 
 const SHOWN = ['streamName', 'expectedVersion', 'actualVersion', 'maxAppendSize'] as const
-/** What of an error the adapter goes by. */
+/** Fields of an error that the adapter uses. */
 export const shape = (error: Error): object => {
   const given = error as Error & Readonly<Record<string, unknown>>
   const shown: Record<string, unknown> = {
@@ -71,7 +71,7 @@ type Appended = {
   readonly nextExpectedRevision: bigint
   readonly position?: { commit: bigint; prepare: bigint }
 }
-/** The answer to an append; its position by its shape, since it differs from run to run. */
+/** Shape of an append result; positions are generalized because they differ between runs. */
 export const showAppend = (outcome: Outcome<Appended>): object => {
   if (outcome.error) return { error: shape(outcome.error) }
   const { success, nextExpectedRevision, position } = outcome.ok
@@ -110,7 +110,7 @@ type Heard = {
   readonly event?: { readonly id: string; readonly streamId: string; readonly type: string; readonly revision: bigint }
   readonly link?: { readonly streamId: string }
 }
-/** Keeps what a subscription says: its events, the names of what else it emits, and its first error. */
+/** Records the events, other emitted event names and the first error of a subscription. */
 export const watch = (subscription: Readable) => {
   const heard = { events: [] as Heard[], log: [] as string[], error: undefined as Error | undefined, caughtUpAfter: -1 }
   for (const name of ['confirmation', 'fellBehind', 'end', 'close']) subscription.on(name, () => heard.log.push(name))

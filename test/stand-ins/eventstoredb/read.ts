@@ -22,14 +22,16 @@ type Options = Streams.ReadReq.Options
 const isBackwards = (options: Options): boolean =>
   options.getReadDirection() === streams.ReadReq.Options.ReadDirection.BACKWARDS
 
-/** Where an event stands and what comes before and behind it. */
+/** Source of events by index. */
 type Source = { readonly at: (index: number) => Recorded | undefined; readonly first: number }
 
-/** How many events may wait for a live subscriber before it is dropped; a real server drops somewhere between 200 and 500. */
+/**
+ * Maximum number of pending events of a live subscriber before it is dropped; a real server drops between 200 and 500.
+ */
 const SLOW = 400
 const WINDOW = 32
 
-/** The state that tests switch: subscriptions that say nothing, and how to drop those that are there. */
+/** State of subscriptions: whether they are silent, and how to drop them. */
 export type Followers = { silent: boolean; readonly drops: Set<(why: Failure) => void> }
 
 const sleepUntil = (call: ReadCall, law: Law, followers: Followers): Promise<Failure | undefined> =>
@@ -131,7 +133,7 @@ const linked = (law: Law, event: Recorded): Streams.ReadResp => {
   return readEvent(target, event)
 }
 
-/** Answers one read or subscription as a real server was seen to. */
+/** Answers a read or subscription like a real server. */
 export const read = async (call: ReadCall, law: Law, followers: Followers): Promise<Failure | undefined> => {
   const options = call.request.getOptions()!
   const subscribed = options.hasSubscription()
@@ -151,7 +153,7 @@ export const read = async (call: ReadCall, law: Law, followers: Followers): Prom
   if (subscribed) call.write(confirmation())
 
   let left = subscribed ? Number.POSITIVE_INFINITY : Number(options.getCount())
-  // A read of nothing of $all never ends.
+  // A read of zero events of $all never ends.
   if (left === 0) return new Promise((resolve) => call.on('cancelled', () => resolve(undefined)))
   let [live, told, considered, windows] = [false, false, 0, 0]
   let before: bigint | undefined
@@ -159,7 +161,7 @@ export const read = async (call: ReadCall, law: Law, followers: Followers): Prom
     const event = source.at(index)
     if (!event || (live && followers.silent)) {
       if (!subscribed) return undefined
-      // A stream that is not there yet is caught up with only once something has come.
+      // A subscription to a missing stream catches up only after its first event.
       if (!told && (!options.hasStream() || !law.shown(nameOf(options.getStream()!.getStreamIdentifier())).missing)) {
         call.write(caughtUp())
         told = true
@@ -171,7 +173,7 @@ export const read = async (call: ReadCall, law: Law, followers: Followers): Prom
       continue
     }
     if (live && source.at(index + SLOW)) return tooSlow()
-    // A catch-up page that is full is reported by the position it began at.
+    // A full catch-up page is reported with its start position.
     if (
       subscribed &&
       filter &&

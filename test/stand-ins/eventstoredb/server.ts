@@ -28,24 +28,24 @@ const APPEND_BYTES = 1_048_576
 const MESSAGE_BYTES = 17 * 1_048_576
 const COMMIT_TIMEOUT_MS = 2000
 
-/** How 24.10 counts an event. */
+/** Size of an event as version 24.10 counts it. */
 const recordBytes = ({ type, data, metadata }: Proposed): number => data.length + metadata.length + 2 * type.length
 
-/** What happens around a call: a promise holds it back, a thrown failure is its answer. `after` runs when an append is already done. */
+/** Faults of calls: a promise delays a call, a thrown failure is its answer. `after` runs when an append is done. */
 export type Faults = {
   before?: (call: 'append' | 'read' | 'subscribe', stream: string) => Promise<void> | void
   after?: (stream: string) => Promise<void> | void
 }
 type Options = {
-  /** What it goes by; that of the machine, where nothing is said. */
+  /** Clock; default: the system clock. */
   readonly clock?: Clock
   readonly law?: Law
   readonly port?: number
   readonly cluster?: Cluster
   readonly faults?: Faults
-  /** The version that it counts the bytes of an append as. */
+  /** Server version whose append size it applies. */
   readonly release?: '23.10' | '24.10'
-  /** Speaks TLS, and asks every call for this `name:password`. */
+  /** Uses TLS and requires this `name:password` on every call. */
   readonly secured?: { readonly key: string; readonly cert: string; readonly user: string }
 }
 type Done<T> = grpc.sendUnaryData<T>
@@ -56,7 +56,10 @@ type Removal = grpc.ServerUnaryCall<
 
 export type StandIn = Awaited<ReturnType<typeof startEventStore>>
 
-/** A server that speaks the protocol of EventStoreDB 23 on the client's own definitions, and answers as recorded in observed.ndjson. Loopback only. */
+/**
+ * Starts a server that speaks the protocol of EventStoreDB 23 with the client's own definitions, and answers as
+ * recorded in observed.ndjson. Loopback only.
+ */
 export const startEventStore = async ({
   clock = systemClock,
   law: given,
@@ -79,10 +82,10 @@ export const startEventStore = async ({
   const server = new grpc.Server({ 'grpc.max_receive_message_length': 2 * MESSAGE_BYTES })
 
   const basic = secured && `Basic ${Buffer.from(secured.user).toString('base64')}`
-  /** Why a call is turned away: nobody knows who calls, or another node must do it. */
+  /** Failure of a call without credentials, or to a node that is not the leader. */
   const turnedAway = (metadata: grpc.Metadata, kind: 'append' | 'read' | 'subscribe'): Failure | undefined => {
     if (basic !== undefined && metadata.get('authorization')[0] !== basic) return unauthenticated()
-    // Where a subscription runs does not matter to the server.
+    // Subscriptions may run on any node.
     const other = kind === 'subscribe' || alone ? undefined : elsewhere(metadata, bound, cluster)
     if (other) counts.elsewhere++
     return other
@@ -187,10 +190,11 @@ export const startEventStore = async ({
           (error: Failure) => done(error),
         )
       }
-      // A call that is cancelled half way ends too, and only then says that it was cancelled: half an append is none.
+      // A call that is cancelled halfway also ends, and reports the cancellation only then. Half an append has no
+      // effect.
       call.on('end', () => void setImmediate(() => void finish()))
     },
-    // Advertised, as by every server of today, and never answered: whoever uses it hangs.
+    // Advertised as by every current server, and never answered, so a client that uses it hangs.
     batchAppend: (call: grpc.ServerDuplexStream<unknown, unknown>) => {
       counts.batchAppend++
       call.on('data', () => {})
@@ -226,27 +230,27 @@ export const startEventStore = async ({
     law: store,
     cluster,
     faults,
-    /** How often each call was made. */
+    /** Number of calls by kind. */
     counts,
-    /** Subscriptions deliver nothing while it is true. */
+    /** While true, subscriptions deliver nothing. */
     silence: (silent: boolean): void => {
       followers.silent = silent
       store.appended.emit('event')
     },
-    /** Hangs as by SIGSTOP: every connection stays open, no call is answered; and goes on as by SIGCONT. */
+    /** Hangs like after SIGSTOP, with open connections; continues like after SIGCONT. */
     freeze: (hang: boolean): void => {
       followers.silent = hang
       thaw?.()
       frozen = hang ? new Promise((resolve) => (thaw = resolve)) : undefined
       if (!hang) store.appended.emit('event')
     },
-    /** Loses the others, and goes on as a leader that nobody follows; or learns that it was deposed, and is as they are. */
+    /** Partitions the leader from the other nodes, or ends the partition. */
     cutOff: (lost: boolean): void => void (alone = lost ? cutOff(store) : undefined),
     /** Drops every live subscriber as too slow. */
     drop: (): void => {
       for (const drop of followers.drops) drop(tooSlow())
     },
-    /** Dies as by SIGKILL: every connection breaks at once. What was appended stays in the law. */
+    /** Dies like after SIGKILL: all connections break; appended events stay in the law. */
     kill: (): void => {
       store.forget()
       server.forceShutdown()

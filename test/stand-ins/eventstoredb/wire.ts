@@ -5,10 +5,10 @@ import streams from '@eventstore/db-client/generated/streams_pb.js'
 import grpc from '@grpc/grpc-js'
 import type { Expected, Proposed, Recorded } from './law.ts'
 
-/** An error as a gRPC server answers it. */
+/** Error answer of a gRPC server. */
 export type Failure = { readonly code: number; readonly details: string; readonly metadata: grpc.Metadata }
 
-/** An error with the trailers that the client reads its kind from. */
+/** Error with the trailers by which the client determines its kind. */
 export const failure = (code: number, details: string, trailers: Readonly<Record<string, string>> = {}): Failure => {
   const metadata = new grpc.Metadata()
   for (const [key, value] of Object.entries(trailers)) metadata.set(key, value)
@@ -17,7 +17,7 @@ export const failure = (code: number, details: string, trailers: Readonly<Record
 export const thrown = () => failure(2, 'Exception was thrown by handler.')
 export const streamDeleted = (stream: string) =>
   failure(9, `Event stream '${stream}' is deleted.`, { exception: 'stream-deleted', 'stream-name': stream })
-/** What gRPC makes of HTTP 401; not recorded, for the server that was asked ran insecure. */
+/** gRPC status for HTTP 401; not recorded, because the recorded server was insecure. */
 export const unauthenticated = () => failure(16, 'Received HTTP status code 401')
 export const tooSlow = () =>
   failure(10, 'Operation timed out: Consumer too slow to handle event while live. Client resubscription required.')
@@ -36,14 +36,14 @@ export const uuid = (id: string): Shared.UUID => {
   return made
 }
 
-/** The id in its usual form, or nothing when it is none that a server takes. */
+/** Normalizes an id; undefined if a server does not accept it. */
 const idOf = (given: Shared.UUID | undefined): string | undefined => {
   const plain = given?.getString().replaceAll('-', '').toLowerCase() ?? ''
   if (!/^[0-9a-f]{32}$/.test(plain) || /^0+$/.test(plain)) return undefined
   return plain.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** An event as the client proposes it; nothing when the server would refuse its id or type. */
+/** Parses a proposed event; undefined if the server would refuse its id or type. */
 export const proposed = (message: Streams.AppendReq.ProposedMessage): Proposed | undefined => {
   const id = idOf(message.getId())
   const type = message.getMetadataMap().get('type')
@@ -69,7 +69,7 @@ export const expectedOf = (options: Expecting): Expected => {
   return options.hasRevision() ? BigInt(options.getRevision()) : 'any'
 }
 
-/** What was asked as a number, as the server writes it in its errors. */
+/** Expected revision as a number, as in errors of the server. */
 export const numbered = (expected: Expected): string =>
   String(typeof expected === 'bigint' ? expected : { no_stream: -1, any: -2, stream_exists: -4 }[expected])
 
@@ -130,7 +130,7 @@ const answer = (fill: (response: Streams.ReadResp) => void): Streams.ReadResp =>
   return made
 }
 
-/** An event, or a link with the event that it names where that can be seen. */
+/** Encodes an event, or a link with its target if that is visible. */
 export const readEvent = (event: Recorded | undefined, link?: Recorded): Streams.ReadResp => {
   const made = new streams.ReadResp.ReadEvent()
   if (event) made.setEvent(recorded(event))
