@@ -6,7 +6,6 @@ import { executor } from '../commands/execute.ts'
 import type { Config } from '../config/load.ts'
 import { namesOf } from '../contract/identifiers.ts'
 import { isRefusal } from '../errors.ts'
-import { compileFlag } from '../evaluation/compile.ts'
 import { FORMAT } from '../events/catalog.ts'
 import type { EventLog } from '../events/log.ts'
 import { sealer } from '../events/personal.ts'
@@ -20,18 +19,15 @@ import { freshness } from '../projections/engine/freshness.ts'
 import { type LogGuard, logGuard } from '../projections/engine/log-guard.ts'
 import { runner } from '../projections/engine/runner.ts'
 import { flagStore } from '../projections/flag-memory/flag-store.ts'
-import { incarnationStore } from '../projections/flag-memory/incarnation-store.ts'
-import { quarantinedDocuments } from '../projections/flag-memory/quarantined-documents.ts'
-import type { AnyProjection } from '../projections/projection.ts'
+import { lives as incarnationModels } from '../projections/history/incarnations.ts'
 import { resources } from '../projections/resources.ts'
-import { tokenIndex } from '../projections/token-memory/token-index.ts'
 import { neededOfTokens } from '../projections/token-memory/token-slots.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
-import type { Row } from '../projections/views.ts'
 import { version } from '../version.ts'
 import { budgetsOf } from './budgets.ts'
 import { followedMembership } from './cluster-member.ts'
 import { eventClock } from './event-clock.ts'
+import { memoryOf } from './memory.ts'
 import { quotas } from './quotas.ts'
 import { memorySnapshot, snapshotKeeper } from './stores/memory-snapshot.ts'
 import { instrumented } from './stores/store-metrics.ts'
@@ -41,9 +37,6 @@ import type { Logger } from './telemetry/logger.ts'
 import { lostSubjects } from './telemetry/lost-subjects.ts'
 import { outageLog } from './telemetry/outage-log.ts'
 import { staleSpells } from './telemetry/stale-spells.ts'
-
-const UNREADABLE =
-  'an event cannot be read: its document is closed and answers 503 event_unreadable, all else goes on; start the version of rollcall that wrote it, or a later one; a token can be revoked as it is'
 
 /** What appends events and what follows them, over the stores. */
 export type Core = ReturnType<typeof coreOf>
@@ -84,22 +77,6 @@ const headOf =
     if (head < position) void guard?.doubt()
     return head
   }
-
-/** What this instance holds in memory, and how it takes and gives rows. */
-const memoryOf = (config: Config, logger: Logger) => {
-  const index = tokenIndex(config.tokens.index_size)
-  const held = flagStore(compileFlag)
-  const lives = incarnationStore()
-  const closed = quarantinedDocuments(resources, (event) => logger.error(event, UNREADABLE))
-  const remember = (projection: AnyProjection, row: Row) => {
-    if (lives.set(projection.name, row)) return
-    closed.take(projection, row)
-    if (projection.name === tokens.name) index.remember(row as Row<TokenDoc>)
-    else held.set(projection.name, row)
-  }
-  const recall = ({ name }: AnyProjection, key: string) => held.row(name, key) ?? lives.row(name, key)
-  return { index, held, lives, closed, remember, recall }
-}
 
 /** What the metrics tell of the stores and of what follows them. */
 const storeFacts = (

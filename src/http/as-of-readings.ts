@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts'
 import { Refusal } from '../errors.ts'
 import type { Metrics } from './operations/metrics.ts'
 import type { Call, Spec } from './route/route.ts'
-import { addressKey } from './wire/address-key.ts'
+import { addressKey } from './wire/client-address.ts'
 import type { Answer } from './wire/reply.ts'
 
 declare module 'fastify' {

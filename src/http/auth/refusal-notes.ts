@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import { type Refusal, whyOf } from '../../errors.ts'
 import type { RecordingServices } from '../services/recording.ts'
-import { addressKey } from '../wire/address-key.ts'
+import { addressKey } from '../wire/client-address.ts'
 
 /** The token that a refused request came with; `provider` where it came of a login there. */
 export type RefusedToken = { readonly id?: string | undefined; readonly provider?: string | undefined }

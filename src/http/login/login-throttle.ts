@@ -9,7 +9,7 @@ import type { CommandServices } from '../services/commands.ts'
 import type { InstanceServices } from '../services/instance.ts'
 import type { LoginServices } from '../services/logins.ts'
 import type { RecordingServices } from '../services/recording.ts'
-import { addressKey } from '../wire/address-key.ts'
+import { addressKey } from '../wire/client-address.ts'
 import { heldLogin } from './held-logins.ts'
 
 /** What is known of a login or an exchange; nothing of it is personal. */

@@ -14,7 +14,7 @@ import { route } from '../route/route.ts'
 import { authentication } from '../route/statements.ts'
 import type { Exchange } from '../services/logins.ts'
 import type { Service } from '../services/service.ts'
-import { addressKey } from '../wire/address-key.ts'
+import { addressKey } from '../wire/client-address.ts'
 import { idempotencyKey } from '../wire/headers.ts'
 import type { Answer } from '../wire/reply.ts'
 

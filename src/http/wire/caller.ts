@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Reach } from '../../access/reach.ts'
 import type { Taker } from '../../byte-budget.ts'
 import type { Actor } from '../../events/meta.ts'
-import { addressKey } from './address-key.ts'
+import { addressKey } from './client-address.ts'
 
 /** Who calls, as the access check found it. */
 export interface Caller {

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { isIP, isIPv4, SocketAddress } from 'node:net'
-import { unmapped } from './address-key.ts'
+import { isIP, isIPv4, isIPv6, SocketAddress } from 'node:net'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -13,8 +12,12 @@ type Heard = Pick<IncomingMessage, 'headers'> & { readonly socket: { readonly re
 /** So many proxies in a row are believed. */
 const HOPS = 32
 const PORT = /^(?:\[([^\]]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 /** The longest text of an address, with the zone that is dropped from it and with brackets and a port. */
 const LONGEST = 128
+
+/** An IPv4-mapped address as IPv4; every other text as it is. */
+export const unmapped = (address: string): string => MAPPED.exec(address)?.[1] ?? address
 
 /** An address in its one spelling, at most 45 characters: without brackets, port and zone, an IPv4-mapped one as IPv4 (RFC 5952). Undefined of any other text. */
 export const addressIn = (text: string): string | undefined => {
@@ -48,3 +51,19 @@ export const clientAddress =
     }
     return hop
   }
+
+/** The key that rate limits count an address by: IPv4 (mapped ones too) as it is, IPv6 by its first 64 bits. */
+export const addressKey = (address: string): string => {
+  const plain = address.split('%', 1)[0]!
+  const ipv4 = unmapped(plain)
+  if (isIPv4(ipv4) || !isIPv6(plain)) return ipv4
+  const [head = '', tail] = plain.split('::')
+  const first = head === '' ? [] : head.split(':')
+  const last =
+    tail === undefined || tail === ''
+      ? []
+      : tail.split(':').flatMap((group) => (group.includes('.') ? ['0', '0'] : [group]))
+  const zeros = tail === undefined ? 0 : 8 - first.length - last.length
+  const groups = [...first, ...Array<string>(Math.max(zeros, 0)).fill('0'), ...last].slice(0, 4)
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+}

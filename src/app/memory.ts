@@ -1,0 +1,45 @@
+import type { Config } from '../config/load.ts'
+import { compileFlag } from '../evaluation/compile.ts'
+import { projections } from '../projections/all.ts'
+import { flagStore } from '../projections/flag-memory/flag-store.ts'
+import { incarnationStore } from '../projections/flag-memory/incarnation-store.ts'
+import { quarantinedDocuments } from '../projections/flag-memory/quarantined-documents.ts'
+import { lives as incarnationModels } from '../projections/history/incarnations.ts'
+import type { AnyProjection } from '../projections/projection.ts'
+import { resources } from '../projections/resources.ts'
+import { tokenIndex } from '../projections/token-memory/token-index.ts'
+import { type TokenDoc, tokens } from '../projections/tokens.ts'
+import type { Row } from '../projections/views.ts'
+import type { Logger } from './telemetry/logger.ts'
+
+const UNREADABLE =
+  'an event cannot be read: its document is closed and answers 503 event_unreadable, all else goes on; start the version of rollcall that wrote it, or a later one; a token can be revoked as it is'
+
+/** Memory of one read model; `recall` returns a whole row, if memory holds whole rows. */
+type Keeper = {
+  readonly remember: (row: Row) => void
+  readonly recall?: (key: string) => Row | undefined
+}
+/** Read models of the incarnations of keys. */
+const livesNames = new Set(incarnationModels.map(({ name }) => name))
+
+/** Memory of this instance. `remember` stores a row in the memory of its read model, `recall` returns it from there. */
+export const memoryOf = (config: Config, logger: Logger) => {
+  const index = tokenIndex(config.tokens.index_size)
+  const held = flagStore(compileFlag)
+  const lives = incarnationStore()
+  const closed = quarantinedDocuments(resources, (event) => logger.error(event, UNREADABLE))
+  const keepers = new Map<string, Keeper>(
+    projections.map(({ name }) => {
+      if (name === tokens.name) return [name, { remember: (row) => index.remember(row as Row<TokenDoc>) }]
+      const store = livesNames.has(name) ? lives : held
+      return [name, { remember: (row) => void store.set(name, row), recall: (key) => store.row(name, key) }]
+    }),
+  )
+  const remember = (projection: AnyProjection, row: Row) => {
+    if (!livesNames.has(projection.name)) closed.take(projection, row)
+    keepers.get(projection.name)!.remember(row)
+  }
+  const recall = ({ name }: AnyProjection, key: string) => keepers.get(name)!.recall?.(key)
+  return { index, held, lives, closed, remember, recall }
+}
