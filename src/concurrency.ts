@@ -1,24 +1,5 @@
 import type { Clock } from './clock.ts'
 
-/** Writes items in groups: items added during a write form the next group. */
-export const batched = <T>(write: (items: readonly T[]) => Promise<void>): ((item: T) => Promise<void>) => {
-  let gathering: { readonly items: T[]; readonly done: Promise<void> } | undefined
-  let before: Promise<unknown> = Promise.resolve()
-  return (item) => {
-    if (!gathering) {
-      const items: T[] = []
-      const done = before.then(() => {
-        gathering = undefined
-        return write(items)
-      })
-      gathering = { items, done }
-      before = done.catch(() => undefined)
-    }
-    gathering.items.push(item)
-    return gathering.done
-  }
-}
-
 /**
  * Runs work of one key sequentially, in the given order and regardless of earlier failures. Different keys run
  * independently.

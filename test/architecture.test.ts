@@ -204,6 +204,53 @@ await t.test('each driver is imported by one file of the adapters only', async (
   t.ok(files.length > 20)
 })
 
+/** Exports that the service does not use, and a module that is loaded whole. */
+const UNUSED: Readonly<Record<string, string>> = {
+  'src/app/start.ts': 'the command line loads the module as its `Services`',
+  'src/config/docs.ts configHandbook': 'docs/make.ts prints the handbook',
+  'src/config/describe.ts exampleFile': 'docs/make.ts prints the example file',
+  'src/event-loop.ts measureSlicesBy': 'tests replace the clock of the slices',
+}
+
+await t.test('another file imports each export, or a test reaches it in the file that uses it', async (t) => {
+  const texts = new Map(
+    ['src', 'ui/src', 'docs', 'bench', 'test'].flatMap((folder) =>
+      readdirSync(resolve(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => /\.tsx?$/.test(name))
+        .map((name) => [`${folder}/${name}`, readFileSync(resolve(root, folder, name), 'utf8')] as const),
+    ),
+  )
+  const isProduct = (file: string) => /^(ui\/)?src\//.test(file)
+  /** Names that each file takes from another: of a static import those in braces, of a dynamic import every word. */
+  const taken = new Map<string, { readonly words: string; readonly by: string }[]>()
+  for (const [by, text] of texts)
+    for (const [, braces, from, dynamic] of text.matchAll(
+      /^(?:import|export)[^'"();]*?(\{[^}]*\}|\*[^']*) from '(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm,
+    )) {
+      const file = relative(root, resolve(root, dirname(by), (from ?? dynamic)!))
+      taken.set(file, [...(taken.get(file) ?? []), { words: braces?.startsWith('{') ? braces : text, by }])
+    }
+  let checked = 0
+  for (const [file, text] of texts) {
+    if (!isProduct(file) || UNUSED[file] !== undefined) continue
+    for (const [, declared, listed] of text.matchAll(
+      /^export (?:async )?(?:(?:const|function\*?|class|abstract class|type|interface) (\w+)|(?:type )?\{([^}]*)\})/gm,
+    ))
+      for (const name of declared === undefined
+        ? listed!.split(',').map((part) => part.trim().split(' ').at(-1)!)
+        : [declared]) {
+        if (name === '') continue
+        checked++
+        const word = new RegExp(`\\b${name}\\b`, 'g')
+        const importers = (taken.get(file) ?? []).filter(({ words }) => words.match(word)).map(({ by }) => by)
+        const isUsed = importers.some(isProduct) || (importers.length > 0 && text.match(word)!.length > 1)
+        if (!isUsed && UNUSED[`${file} ${name}`] === undefined)
+          t.fail(`${file} exports ${name}: delete it, or the word export`)
+      }
+  }
+  t.ok(checked > 1_500, `${checked} exports checked`)
+})
+
 /** Identifiers that say nothing of their values: name the thing (`RolloutRequest`, `listeners`). */
 const VAGUE = /\btype (?:Asked|Ask|Held|Place|Given|Part|Told)\b|\b(?:const|let) told\b|\btold: [A-Z]\w*[,)]/
 

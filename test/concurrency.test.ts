@@ -1,5 +1,5 @@
 import t from 'tap'
-import { batched, keyedQueue, semaphore } from '../src/concurrency.ts'
+import { keyedQueue, semaphore } from '../src/concurrency.ts'
 import { noted } from './noted.ts'
 import { virtualClock } from './virtual-clock.ts'
 
@@ -92,24 +92,4 @@ await t.test('runs as many tasks as there are slots; a failed task frees its slo
   t.equal(results.filter(({ status }) => status === 'rejected').length, 4)
   t.equal(places.enter(), undefined)
   t.equal(places.enter(), undefined)
-})
-
-await t.test('batches items that arrive during a write; a failure affects only its batch', async (t) => {
-  const { wait, free } = held()
-  const groups: string[][] = []
-  const put = batched<string>(async (items) => {
-    groups.push([...items])
-    await wait
-    if (items.includes('bad')) throw new Error('fails')
-  })
-  const first = put('a')
-  await soon()
-  const [second, third] = [put('bad'), put('b')]
-  t.strictSame(groups, [['a']])
-  free()
-  await first
-  await t.rejects(second, { message: 'fails' })
-  await t.rejects(third, { message: 'fails' })
-  await put('c')
-  t.strictSame(groups, [['a'], ['bad', 'b'], ['c']])
 })

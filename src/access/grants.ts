@@ -25,7 +25,7 @@ export type Holding = {
 }
 
 /** Rights of a grant, or `*`, regardless of its place. */
-export const rightsNamed = ({ role, rights }: Grant, roles: Meanings = {}): readonly string[] =>
+const rightsNamed = ({ role, rights }: Grant, roles: Meanings = {}): readonly string[] =>
   rights ?? (role !== undefined && Object.hasOwn(roles, role) ? roles[role]! : [])
 
 /** Returns true for a grant of all rights in all namespaces, including rights of later versions. */

@@ -4,7 +4,7 @@ import { ANYWHERE, bitOf, type Right, type RightSet, rightsIn } from './rights.t
 import { EVERY } from './roles.ts'
 
 /** Rights in a place; `*` as the only right stands for all. */
-export type NamespaceRights = { readonly namespaceKey: string; readonly rights: readonly string[] }
+type NamespaceRights = { readonly namespaceKey: string; readonly rights: readonly string[] }
 
 /** A grant in a token's record, with the rights that it gives. */
 export type GrantInForce = NamespaceRights & { readonly role?: string; readonly rule?: string }

@@ -2,7 +2,7 @@
  * Scope of a right: `namespace` applies in the place of the grant, `deployment` requires a grant for `*`, `any` applies
  * regardless of the place.
  */
-export type Level = 'namespace' | 'deployment' | 'any'
+type Level = 'namespace' | 'deployment' | 'any'
 
 /** All rights, in the order of lists in answers. */
 const LEVELS = {

@@ -17,13 +17,13 @@ export type OidcRule = Named & {
   readonly claim: string
   readonly anyOf: readonly string[]
 }
-export type CodehostRule = Named & {
+type CodehostRule = Named & {
   readonly method: 'codehost'
   readonly organizations: readonly string[]
   /** `organization/slug` */
   readonly teams: readonly string[]
 }
-export type OrchestratorRule = Named & {
+type OrchestratorRule = Named & {
   readonly method: 'orchestrator'
   readonly namespaces: readonly string[]
   readonly serviceAccounts: readonly string[]
@@ -55,7 +55,7 @@ export type Subject =
   | { readonly method: 'orchestrator'; readonly namespace: string; readonly account: string }
 
 /** Result of the rules: the access, or a refusal because it is empty or exceeds the limit. */
-export type GrantedAccess = { readonly holding: Holding } | { readonly refused: 'nothing' | 'too_many' }
+type GrantedAccess = { readonly holding: Holding } | { readonly refused: 'nothing' | 'too_many' }
 
 /** Returns true if rules apply to logins and exchanges: a rule exists, or `unmatched` is configured. */
 export const isGoverned = ({

@@ -4,7 +4,7 @@ import { ANYWHERE, bitOf, LATER, RIGHTS, type Right, type RightSet } from './rig
 import { EVERY, type Role } from './roles.ts'
 
 /** A right and its place; `*` as the right if only rights of later versions are missing. */
-export type Excess = { readonly right: Right | typeof EVERY; readonly place: string }
+type Excess = { readonly right: Right | typeof EVERY; readonly place: string }
 
 const CREATE = bitOf('token.create')
 

@@ -53,7 +53,7 @@ export const configuredAccess = (
 const LATER = 'which access is configured is told in the history once every instance reads that'
 const NO_LOGINS = `${LATER}: until then logins and exchanges are refused, because there are rules for them`
 
-export type PolicyOptions = {
+type PolicyOptions = {
   readonly execute: Execute
   readonly configured: Configured
   /** Calls back when the format of the history may have changed. */

@@ -6,7 +6,7 @@ import { isRefusal } from '../errors.ts'
 import type { Stored } from '../events/log.ts'
 import { type Issuer, issueToken, staticToken } from '../http/auth/issue-token.ts'
 
-export type Bootstrap = Issuer & {
+type Bootstrap = Issuer & {
   readonly config: Config
   /** Knows all that was in the log when the service started. */
   readonly flagStore: { readonly life: (namespace: string) => string | undefined }

@@ -88,7 +88,7 @@ export const followedMembership = (logger: Pick<Logger, 'info'>, reads: number =
   }
 }
 
-export type FollowedMembership = ReturnType<typeof followedMembership>
+type FollowedMembership = ReturnType<typeof followedMembership>
 
 type ClusterMember = {
   readonly membership: FollowedMembership

@@ -83,5 +83,3 @@ export const eventClock = (
     },
   }
 }
-
-export type EventClock = ReturnType<typeof eventClock>

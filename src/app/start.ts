@@ -22,8 +22,8 @@ export { wrongAddresses } from './stores/store-addresses.ts'
 /** The part of the grace that running requests have; the rest is for the stores. */
 const REQUESTS = 0.8
 
-export type Running = { readonly url: string; readonly close: () => Promise<void> }
-export type StartOptions = {
+type Running = { readonly url: string; readonly close: () => Promise<void> }
+type StartOptions = {
   readonly warnings?: readonly string[]
   /** Doors that stand open on purpose. */
   readonly meant?: readonly string[]

@@ -6,7 +6,7 @@ import type { EventLog } from '../events/log.ts'
 import { unreadableOf } from '../events/unreadable.ts'
 
 /** What needs no credential. */
-export type Openness = {
+type Openness = {
   readonly required: boolean
   readonly exclude: { readonly management: boolean; readonly evaluation: boolean; readonly ofrep: boolean }
 }

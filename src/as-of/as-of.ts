@@ -31,7 +31,7 @@ export const rowNow = async <D extends object, E extends AnyEvent>(
 }
 
 /** What the clock shows, and the time of the newest event, which is later when the clock was ahead once. */
-export type Clock = { readonly now: () => Date; readonly newest: () => Date }
+type Clock = { readonly now: () => Date; readonly newest: () => Date }
 
 /** Documents that are asked for at once. */
 const ASKED = 128
@@ -65,7 +65,7 @@ const once = <T>(read: (...names: readonly string[]) => Promise<T>) => {
 }
 
 /** One page of a list of tokens, how many there are over all pages, and how many are left out. */
-export type TokensPage = { readonly docs: readonly TokenDoc[]; readonly total: number; readonly left: number }
+type TokensPage = { readonly docs: readonly TokenDoc[]; readonly total: number; readonly left: number }
 
 type InNamespace = { readonly incarnation: string }
 const living = <D extends object>(row: Row<D> | undefined): Live<D> | undefined =>
@@ -79,7 +79,7 @@ const clockAt = async (log: Reads, moment: Moment): Promise<string | undefined> 
   return undefined
 }
 
-export type AsOfOptions<C> = ListSources & {
+type AsOfOptions<C> = ListSources & {
   readonly log: Reads
   /** True once a view holds every event up to the position, false when that takes longer than the milliseconds given. */
   readonly viewsReached: (view: View, position: bigint, withinMs: number) => Promise<boolean>

@@ -39,7 +39,7 @@ type AtMoment = ListSources & {
 }
 
 /** What stands at a place of a list, by its key, before it is read. */
-export type Listed = { readonly key: string; readonly doc: { readonly order: string } }
+type Listed = { readonly key: string; readonly doc: { readonly order: string } }
 
 type InList = { readonly order: string; readonly incarnation: string }
 

@@ -33,7 +33,7 @@ export type AsOfReads = {
   readonly tokens: (position: bigint, asked: TokenListRequest, signal: AbortSignal) => Promise<TokenPlaces>
 }
 
-export type AsOfSources = {
+type AsOfSources = {
   readonly log: Pick<EventLog, 'read' | 'readAll' | 'head'>
   readonly views: Pick<Views, 'list' | 'values' | 'getMany' | 'checkpoint'>
   /** How many documents are read together, where that is less work than one after the other. */

@@ -49,7 +49,7 @@ export const plausible = (token: string): boolean => {
 }
 
 /** Key for the digests of secrets. Every digest starts with `kid`. */
-export type Pepper = { readonly kid: string; readonly key: Uint8Array }
+type Pepper = { readonly kid: string; readonly key: Uint8Array }
 
 /**
  * Digest of a secret: `<kid>.<HMAC-SHA-256 under the pepper, base64url>`. Without the pepper a guess cannot be verified

@@ -29,7 +29,7 @@ export type ClusterSettings = Reach & {
   readonly userAgent: string
 }
 
-export type Call = {
+type Call = {
   readonly url: string
   readonly method: 'GET' | 'POST'
   /** Sends the bearer token: always, only if the token file exists, or never. */

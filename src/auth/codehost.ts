@@ -41,7 +41,7 @@ export type CodehostSettings = Restrictions &
 
 type Secrets = Omit<LoginSecrets, 'nonce'>
 
-export type Codehost = {
+type Codehost = {
   /** Returns the URL to redirect the browser to. */
   readonly begin: (secrets: Secrets, anew?: boolean) => Promise<URL>
   /**

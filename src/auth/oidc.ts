@@ -15,7 +15,7 @@ import { readUserinfo, withUserinfo } from './userinfo.ts'
 /** Minimum time in ms between two repeated reads of a provider's document. */
 const PAUSE_MS = 60_000
 
-export type OidcProvider = {
+type OidcProvider = {
   /**
    * Returns the URL to redirect the browser to. With `anew` the provider asks for the account even if a session exists
    * there. Refuses with `provider_unavailable`.

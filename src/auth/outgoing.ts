@@ -36,7 +36,7 @@ type Settings = Pick<Reach, 'proxyOf' | 'mayBeHttp'> & {
   readonly trust: Trust
 }
 
-export type OutgoingRequest = {
+type OutgoingRequest = {
   readonly url: string
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
@@ -49,7 +49,7 @@ export type OutgoingRequest = {
   readonly repeatable: boolean
 }
 
-export type Answered = {
+type Answered = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer

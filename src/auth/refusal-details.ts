@@ -12,7 +12,7 @@ type Extras = {
   readonly providerSays?: string | undefined
 }
 /** Details of a refusal for the operator's log. They never reach a client. */
-export type RefusalDetails = {
+type RefusalDetails = {
   readonly fault: LoginCause
   readonly change: string
   readonly providerError?: string

@@ -32,7 +32,7 @@ const ABOUT_OUR_CLIENT: ReadonlySet<unknown> = new Set([
 const TOKEN_TYPES: ReadonlySet<unknown> = new Set(['bearer', 'dpop'])
 const STEP = 'token endpoint'
 
-export type Exchange = {
+type Exchange = {
   readonly callback: LoginKind
   readonly call: ProviderFetch
   readonly configuration: (authentication: ClientAuth) => Configuration

@@ -4,7 +4,7 @@ import { type About, EXIT, fail, isFailure } from '../failure.ts'
 export const DEFAULT_ADDRESS = 'http://127.0.0.1:8080'
 
 type Query = Readonly<Record<string, string | number | undefined>>
-export type ClientRequest = {
+type ClientRequest = {
   readonly query?: Query
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>

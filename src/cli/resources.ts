@@ -5,7 +5,7 @@ type Page<T> = Readonly<Record<string, readonly T[]>> & { readonly nextPageToken
 const PAGE = 1000
 
 /** Options of a list: `at` reads a moment (api.md §4), `whole` fails if the answer omits unreadable items. */
-export type Which = { readonly at?: string | undefined; readonly whole?: boolean }
+type Which = { readonly at?: string | undefined; readonly whole?: boolean }
 
 /** All items of a list, over all pages. */
 export const all = async <T>(

@@ -25,7 +25,7 @@ export type ProjectionStatus = {
 export type RebuildProgress = { readonly name: string; readonly done: number; readonly total: number }
 /** Receives messages of the work for the user. */
 export type Say = (line: string) => void
-export type Rebuild = {
+type Rebuild = {
   readonly names: readonly string[]
   readonly progress: (progress: RebuildProgress) => void
   readonly signal: AbortSignal

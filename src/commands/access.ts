@@ -4,13 +4,13 @@ import { type DataOf, reader } from '../events/define.ts'
 import type { Decider } from './decider.ts'
 
 type Configured = DataOf<AccessEvent, 'AccessConfigured'>
-export type AccessCommands = { ConfigureAccess: Configured }
+type AccessCommands = { ConfigureAccess: Configured }
 
 /** Id of the only stream. */
 export const ACCESS = 'main'
 
 /** Number of events, and the last configuration; undefined if that event cannot be read. */
-export type AccessState = { readonly events: number; readonly last?: Configured }
+type AccessState = { readonly events: number; readonly last?: Configured }
 
 const byName = (one: { readonly name: string }, other: { readonly name: string }) => (one.name < other.name ? -1 : 1)
 

@@ -6,7 +6,7 @@ import type { Meta } from '../events/meta.ts'
 import type { Sealer } from '../events/personal.ts'
 
 /** Origin of a request (address and user agent): personal data. */
-export type Origin = Pick<Meta, 'ip' | 'userAgent'>
+type Origin = Pick<Meta, 'ip' | 'userAgent'>
 
 /**
  * Context of a command: actor, origin and reason. The origin is sealed for `subject`, once for all commands that share

@@ -2,10 +2,10 @@ import { type DataOf, reader } from '../events/define.ts'
 import { type HistoryEvent, historyEvents } from '../events/history.ts'
 import type { Decider } from './decider.ts'
 
-export type HistoryCommands = { AcceptDamagedLog: DataOf<HistoryEvent, 'DamagedLogAccepted'> }
+type HistoryCommands = { AcceptDamagedLog: DataOf<HistoryEvent, 'DamagedLogAccepted'> }
 
 /** Missing positions and revisions at the last acceptance; 0 before the first. */
-export type HistoryState = { readonly positionsMissing: number; readonly revisionsMissing: number }
+type HistoryState = { readonly positionsMissing: number; readonly revisionsMissing: number }
 
 /** Id of the only stream. */
 export const HISTORY_ID = 'main'

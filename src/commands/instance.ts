@@ -2,7 +2,7 @@ import { type DataOf, reader } from '../events/define.ts'
 import { type InstanceEvent, instanceEvents } from '../events/instance.ts'
 import type { Decider } from './decider.ts'
 
-export type InstanceCommands = { RecordRebuild: DataOf<InstanceEvent, 'ReadModelsRebuilt'> }
+type InstanceCommands = { RecordRebuild: DataOf<InstanceEvent, 'ReadModelsRebuilt'> }
 
 /** Decider of the events of one service process. */
 export const instance: Decider<{ readonly recorded: boolean }, InstanceCommands, InstanceEvent> = {

@@ -2,10 +2,10 @@ import { type DataOf, reader } from '../events/define.ts'
 import { type KeysEvent, keysEvents } from '../events/keys.ts'
 import type { Decider } from './decider.ts'
 
-export type KeysCommands = { AcceptLostKeys: DataOf<KeysEvent, 'LostKeysAccepted'> }
+type KeysCommands = { AcceptLostKeys: DataOf<KeysEvent, 'LostKeysAccepted'> }
 
 /** `kid`: pepper in use after the last accepted loss of keys; undefined before the first. */
-export type KeysState = { readonly kid: string | undefined }
+type KeysState = { readonly kid: string | undefined }
 
 /** Id of the only stream. */
 export const KEYS_ID = 'main'

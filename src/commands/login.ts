@@ -12,7 +12,7 @@ export type LoginCommands = {
   RefuseLogin: DataOf<LoginEvent, 'LoginRefused'>
 }
 
-export type Login = { readonly status: 'absent' | 'started' | 'returned' | 'completed' | 'refused' }
+type Login = { readonly status: 'absent' | 'started' | 'returned' | 'completed' | 'refused' }
 
 /** Decider of a login. A login is used once: its stream decides which callback is the first. */
 export const login: Decider<Login, LoginCommands, LoginEvent> = {

@@ -3,7 +3,7 @@ import { type MembershipEvent, membershipEvents } from '../events/membership.ts'
 import type { Decider } from './decider.ts'
 
 /** Member of the cluster: the latest format that it reads, its version, and whether it responded to the last probe. */
-export type Member = { readonly reads: number; readonly version: string; readonly responded: boolean }
+type Member = { readonly reads: number; readonly version: string; readonly responded: boolean }
 
 /**
  * Members of the cluster. `probes`: number of probes so far. `complete`: every running instance is a member. `unsure`:

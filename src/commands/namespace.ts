@@ -29,7 +29,7 @@ export type NamespaceCommands = {
 }
 
 export type Reservation = { readonly flag: string; readonly reservedAt: string }
-export type Namespace = {
+type Namespace = {
   readonly incarnation: string | undefined
   /** Number of incarnations of the key, including this one. Orders two incarnations. */
   readonly generation: number

@@ -9,7 +9,7 @@ import { at, eventsOf, inSequence, insistOnSize, insistOnWork, type Step } from 
 import { bounded, bytesOf } from './size.ts'
 
 /** Addresses a segment in one incarnation of its namespace. */
-export type OfSegment = { readonly namespace: string; readonly key: string; readonly incarnation: string }
+type OfSegment = { readonly namespace: string; readonly key: string; readonly incarnation: string }
 
 type Own = { readonly name: string; readonly description: string; readonly matchType: MatchType }
 type SingleCommands = {
@@ -35,7 +35,7 @@ export type SegmentCommands = SingleCommands & {
   ChangeSegment: OfSegment & { readonly changes: readonly SegmentChange[] }
 }
 
-export type Segment = {
+type Segment = {
   readonly incarnation: string | undefined
   readonly generation: number
   readonly name: string

@@ -4,7 +4,7 @@ import { bytesNow, whyUnread } from '../regular-file.ts'
 import type { Problem } from './problem.ts'
 
 /** A configuration file: its value with maps as Map, and where in it a key stands. */
-export type ConfigFile = {
+type ConfigFile = {
   readonly tree: unknown
   readonly placeOf: (key: string) => string
   readonly problems: readonly Problem[]

@@ -7,7 +7,7 @@ import { errors, warnings } from './rules.ts'
 import { type Group, isDerived, isMany, isSetting, membersOf, type Node, required, type Setting } from './setting.ts'
 import { type Config, settings } from './settings.ts'
 
-export type { Config, Provider } from './settings.ts'
+export type { Config } from './settings.ts'
 
 /**
  * `meant` lists the doors that are open on purpose. `sources` tells where the value of each key came from: `default`, a
@@ -21,7 +21,7 @@ export type Loaded = {
 }
 
 /** `flags` are texts of the command line by key; they beat the environment, which beats the file, which beats the usual variables of proxies. */
-export type LoadOptions = {
+type LoadOptions = {
   readonly file?: string
   readonly env: Environment
   readonly flags?: Readonly<Record<string, string>>

@@ -5,7 +5,7 @@ export type Problem = { readonly key: string; readonly description: string; read
 export type Finding = readonly [key: string, description: string | false | undefined, part?: string]
 
 /** The error of a configuration that cannot be used: every problem at once. */
-export type ConfigError = Error & { readonly problems: readonly Problem[] }
+type ConfigError = Error & { readonly problems: readonly Problem[] }
 
 /** One line: `key: description (place)`. */
 export const printProblem = ({ key, description, place }: Problem): string =>

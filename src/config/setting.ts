@@ -22,7 +22,7 @@ export type Derived<T> = { readonly shown: string; readonly from: (get: (key: st
 export type Setting<T> = { readonly kind: SettingKind<T>; readonly initial: unknown; readonly sentence: string }
 
 /** A map from a name to a group of settings of its own. */
-export type MapOf<P> = { readonly each: P; readonly names: RegExp; readonly sentence: string }
+type MapOf<P> = { readonly each: P; readonly names: RegExp; readonly sentence: string }
 
 /** What a table of settings holds once it is read; the groups of a map are in the order in which they were given. */
 export type Values<T> =

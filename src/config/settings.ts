@@ -165,4 +165,3 @@ export const settings = {
 
 /** The effective configuration, by the names of the file. Durations are milliseconds. */
 export type Config = Values<typeof settings>
-export type Provider = Values<(typeof settings)['authentication']['methods']['oidc']['providers']['each']>

@@ -23,7 +23,7 @@ export const Access = named('Access', {
 export type Access = Shown<typeof Access>
 
 /** Reasons for an access decision. */
-export const ACCESS_REASONS = [
+const ACCESS_REASONS = [
   'full_reach',
   'namespaced',
   'granted',
@@ -36,7 +36,7 @@ export const ACCESS_REASONS = [
 export type AccessReason = (typeof ACCESS_REASONS)[number]
 
 /** First grant that gives a right: its index in the list, and its content. */
-export const Because = named('AccessBecause', {
+const Because = named('AccessBecause', {
   grant: Type.Integer(),
   namespaceKey: Text,
   role: Type.Optional(Text),

@@ -17,7 +17,7 @@ export type AnswersFrom = Pick<ListedFlag, 'type' | 'enabled' | 'ruleCount'> & {
 export const reachOf = (percentage: number): number => Math.min(100, Math.max(0, Math.ceil(Math.fround(percentage))))
 
 /** Summary of a Boolean flag's answers. Rollouts are counted from 1. */
-export type BooleanAnswers = {
+type BooleanAnswers = {
   /** Answer for every entity, regardless of segments. */
   readonly everybody?: boolean
   /** Number of buckets (of 100) whose entities outside all segments get `!otherwise`; the others get `otherwise`. */

@@ -23,8 +23,8 @@ export const Flag = named('Flag', {
 })
 export type Flag = Shown<typeof Flag>
 /** A rule or rollout of a flag that uses a segment. */
-export const SegmentUse = named('SegmentUse', { part: Type.Enum(['rule', 'rollout']), id: Id, rank: Int32 })
-export type SegmentUse = Shown<typeof SegmentUse>
+const SegmentUse = named('SegmentUse', { part: Type.Enum(['rule', 'rollout']), id: Id, rank: Int32 })
+type SegmentUse = Shown<typeof SegmentUse>
 
 /**
  * A flag in a list. `include=targeting` adds its rollouts, rule count and last change. The filter `segmentKey` adds the

@@ -3,7 +3,7 @@ import type { Method } from '../events/token.ts'
 export type { Method }
 
 /** Identifiers that a deployment can configure, by the names of their settings (api.md §12.6). */
-export type Identifiers = {
+type Identifiers = {
   readonly service: string
   readonly codehost: string
   readonly orchestrator: string

@@ -14,10 +14,10 @@ export type Segmented = RankedItem & {
   readonly condition: Condition
   readonly value: boolean
 }
-export type Rollout = Threshold | Segmented
+type Rollout = Threshold | Segmented
 
 /** `rollout` in percent; `below`: cumulative sum of widths. The first share whose sum exceeds the bucket is chosen. */
-export type Share = { readonly variant: VariantInput; readonly rollout: number; readonly below: number }
+type Share = { readonly variant: VariantInput; readonly rollout: number; readonly below: number }
 export type Rule = RankedItem & { readonly condition: Condition; readonly shares: readonly Share[] }
 
 export type BooleanFlag = {

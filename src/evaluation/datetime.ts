@@ -1,5 +1,5 @@
 /** A point in time: whole seconds since 1970 UTC, rounded down, and nanoseconds (0–999999999). */
-export type Instant = { readonly seconds: number; readonly nanoseconds: number }
+type Instant = { readonly seconds: number; readonly nanoseconds: number }
 
 // Ten times as fast as a regular expression. A non-digit becomes NaN, which fails every comparison.
 const digit = (text: string, at: number): number => {

@@ -19,7 +19,7 @@ const MAX_ITEMS = 100
 const MAX_BYTES = 65_536
 
 /** A constraint in the form to store, or the error: of one field, or a complete message for the client. */
-export type Checked =
+type Checked =
   | { readonly kind: 'valid'; readonly operator: string; readonly value: string }
   | { readonly kind: 'field'; readonly field: 'property' | 'operator' | 'value'; readonly description: string }
   | { readonly kind: 'refused'; readonly message: string }

@@ -12,7 +12,7 @@ export const change = <S extends TSchema>(schema: S) =>
 export const changeOfOptional = <S extends TSchema>(schema: S) =>
   Type.Optional(Type.Object({ from: Type.Optional(schema), to: Type.Optional(schema) }, { change: true }))
 
-export type Changes<T> = { readonly [K in keyof T]?: { readonly from: T[K]; readonly to: T[K] } }
+type Changes<T> = { readonly [K in keyof T]?: { readonly from: T[K]; readonly to: T[K] } }
 
 /**
  * Returns the fields of `to` whose values differ from those of `from` (by canonical JSON); undefined if none does.

@@ -5,7 +5,7 @@ import { type TProperties, type TSchema, Type } from 'typebox'
  * operators and their programs, stored unchanged, which may refer to people. Sealed: personal data, encrypted with the
  * key of the subject in another field of the event.
  */
-export type Personal = 'none' | 'pseudonym' | "operator's text" | { readonly sealedFor: string }
+type Personal = 'none' | 'pseudonym' | "operator's text" | { readonly sealedFor: string }
 
 /** Documentation of a field in addition to its type. Booleans and enums need no unit. */
 export type About = { readonly description: string; readonly unit?: string; readonly personal: Personal }

@@ -17,7 +17,7 @@ export type Keys = {
  * Result of opening a sealed text. `erased`: the key of the subject was destroyed. `lost`: the key is missing but was
  * not destroyed.
  */
-export type Opened = { readonly text: string } | { readonly erased: true } | { readonly lost: true }
+type Opened = { readonly text: string } | { readonly erased: true } | { readonly lost: true }
 export type Sealer = {
   /** Seals a text with its subject's key. A text sealed for an erased subject can never be opened. */
   readonly seal: (subject: string, text: string) => Promise<string>

@@ -27,7 +27,7 @@ export const unreadableOf = (error: unknown): Unreadable | undefined =>
   error instanceof Refusal ? (error.cause as { readonly unreadable?: Unreadable } | undefined)?.unreadable : undefined
 
 /** Describes a stored event as unreadable. */
-export const unreadableEvent = ({ stream, revision, type, position }: Stored, why: string): Unreadable => ({
+const unreadableEvent = ({ stream, revision, type, position }: Stored, why: string): Unreadable => ({
   stream,
   revision: String(revision),
   type,

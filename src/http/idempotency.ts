@@ -20,7 +20,7 @@ const OWNERS_BYTES = 64 * 1_048_576
 const OWNERS = 10_000
 
 /** What is kept of a request under an idempotency key. The command id is chosen once, so whoever finishes the request has the one effect. */
-export type StoredResponse = {
+type StoredResponse = {
   readonly fingerprint: string
   readonly commandId: string
   readonly owner: string

@@ -14,7 +14,7 @@ import { afterPosition, beyondHead, eventReason, idempotencyKey, ifMatch } from 
 const WAIT_MS = 2_000
 
 /** What the cross-cutting headers of a request say; parsed before its field rules. */
-export type RequestDirectives = {
+type RequestDirectives = {
   readonly reason?: string
   readonly ifMatch?: readonly string[] | '*'
   readonly commandId?: string

@@ -8,7 +8,7 @@ import type { Job } from './queue.ts'
 
 const BATCH = 500
 
-export type CleanupOptions = {
+type CleanupOptions = {
   readonly method: Method
   /** In ms. */
   readonly interval: number

@@ -20,7 +20,7 @@ type Reached = { readonly policy: number; readonly method: number; readonly afte
 
 type Outcome = 'kept' | 'narrowed' | 'ended'
 
-export type ReapplyRulesOptions = {
+type ReapplyRulesOptions = {
   readonly views: Pick<Views, 'list' | 'records' | 'swapRecord'>
   /** Number of the access configuration. */
   readonly policy: () => Promise<number>

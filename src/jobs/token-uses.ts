@@ -15,7 +15,7 @@ const FOR_EVER = 8.64e15
 
 type Used = { readonly at: string }
 
-export type TokenUsesOptions = {
+type TokenUsesOptions = {
   readonly views: Pick<Views, 'records' | 'swapRecord'>
   readonly clock: Pick<Clock, 'every'>
   /** Current time, which determines the hour of a use. */

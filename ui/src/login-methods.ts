@@ -7,7 +7,7 @@ import { metadataOf } from './metadata.ts'
 export type { Method }
 export type TokenRecord = Pick<Authentication, 'id' | 'method' | 'metadata'>
 /** Entry of the service's list of methods. */
-export type Listed = Shown<typeof Methods>['methods'][number]
+type Listed = Shown<typeof Methods>['methods'][number]
 /** Login provider as the service lists it. */
 export type ListedProvider = { readonly key: string; readonly name: string | undefined; readonly authorizeUrl: string }
 

@@ -29,7 +29,7 @@ export type Entry = {
 }
 
 /** Runs before a page is loaded. It may throw a redirect. */
-export type BeforeLoad = (to: { readonly params: object; readonly search: object }) => void
+type BeforeLoad = (to: { readonly params: object; readonly search: object }) => void
 
 /** A page inside the shell. */
 export type Page = {

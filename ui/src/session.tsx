@@ -9,7 +9,7 @@ import { basePath } from './return-path.ts'
 import { hear, tellSession } from './tabs.ts'
 
 /** Reason to ask for a new sign-in: the session has ended, or ends soon. */
-export type Asking = 'ended' | 'early' | undefined
+type Asking = 'ended' | 'early' | undefined
 
 type Known = Session & {
   /** Identity under which this page was opened; its data was read and typed under it. */

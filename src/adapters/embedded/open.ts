@@ -39,14 +39,14 @@ export type Embedded = {
   readonly close: () => Promise<void>
 }
 /** Key-encryption key to use, and the losses that the operator accepted. */
-export type Kek = {
+type Kek = {
   readonly kek: Uint8Array
   /** Set if the log is damaged and the operator accepted it: appends that to the history. */
   readonly damage?: ((log: EventLog) => Promise<void>) | undefined
   /** Set if keys of subjects are lost and the operator accepted it: records it before new keys are created. */
   readonly accepted?: ((log: EventLog) => Promise<void>) | undefined
 }
-export type EmbeddedOptions = {
+type EmbeddedOptions = {
   readonly clock: Clock
   /** Key-encryption key (32 bytes), or a function that chooses it before any file is created. */
   readonly kek: Uint8Array | ((standing: Standing) => Promise<Kek>)

@@ -18,7 +18,7 @@ export type Files = {
   readonly views: ViewsFile
 }
 
-export type ReadOnly = {
+type ReadOnly = {
   readonly log: Pick<EventLog, 'read' | 'readAll' | 'head'>
   readonly views: Pick<Views, 'list' | 'values' | 'getMany' | 'checkpoint'>
   readonly together: { readonly parts: ReadParts; readonly least: FindLeast }

@@ -169,7 +169,7 @@ export const isMisshapen = (error: unknown): boolean => [1, 19, 20].includes(cod
 
 export const DAMAGED = 'DAMAGED'
 /** Error that names the damaged file. */
-export const damaged = (file: string, cause: unknown): Error => {
+const damaged = (file: string, cause: unknown): Error => {
   // Do not quote invalid content: it may be personal or huge.
   const why = isSenseless(cause) || !(cause instanceof Error) ? 'a row has invalid content' : cause.message
   return Object.assign(new Error(`${file}: ${why}`), { code: DAMAGED, file })

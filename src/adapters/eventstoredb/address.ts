@@ -2,7 +2,7 @@ import type { Credentials } from '@eventstore/db-client'
 import { wrongWithFile } from '../named-file.ts'
 
 /** Connection strings for the leader and for following, and the credentials. */
-export type Address = {
+type Address = {
   readonly leader: string
   readonly follower: string
   readonly credentials: Credentials

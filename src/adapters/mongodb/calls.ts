@@ -46,7 +46,7 @@ export const unlessDuplicate = <T>(write: Promise<T>): Promise<T | undefined> =>
  * Options of every read. `signal` ends the wait. `maxTimeMS` makes the server stop its work, because it may not notice
  * that the client gave up. Omitted for a virtual clock, which servers do not share.
  */
-export type ReadLimits = { readonly signal: AbortSignal; readonly maxTimeMS?: number }
+type ReadLimits = { readonly signal: AbortSignal; readonly maxTimeMS?: number }
 
 /**
  * Runs calls to the server with a timeout. A failure throws the refusal `backend_unavailable`, or `body_too_large` for

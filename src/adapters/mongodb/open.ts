@@ -16,7 +16,7 @@ import { rowWriter } from './rows.ts'
 import { mongoSnapshots } from './snapshots.ts'
 import { mongoViews } from './views.ts'
 
-export type MongoOptions = {
+type MongoOptions = {
   readonly clock: Clock
   /** Called with errors of background work: cleanup and heartbeats of builds. */
   readonly onError: (error: unknown) => void

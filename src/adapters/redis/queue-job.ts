@@ -24,7 +24,7 @@ const BACK_OFF_MS = 2000
  */
 const giveUpLocks = (worker: Worker): Promise<void> => worker['lockManager'].close()
 
-export type JobParts = {
+type JobParts = {
   readonly clock: Clock
   readonly client: Client
   readonly prefix: string

@@ -8,7 +8,7 @@ import type { LastRuns } from './queue-runs.ts'
  * Retry settings. A run interrupted by the shutdown of its instance is retried by another instance at once; a failed
  * run waits for the next interval.
  */
-export const retries = {
+const retries = {
   attempts: 5,
   backoff: { type: 'fixed', delay: 1000 },
   removeOnComplete: true,
@@ -26,7 +26,7 @@ export const missedTurn = (name: string, startedAt = 0) => ({
 /** Time in ms without an answer after which the connection is replaced. */
 const DEAF_MS = 5000
 
-export type ViewParts = {
+type ViewParts = {
   readonly clock: Clock
   readonly client: Client
   readonly runs: LastRuns

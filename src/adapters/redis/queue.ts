@@ -6,7 +6,7 @@ import { connectRedis, familyOf, type Health, keysOf, PREFIX } from './connectio
 import { bullmqJob } from './queue-job.ts'
 import { lastRuns } from './queue-runs.ts'
 
-export type BullmqOptions = {
+type BullmqOptions = {
   readonly clock: Clock
   /** Called for every failed run of a job in this instance. */
   readonly onError: (job: string, error: unknown) => void

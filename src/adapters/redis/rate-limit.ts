@@ -8,7 +8,7 @@ const FLUSH_MS = 250
 /** Maximum counts sent to Redis in one call. */
 const TOLD = 5_000
 
-export type RedisLimitsOptions = {
+type RedisLimitsOptions = {
   /** Its wall clock defines the minutes. */
   readonly clock: Clock
   readonly health: Pick<Health, 'failed'>

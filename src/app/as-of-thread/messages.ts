@@ -2,7 +2,7 @@ import type { AsOfReads } from '../../as-of/reads.ts'
 import { type Reason, Refusal } from '../../errors.ts'
 import type { Closed, Row } from '../../projections/views.ts'
 
-export type Op = keyof AsOfReads
+type Op = keyof AsOfReads
 type Args<K extends Op> = Parameters<AsOfReads[K]> extends [...infer A, AbortSignal] ? A : never
 type Value<K extends Op> = K extends 'rows' ? readonly string[] : Awaited<ReturnType<AsOfReads[K]>>
 
@@ -11,7 +11,7 @@ export type ThreadRequest =
   | { readonly [K in Op]: readonly [id: number, op: K, args: Args<K>] }[Op]
   | readonly [id: number, op: 'stop']
   | 'close'
-export type Failed = { readonly reason?: Reason; readonly error: Error; readonly code?: unknown }
+type Failed = { readonly reason?: Reason; readonly error: Error; readonly code?: unknown }
 /** What it hears from there: the outcome of a reading, or that a file is damaged. Rows come as JSON texts. */
 export type ThreadResponse =
   | readonly [id: number, outcome: { readonly value: Value<Op> } | Failed]

@@ -13,7 +13,7 @@ const EVERY_MS = 300_000
 /** An end waits so long for the last one. */
 const END_MS = 5_000
 
-export type MemoryToKeep = {
+type MemoryToKeep = {
   readonly snapshots: Snapshots
   /** Key that the service alone has. */
   readonly secret: Uint8Array
@@ -82,7 +82,7 @@ export const memorySnapshot = (memory: MemoryToKeep) => {
   }
 }
 
-export type KeeperOptions = {
+type KeeperOptions = {
   readonly clock: Clock
   readonly write: (remembered: Remembered) => Promise<void>
   readonly remembered: () => Remembered

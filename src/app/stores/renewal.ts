@@ -19,7 +19,7 @@ const LOOK_MS = 50
 
 const AGAIN = `rollcall ends: the read models were found damaged ${MOST + 1} times within ${WITHIN_MS / 60_000} minutes; look at the disk. Their file is set aside, and the next start builds them anew from the history`
 
-export type RenewalOptions = {
+type RenewalOptions = {
   readonly clock: Clock
   readonly log: EventLog
   readonly views: Pick<Views, 'checkpoint'>

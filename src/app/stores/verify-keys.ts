@@ -98,7 +98,7 @@ const lossOf = async (found: Found): Promise<Loss | undefined> => {
     : { tokens, subjects: state !== 'open' && (written || state === 'closed'), signs }
 }
 
-export type Fit = {
+type Fit = {
   /** Keys are lost, and that was accepted: tells the history so, under the id of the pepper from now on. */
   readonly accepted?: (log: EventLog, kid: string) => Promise<void>
 }

@@ -14,7 +14,7 @@ const CONFIRM_MS = 2_000
 const AGAIN_MS = 500
 
 /** Where it is told. */
-export type VerificationLog = {
+type VerificationLog = {
   readonly error: (record: object, message: string) => void
   readonly info: (message: string) => void
 }

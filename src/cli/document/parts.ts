@@ -9,7 +9,7 @@ import type { newSegment } from '../../contract/segment.ts'
 import type { variantBody } from '../../contract/variant.ts'
 
 /** Body of a request as read from the document: every member that the request may have, unvalidated. */
-export type Fields<T> = { readonly [member in keyof T]: unknown }
+type Fields<T> = { readonly [member in keyof T]: unknown }
 export type GivenTo<I> = Fields<ReadBy<I>>
 type Keyed<I> = Omit<GivenTo<I>, 'key'> & { readonly key: string | undefined }
 /** A document refers to segments only by `segmentKeys`. */

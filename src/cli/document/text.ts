@@ -1,5 +1,5 @@
 /** JSON text, written inline and unchanged. */
-export type Inline = { readonly json: string }
+type Inline = { readonly json: string }
 type Leaf = string | number | boolean | Inline
 /** Node of a document; undefined members are omitted. */
 export type Tree = Leaf | readonly Tree[] | { readonly members: Readonly<Record<string, Tree | undefined>> }

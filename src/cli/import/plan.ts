@@ -6,7 +6,7 @@ import { all } from '../resources.ts'
 import { flagProblems, notUnique, segmentProblems, twice } from './check.ts'
 import { type Problem, problemsOf } from './rules.ts'
 
-export type PlanOptions = { readonly skipExisting: boolean; readonly drop: boolean }
+type PlanOptions = { readonly skipExisting: boolean; readonly drop: boolean }
 type Keys = { readonly flags: readonly string[]; readonly segments: readonly string[] }
 
 /** Changes of one namespace, in this order. */

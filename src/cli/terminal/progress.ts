@@ -5,7 +5,7 @@ import type { Terminal } from './terminal.ts'
 
 const EVERY_MS = 10_000
 
-export type ProgressBar = { readonly update: (progress: RebuildProgress) => void; readonly end: () => void }
+type ProgressBar = { readonly update: (progress: RebuildProgress) => void; readonly end: () => void }
 
 const rest = (seconds: number): string =>
   Number.isFinite(seconds) ? `${Math.ceil(seconds)} s left` : 'time left unknown'

@@ -6,7 +6,7 @@ import { type Fields, input, member, type ReadOf } from './input.ts'
 import { objectOf, type Raw, textOf } from './value.ts'
 
 /** One kind of change: its schema and its reader. `place` names the change in the request. */
-export type ChangeKind<T> = { readonly schema: TSchema; readonly read: (raw: Raw, place: string) => T }
+type ChangeKind<T> = { readonly schema: TSchema; readonly read: (raw: Raw, place: string) => T }
 type Kinds = Readonly<Record<string, ChangeKind<unknown>>>
 type ReadAs<K> = K extends ChangeKind<infer T> ? T : never
 /** One change of any of the kinds, selected by `op`. */

@@ -28,7 +28,7 @@ export const credential = ({ raw, server }: FastifyRequest, cookieName: string):
   return hasTokenForm(token) ? { kind: 'cookie', token } : { kind: 'cookie' }
 }
 
-export type OriginSettings = { readonly publicUrl?: string | undefined; readonly trustedOrigins: readonly string[] }
+type OriginSettings = { readonly publicUrl?: string | undefined; readonly trustedOrigins: readonly string[] }
 
 const originOf = (url: string): string | undefined => {
   try {

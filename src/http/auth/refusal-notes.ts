@@ -5,7 +5,7 @@ import type { RecordingServices } from '../services/recording.ts'
 import { addressKey } from '../wire/client-address.ts'
 
 /** The token that a refused request came with; `provider` where it came of a login there. */
-export type RefusedToken = { readonly id?: string | undefined; readonly provider?: string | undefined }
+type RefusedToken = { readonly id?: string | undefined; readonly provider?: string | undefined }
 
 /**
  * Takes note of refusals, in the metrics and in the history, and gives them back. One that has a cause in the table of api.md §5.5 is told to

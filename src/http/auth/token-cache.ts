@@ -5,7 +5,7 @@ const MOST = 65_536
 const MOST_PLACES = 4 * MOST
 
 /** A token that was found valid: its key in the index, whose it is, and epoch milliseconds when it ends. */
-export type CachedToken = { readonly key: string; readonly entry: TokenInUse; readonly expiresAt: number }
+type CachedToken = { readonly key: string; readonly entry: TokenInUse; readonly expiresAt: number }
 
 /** Valid tokens by the digest of their secret. The one that was put in first leaves for want of room: there are too many, or they have rights in too many namespaces together. */
 export const tokenCache = (most = MOST, mostPlaces = MOST_PLACES) => {

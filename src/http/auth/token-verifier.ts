@@ -15,7 +15,7 @@ import { tokenCache } from './token-cache.ts'
 /** Later than every configuration of access, and still a small integer, as the numbers beside it are. */
 const ANY_POLICY = 2 ** 30 - 1
 
-export type TokenVerifierOptions = {
+type TokenVerifierOptions = {
   readonly index: TokenIndex
   readonly digest: (secret: string) => string
   readonly plausible: (secret: string) => boolean

@@ -26,7 +26,7 @@ import { applyEvents, contextOf } from './command-context.ts'
 
 type AnyCall = Call<unknown, unknown>
 /** What a command on a flag or segment names: it, and the present life of its namespace (`''`: there is none). */
-export type Of = { readonly namespace: string; readonly key: string; readonly incarnation: string }
+type Of = { readonly namespace: string; readonly key: string; readonly incarnation: string }
 
 /** Path of one namespace. */
 export const NAMESPACE = '/api/v1/namespaces/:namespaceKey'

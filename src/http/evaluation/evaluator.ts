@@ -17,7 +17,7 @@ import { since } from '../wire/clock.ts'
 import { type CachedAnswer, type FlagCounters, flagCounters } from './answer-cache.ts'
 
 /** Who is asked about: an empty entity is an entity. The steps tried are added to `trace`, if one is given; `work`: what one request may do in all. */
-export type Asking = {
+type Asking = {
   readonly entityId: string
   readonly context: Context
   readonly trace?: Trace | undefined
@@ -28,11 +28,10 @@ export type Asking = {
 export type Flags = { readonly compiled: (namespace: string, key: string) => Compiled | undefined }
 
 /** What a flag said, the members of its JSON answer that do not change from request to request, and how long it took. */
-export type Said<A> = { readonly answer: A; readonly cached: CachedAnswer; readonly millis: number }
+type Said<A> = { readonly answer: A; readonly cached: CachedAnswer; readonly millis: number }
 
 /** The message of §7.8 for a flag that is not there. */
-export const noFlag = (namespace: string, key: string): never =>
-  refuse('not_found', `flag "${namespace}/${key}" not found`)
+const noFlag = (namespace: string, key: string): never => refuse('not_found', `flag "${namespace}/${key}" not found`)
 
 /** Asks flags and keeps count of it (api.md §8, §11.1). Refuses as `/evaluate/v1` does: 404 for a flag that is not there, 400 for one of the other type. */
 export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {

@@ -34,7 +34,7 @@ const noTargetingKey = (): never =>
   refuse('invalid_argument', `invalid field ${missingKey.field}: ${missingKey.description}`, { violation: missingKey })
 
 /** What stands in place of a value when a flag cannot be evaluated. */
-export const failureOf = (refusal: Refusal, key: string | undefined): OfrepFailure => ({
+const failureOf = (refusal: Refusal, key: string | undefined): OfrepFailure => ({
   ...(key !== undefined && { key }),
   errorCode: codeOf(refusal),
   errorDetails: refusal.message,

@@ -10,7 +10,7 @@ import { type AccessDecision, accessDecisionOf } from '../auth/access-decision.t
 export const COUNTED = 10_000
 
 /** What a review asks of a moment, and where its page begins; `total`: how many there are, where a page before has counted them. */
-export type Review = {
+type Review = {
   readonly right: Right
   readonly place: string
   readonly time: Date

@@ -59,7 +59,7 @@ export async function* documentsOf<K extends DocKind>(
   for await (const some of documents(items, loadOf(view, kind))) for (const [, doc] of some) yield doc
 }
 
-export type Wanted<D, I> = {
+type Wanted<D, I> = {
   /** What tells the filters of `keep` from others, for page tokens. */
   readonly filters?: readonly unknown[]
   readonly keep?: ((doc: D) => boolean) | undefined

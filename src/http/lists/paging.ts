@@ -46,7 +46,7 @@ const firstOf = <T>(all: readonly T[], holds: (item: T) => boolean): number => {
   return found < 0 ? all.length : found
 }
 
-export type Ordered = { readonly doc: { readonly order: string } }
+type Ordered = { readonly doc: { readonly order: string } }
 /** Order of creation: places only grow along the list, and nothing ever moves. */
 export const byOrder: Order<Ordered> = {
   cursor: (all, end) => all[end - 1]?.doc.order,
@@ -81,7 +81,7 @@ export const leavingOut = <T>({ names }: { readonly names: Names }, count: numbe
  * What a list shows: the names under which its items stand, each of them with all, and the form of an item. `load` reads the first so many of
  * the items that are left of the page, one at least; one that cannot be read is left out.
  */
-export type Listing<T, L, N extends string, I> = {
+type Listing<T, L, N extends string, I> = {
   readonly names: readonly N[]
   readonly show: (item: L) => I | Promise<I>
   readonly load: (items: readonly T[]) => readonly L[] | Promise<readonly (L | undefined)[]>

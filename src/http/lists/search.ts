@@ -9,7 +9,7 @@ export type Search = {
 }
 
 /** What of a document it is searched and sorted by. */
-export type Searched = {
+type Searched = {
   readonly key: string
   readonly name: string
   readonly updatedAt: string

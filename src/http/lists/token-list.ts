@@ -10,7 +10,7 @@ import type { ReadServices } from '../services/reads.ts'
 import { waitForTokenView } from './wait-for-token-view.ts'
 
 /** What a list of records is of: one method, static tokens or sessions, or everything. */
-export type Listed = {
+type Listed = {
   readonly method: Method | undefined
   /** True for the reserved method, which has no records. */
   readonly isReserved: boolean
@@ -18,7 +18,7 @@ export type Listed = {
 }
 
 /** One page, with one record beyond it, which tells whether there is another; what the clock showed; and how many records are left out. */
-export type TokenListing = {
+type TokenListing = {
   readonly docs: readonly TokenDoc[]
   readonly total: number
   readonly time: Date

@@ -14,7 +14,7 @@ const AFTER_MS = 3_600_000
 type Holding = Pick<LoginServices, 'cookies' | 'logins'>
 
 /** A login that a browser holds the cookie of: its id, which is the hash of its state, and what the cookie says. */
-export type HeldLogin = { readonly id: string; readonly cookie: string; readonly login: LoginState }
+type HeldLogin = { readonly id: string; readonly cookie: string; readonly login: LoginState }
 
 const idOf = (state: string) => createHash('sha256').update(state).digest('hex')
 const equal = (one: string, other: string) => timingSafeEqual(Buffer.from(one), Buffer.from(other))

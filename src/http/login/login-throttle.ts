@@ -13,7 +13,7 @@ import { addressKey } from '../wire/client-address.ts'
 import { heldLogin } from './held-logins.ts'
 
 /** What is known of a login or an exchange; nothing of it is personal. */
-export type Attempt = {
+type Attempt = {
   readonly method: Exclude<Method, 'token'>
   readonly provider?: string | undefined
   readonly serviceAccount?: string | undefined

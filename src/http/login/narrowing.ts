@@ -15,7 +15,7 @@ import { subjectOf } from './recorded-subject.ts'
 /** Times that a token is looked at again because another instance wrote to its stream meanwhile. */
 const TRIES = 5
 
-export type NarrowingOptions = {
+type NarrowingOptions = {
   readonly log: EventLog
   readonly sealer: Sealer
   readonly execute: Execute

@@ -7,7 +7,7 @@ import type { Metrics } from './metrics.ts'
 /** Further events are not counted: a page of metrics must not read the whole log. */
 const LAG_COUNTED = 10_000
 
-export type Gauged = {
+type Gauged = {
   readonly log: EventLog
   readonly projections: readonly AnyProjection[]
   /** Position up to which this instance knows every event. */

@@ -30,7 +30,7 @@ const packed = async (chunks: readonly Buffer[]): Promise<readonly Buffer[]> => 
 }
 
 /** A page ready to be sent: plain, and compressed at the first request for it. */
-export type Page = { readonly plain: readonly Buffer[]; readonly gzipped: () => Promise<readonly Buffer[]> }
+type Page = { readonly plain: readonly Buffer[]; readonly gzipped: () => Promise<readonly Buffer[]> }
 
 /** The page that `write` makes, at most once a second. Concurrent requests share it. */
 export const sharedPage = (write: () => Promise<readonly Buffer[]>, { monotonic }: Clock): (() => Promise<Page>) => {

@@ -16,7 +16,7 @@ const head = (name: string, type: string, help: string) => `# HELP ${name} ${hel
 const BOUND = 10_000
 
 /** Labels that are left out of the page, and have no cells. */
-export type Hidden = ReadonlySet<string>
+type Hidden = ReadonlySet<string>
 const nothing: Hidden = new Set()
 
 /** The cell of one label set of a histogram, and its lines of the page. */

@@ -4,7 +4,7 @@ import type { Metrics } from './metrics.ts'
 
 const OUTCOMES = ['running', 'ok', 'failed'] as const
 
-export type StoreGauged = {
+type StoreGauged = {
   readonly queue: Pick<Queue, 'runs'>
   /** Milliseconds between two runs, by job. */
   readonly intervals: ReadonlyMap<string, number>

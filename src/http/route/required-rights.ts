@@ -38,7 +38,7 @@ const explainIn = before({ explain: flag() })
 const pastIn = before({ at: text({ stored: false }) })
 
 /** Whether a query asks about the past. */
-export const namesMoment = (asked: Query): boolean => (pastIn(asked)?.at ?? '') !== ''
+const namesMoment = (asked: Query): boolean => (pastIn(asked)?.at ?? '') !== ''
 
 const keyIn = before({ namespaceKey: text() })
 

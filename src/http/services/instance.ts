@@ -42,7 +42,7 @@ export type Settings = {
   }
 }
 
-export type Readiness = { readonly ready: boolean; readonly checks: NonNullable<ReadinessAnswer['checks']> }
+type Readiness = { readonly ready: boolean; readonly checks: NonNullable<ReadinessAnswer['checks']> }
 
 /** Facts about this instance and its limits. */
 export type InstanceServices = {

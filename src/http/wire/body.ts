@@ -8,7 +8,7 @@ const DEEPEST = 64
 const MOST_MEMBERS = 50_000
 
 /** The body of a request as it was sent; undefined when there is none. */
-export type Bytes = Buffer | undefined
+type Bytes = Buffer | undefined
 
 declare module 'fastify' {
   interface FastifyRequest {

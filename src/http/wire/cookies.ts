@@ -47,7 +47,7 @@ const domainsOf = (host: string): readonly string[] => {
 }
 
 /** The path that the outside world sees in front of ours, `''` for none: a trusted proxy's `X-Forwarded-Prefix`, then the path of the public URL. */
-export const basePathOf = ({ publicUrl, trustProxy }: Pick<CookieSettings, 'publicUrl' | 'trustProxy'>) => {
+const basePathOf = ({ publicUrl, trustProxy }: Pick<CookieSettings, 'publicUrl' | 'trustProxy'>) => {
   const own = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '')
   const trusts = truster(trustProxy)
   return ({ raw }: FastifyRequest): string => {

@@ -95,7 +95,7 @@ export const listed = <N extends string, I, P extends object>(
 }
 
 /** The members that stand before a list and after it. */
-export type Around<B extends object, A extends object> = { readonly before: B; readonly after: A }
+type Around<B extends object, A extends object> = { readonly before: B; readonly after: A }
 
 /** The JSON text of an object without its braces. */
 export const membersOf = (object: object): string => JSON.stringify(object).slice(1, -1)

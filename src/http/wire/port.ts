@@ -46,7 +46,7 @@ export const openPort = (
 }
 
 /** Where to listen, and how a user chooses another port or address. */
-export type ListenAddress = {
+type ListenAddress = {
   readonly host: string
   readonly port: number
   readonly choose: { readonly port: string; readonly host: string }

@@ -19,7 +19,7 @@ declare module 'fastify' {
 export const SMALL = 16_384
 
 /** Calls back once, when the answer has left or its client has. An answer that waits behind another on its connection hears only of the socket. */
-export const whenOver = (request: FastifyRequest, { raw }: FastifyReply, work: () => void): void => {
+const whenOver = (request: FastifyRequest, { raw }: FastifyReply, work: () => void): void => {
   const { socket } = request.raw
   if (socket.destroyed) return work()
   const over = (): void => {

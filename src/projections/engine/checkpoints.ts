@@ -57,7 +57,7 @@ const viewsLost = (message: string): Error => Object.assign(new Error(message), 
 export const areLost = (error: unknown): boolean => error instanceof Error && 'viewsLost' in error
 
 type Kept = Pick<Views, 'checkpoint' | 'mark' | 'totals'>
-export type CheckpointsOptions = {
+type CheckpointsOptions = {
   /** Where others write the views too: whether the log has the event of a checkpoint that another may have left. */
   readonly has?: ((anchor: Anchor) => Promise<boolean>) | undefined
 }

@@ -24,7 +24,7 @@ export type Found = {
 /** Why a view does not fit its log, worst first. */
 export const causes = ['another_log', 'shorter', 'forked', 'rows_missing'] as const
 export type Cause = (typeof causes)[number]
-export type Unfit = { readonly view: ViewFound; readonly cause: Cause }
+type Unfit = { readonly view: ViewFound; readonly cause: Cause }
 
 /**
  * What became of the log since it was seen last. `fresh`: there never was an event. `same`: what was seen is there. `behind`: the same log,

@@ -4,7 +4,7 @@ import { whyOf } from '../../errors.ts'
 import type { EventLog } from '../../events/log.ts'
 
 /** A time without proof. `forMs`: since the newest one was asked for; `head`: the newest position that the log told. */
-export type Spell = { readonly forMs: number; readonly why: string; readonly head: bigint | undefined }
+type Spell = { readonly forMs: number; readonly why: string; readonly head: bigint | undefined }
 
 export type FreshnessOptions = {
   readonly clock: Clock

@@ -8,7 +8,7 @@ import type { Progress } from './rebuild.ts'
  * What memory needs of a read model that it does not hold whole: the rows that lack a field. Of the others it is given
  * only their number, by another field.
  */
-export type Needs = ViewPart & { readonly by: string; readonly others: (counts: ReadonlyMap<string, number>) => void }
+type Needs = ViewPart & { readonly by: string; readonly others: (counts: ReadonlyMap<string, number>) => void }
 
 /** Memory, as it is filled from the views. */
 export type Filled = {

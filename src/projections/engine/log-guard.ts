@@ -7,7 +7,7 @@ import type { LogTap } from '../../events/tapped-log.ts'
 /** A place in the log: a position, and the id of the event there. */
 export type Anchor = { readonly position: bigint; readonly event: string }
 
-export type LogGuardOptions = {
+type LogGuardOptions = {
   readonly clock: Clock
   readonly log: Pick<EventLog, 'at'>
   /** The last event that was followed. */

@@ -16,7 +16,7 @@ const RECENT_CHARACTERS = 8 * 1_048_576
 const MARK_PAGES = 10
 
 /** Where read models are built from, and where they are kept. */
-export type RebuildSources = { readonly clock: Clock; readonly log: EventLog; readonly views: Views }
+type RebuildSources = { readonly clock: Clock; readonly log: EventLog; readonly views: Views }
 
 /** A row, and about how many characters it holds. */
 type Sized = { readonly row: Row; readonly size: number }

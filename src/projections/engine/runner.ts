@@ -14,7 +14,7 @@ import { recentEvents } from './recent-events.ts'
 import { reopenRows } from './reopen-rows.ts'
 import { RETRY_MS, viewWriter } from './view-writer.ts'
 
-export type RunnerOptions = MemoryOptions &
+type RunnerOptions = MemoryOptions &
   Filled & {
     readonly views: Views
     /** Read models of the log itself, which are kept with the others. */

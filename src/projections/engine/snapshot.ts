@@ -115,7 +115,7 @@ export async function* written(snapshot: MemorySnapshot, key: Uint8Array): Async
 }
 
 /** Why a snapshot is not to be used. */
-export type Unfit = { readonly unfit: string }
+type Unfit = { readonly unfit: string }
 
 const authentic = async (bytes: Uint8Array, key: Uint8Array): Promise<boolean> => {
   if (bytes.length < MAC_BYTES) return false

@@ -17,7 +17,7 @@ const LOOK_MS = 2000
 
 const ABANDONED = 'abandoned'
 
-export type ViewWriterOptions = RowWriterOptions & {
+type ViewWriterOptions = RowWriterOptions & {
   /** What memory was given of the log lately: read from there, an event is not read twice. */
   readonly recent: RecentEvents
   /** True while this instance is the one that sees to the views; two at once do no harm. */

@@ -77,7 +77,7 @@ export const versionOf = <C>(key: string, state: NamespaceState<C> | undefined):
 }
 
 /** The row, when its document is one of the namespace's present life. */
-export const liveIn = <C, D extends InNamespace>(
+const liveIn = <C, D extends InNamespace>(
   state: NamespaceState<C> | undefined,
   row: Row<D> | undefined,
 ): Live<D> | undefined =>

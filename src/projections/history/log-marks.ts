@@ -3,7 +3,7 @@ import type { Checkpoint, Row, View } from '../views.ts'
 import { type LogProjection, type Sealed, type Sources, seals } from './log-projection.ts'
 
 /** The first record of every so many is marked. */
-export const MARK_EVERY = 256
+const MARK_EVERY = 256
 /** Marks looked for at once where some are missing. */
 const BATCH = 64
 

@@ -9,7 +9,7 @@ import { type LogProjection, type Sealed, type Sources, seals } from './log-proj
 
 /** A state is kept at every so many revisions of a stream, and of a large document at every so many. */
 export const STATE_EVERY = 32
-export const MOST_FOLDED = 256
+const MOST_FOLDED = 256
 /** Characters of a document that is large, and bytes of one that the stores of views may not take. */
 const LARGE = 8_192
 const LARGEST = 12 * 1_048_576
@@ -59,7 +59,7 @@ export const rowOf = ({ category }: AnyProjection, { stream, before, revision, c
 })
 
 /** Whether an event of a stream is the one that a state was made behind. */
-export const isOf = (state: State, { id, revision, position }: Stored): boolean =>
+const isOf = (state: State, { id, revision, position }: Stored): boolean =>
   id === state.event && String(revision) === state.revision && Number(position) === -state.before
 
 /** Streams of large documents that are remembered. */

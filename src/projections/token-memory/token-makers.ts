@@ -1,7 +1,7 @@
 import { stringPool } from './string-pool.ts'
 
 /** What a credential has made: live static tokens, and the characters of what they may do together. */
-export type Made = { readonly tokens: number; readonly characters: number }
+type Made = { readonly tokens: number; readonly characters: number }
 
 /** Who made the static tokens, by small numbers. */
 export const tokenMakers = () => {

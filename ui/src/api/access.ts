@@ -12,7 +12,7 @@ export type Role = Roles['roles'][number]
 export const EVERY = '*'
 const FIVE_MINUTES_MS = 300_000
 
-export const readAccess = async (signal?: AbortSignal): Promise<Access> =>
+const readAccess = async (signal?: AbortSignal): Promise<Access> =>
   (await request<Access>('auth/v1/access', { signal })).value
 
 const readRoles = async (signal?: AbortSignal): Promise<Roles> =>

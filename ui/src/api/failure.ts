@@ -2,7 +2,7 @@
 export type FieldViolation = { readonly field: string; readonly description: string }
 
 /** Right that a credential lacks. `namespaceKey` `*` means in every namespace; absent means everywhere. */
-export type MissingRight = { readonly right: string; readonly namespaceKey?: string | undefined }
+type MissingRight = { readonly right: string; readonly namespaceKey?: string | undefined }
 
 /** Failed request. `status` is 0 if there was no answer. */
 export class Failure extends Error {
@@ -29,7 +29,7 @@ export class Failure extends Error {
   }
 }
 
-export type FailureFacts = {
+type FailureFacts = {
   readonly status: number
   readonly reason: string
   readonly requestId?: string | undefined

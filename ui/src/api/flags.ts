@@ -15,7 +15,7 @@ export type ListedFlag = FlagList['flags'][number]
 export type Actor = NonNullable<ListedFlag['changedBy']>
 export type FlagPage = FlagList
 
-export type FlagFilter = {
+type FlagFilter = {
   readonly q?: string | undefined
   readonly type?: string | undefined
   readonly enabled?: string | undefined
@@ -55,7 +55,7 @@ export const searchFlags = async (
   signal?: AbortSignal,
 ): Promise<FlagPage> => (await request<FlagPage>(`${ofNamespace(namespace)}${query(asked)}`, { signal })).value
 
-export type NewFlag = Pick<Flag, 'key' | 'name' | 'description' | 'enabled' | 'type'>
+type NewFlag = Pick<Flag, 'key' | 'name' | 'description' | 'enabled' | 'type'>
 
 export const flagCreation = (namespace: string, body: NewFlag, reason: string): Write => ({
   method: 'POST',

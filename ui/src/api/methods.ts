@@ -7,7 +7,7 @@ import { request } from './request.ts'
 export type Provider = ListedProvider & { readonly method: Method }
 
 /** Login methods: the providers of browser logins; whether static tokens are enabled; and the API's names of the methods of sessions. */
-export type Ways = {
+type Ways = {
   readonly providers: readonly Provider[]
   readonly staticTokens: boolean
   readonly sessions: readonly { readonly method: Method; readonly wireName: string }[]

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 
 /** Moment of the past, taken from answer headers: its position, and its instant if known. */
-export type KnownMoment = { readonly position: string; readonly instant: string | undefined }
+type KnownMoment = { readonly position: string; readonly instant: string | undefined }
 
 const known = new Map<string, KnownMoment>()
 const listeners = new Set<() => void>()

@@ -6,7 +6,8 @@ import { path, query, request } from './request.ts'
 import type { Write } from './write.ts'
 
 export type { ListedNamespace, Namespace }
-export type NamespacePage = Shown<typeof NamespaceList>
+
+type NamespacePage = Shown<typeof NamespaceList>
 
 const PAGE = 50
 

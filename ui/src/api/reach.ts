@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 
 /** State of the service: it answers, it does not answer, or it cannot prove that its data is current. */
-export type Reach = 'reached' | 'away' | 'stale'
+type Reach = 'reached' | 'away' | 'stale'
 
 let present: Reach = 'reached'
 const listeners = new Set<() => void>()

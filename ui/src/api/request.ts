@@ -4,8 +4,8 @@ import { noteMoment } from './moments.ts'
 import { notePosition, positionWanted } from './position.ts'
 import { noteReach } from './reach.ts'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
-export type Asked = {
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+type Asked = {
   readonly method?: Method
   readonly headers?: Readonly<Record<string, string>>
   /** JSON text. */

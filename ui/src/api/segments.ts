@@ -8,7 +8,8 @@ import { path, query, request } from './request.ts'
 import type { Write } from './write.ts'
 
 export type { ChangedSegment, Constraint, ListedSegment, Segment }
-export type SegmentPage = Shown<typeof SegmentList>
+
+type SegmentPage = Shown<typeof SegmentList>
 export type MatchType = Segment['matchType']
 
 const FOUND = 20
@@ -26,7 +27,7 @@ export const searchSegments = async (
 ): Promise<SegmentPage> =>
   (await request<SegmentPage>(`${ofNamespace(namespace)}${query({ q, at, limit })}`, { signal })).value
 
-export type SegmentFilter = Readonly<Partial<Record<'q' | 'sort' | 'order' | 'page' | 'at', string | undefined>>>
+type SegmentFilter = Readonly<Partial<Record<'q' | 'sort' | 'order' | 'page' | 'at', string | undefined>>>
 
 /** Reads one page of the segments of a namespace, each with its number of flags. */
 export const readSegments = async (

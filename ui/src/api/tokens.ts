@@ -5,9 +5,9 @@ import { keys } from './keys.ts'
 import { path, query, request } from './request.ts'
 import type { Write } from './write.ts'
 
-export type { Authentication, AuthenticationList, IssuedToken }
+export type { Authentication, IssuedToken }
 
-export type TokenFilter = {
+type TokenFilter = {
   readonly kind: 'static' | 'session'
   readonly q?: string | undefined
   readonly status?: string | undefined

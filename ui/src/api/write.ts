@@ -19,10 +19,10 @@ export type Write = {
   readonly stale: readonly (readonly string[])[]
 }
 
-export type Done<T> = { readonly done: true; readonly failure?: undefined } & Answered<T>
-export type Refused = { readonly done: false; readonly failure: Failure }
+type Done<T> = { readonly done: true; readonly failure?: undefined } & Answered<T>
+type Refused = { readonly done: false; readonly failure: Failure }
 /** Result of a write. The caller shows the failure. */
-export type Outcome<T> = Done<T> | Refused
+type Outcome<T> = Done<T> | Refused
 
 /** Encodes UTF-8 as Latin-1 characters, because a browser sends header values as Latin-1. */
 const headerText = (text: string): string =>

@@ -4,7 +4,7 @@ import { common } from '../words/common.ts'
 import { past } from '../words/past.ts'
 import { tip } from './feedback/tip.ts'
 
-export type ButtonLook = 'primary' | 'danger' | 'danger solid' | 'plain' | 'icon plain'
+type ButtonLook = 'primary' | 'danger' | 'danger solid' | 'plain' | 'icon plain'
 type ButtonProps = Omit<ComponentProps<'button'>, 'disabled' | 'className'> & {
   readonly look?: ButtonLook
   /** Reason why it is disabled; the button stays focusable and shows the reason. */

@@ -26,7 +26,7 @@ export type Command = {
 }
 
 /** Route with its parameters. */
-export type Place = {
+type Place = {
   readonly to: string
   readonly params?: Readonly<Record<string, string>>
   readonly search?: Readonly<Record<string, string>>

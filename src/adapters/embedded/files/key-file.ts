@@ -11,7 +11,7 @@ const BYTES = 32
 export type KeyFile = { readonly pepper: { readonly kid: string; readonly key: Uint8Array }; readonly kek: Uint8Array }
 
 /** Generates new secrets. */
-export const freshKeys = (): KeyFile => ({
+const freshKeys = (): KeyFile => ({
   pepper: { kid: randomBytes(4).toString('hex'), key: randomBytes(BYTES) },
   kek: randomBytes(BYTES),
 })

@@ -128,7 +128,7 @@ export const checkLog = (database: Database): readonly Finding[] => {
 
 const IS_THERE = "select 1 from sqlite_schema where type = 'table' and name = 'events'"
 /** Position of the newest event. It bounds a check, so that events appended during it do not matter. */
-export const headOf = (database: Database): number =>
+const headOf = (database: Database): number =>
   (rowsOf(database, 'select coalesce(max(position), 0) from events').get() as [number])[0]
 
 /** Quick check of a log: its guards, and gaps in positions and revisions, counted over one index. Changes nothing. */

@@ -25,7 +25,7 @@ export type ViewsFile = {
 }
 
 /** Views of one file and the close function of their connection. */
-export type Opened = { readonly views: EmbeddedViews; readonly close: () => void }
+type Opened = { readonly views: EmbeddedViews; readonly close: () => void }
 
 /** `read`: operations of requests, which need complete views. `written`: operations of the projections. */
 const read = ['get', 'list', 'values', 'tally'] as const

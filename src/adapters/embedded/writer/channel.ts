@@ -26,7 +26,7 @@ export type Channel = {
   readonly close: () => Promise<void>
 }
 
-export type ChannelOptions = {
+type ChannelOptions = {
   /** Called once when a side can no longer be written or the writer thread ends unexpectedly. */
   readonly onLost: (error: Error) => void
   /** Called once per file, instead of `onLost`, when the file of the read models is damaged. */

@@ -2,7 +2,7 @@ import type { Index } from '../../../projections/views.ts'
 import type { Value } from '../sqlite.ts'
 
 /** Five texts per event: id, type, time, data, meta. A flat list is the fastest to pass between threads. */
-export type FlatEvents = readonly string[]
+type FlatEvents = readonly string[]
 export type AppendReply =
   | 'conflict'
   | { readonly revision: number; readonly positions: readonly number[]; readonly times?: readonly string[] }
@@ -19,7 +19,7 @@ export type FlatCheckpoint = readonly [
   rows: number,
   changes: number,
 ]
-export type FlatBinding = readonly [event: string, position: number]
+type FlatBinding = readonly [event: string, position: number]
 export type Shape = { readonly table: string; readonly fields: readonly string[]; readonly indexes: readonly Index[] }
 
 /**

@@ -8,7 +8,7 @@ const inWords = ({ size, value, rest }: Portion): string => {
 }
 
 /** Piece of a bar: its length and shade; without a shade it recedes. */
-export type Piece = { readonly size: number; readonly shade: number | undefined; readonly depends?: boolean }
+type Piece = { readonly size: number; readonly shade: number | undefined; readonly depends?: boolean }
 
 /** Bar of shares, hidden from assistive technology. */
 export const PortionBar = ({ pieces }: { readonly pieces: readonly Piece[] }) => (

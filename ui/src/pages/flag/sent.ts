@@ -75,7 +75,7 @@ const orderedOps = <P extends { readonly id: string }>(
 }
 
 /** Operations, and for each the part that it concerns. */
-export type Sent = { readonly ops: readonly Op[]; readonly about: readonly string[] }
+type Sent = { readonly ops: readonly Op[]; readonly about: readonly string[] }
 
 /** Operations that turn the flag into the draft, in the order in which the service applies them. */
 export const sentOf = (base: Draft, draft: Draft): Sent => {

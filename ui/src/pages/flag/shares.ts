@@ -45,7 +45,7 @@ export type VariantPortion = {
   readonly rest: boolean
 }
 /** Distribution of a rule; without `rule`, of the unmatched entities. */
-export type RulePortions = { readonly rule?: number; readonly portions: readonly VariantPortion[] }
+type RulePortions = { readonly rule?: number; readonly portions: readonly VariantPortion[] }
 
 const ofRule = (shares: readonly Share[], variant: string): readonly VariantPortion[] => {
   const weighted = shares.map((share) => ({ size: Number(share.weight) || 0, variant: share.variant, rest: false }))

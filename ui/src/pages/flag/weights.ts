@@ -18,7 +18,7 @@ export const remainderOf = (shares: readonly Share[]): number => exactly(100 - s
 export const isTooMuch = (shares: readonly Share[]): boolean => sumOf(shares) > 100.001
 
 /** Splits 100 into `parts` multiples of 0.01, the larger ones first. */
-export const evenWeights = (parts: number): readonly string[] => {
+const evenWeights = (parts: number): readonly string[] => {
   const least = Math.floor(10_000 / parts)
   const more = 10_000 - least * parts
   return Array.from({ length: parts }, (_, n) => String((least + (n < more ? 1 : 0)) / 100))

@@ -29,7 +29,7 @@ const lists = new Set(['isoneof', 'isnotoneof'])
 const bare = new Set(['true', 'false', 'empty', 'notempty', 'present', 'notpresent'])
 
 /** Kind of value that a constraint compares with. */
-export type ValueKind = 'none' | 'list' | 'moment' | 'text'
+type ValueKind = 'none' | 'list' | 'moment' | 'text'
 export const kindOf = ({ type, operator }: Pick<ConstraintDraft, 'type' | 'operator'>): ValueKind => {
   if (bare.has(operator)) return 'none'
   if (lists.has(operator)) return 'list'

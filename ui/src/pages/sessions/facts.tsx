@@ -26,7 +26,7 @@ const alsoOf = (record: Authentication): string | undefined => {
 }
 
 /** Returns a predicate: whether a record is that of the present session. */
-export const useIsOwn = (): ((record: Authentication) => boolean) => {
+const useIsOwn = (): ((record: Authentication) => boolean) => {
   const { authentication } = useSession()
   return ({ id }) => id === authentication?.id
 }

@@ -1,6 +1,6 @@
 import { fields } from '../../words/common.ts'
 
-export const lengthOf = (text: string): number => [...text].length
+const lengthOf = (text: string): number => [...text].length
 
 /** Validation error of a text that is too long, by its field. */
 export const tooLong = <F extends string>(field: F, text: string, most: number): Partial<Record<F, string>> => {

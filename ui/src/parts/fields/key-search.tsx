@@ -5,7 +5,7 @@ import { type RefObject, useDeferredValue, useLayoutEffect, useRef, useState } f
 import { FoundKeys } from './found-keys.tsx'
 
 /** Search result. */
-export type Found = { readonly key: string; readonly name: string }
+type Found = { readonly key: string; readonly name: string }
 
 /** Search of the service: its query key and its request. */
 export type KeySource = {

@@ -9,7 +9,7 @@ import { Empty, LoadFailed, Loading, StillLoading } from './states.tsx'
 import { Table, type TableProps } from './table.tsx'
 
 /** Texts of a list, including those of its empty states. */
-export type ListWords = {
+type ListWords = {
   readonly heading: string
   readonly things: string
   readonly table: string
