@@ -6,48 +6,48 @@ import { metaSchema } from '../src/events/meta.ts'
 
 const INTRODUCTION = `# Events
 
-Made from the schemas in \`src/events\`; \`npm run docs\` writes it again.
+Generated from the schemas in \`src/events\`; \`npm run docs\` writes it again.
 
-An event is never changed and never removed: whoever replays them in order has everything that ever happened. On the embedded store they stand in the table
-\`events\` of \`events.sqlite\` in the data directory, which any SQLite tool can read while the service runs:
+Events are never changed or removed: a replay in order gives the complete history. The embedded store has them in the table
+\`events\` of \`events.sqlite\` in the data directory. Any SQLite tool can read it while the service runs:
 
 | Column | Meaning |
 |---|---|
-| \`position\` | place in the whole log, growing; only its order means something |
-| \`stream\` | category and id of the thing it happened to, such as \`token-<id>\` or \`flag-default+checkout\` |
+| \`position\` | place in the whole log, increasing; only the order is significant |
+| \`stream\` | category and id of the resource, such as \`token-<id>\` or \`flag-default+checkout\` |
 | \`revision\` | place in its stream, from 0 |
 | \`id\` | UUID of the event |
 | \`type\` | wire name; a later shape of an event ends in \`.v2\`, \`.v3\` … |
-| \`time\` | when it was written, RFC 3339 UTC with milliseconds, never earlier than the event in front of it |
-| \`data\` | JSON: what happened, as listed below by category |
-| \`meta\` | JSON: [who wrote it, how and why](#the-envelope-meta) |
+| \`time\` | time of writing, RFC 3339 UTC with milliseconds, never earlier than the previous event |
+| \`data\` | JSON: the fields of the event, listed below by category |
+| \`meta\` | JSON: [actor, request and reason](#the-envelope-meta) |
 
 ## Reading the tables
 
-* A field inside of another is written with a dot, \`variant.key\`; one of each item of a list with brackets, \`moved[].id\`. *Optional*: absent where there is nothing to tell.
-* **change**: the field is there only where the value changed, as \`{"from": …, "to": …}\`; \`.*\` in the name of a field inside stands for \`from\` and \`to\`. A side is absent where there is none.
-* Shares and percentages are float32 values of 0 to 100: 33.33 is kept as 33.33000183105469, the nearest one.
-* **Personal** says what a field can tell of people. *pseudonym*: a keyed name that always stands for the same person or account; *operator's text*: what operators and their programs
-  wrote, kept as it is, which may speak of anybody; *sealed*: encrypted with the key of the subject that the named field holds (\`sealed.1.<subject>.<bytes>\`). When a subject is erased its key is
-  destroyed, and what was sealed with it can be read by nobody; the events stay.
+* A nested field is written with a dot, \`variant.key\`; a field of each list item with brackets, \`moved[].id\`. An *optional* field is absent if it has no value.
+* **change**: the field is present only if the value changed, as \`{"from": …, "to": …}\`; \`.*\` in the name of a nested field stands for \`from\` and \`to\`. A side without a value is absent.
+* Shares and percentages are float32 values of 0 to 100: 33.33 is stored as 33.33000183105469, the nearest one.
+* **Personal** is the class of personal data in a field. *pseudonym*: a keyed name that always stands for the same person or account. *operator's text*: text of operators and their
+  programs, stored unchanged, which may mention people. *sealed*: encrypted with the key of the subject in the named field (\`sealed.1.<subject>.<bytes>\`). Erasing a subject destroys its
+  key. Its sealed data are then unreadable; the events stay.
 
 ## Terms
 
-* **incarnation**: one life of a namespace's key, from \`NamespaceCreated\` to \`NamespaceDeleted\`, by a UUID. Deleting a namespace is one event, and its flags and segments have none: what belongs
-  to another incarnation than the namespace has now is gone, whatever its own stream says.
-* **generation**: the number of that life, 1, 2, 3 …; a flag or segment of an earlier one never takes the place of a later one's.
-* **reservation**: what a flag writes on its namespace's stream, and a rule or rollout on a segment's, before it depends on it, so that what is depended on is not deleted meanwhile
-  ([decision 3](decisions/0003-reservations.md)). \`FlagRegistered\`, \`FlagUnregistered\`, \`SegmentAttached\`, \`SegmentDetached\` and \`ReservationVoided\` tell of reservations; for the history of what clients see
-  they can be left out.
+* **incarnation**: one life of a namespace's key, from \`NamespaceCreated\` to \`NamespaceDeleted\`, identified by a UUID. The deletion of a namespace is one event, without events for its flags and segments. Flags and
+  segments of another incarnation than the present one are deleted, whatever their own streams contain.
+* **generation**: the number of the incarnation, 1, 2, 3 …; a flag or segment of an earlier one never replaces one of a later one.
+* **reservation**: an event that a flag writes on the stream of its namespace, and a rule or rollout on the stream of a segment, before it depends on it. It prevents the deletion of the namespace or segment
+  ([decision 3](decisions/0003-reservations.md)). \`FlagRegistered\`, \`FlagUnregistered\`, \`SegmentAttached\`, \`SegmentDetached\` and \`ReservationVoided\` are reservation events. A history of the resources
+  as clients see them can omit these.
 
 ## Which event to count
 
 | Question | Count | Not |
 |---|---|---|
-| How many requests were refused, and why? | the sums of \`total\` and \`byReason\` of \`RefusalsSummarised\`: each refusal once | \`AuthenticationRefused\` and \`LoginRefused\` beside it: the same refusals told again |
-| How many logins were refused, and why? | \`LoginRefused\`: one for each login that came back and gave no token | callbacks that belong to no login (\`state_missing\`, \`state_mismatch\`, \`login_expired\`, \`login_replayed\`): only the sums have them |
-| How many logins were there? | \`LoginsBegun.total\` for begun, \`LoginStarted\` for came back, \`LoginCompleted\` for succeeded | |
-| Who was refused, from where? | look into \`AuthenticationRefused\`; it is told so many times a minute at most, and \`more\` says how many like it were not | |
+| How many requests were refused, and why? | the sums of \`total\` and \`byReason\` of \`RefusalsSummarised\`: each refusal once | \`AuthenticationRefused\` and \`LoginRefused\`: they record the same refusals |
+| How many logins were refused, and why? | \`LoginRefused\`: one for each login that returned without a token | callbacks without a login (\`state_missing\`, \`state_mismatch\`, \`login_expired\`, \`login_replayed\`): only the sums include them |
+| How many logins were there? | \`LoginsBegun.total\` for begun logins, \`LoginStarted\` for returned ones, \`LoginCompleted\` for successful ones | |
+| Who was refused, from where? | \`AuthenticationRefused\`; their number a minute is limited, and \`more\` counts similar refusals without an event | |
 `
 
 type Node = Partial<About> & {
@@ -61,7 +61,7 @@ type Node = Partial<About> & {
   readonly patternProperties?: object
 }
 
-/** A field as the tables show it; one with `parts` has its units and personal classes in the fields inside. */
+/** Row of a table. A field with `parts` has its units and personal classes in its nested fields. */
 export type Field = Partial<About> & {
   readonly path: string
   readonly optional: boolean
@@ -71,7 +71,7 @@ export type Field = Partial<About> & {
 
 const names: Readonly<Record<string, string>> = { string: 'text', object: 'object', array: 'list' }
 
-/** The fields of alternatives: what only some of them have is optional. */
+/** Fields of alternatives. A field that some alternatives lack is optional. */
 const merged = (alternatives: readonly (readonly Field[])[]): readonly Field[] => {
   const all = alternatives.flat()
   return [...new Set(all.map(({ path }) => path))].map((path) => {
@@ -102,7 +102,7 @@ const fieldsAt = (path: string, node: Node, optional: boolean): readonly Field[]
 const inside = (prefix: string, { properties = {}, required = [] }: Node): readonly Field[] =>
   Object.entries(properties).flatMap(([name, node]) => fieldsAt(`${prefix}${name}`, node, !required.includes(name)))
 
-/** Every field of a schema, those inside of others after the one that they are in. */
+/** Every field of a schema; nested fields follow their parent. */
 export const fieldsOf = (schema: TObject): readonly Field[] => inside('', schema)
 
 const personalText = ({ personal, parts }: Field): string => {
@@ -119,16 +119,16 @@ const table = (schema: TObject): string => {
   return `| Field | Type and unit | Personal | Meaning |\n|---|---|---|---|\n${rows.join('')}`
 }
 
-/** The sentence of an event, or of another thing that has fields. */
+/** Description of an event or of another schema. */
 export const sentenceOf = (schema: TObject): string | undefined => (schema as Node).description
 
-/** What an event is called in its earlier shapes, and which fields these lack. */
+/** Names of the earlier shapes of an event, and the fields that they lack. */
 const earlier = (type: string, { from, formerly, schema, asBefore }: Shape): string => {
   if (formerly !== undefined) return `Before 0.1.0 it was written as \`${formerly}\`, which is still read.\n\n`
   if (!from) return ''
   const lacking = Object.keys(schema.properties).filter((name) => !(name in from.schema.properties))
   const without = lacking.length > 0 ? ` without ${lacking.map((name) => `\`${name}\``).join(', ')}` : ''
-  const still = asBefore ? '; still written where there is nothing of that to tell' : ''
+  const still = asBefore ? '; still written for events without these fields' : ''
   return `Earlier \`${wireName(type, from.version)}\`${without}${still}.\n\n`
 }
 
@@ -137,7 +137,7 @@ const section = (type: string, shape: Shape): string =>
 
 const categories = Object.entries<Shapes>(catalog) as [keyof typeof catalog, Shapes][]
 
-/** docs/events.md: every event there is, with its fields. */
+/** Text of docs/events.md: every event with its fields. */
 export const eventsPage = (): string =>
   [
     INTRODUCTION,

@@ -5,7 +5,7 @@ import { configHandbook } from '../src/config/docs.ts'
 import { errorsPage } from './make-errors.ts'
 import { eventsPage } from './make-events.ts'
 
-/** The files of the tree that are made, by path, with their text. test/docs.test.ts compares them; `npm run docs` writes them. */
+/** Generated files of the tree, by path. `npm run docs` writes them, and test/docs.test.ts compares them. */
 export const made: Readonly<Record<string, () => string>> = {
   'rollcall.example.yml': exampleFile,
   'docs/config.md': configHandbook,
