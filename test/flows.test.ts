@@ -37,7 +37,7 @@ const MESSAGES = 2
 const FLOWS: readonly { readonly name: string; readonly ceiling: Path; readonly prepare: () => Promise<Send> }[] = [
   {
     name: 'token creation',
-    ceiling: { files: 77, changes: 170 },
+    ceiling: { files: 78, changes: 170 },
     prepare: async () => () => request('POST', '/auth/v1/method/token', { name: 'flow' }),
   },
   {
@@ -48,13 +48,13 @@ const FLOWS: readonly { readonly name: string; readonly ceiling: Path; readonly 
   },
   {
     name: 'rollout creation',
-    ceiling: { files: 82, changes: 246 },
+    ceiling: { files: 83, changes: 246 },
     prepare: async () => () =>
       request('POST', `${N}/flags/flow/rollouts`, { threshold: { percentage: 50, value: true } }),
   },
   {
     name: 'OpenID Connect callback',
-    ceiling: { files: 89, changes: 354 },
+    ceiling: { files: 90, changes: 354 },
     prepare: async () => {
       const { authorizeUrl, cookie } = await people.begin(service, people.OIDC)
       const query = await people.visit(authorizeUrl)
