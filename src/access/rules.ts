@@ -54,6 +54,11 @@ export type Subject =
     }
   | { readonly method: 'orchestrator'; readonly namespace: string; readonly account: string }
 
+/** Method of a login or exchange. */
+export type RuledMethod = Subject['method']
+export type RuleOf<M extends RuledMethod> = Extract<Rule, { readonly method: M }>
+export type SubjectOf<M extends RuledMethod> = Extract<Subject, { readonly method: M }>
+
 /** Result of the rules: the access, or a refusal because it is empty or exceeds the limit. */
 type GrantedAccess = { readonly holding: Holding } | { readonly refused: 'nothing' | 'too_many' }
 
@@ -71,26 +76,28 @@ const covers = (listed: readonly string[], name: string): boolean => listed.incl
 /** Normalizes a text of a claim for comparison. The domain of an e-mail address is case-insensitive. */
 const compared = (claim: string): ((text: string) => string) => (claim === 'email' ? foldDomain : (text) => text)
 
-const matches = (rule: Rule, subject: Subject, assumeVerified: readonly string[]): boolean => {
-  if (rule.method === 'oidc') {
-    if (subject.method !== 'oidc' || rule.provider !== subject.provider) return false
-    const wanted = rule.anyOf.map(compared(rule.claim))
-    return textsOf(subject.claims, rule.claim, assumeVerified.includes(rule.provider))
-      .map(compared(rule.claim))
+/** Whether a rule matches a subject of its method. */
+const matchers: {
+  readonly [M in RuledMethod]: (rule: RuleOf<M>, subject: SubjectOf<M>, assumeVerified: readonly string[]) => boolean
+} = {
+  oidc: ({ provider, claim, anyOf }, subject, assumeVerified) => {
+    if (provider !== subject.provider) return false
+    const wanted = anyOf.map(compared(claim))
+    return textsOf(subject.claims, claim, assumeVerified.includes(provider))
+      .map(compared(claim))
       .some((text) => wanted.includes(text))
-  }
-  if (rule.method === 'codehost')
-    return (
-      subject.method === 'codehost' &&
-      (rule.organizations.some((name) => listsName(subject.organizations, name)) ||
-        rule.teams.some((team) => listsName(teamNames(subject.teams), team)))
-    )
-  return (
-    subject.method === 'orchestrator' &&
-    covers(rule.namespaces, subject.namespace) &&
-    covers(rule.serviceAccounts, subject.account)
-  )
+  },
+  codehost: ({ organizations, teams }, subject) =>
+    organizations.some((name) => listsName(subject.organizations, name)) ||
+    teams.some((team) => listsName(teamNames(subject.teams), team)),
+  orchestrator: ({ namespaces, serviceAccounts }, { namespace, account }) =>
+    covers(namespaces, namespace) && covers(serviceAccounts, account),
 }
+
+type Matcher = (rule: Rule, subject: Subject, assumeVerified: readonly string[]) => boolean
+
+const matches: Matcher = (rule, subject, assumeVerified) =>
+  rule.method === subject.method && (matchers[rule.method] as Matcher)(rule, subject, assumeVerified)
 
 /** Matching rules by name. Their order in the configuration does not count. */
 export const matchingRules = (

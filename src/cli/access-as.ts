@@ -5,8 +5,10 @@ import {
   grantsFor,
   isGoverned,
   matchingRules,
+  type RuledMethod,
   referencedClaims,
   type Subject,
+  type SubjectOf,
 } from '../access/rules.ts'
 import { accessPolicy } from '../config/access-rules.ts'
 import { refusedBefore } from '../config/admission.ts'
@@ -26,11 +28,21 @@ const claim: SettingKind<unknown> = {
   show: (value) => value,
   schema: {},
 }
-const person = variants('method', {
+const people = {
   oidc: record({ method: oneOf('oidc'), provider: text, claims: map(claim) }, {}),
   codehost: record({ method: oneOf('codehost') }, { organizations: list(text), teams: map(list(text)) }),
   orchestrator: record({ method: oneOf('orchestrator'), namespace: text, service_account: text }, {}),
-})
+} satisfies Readonly<Record<RuledMethod, SettingKind<object>>>
+const person = variants('method', people)
+type Person = ReturnType<(typeof people)[RuledMethod]['read']> & object
+
+const subjects: {
+  readonly [M in RuledMethod]: (person: Extract<Person, { readonly method: M }>) => SubjectOf<M>
+} = {
+  oidc: (person) => person,
+  codehost: (person) => ({ organizations: [], teams: empty, ...person }),
+  orchestrator: ({ method, namespace, service_account }) => ({ method, namespace, account: service_account }),
+}
 
 const contentOf = async (path: string, { readStdin }: Terminal): Promise<string> => {
   if (path === '-') return (await readStdin()).toString('utf8')
@@ -62,9 +74,7 @@ const subjectIn = async (path: string, terminal: Terminal): Promise<Subject> => 
   })
   if (found === undefined || problems.length > 0)
     return fail('usage', [`${path} does not describe a login:`, ...problems].join('\n  '), EXAMPLES)
-  if (found.method === 'oidc') return found
-  if (found.method === 'codehost') return { organizations: [], teams: empty, ...found }
-  return { method: found.method, namespace: found.namespace, account: found.service_account }
+  return (subjects[found.method] as (person: Person) => Subject)(found)
 }
 
 const columns: readonly Column<GrantInForce>[] = [

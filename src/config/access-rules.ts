@@ -1,7 +1,14 @@
 import { readGrant } from '../access/grant-text.ts'
 import type { Grant } from '../access/grants.ts'
 import { isBuiltIn, NAME, rolesWith } from '../access/roles.ts'
-import { type AccessPolicy, ITS_NAMESPACE, isGoverned, type Rule } from '../access/rules.ts'
+import {
+  type AccessPolicy,
+  ITS_NAMESPACE,
+  isGoverned,
+  type Rule,
+  type RuledMethod,
+  type RuleOf,
+} from '../access/rules.ts'
 import { codehostKinds } from '../auth/codehost-kinds.ts'
 import type { Finding } from './problem.ts'
 import type { Config } from './settings.ts'
@@ -22,19 +29,25 @@ const grantOf = (written: string): Grant => {
   return read.grant
 }
 
+type WrittenOf<M extends RuledMethod> = Extract<Written, { readonly method: M }>
+
+type Common = Pick<Rule, 'name' | 'grants'>
+
+const rulesBy: { readonly [M in RuledMethod]: (written: WrittenOf<M>, common: Common) => RuleOf<M> } = {
+  oidc: ({ method, provider, claim, any_of }, common) => ({ ...common, method, provider, claim, anyOf: any_of }),
+  codehost: ({ method, organizations = [], teams = [] }, common) => ({ ...common, method, organizations, teams }),
+  orchestrator: ({ method, namespaces, service_accounts }, common) => ({
+    ...common,
+    method,
+    namespaces,
+    serviceAccounts: service_accounts,
+  }),
+}
+const RULED = Object.keys(rulesBy) as readonly RuledMethod[]
+
 const ruleOf = (written: Written): Rule => {
-  const { name } = written
-  const grants = written.grants.map(grantOf)
-  if (written.method === 'oidc') {
-    const { method, provider, claim, any_of } = written
-    return { name, method, provider, claim, anyOf: any_of, grants }
-  }
-  if (written.method === 'codehost') {
-    const { method, organizations = [], teams = [] } = written
-    return { name, method, organizations, teams, grants }
-  }
-  const { method, namespaces, service_accounts } = written
-  return { name, method, namespaces, serviceAccounts: service_accounts, grants }
+  const { method, name, grants } = written
+  return (rulesBy[method] as (written: Written, common: Common) => Rule)(written, { name, grants: grants.map(grantOf) })
 }
 
 /** The access that a configuration gives to logins, exchanges and new tokens. */
@@ -64,34 +77,25 @@ const unknownRoles = (
     return [key, !known && `unknown role "${role}"`, `${part}[${n}]`]
   })
 
+type Check<R> = (rule: R, authentication: Config['authentication'], part: string) => readonly Finding[]
+
+const findingsOf: { readonly [M in RuledMethod]: Check<WrittenOf<M>> } = {
+  oidc: ({ provider }, { methods }, part) => [
+    [RULES, !methods.oidc.providers.has(provider) && `provider "${provider}" is not configured`, `${part}.provider`],
+  ],
+  codehost: ({ organizations, teams }, { methods }, part) => [
+    [RULES, teams !== undefined && methods.codehost.kind === 'gitlab' && NO_TEAMS, `${part}.teams`],
+    [RULES, !organizations && !teams && 'needs organizations or teams to match', part],
+  ],
+  orchestrator: () => [],
+}
+
 const ofRule = ({ authentication, authorization }: Config, rule: Written, n: number): readonly Finding[] => {
   const first = authorization.rules.findIndex(({ name }) => name === rule.name)
-  const {
-    oidc: { providers },
-    codehost,
-  } = authentication.methods
   return [
     [RULES, first < n && `"${rule.name}" is the name of another rule`, `[${n}].name`],
     ...unknownRoles(authorization, RULES, rule.grants, `[${n}].grants`),
-    ...(rule.method === 'oidc'
-      ? [
-          [
-            RULES,
-            !providers.has(rule.provider) && `provider "${rule.provider}" is not configured`,
-            `[${n}].provider`,
-          ] as const,
-        ]
-      : []),
-    [
-      RULES,
-      rule.method === 'codehost' && rule.teams !== undefined && codehost.kind === 'gitlab' && NO_TEAMS,
-      `[${n}].teams`,
-    ],
-    [
-      RULES,
-      rule.method === 'codehost' && !rule.organizations && !rule.teams && 'needs organizations or teams to match',
-      `[${n}]`,
-    ],
+    ...(findingsOf[rule.method] as Check<Written>)(rule, authentication, `[${n}]`),
   ]
 }
 
@@ -127,9 +131,7 @@ export const accessErrors = (config: Config): readonly Finding[] => {
 /** What is probably not meant: a method without any rule while others have one, or access by role without a rule for who logs in. */
 export const accessWarnings = ({ authentication, authorization }: Config): readonly Finding[] => {
   const { rules, unmatched, roles, require_role } = authorization
-  const enabled = (['oidc', 'codehost', 'orchestrator'] as const).filter(
-    (method) => authentication.methods[method].enabled,
-  )
+  const enabled = RULED.filter((method) => authentication.methods[method].enabled)
   const effect =
     typeof unmatched === 'object'
       ? `everybody who comes that way has what ${UNMATCHED} says`

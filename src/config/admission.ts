@@ -1,4 +1,4 @@
-import type { Subject } from '../access/rules.ts'
+import type { RuledMethod, Subject, SubjectOf } from '../access/rules.ts'
 import { emailRule } from '../auth/identity.ts'
 import { type LoginCause, loginCauses } from '../auth/login-causes.ts'
 import { admit } from '../auth/membership.ts'
@@ -15,26 +15,33 @@ const refusedBy = (cause: LoginCause): Refused => {
   return { reason: cause, why: cause }
 }
 
-/** Why somebody is refused before any rule is asked, as a login or an exchange decides; undefined where nothing keeps them out. */
-export const refusedBefore = ({ authentication: { methods } }: Config, subject: Subject): Refused | undefined => {
-  const { oidc, codehost, orchestrator } = methods
-  if (subject.method === 'oidc') {
+type Methods = Config['authentication']['methods']
+
+const refusals: {
+  readonly [M in RuledMethod]: (subject: SubjectOf<M>, methods: Methods) => Refused | undefined
+} = {
+  oidc: ({ provider, claims }, { oidc }) => {
     if (oidc.email_matches.length === 0) return undefined
-    const assumed = oidc.providers.get(subject.provider)?.assume_email_verified
-    const cause = emailRule(emailBar(oidc.email_matches), subject.claims, assumed)
+    const assumed = oidc.providers.get(provider)?.assume_email_verified
+    const cause = emailRule(emailBar(oidc.email_matches), claims, assumed)
     return cause && refusedBy(cause)
-  }
-  if (subject.method === 'codehost') {
+  },
+  codehost: (subject, { codehost }) => {
     const { allowed_organizations: allowedOrganizations, allowed_teams: allowedTeams } = codehost
     const { barred } = admit(subject, { allowedOrganizations, allowedTeams }) as { readonly barred?: LoginCause }
     return barred && refusedBy(barred)
-  }
-  const { namespace, account: name } = subject
-  const allowed = orchestrator.allowed.map((one) => ({
-    namespace: one.namespace,
-    serviceAccounts: one.service_accounts,
-  }))
-  return isAllowed(allowed, { namespace, name })
-    ? undefined
-    : { reason: 'service_account_not_allowed', why: 'orchestrator.allowed does not list this service account' }
+  },
+  orchestrator: ({ namespace, account: name }, { orchestrator }) => {
+    const allowed = orchestrator.allowed.map((one) => ({
+      namespace: one.namespace,
+      serviceAccounts: one.service_accounts,
+    }))
+    return isAllowed(allowed, { namespace, name })
+      ? undefined
+      : { reason: 'service_account_not_allowed', why: 'orchestrator.allowed does not list this service account' }
+  },
 }
+
+/** Refusal of a login or an exchange before any rule applies; undefined if the settings of its method admit it. */
+export const refusedBefore = ({ authentication: { methods } }: Config, subject: Subject): Refused | undefined =>
+  (refusals[subject.method] as (subject: Subject, methods: Methods) => Refused | undefined)(subject, methods)

@@ -2,7 +2,7 @@ import { isClaim } from '../access/claims.ts'
 import { readGrant } from '../access/grant-text.ts'
 import { isRight, RIGHTS } from '../access/rights.ts'
 import { NAME } from '../access/roles.ts'
-import { ITS_NAMESPACE } from '../access/rules.ts'
+import { ITS_NAMESPACE, type RuledMethod } from '../access/rules.ts'
 import { counted, empty, list, map, record, variants } from './collections.ts'
 import { type SettingKind, setting } from './setting.ts'
 import { bool, matching, oneOf, text, textual } from './types.ts'
@@ -33,7 +33,7 @@ const right = textual('right', {
   check: (written) => (isRight(written) ? undefined : `unknown right "${written}"; there are ${RIGHTS.join(', ')}`),
 })
 
-const rule = variants('method', {
+const rules = {
   oidc: record({ name, method: oneOf('oidc'), provider: text, claim, any_of: some(text), grants: grantsAt() }, {}),
   codehost: record(
     { name, method: oneOf('codehost'), grants: grantsAt() },
@@ -49,7 +49,8 @@ const rule = variants('method', {
     },
     {},
   ),
-})
+} satisfies Readonly<Record<RuledMethod, SettingKind<object>>>
+const rule = variants('method', rules)
 
 const unmatchedGrants = grantsAt()
 const unmatched: SettingKind<'refuse' | readonly string[]> = {

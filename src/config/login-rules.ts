@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { isIP } from 'node:net'
 import { isLoopback } from '../auth/hosts.ts'
+import type { LoginKind } from '../events/login.ts'
 import type { Finding } from './problem.ts'
 import type { Config } from './settings.ts'
 
@@ -62,6 +63,12 @@ export const loginFindings = (config: Config): readonly Finding[] => {
   const isPlain =
     server.public_url !== undefined && /^http:/i.test(server.public_url) && !isLoopback(new URL(server.public_url))
   const base = 'authentication.methods'
+  const returns: Readonly<Record<LoginKind, readonly Finding[]>> = {
+    oidc: Array.from(methods.oidc.providers, ([name, { redirect_address }]) =>
+      returning(`${base}.oidc.providers.${name}.redirect_address`, redirect_address, config),
+    ),
+    codehost: [returning(`${base}.codehost.redirect_address`, methods.codehost.redirect_address, config)],
+  }
   return [
     ['eventstore.url', certificate(config.eventstore.url)],
     ['authentication.session.domain', domainFinding(session.domain, host)],
@@ -69,9 +76,6 @@ export const loginFindings = (config: Config): readonly Finding[] => {
       'authentication.session.secure',
       session.secure && isPlain && 'is true, and server.public_url is http: browsers would drop the cookies',
     ],
-    ...Array.from(methods.oidc.providers, ([name, { redirect_address }]) =>
-      returning(`${base}.oidc.providers.${name}.redirect_address`, redirect_address, config),
-    ),
-    returning(`${base}.codehost.redirect_address`, methods.codehost.redirect_address, config),
+    ...Object.values(returns).flat(),
   ]
 }

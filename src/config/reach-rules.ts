@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto'
+import type { RuledMethod } from '../access/rules.ts'
 import { plainHttp } from '../auth/hosts.ts'
 import { wrongWithProxy } from '../auth/proxies.ts'
 import { bytesNow, whyUnread } from '../regular-file.ts'
@@ -37,11 +38,6 @@ const isAt = (one = '', other = ''): boolean =>
 
 /** What is wrong with how providers, the code host and the cluster are reached. */
 export const reachErrors = ({ outgoing, authentication: { methods } }: Config): readonly Finding[] => {
-  const { oidc, codehost, orchestrator } = methods
-  const providers = Array.from(oidc.providers, ([name, provider]) => ({
-    at: `${base}.oidc.providers.${name}`,
-    provider,
-  }))
   const mayBeHttp = plainHttp(outgoing.http_hosts)
   const safe = (key: string, address: string | undefined): Finding => {
     const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined
@@ -52,28 +48,37 @@ export const reachErrors = ({ outgoing, authentication: { methods } }: Config): 
     `${key}.ca_path`,
     path !== undefined && wrongWithCertificates(path),
   ]
-  const asks = oidc.enabled || codehost.enabled || orchestrator.enabled
-  return [
-    ...(['https_proxy', 'http_proxy'] as const).map((key): Finding => {
-      const given = outgoing[key]
-      return [`outgoing.${key}`, asks && given !== undefined && wrongWithProxy(given)]
+  const { oidc, codehost, orchestrator } = methods
+  const byMethod: Readonly<Record<RuledMethod, readonly Finding[]>> = {
+    oidc: Array.from(oidc.providers).flatMap(([name, provider]) => {
+      const at = `${base}.oidc.providers.${name}`
+      return [
+        safe(`${at}.issuer_url`, provider.issuer_url),
+        safe(`${at}.discovery_url`, provider.discovery_url),
+        authority(at, oidc.enabled ? provider.ca_path : undefined),
+      ]
     }),
-    ...providers.flatMap(({ at, provider }) => [
-      safe(`${at}.issuer_url`, provider.issuer_url),
-      safe(`${at}.discovery_url`, provider.discovery_url),
-      authority(at, oidc.enabled ? provider.ca_path : undefined),
-    ]),
-    ...(codehost.enabled
+    codehost: codehost.enabled
       ? [
           safe(`${base}.codehost.server_url`, codehost.server_url),
           ...(isAt(codehost.server_url, codehost.api_url) ? [] : [safe(`${base}.codehost.api_url`, codehost.api_url)]),
           authority(`${base}.codehost`, codehost.ca_path),
         ]
-      : []),
-    safe(`${base}.orchestrator.discovery_url`, orchestrator.discovery_url),
-    authority(
-      `${base}.orchestrator`,
-      orchestrator.enabled && /^https:/i.test(orchestrator.discovery_url) ? orchestrator.ca_path : undefined,
-    ),
+      : [],
+    orchestrator: [
+      safe(`${base}.orchestrator.discovery_url`, orchestrator.discovery_url),
+      authority(
+        `${base}.orchestrator`,
+        orchestrator.enabled && /^https:/i.test(orchestrator.discovery_url) ? orchestrator.ca_path : undefined,
+      ),
+    ],
+  }
+  const asks = (Object.keys(byMethod) as readonly RuledMethod[]).some((method) => methods[method].enabled)
+  return [
+    ...(['https_proxy', 'http_proxy'] as const).map((key): Finding => {
+      const given = outgoing[key]
+      return [`outgoing.${key}`, asks && given !== undefined && wrongWithProxy(given)]
+    }),
+    ...Object.values(byMethod).flat(),
   ]
 }

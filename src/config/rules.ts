@@ -3,6 +3,7 @@ import { codehostKinds } from '../auth/codehost-kinds.ts'
 import { methodWords, namesOf } from '../contract/identifiers.ts'
 import { tokenMetadata } from '../contract/token-metadata.ts'
 import { Refusal } from '../errors.ts'
+import type { Method } from '../events/token.ts'
 import { unreadFor } from '../regular-file.ts'
 import { accessErrors, accessWarnings, NO_TEAMS } from './access-rules.ts'
 import { loginFindings } from './login-rules.ts'
@@ -31,29 +32,22 @@ const metadata = ({ identifiers, authentication }: Config): readonly Finding[] =
 
 const LONGEST_TOLERANCE_MS = 300_000
 
-const methods = ({ authentication: { required, methods } }: Config): readonly Finding[] => {
-  const { jwt, ...offered } = methods
-  const { oidc, codehost } = offered
-  const none = !Object.values(offered).some(({ enabled }) => enabled)
-  const base = 'authentication.methods'
-  const restricted = codehost.allowed_organizations.length > 0 || Object.keys(codehost.allowed_teams).length > 0
-  const strangers = Object.keys(codehost.allowed_teams).filter(
-    (name) => !listsName(codehost.allowed_organizations, name),
-  )
-  const { membershipScope } = codehostKinds[codehost.kind]
-  const address = 'is required, because server.public_url is not set'
-  return [
-    ['authentication.required', required && none && 'is true and no method is enabled: nobody could get in'],
-    [`${base}.jwt.enabled`, jwt.enabled && 'the method jwt is reserved and not offered in this version'],
+const BASE = 'authentication.methods'
+const NO_ADDRESS = 'is required, because server.public_url is not set'
+type Methods = Config['authentication']['methods']
+
+const findingsOf: Readonly<Record<Method, (methods: Methods) => readonly Finding[]>> = {
+  token: () => [],
+  oidc: ({ oidc }) => [
     ...Array.from(
       oidc.providers,
       ([name, { redirect_address }]): Finding => [
-        `${base}.oidc.providers.${name}.redirect_address`,
-        redirect_address === undefined && address,
+        `${BASE}.oidc.providers.${name}.redirect_address`,
+        redirect_address === undefined && NO_ADDRESS,
       ],
     ),
     ...Array.from(oidc.providers).flatMap(([name, { client_secret, client_authentication, clock_tolerance }]) => {
-      const [at, isPublic] = [`${base}.oidc.providers.${name}`, client_authentication === 'none']
+      const [at, isPublic] = [`${BASE}.oidc.providers.${name}`, client_authentication === 'none']
       return [
         [`${at}.client_secret`, client_secret === undefined && !isPublic && 'is required'],
         [
@@ -63,30 +57,50 @@ const methods = ({ authentication: { required, methods } }: Config): readonly Fi
         [`${at}.clock_tolerance`, clock_tolerance > LONGEST_TOLERANCE_MS && 'must be at most 5m'],
       ] satisfies readonly Finding[]
     }),
-    ...(['client_id', 'client_secret'] as const).map(
-      (key): Finding => [
-        `${base}.codehost.${key}`,
-        codehost.enabled && codehost[key] === undefined && 'is required when the method is enabled',
+  ],
+  codehost: ({ codehost }) => {
+    const restricted = codehost.allowed_organizations.length > 0 || Object.keys(codehost.allowed_teams).length > 0
+    const strangers = Object.keys(codehost.allowed_teams).filter(
+      (name) => !listsName(codehost.allowed_organizations, name),
+    )
+    const { membershipScope } = codehostKinds[codehost.kind]
+    return [
+      ...(['client_id', 'client_secret'] as const).map(
+        (key): Finding => [
+          `${BASE}.codehost.${key}`,
+          codehost.enabled && codehost[key] === undefined && 'is required when the method is enabled',
+        ],
+      ),
+      [`${BASE}.codehost.redirect_address`, codehost.enabled && codehost.redirect_address === undefined && NO_ADDRESS],
+      [
+        `${BASE}.codehost.server_url`,
+        codehost.enabled && codehost.server_url === undefined && 'is required when kind is gitea',
       ],
-    ),
-    [`${base}.codehost.redirect_address`, codehost.enabled && codehost.redirect_address === undefined && address],
-    [
-      `${base}.codehost.server_url`,
-      codehost.enabled && codehost.server_url === undefined && 'is required when kind is gitea',
-    ],
-    [
-      `${base}.codehost.scopes`,
-      restricted &&
-        !codehost.scopes.includes(membershipScope) &&
-        `must hold ${membershipScope}, because organizations or teams are restricted`,
-    ],
-    [
-      `${base}.codehost.allowed_teams`,
-      codehost.kind === 'gitlab' && Object.keys(codehost.allowed_teams).length > 0 && NO_TEAMS,
-    ],
-    ...strangers.map(
-      (name): Finding => [`${base}.codehost.allowed_teams`, `organization "${name}" is not in allowed_organizations`],
-    ),
+      [
+        `${BASE}.codehost.scopes`,
+        restricted &&
+          !codehost.scopes.includes(membershipScope) &&
+          `must hold ${membershipScope}, because organizations or teams are restricted`,
+      ],
+      [
+        `${BASE}.codehost.allowed_teams`,
+        codehost.kind === 'gitlab' && Object.keys(codehost.allowed_teams).length > 0 && NO_TEAMS,
+      ],
+      ...strangers.map(
+        (name): Finding => [`${BASE}.codehost.allowed_teams`, `organization "${name}" is not in allowed_organizations`],
+      ),
+    ]
+  },
+  orchestrator: () => [],
+}
+
+const methods = ({ authentication: { required, methods } }: Config): readonly Finding[] => {
+  const { jwt, ...offered } = methods
+  const none = !Object.values(offered).some(({ enabled }) => enabled)
+  return [
+    ['authentication.required', required && none && 'is true and no method is enabled: nobody could get in'],
+    [`${BASE}.jwt.enabled`, jwt.enabled && 'the method jwt is reserved and not offered in this version'],
+    ...Object.values(findingsOf).flatMap((findings) => findings(methods)),
   ]
 }
 

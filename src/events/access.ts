@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { type EventOf, v1 } from './define.ts'
 import { list, object, oneOf, text, truth, word } from './fields.ts'
 import { grants, meanings } from './grants.ts'
+import { METHODS } from './token.ts'
 
 const open = (group: string) => truth(`True if no credential is required for \`${group}\`.`)
 const names = (description: string, unit: string) =>
@@ -27,7 +28,10 @@ export const accessEvents = {
             'Rules that grant rights to logins and exchanges. With no rules and no `unmatched` they may do everything.',
             object('A rule.', {
               name: word('Its name.', 'name of a rule'),
-              method: oneOf('Login or exchange method that the rule applies to.', ['oidc', 'codehost', 'orchestrator']),
+              method: oneOf(
+                'Login or exchange method that the rule applies to.',
+                METHODS.filter((method) => method !== 'token'),
+              ),
               provider: Type.Optional(word('The provider.', 'name of a provider in the configuration')),
               claim: Type.Optional(word('The claim that the rule compares.', 'name of a claim, or JSON Pointer')),
               anyOf: names(

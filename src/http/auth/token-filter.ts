@@ -34,6 +34,14 @@ export const identitiesOf = ({ identity }: Pseudonyms, text: string, method: Met
   return [...new Set(forms)]
 }
 
+/** Methods of which the holder is a service account, which is stored in the clear. */
+const searchedByAccount: Readonly<Record<Method, boolean>> = {
+  token: false,
+  oidc: false,
+  codehost: false,
+  orchestrator: true,
+}
+
 /**
  * What each method of a list is asked for. Of sessions only service accounts are searched, for what a login told of a person is sealed: where
  * they are asked for, logins are not found, and a list of logins alone is not searched.
@@ -46,7 +54,7 @@ export const searchedBy = (
 ): TokenFilter | undefined => {
   const { q, ...others } = filter
   if (q === '' || kind !== 'session') return { ...filter, method }
-  if (method === 'orchestrator') return { ...others, q: '', account: q.toLowerCase(), method }
+  if (method !== undefined && searchedByAccount[method]) return { ...others, q: '', account: q.toLowerCase(), method }
   return asked === method ? { ...others, q: '', method } : undefined
 }
 

@@ -6,8 +6,10 @@ import {
   MAX_GRANTS,
   matchingRules,
   type Rule,
+  type RuledMethod,
   referencedClaims,
   type Subject,
+  type SubjectOf,
 } from '../../access/rules.ts'
 import { refusalFor } from '../../auth/refusal-details.ts'
 import { isRefusal, type Refusal } from '../../errors.ts'
@@ -21,8 +23,6 @@ type Granted = Pick<TokenGrant, 'grants' | 'roles' | 'policy'>
 const TOO_MANY = `rules give a login or an exchange more than ${MAX_GRANTS} grants: it is refused`
 const REFERENCED =
   'a provider gave a reference in the place of a claim that rules ask for, which counts as absent: let it put the values into the ID token'
-
-const WAYS = { codehost: 'the code host', orchestrator: 'service accounts' } as const
 
 /** The number of the configuration of access; undefined while it has none that says more than that there are no rules. */
 const numberWithoutRules = async ({ policy }: Pick<AuthServices, 'policy'>): Promise<number | undefined> => {
@@ -39,22 +39,41 @@ const isAbout = (rule: Rule, subject: Subject): boolean =>
     ? subject.method === 'oidc' && rule.provider === subject.provider
     : rule.method === subject.method
 
-/** Why the rules give nothing to somebody whom they are about. */
+/** Refusals of a subject to whom the rules of its method give nothing. */
+type Refusals<S> = {
+  /** No rule is about the method or the provider. */
+  readonly unruled: (subject: S) => string
+  /** No rule matches. */
+  readonly unmatched: (policy: AccessPolicy, subject: S, rules: number) => Refusal
+}
+
+const refusalsFor: { readonly [M in RuledMethod]: Refusals<SubjectOf<M>> } = {
+  oidc: {
+    unruled: ({ provider }) => `the provider ${provider}`,
+    unmatched: (policy, subject, rules) =>
+      refusalFor('grant_claims', { rules, provider: subject.provider, claims: missedClaims(policy, subject) }),
+  },
+  codehost: {
+    unruled: () => 'the code host',
+    unmatched: (_policy, { organizations, teams }, rules) =>
+      refusalFor('grant_memberships', {
+        rules,
+        organizations: organizations.length,
+        teams: Object.values(teams).flat().length,
+      }),
+  },
+  orchestrator: {
+    unruled: () => 'service accounts',
+    unmatched: (_policy, _subject, rules) => refusalFor('grant_account', { rules }),
+  },
+}
+
+/** Refusal of a subject to whom the rules give nothing. */
 const nothingFor = (policy: AccessPolicy, subject: Subject): Refusal => {
-  const { method } = subject
-  const ours = policy.rules.filter((rule) => isAbout(rule, subject)).length
-  if (ours === 0)
-    return refusalFor('grant_unruled', { way: method === 'oidc' ? `the provider ${subject.provider}` : WAYS[method] })
-  if (matchingRules(policy, subject).length > 0) return refusalFor('grant_nowhere')
-  if (method === 'oidc')
-    return refusalFor('grant_claims', {
-      rules: ours,
-      provider: subject.provider,
-      claims: missedClaims(policy, subject),
-    })
-  if (method === 'orchestrator') return refusalFor('grant_account', { rules: ours })
-  const teams = Object.values(subject.teams).flat().length
-  return refusalFor('grant_memberships', { rules: ours, organizations: subject.organizations.length, teams })
+  const { unruled, unmatched } = refusalsFor[subject.method] as Refusals<Subject>
+  const rules = policy.rules.filter((rule) => isAbout(rule, subject)).length
+  if (rules === 0) return refusalFor('grant_unruled', { way: unruled(subject) })
+  return matchingRules(policy, subject).length > 0 ? refusalFor('grant_nowhere') : unmatched(policy, subject, rules)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type Narrowed, narrowed } from '../../access/narrowed.ts'
-import { type AccessPolicy, grantsFor } from '../../access/rules.ts'
+import { type AccessPolicy, grantsFor, type RuledMethod } from '../../access/rules.ts'
 import { rowNow } from '../../as-of/as-of.ts'
 import type { Execute } from '../../commands/execute.ts'
 import { token } from '../../commands/token.ts'
@@ -38,7 +38,7 @@ export const narrowing = ({ log, sealer, execute, applied, access, number: ours 
   const underWay = new Map<string, Promise<Outcome>>()
 
   /** What is left of a token; undefined where it loses nothing. What was erased or lost of its holder matches no rule. */
-  const left = async (doc: TokenDoc & { readonly method: 'oidc' | 'codehost' | 'orchestrator' }) => {
+  const left = async (doc: TokenDoc & { readonly method: RuledMethod }) => {
     const opened = doc.profile === undefined ? undefined : await sealer.open(doc.profile)
     const personal = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : {}
     const given = grantsFor(access, subjectOf(doc, personal))
