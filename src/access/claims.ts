@@ -26,8 +26,8 @@ export const isReferenced = (claims: Claims, claim: string): boolean =>
   member(claims['_claim_names'], pathOf(claim)[0]!) !== undefined
 
 /** Returns true if `email_verified` is `true` or "true". Returns `assumed` if the claim is absent. */
-export const isVerified = (said: unknown, assumed: boolean): boolean =>
-  said === undefined ? assumed : said === true || said === 'true'
+export const isVerified = (verified: unknown, assumed: boolean): boolean =>
+  verified === undefined ? assumed : verified === true || verified === 'true'
 
 /** Describes why a claim has no text; undefined if it has one. */
 export const lackOf = (claims: Claims, claim: string, assumeVerified = false): string | undefined => {

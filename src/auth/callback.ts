@@ -76,9 +76,9 @@ const errorCause = (error: string | undefined, query: URLSearchParams): LoginCau
 export const codeOf = (callback: LoginKind, query: URLSearchParams, issuerUrl?: string): string => {
   givenOnce(query)
   if (issuerUrl !== undefined && !issuerFits(query, issuerUrl)) refuseCallback(callback, 'issuer_mismatch')
-  const said = given(query, 'error')
-  if (said !== undefined) {
-    const error = providerCode(said)
+  const code = given(query, 'error')
+  if (code !== undefined) {
+    const error = providerCode(code)
     refuseCallback(callback, errorCause(error, query), {}, error === undefined ? {} : { metadata: { error } })
   }
   return given(query, 'code') ?? invalid('code', 'must not be empty')

@@ -50,7 +50,7 @@ type Codehost = {
    */
   readonly finish: (
     answer: Secrets & { readonly query: URLSearchParams },
-    onKnown?: (who: Identity) => void,
+    onKnown?: (identity: Identity) => void,
   ) => Promise<Identity>
 }
 
@@ -101,12 +101,12 @@ export const codehost = (settings: CodehostSettings): Codehost => {
       const user = await host.user()
       const profileEmail = text(user['email']) || undefined
       const asksAddress = profileEmail === undefined && kind.addressScopes.some((scope) => scopes.includes(scope))
-      const who = { issuer: server, kind, user, email: asksAddress ? await host.address() : profileEmail }
+      const person = { issuer: server, kind, user, email: asksAddress ? await host.address() : profileEmail }
       const readsMemberships = scopes.includes(kind.membershipScope)
       const { more, ...known } = readsMemberships ? await host.memberships() : NOTHING
       const { barred, ...kept } = admit(known, settings, settings.named)
       const forms = readsMemberships ? [kept, onlyNamed(kept, settings, settings.named)] : [{}]
-      const found = identity(who, forms, more)
+      const found = identity(person, forms, more)
       if (barred === undefined) return found
       onKnown?.(found)
       throw refusalFor(barred)

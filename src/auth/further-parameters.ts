@@ -22,6 +22,6 @@ export const furtherParameters = (
   anew: boolean,
   asking: Asking,
 ): Readonly<Record<string, string>> => {
-  const asks = (parameters['prompt'] ?? '').split(' ').some((word) => ASK.has(word))
-  return anew && !asks ? { ...parameters, prompt: asking } : parameters
+  const makesProviderAsk = (parameters['prompt'] ?? '').split(' ').some((word) => ASK.has(word))
+  return anew && !makesProviderAsk ? { ...parameters, prompt: asking } : parameters
 }

@@ -61,8 +61,8 @@ export const plainHttp = (named: readonly string[]): ((url: URL) => boolean) => 
 const PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
 
 /**
- * Returns a test whether a URL matches a list in `NO_PROXY` syntax: names (each with its subdomains, with or without a
- * leading dot), addresses, networks, each with an optional port, and `*` for every host. Invalid entries match nothing.
+ * Returns a test whether a URL is in a list in `NO_PROXY` syntax. Entries are names (each with its subdomains),
+ * addresses, networks, or `*` for all hosts. A leading dot and a port are optional. Invalid entries match nothing.
  */
 export const listed = (list: readonly string[]): ((url: URL) => boolean) => {
   const tests = list.map((text) => {

@@ -34,11 +34,11 @@ export const claimsIn = ({ claims }: Readonly<Record<string, string>>): Claims =
  */
 export const emailRule = (
   barOf: (email: string) => LoginCause | undefined,
-  { email, email_verified: said }: Claims,
+  { email, email_verified: verified }: Claims,
   assumeVerified = false,
 ): LoginCause | undefined => {
   if (typeof email !== 'string' || email === '') return 'email_absent'
-  if (!isVerified(said, assumeVerified)) return said === undefined ? 'email_unsaid' : 'email_unverified'
+  if (!isVerified(verified, assumeVerified)) return verified === undefined ? 'email_unsaid' : 'email_unverified'
   return barOf(email)
 }
 

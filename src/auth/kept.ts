@@ -46,14 +46,14 @@ const smallest = (claims: Claims, bytes: number): ReadonlySet<string> => {
  * that rules name are never dropped.
  */
 export function* formsOf(
-  { picture, 'oidc.picture': oidcPicture, 'oidc.profile': profile, ...who }: Attributes,
+  { picture, 'oidc.picture': oidcPicture, 'oidc.profile': profile, ...identity }: Attributes,
   claims: Claims,
   asked: readonly ClaimUse[],
 ): Generator<Attributes> {
   const pages = { picture, 'oidc.picture': oidcPicture, 'oidc.profile': profile }
-  yield { ...who, ...pages, claims: JSON.stringify(claims) }
+  yield { ...identity, ...pages, claims: JSON.stringify(claims) }
   for (const needed of [claimsRead(claims, asked), claimsNamed(claims, asked)])
-    for (const shown of [{ ...who, ...pages }, who]) {
+    for (const shown of [{ ...identity, ...pages }, identity]) {
       const room = LIMIT - bytesOf({ ...shown, claims: JSON.stringify(needed) })
       const others = Object.fromEntries(Object.entries(claims).filter(([name]) => !Object.hasOwn(needed, name)))
       const fitting = smallest(others, room)

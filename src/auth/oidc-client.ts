@@ -75,12 +75,13 @@ export const authentications = (
   if (secret === undefined || clientAuthentication === 'none') return [None()]
   if (clientAuthentication === 'basic') return [ClientSecretBasic(secret)]
   if (clientAuthentication === 'post') return [ClientSecretPost(secret)]
-  const ways = [ClientSecretBasic(secret), ClientSecretPost(secret)]
+  const methods = [ClientSecretBasic(secret), ClientSecretPost(secret)]
   return Array.isArray(listed) && listed.includes('client_secret_post') && !listed.includes('client_secret_basic')
-    ? ways.reverse()
-    : ways
+    ? methods.reverse()
+    : methods
 }
 
 /** Returns true if the provider lists client authentication methods and none of them is supported. */
 export const isUnprovable = ({ token_endpoint_auth_methods_supported: listed }: ServerMetadata): boolean =>
-  Array.isArray(listed) && !['client_secret_basic', 'client_secret_post', 'none'].some((way) => listed.includes(way))
+  Array.isArray(listed) &&
+  !['client_secret_basic', 'client_secret_post', 'none'].some((method) => listed.includes(method))

@@ -13,8 +13,8 @@ export const oidcIdentity = (
   const sub = text(claims['sub'])
   if (!sub) return refuseCallback('oidc', 'id_token_malformed')
   const [email, name, picture] = [text(claims['email']), text(claims['name']), text(claims['picture'])]
-  const said = claims['email_verified']
-  const verified = said === undefined ? undefined : String(isVerified(said, false))
+  const given = claims['email_verified']
+  const verified = given === undefined ? undefined : String(isVerified(given, false))
   const known = {
     'oidc.provider': provider,
     'oidc.email': email,

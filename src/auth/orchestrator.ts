@@ -30,12 +30,12 @@ type Confirm = (token: string, claims: Account, address: string) => Promise<Acco
 export const orchestrator = async (settings: OrchestratorSettings): Promise<Orchestrator> => {
   const { discoveryUrl, audiences, issuers, maxLifetime = Number.POSITIVE_INFINITY, allowed, clock } = settings
   const call = cluster(settings)
-  const ways: Readonly<Record<OrchestratorSettings['verification'], () => Promise<Confirm>>> = {
+  const confirmers: Readonly<Record<OrchestratorSettings['verification'], () => Promise<Confirm>>> = {
     token_review: async () => (await import('./token-review.ts')).tokenReview(call, { discoveryUrl, audiences, clock }),
     jwks: async () =>
       (await import('./cluster-keys.ts')).clusterKeys(call, { discoveryUrl, audiences, issuers, now: clock.now }),
   }
-  const confirm = await ways[settings.verification]()
+  const confirm = await confirmers[settings.verification]()
 
   return {
     verify: async (given, address) => {

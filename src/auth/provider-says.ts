@@ -26,6 +26,6 @@ export const providerSays = (description: unknown, secrets: readonly string[]): 
     .filter((word) => word !== '')
     .map((word) => (isWord(word) ? word : LEFT_OUT))
     .filter((word, n, all) => word !== LEFT_OUT || all[n - 1] !== LEFT_OUT)
-  const said = Array.from(words.join(' ')).slice(0, MOST).join('')
-  return said === '' || said === LEFT_OUT ? undefined : said
+  const filtered = Array.from(words.join(' ')).slice(0, MOST).join('')
+  return filtered === '' || filtered === LEFT_OUT ? undefined : filtered
 }

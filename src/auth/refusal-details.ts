@@ -39,12 +39,12 @@ export const reasonOf = (fault: LoginCause): Reason => rows.get(fault)!.reason
 /** Creates the refusal of a login or an exchange for a cause. The cause is logged for the operator. */
 export const refusalFor = (fault: LoginCause, gaps: Gaps = {}, extras: Extras = {}): Refusal => {
   const { reason, why, change } = rows.get(fault)!
-  const [error, says] = [providerCode(extras.providerError), extras.providerSays]
+  const [error, description] = [providerCode(extras.providerError), extras.providerSays]
   const details: RefusalDetails = {
     fault,
     change,
     ...(error !== undefined && { providerError: error }),
-    ...(says !== undefined && { providerSays: says }),
+    ...(description !== undefined && { providerSays: description }),
   }
   const sentence = why.replaceAll(/\{(\w+)\}/g, (gap, name: string) => String(gaps[name] ?? gap))
   const { message, metadata } = extras

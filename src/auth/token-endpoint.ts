@@ -77,16 +77,17 @@ const refused = (
   place: ProviderStep,
   status: number,
   { error, error_description }: Readonly<Record<string, unknown>>,
-  asked: TokenRequest,
+  request: TokenRequest,
 ): never => {
-  const says = { providerError: error, providerSays: providerSays(error_description, secretsOf(asked)) }
+  const extras = { providerError: error, providerSays: providerSays(error_description, secretsOf(request)) }
   if (status < 500) {
     if (status === 401 || ABOUT_OUR_CLIENT.has(error))
-      throw refusalFor(isUnprovable ? 'client_authentication' : 'client_refused', { ...place }, says)
+      throw refusalFor(isUnprovable ? 'client_authentication' : 'client_refused', { ...place }, extras)
     // GitHub reports errors with status 200.
-    if (status === 200 || ABOUT_THE_CODE.has(error)) return refuseCallback(callback, 'code_refused', { ...place }, says)
+    if (status === 200 || ABOUT_THE_CODE.has(error))
+      return refuseCallback(callback, 'code_refused', { ...place }, extras)
   }
-  return refusedBy(place, status, says)
+  return refusedBy(place, status, extras)
 }
 
 const attempt = async (

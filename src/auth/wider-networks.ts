@@ -3,9 +3,8 @@ import { isIPv4 } from 'node:net'
 const IPV6 = /^((\p{AHex}{1,4}:\p{AHex}{1,4}):\p{AHex}{1,4}):\p{AHex}{1,4}::\/64$/u
 
 /**
- * Returns the two wider networks of a client network, the narrower one first: /48 and /32 of an IPv6 /64, /24 and /16
- * of an IPv4 address. The text up to the last space of the key is kept as a prefix. Returns undefined if the key does
- * not end with a network.
+ * Returns the two wider networks of a client network: /48 and /32 of an IPv6 /64, /24 and /16 of an IPv4 address. The
+ * text up to the last space of the key is kept as a prefix. Returns undefined if the key does not end with a network.
  */
 export const widerNetworks = (key: string): readonly [string, string] | undefined => {
   const start = key.lastIndexOf(' ') + 1

@@ -89,10 +89,10 @@ export const enveloper = (
     const datas: string[] = []
     for (const event of events) datas.push(canonical(await sealed(event)))
     const { at, writtenAt } = time()
-    const who = { actor, requestId, correlationId, causationId, route, reason, subject, ...origin, writtenAt }
+    const common = { actor, requestId, correlationId, causationId, route, reason, subject, ...origin, writtenAt }
     return events.map(({ event: { type }, shape: { version } }, n) => {
       const more = events.length - 1 - n || undefined
-      const meta: { [K in keyof Meta]: Meta[K] | undefined } = { schema: version, command, instance, more, ...who }
+      const meta: { [K in keyof Meta]: Meta[K] | undefined } = { schema: version, command, instance, more, ...common }
       return {
         id: eventId(context.commandId, stream, n),
         type: wireName(type, version),

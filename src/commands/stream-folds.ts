@@ -63,8 +63,8 @@ export const stepStored = <S, C extends Payloads, E extends AnyEvent>(
     state: decider.unread ? decider.unread.state(fold.state) : fold.state,
     unreadable: fold.unreadable ?? unreadable,
   })
-  const due = fold.at === 'none' ? 0n : fold.at + 1n
-  const before = stored.revision > due ? without(missingBefore(stored, due)) : fold
+  const expected = fold.at === 'none' ? 0n : fold.at + 1n
+  const before = stored.revision > expected ? without(missingBefore(stored, expected)) : fold
   try {
     const event = readEvent(decider.read, stored)
     return { event, fold: step(decider, before, event, stored.revision) }

@@ -34,8 +34,8 @@ const object = ({ required = [], properties = {}, patternProperties = {} }: Form
 export const fitting = (schema: TSchema): Fits => {
   const form = schema as Form
   if (form.anyOf) {
-    const ways = form.anyOf.map(fitting)
-    return (value) => ways.some((fits) => fits(value))
+    const alternatives = form.anyOf.map(fitting)
+    return (value) => alternatives.some((fits) => fits(value))
   }
   if (form.enum) return (value) => form.enum!.includes(value)
   if (form.const !== undefined) return (value) => value === form.const

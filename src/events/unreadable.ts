@@ -39,13 +39,13 @@ const unreadableEvent = ({ stream, revision, type, position }: Stored, why: stri
 export const unreadableBy = (error: unknown, stored: Stored): Unreadable =>
   unreadableOf(error) ?? unreadableEvent(stored, `${stored.type} contradicts the events before it`)
 
-/** Describes the events missing before a stored event. `due` is the expected revision. */
-export const missingBefore = ({ stream, revision, position }: Stored, due: bigint): Unreadable => ({
+/** Describes the events missing before a stored event. `expected` is the next revision. */
+export const missingBefore = ({ stream, revision, position }: Stored, expected: bigint): Unreadable => ({
   stream,
-  revision: String(due),
+  revision: String(expected),
   type: '',
   position: String(position),
-  why: `the store has lost revisions ${due} to ${revision - 1n} of the stream`,
+  why: `the store has lost revisions ${expected} to ${revision - 1n} of the stream`,
 })
 
 /** Reads a stored event with its category's reader. Refuses with `event_unreadable` and the event's place and cause. */

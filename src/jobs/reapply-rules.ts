@@ -53,9 +53,9 @@ export const reapplyRulesSweep = ({
   let running: Promise<void> = Promise.resolve()
 
   const reached = async (number: number) => {
-    const there = (await views.records<Reached>(TABLE, [ID])).get(ID)
-    const value: Reached = there && there.value.policy >= number ? there.value : { policy: number, method: 0 }
-    return { revision: there?.revision ?? 0, value }
+    const stored = (await views.records<Reached>(TABLE, [ID])).get(ID)
+    const value: Reached = stored && stored.value.policy >= number ? stored.value : { policy: number, method: 0 }
+    return { revision: stored?.revision ?? 0, value }
   }
 
   /** Applies the rules to one token. An unreadable token is skipped, because it is refused anyway. */

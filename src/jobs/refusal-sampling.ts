@@ -85,7 +85,7 @@ export const refusalSampler = () => {
     }
     count(key)
     if (known !== undefined) count(known)
-    const who = {
+    const details = {
       ...(tokenId && { tokenId }),
       ...(provider && { provider }),
       ...(serviceAccount && { serviceAccount }),
@@ -98,7 +98,7 @@ export const refusalSampler = () => {
       route,
       requestId,
       more: more.take(key) + (known === undefined ? 0 : more.take(known)),
-      ...who,
+      ...details,
       subject: subjectOf(time),
       network,
     })

@@ -55,10 +55,10 @@ export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: 
     return singly.add(refused, time)
   }
 
-  const begun = (way: string): void => {
+  const begun = (method: string): void => {
     if (logins.total === 0) logins.since = now()
     logins.total++
-    logins.byWay.add(way)
+    logins.byWay.add(method)
   }
 
   /** Removes and returns the data that is due to be written. */

@@ -35,9 +35,9 @@ export const tokenUses = ({ views, clock, now, onError }: TokenUsesOptions) => {
 
   /** Writes a use unless a later one is stored. After a conflict with another instance the next flush tries again. */
   const write = async (id: string, at: string): Promise<void> => {
-    const there = (await views.records<Used>(TABLE, [id])).get(id)
-    const isNews = there === undefined || there.value.at < at
-    const isWritten = !isNews || (await views.swapRecord(TABLE, id, there?.revision ?? 0, { at }, FOR_EVER))
+    const stored = (await views.records<Used>(TABLE, [id])).get(id)
+    const isNews = stored === undefined || stored.value.at < at
+    const isWritten = !isNews || (await views.swapRecord(TABLE, id, stored?.revision ?? 0, { at }, FOR_EVER))
     if (isWritten && waiting.get(id) === at) waiting.delete(id)
   }
 

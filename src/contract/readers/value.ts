@@ -4,8 +4,8 @@ import { invalid, Refusal, refuse } from '../../errors.ts'
 export type Raw = Readonly<Record<string, unknown>>
 
 /** Refuses a member of the wrong JSON type with 400 `malformed_body`. */
-export const malformed = (name: string, due: string): never =>
-  refuse('malformed_body', `request body is not valid: ${name} must be ${due}`)
+export const malformed = (name: string, expected: string): never =>
+  refuse('malformed_body', `request body is not valid: ${name} must be ${expected}`)
 
 /** Returns the text. Refuses other types with 400 `malformed_body`. */
 export const textOf = (value: unknown, name: string): string =>
