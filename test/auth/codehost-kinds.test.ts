@@ -168,8 +168,8 @@ const ADDRESSES: readonly [string, unknown, string | undefined][] = [
   ['one', [at('a@x', true, true)], 'a@x'],
   ['the primary one of several', [at('b@x', false, true), at('a@x', true, true), at('c@x', false, true)], 'a@x'],
   ['a primary one that is not verified', [at('a@x', true, false), at('b@x', false, true)], undefined],
-  ['none that is primary', [at('a@x', false, true)], undefined],
-  ['words in the place of truth', [at('a@x', 'true', 'true'), at('b@x', 1, 1)], undefined],
+  ['no primary address', [at('a@x', false, true)], undefined],
+  ['texts instead of booleans', [at('a@x', 'true', 'true'), at('b@x', 1, 1)], undefined],
   ['no text', [at(7, true, true)], undefined],
   ['nothing', [], undefined],
 ]

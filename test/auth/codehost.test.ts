@@ -157,7 +157,7 @@ const RESTRICTIONS: readonly [string, Partial<CodehostSettings>, Membership | 'r
     { allowedOrganizations: ['acme', 'none'], allowedTeams: { none: ['core'] } },
     'refused',
   ],
-  ['memberships that cannot be read', { allowedOrganizations: ['acme'], scopes: ['read:user'] }, 'refused'],
+  ['memberships without the scope to read them', { allowedOrganizations: ['acme'], scopes: ['read:user'] }, 'refused'],
 ]
 
 await t.test('restrictions admit members only, and drop other memberships', async (t) => {
@@ -200,10 +200,10 @@ await t.test('distinguishes the answers of the token endpoint', async (t) => {
   const rows: readonly [string, Answer, keyof typeof MESSAGES][] = [
     ['invalid_grant with 400', json(400, { error: 'invalid_grant' }), 'code_refused'],
     ['invalid_client with 401', json(401, { error: 'invalid_client' }), 'oauth_client_refused'],
-    ['a word of the host', json(200, { error: 'redirect_uri_mismatch' }), 'code_refused'],
+    ['an error code of the host', json(200, { error: 'redirect_uri_mismatch' }), 'code_refused'],
     ['no access token', json(200, { scope: 'read:org' }), 'provider_unavailable'],
     [
-      'an access token that fits no header',
+      'an access token that is no valid header value',
       json(200, { access_token: 'canary\n\ud83d', token_type: 'bearer' }),
       'provider_unavailable',
     ],

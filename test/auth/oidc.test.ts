@@ -124,7 +124,7 @@ await t.test('builds the redirect URI from configuration, with the path of the b
 
 const seconds = (offset: number) => Date.parse('2026-01-01T00:00:00.000Z') / 1000 + offset
 const CLAIMS: readonly [string, Readonly<Record<string, unknown>>, 'accepted' | 'refused'][] = [
-  ['an audience list of us alone', { aud: ['rollcall'] }, 'accepted'],
+  ['an audience list with our client only', { aud: ['rollcall'] }, 'accepted'],
   ['a further audience with azp = us', { aud: ['rollcall', 'other'], azp: 'rollcall' }, 'accepted'],
   ['a further audience without azp', { aud: ['rollcall', 'other'] }, 'refused'],
   ['a further audience with another azp', { aud: ['rollcall', 'other'], azp: 'other' }, 'refused'],
@@ -180,7 +180,7 @@ await t.test('accepts an ID token only with a valid signature of the provider', 
       async (claims) => sign(stranger.privateKey, { alg: 'ES256', kid: await kid() })(claims),
     ],
     ['a foreign key under its own key id', sign(stranger.privateKey, { alg: 'ES256', kid: 'foreign' })],
-    ['an algorithm that discovery does not name', sign(rs512.privateKey, { alg: 'RS512' })],
+    ['an algorithm that discovery does not list', sign(rs512.privateKey, { alg: 'RS512' })],
     [
       'garbage as signature',
       async (claims) => `${part({ alg: 'ES256', kid: await kid() })}.${part(claims)}.${'A'.repeat(86)}`,
@@ -276,7 +276,7 @@ await t.test('refuses a callback in the documented order without sending the cod
     ],
     ['iss twice', `code=${code}&iss=${liar.url}&iss=${liar.url}`, 'invalid_argument', 'invalid field iss: given twice'],
     ['another issuer', `code=${code}&iss=https://evil.example.com`, 'issuer_mismatch', MESSAGES.issuer_mismatch],
-    ['an issuer that is no address', `code=${code}&iss=evil`, 'issuer_mismatch', MESSAGES.issuer_mismatch],
+    ['an issuer that is no URL', `code=${code}&iss=evil`, 'issuer_mismatch', MESSAGES.issuer_mismatch],
     ['nearly our issuer', `code=${code}&iss=${liar.url}/`, 'issuer_mismatch', MESSAGES.issuer_mismatch],
     [
       'another issuer, before error',

@@ -39,15 +39,15 @@ await t.test('reads userinfo only if configured, and prefers its claims', async 
 
 type Told = Readonly<Record<string, unknown>>
 const JOINED: readonly [string, Told, Told, Told][] = [
-  ['what only one says', { a: 1 }, { b: 2 }, { a: 1, b: 2 }],
-  ['what both say', { name: 'old', groups: ['x'] }, { name: 'new', groups: [] }, { name: 'new', groups: [] }],
+  ['claims in one source only', { a: 1 }, { b: 2 }, { a: 1, b: 2 }],
+  ['claims in both sources', { name: 'old', groups: ['x'] }, { name: 'new', groups: [] }, { name: 'new', groups: [] }],
   [
-    'what is about the login',
+    'claims about the login',
     { iss: 'i', sub: 's', exp: 1, acr: '1' },
     { iss: 'j', sub: 's', exp: 2, acr: '2', amr: ['pwd'] },
     { iss: 'i', sub: 's', exp: 1, acr: '1' },
   ],
-  ['another address, of which nothing is said', { email: 'a', email_verified: true }, { email: 'b' }, { email: 'b' }],
+  ['another address without email_verified', { email: 'a', email_verified: true }, { email: 'b' }, { email: 'b' }],
   [
     'another address that is not verified',
     { email: 'a', email_verified: true },
@@ -57,7 +57,7 @@ const JOINED: readonly [string, Told, Told, Told][] = [
   ['a verified nothing', { email: 'a' }, { email_verified: true }, { email_verified: true }],
   ['no address', { email: 'a', email_verified: true }, { name: 'n' }, { email: 'a', email_verified: true, name: 'n' }],
   [
-    'what was only referenced',
+    'a referenced claim',
     { _claim_names: { groups: 's', more: 's' } },
     { groups: ['x'] },
     { _claim_names: { more: 's' }, groups: ['x'] },
@@ -69,7 +69,7 @@ const JOINED: readonly [string, Told, Told, Told][] = [
     { _claim_names: { more: 't' } },
   ],
   [
-    'a name that means something to JavaScript',
+    'a name of a JavaScript object member',
     JSON.parse('{"__proto__":1}') as Told,
     { constructor: 'x' },
     JSON.parse('{"__proto__":1,"constructor":"x"}') as Told,
@@ -83,11 +83,11 @@ await t.test('merges the claims of both, with e-mail and its verification from o
 
 type Row = readonly [string, Lies['userinfo'], Failure, string | RegExp]
 const ROWS: readonly Row[] = [
-  ['of somebody else', { sub: 'mallory' }, 'userinfo_invalid', 'userinfo is of another person than the ID token (sub)'],
+  ['another subject', { sub: 'mallory' }, 'userinfo_invalid', 'userinfo is of another person than the ID token (sub)'],
   ['of nobody', { sub: undefined }, 'userinfo_invalid', /OAUTH_INVALID_RESPONSE/],
   ['a subject that is a number', { sub: 7 }, 'userinfo_invalid', /OAUTH_INVALID_RESPONSE/],
   [
-    'of the same in other case',
+    'the subject in other case',
     { sub: 'Alice' },
     'userinfo_invalid',
     'userinfo is of another person than the ID token (sub)',
@@ -100,7 +100,7 @@ const ROWS: readonly Row[] = [
   ],
   ['403', json(403, {}), 'userinfo_invalid', /^userinfo at 127\S* refused the access token with status 403$/],
   ['more than 1 MiB', filler, 'identity_too_large', /^userinfo at 127\S*: the answer is larger than 1 MiB$/],
-  ['a list that says it is a JWT', jwt('[]'), 'userinfo_invalid', /OAUTH_INVALID_RESPONSE/],
+  ['a list as JWT', jwt('[]'), 'userinfo_invalid', /OAUTH_INVALID_RESPONSE/],
   ['an encrypted one', jwt('canary.canary.canary.canary.canary'), 'userinfo_invalid', 'userinfo is encrypted'],
   [
     'a signed one without a signature',
@@ -133,11 +133,15 @@ await t.test('accepts signed userinfo only with a valid signature of the provide
   const claims = { sub: 'alice', name: 'Ada' }
   const rows: readonly [string, () => Promise<string>, 'taken' | RegExp][] = [
     ['signed by its key', () => liar.signed(claims), 'taken'],
-    ['for us and from it', () => liar.signed({ ...claims, iss: liar.url, aud: 'rollcall', exp: now() + 60 }), 'taken'],
-    ['by a new key', async () => (await liar.rotate(), liar.signed(claims)), 'taken'],
-    ['for somebody else', () => liar.signed({ ...claims, aud: 'other' }), /OAUTH_JWT_CLAIM_COMPARISON_FAILED/],
     [
-      'from somebody else',
+      'valid issuer and audience',
+      () => liar.signed({ ...claims, iss: liar.url, aud: 'rollcall', exp: now() + 60 }),
+      'taken',
+    ],
+    ['by a new key', async () => (await liar.rotate(), liar.signed(claims)), 'taken'],
+    ['another audience', () => liar.signed({ ...claims, aud: 'other' }), /OAUTH_JWT_CLAIM_COMPARISON_FAILED/],
+    [
+      'another issuer',
       () => liar.signed({ ...claims, iss: 'https://evil.example' }),
       /OAUTH_JWT_CLAIM_COMPARISON_FAILED/,
     ],
