@@ -29,7 +29,7 @@ const dashboard = JSON.parse(read('deploy/dashboard.json')) as {
 }
 const shown = dashboard.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const))
 
-/** Labels that Prometheus adds to all that it scrapes. It puts `exported_` in front of one that is there already. */
+/** Labels that Prometheus adds to every scraped series. It renames an existing one to `exported_…`. */
 const ADDED = ['job', 'instance', 'namespace']
 const scraped = (label: string) => (ADDED.includes(label) ? `exported_${label}` : label)
 
@@ -41,7 +41,7 @@ type RuleTest = {
 const ruleTests = (parse(read('deploy/alerts.test.yml')) as { tests: readonly RuleTest[] }).tests
 
 const skip = !(await has('promtool')) && 'there is no promtool; the Debian package prometheus brings it'
-/** What Prometheus's own tool says, and whether it is content. */
+/** Runs promtool; returns its output and whether it succeeded. */
 const promtool = (args: readonly string[], input = '') => {
   const { status, stdout, stderr } = spawnSync('promtool', args, { cwd: root, encoding: 'utf8', input })
   return { ok: status === 0, said: stdout + stderr }
@@ -51,7 +51,7 @@ type Labels = ReadonlyMap<string, string>
 const labelsOf = (text: string): Labels =>
   new Map([...text.matchAll(/(\w+)="([^"]*)"/g)].map(([, label, value]) => [label!, value!]))
 type Found = { readonly kind: string; readonly values: Map<string, Set<string>> }
-/** The metrics of a page: kind, and the values of each label. */
+/** Parses the metrics of a page: kind, and values of each label. */
 const metricsOn = (page: string): ReadonlyMap<string, Found> => {
   const found = new Map<string, Found>()
   for (const [, name, kind] of page.matchAll(/^# TYPE (\S+) (\S+)$/gm))
@@ -64,16 +64,16 @@ const metricsOn = (page: string): ReadonlyMap<string, Found> => {
 }
 /** One line of a page. */
 const SERIES = /^(\w+)(?:\{(.*)\})? \S+$/gm
-/** The metric that a series belongs to: a histogram tells three kinds of them. */
+/** Metric of a series: a histogram has three kinds of series. */
 const baseOf = (series: string) => series.replace(/_(bucket|sum|count)$/, '')
 
-/** The labels that an expression keeps. */
+/** Labels that an expression groups by. */
 const groupingOf = (expr: string) =>
   [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, labels]) => labels!.split(/, */))
-/** Without servers nothing tells these. */
+/** Series that only servers produce. */
 const ONLY_ON_SERVERS = /\bwhat\b|eventstoredb|mongodb|redis/
 
-/** The page of a service that has been asked for everything that is counted, on servers where there are some. */
+/** Returns the metrics page of a service, on servers if available, after requests of everything that is counted. */
 const fullPage = async (t: Test) => {
   const { stack, skip } = await startStack(t)
   if (!stack) leaveOut(t, `the metrics of the servers: ${skip}`)
@@ -101,7 +101,7 @@ const fullPage = async (t: Test) => {
   await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
   for (const flagKey of ['f', 'g']) await service.request('POST', '/evaluate/v1/boolean', { flagKey, entityId: 'e' })
   for (const path of ['/auth/v1/tokens', '/auth/v1/self']) await service.request('GET', path)
-  // Past the end of the token, and not so far that the clock would count as one that jumped.
+  // Jump past the expiry of the token, but less than a detected clock jump.
   clock.jump(120_000)
   const page = await eventually(async () => {
     const text = await service.metrics()
@@ -115,7 +115,7 @@ await t.test('alert rules and dashboard match the metrics of a service', async (
 
   await t.test('alerts and dashboard use only metrics that the service exports', (t) => {
     const { metrics, complete } = told
-    /** The metrics that an expression names, after it was held against the page. */
+    /** Returns the metrics in an expression, after checking them against the page. */
     const namedIn = (where: string, expr: string): readonly string[] => {
       const named = [...expr.matchAll(/(?:(rate|increase)\()?\b(rollcall_\w+)/g)].map(([, over, series]) => {
         const found = metrics.get(series!) ?? metrics.get(baseOf(series!))
@@ -143,7 +143,7 @@ await t.test('alert rules and dashboard match the metrics of a service', async (
         t.ok((grouping.length > 0 ? grouping : ADDED).includes(label!), `${alert} has the label ${label}`)
     }
 
-    /** What tells what was done and how much there is, and no fault. */
+    /** Metrics of activity and size, which need no alert. */
     const onlyShown = ['evaluations_results_total', 'evaluations_latency_milliseconds', 'projection_position']
     onlyShown.push(
       'job_last_duration_seconds',
@@ -185,7 +185,7 @@ await t.test('alert rules and dashboard match the metrics of a service', async (
     for (const { name, input_series: inputs = [] } of ruleTests)
       for (const { series } of inputs) {
         const metric = /^\w+/.exec(series)![0]
-        // Prometheus tells this of its targets itself.
+        // Prometheus creates this series for its targets.
         if (metric === 'up') continue
         const { values } = told.metrics.get(metric) ?? told.metrics.get(baseOf(metric)) ?? { values: new Map() }
         const labels = [...labelsOf(series)].filter(([label]) => !ADDED.includes(label))
@@ -195,7 +195,7 @@ await t.test('alert rules and dashboard match the metrics of a service', async (
           [...values.keys()].map(scraped).toSorted(),
           `${name}: ${metric}`,
         )
-        // A release has one format of the history, and the alert is about two.
+        // A release has one history format, but the alert concerns two.
         for (const [label, value] of labels)
           if (label !== 'format')
             t.ok(values.get(label.replace('exported_', ''))?.has(value), `${name}: ${label}="${value}"`)

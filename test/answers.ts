@@ -2,14 +2,14 @@ import { Compile } from 'typebox/schema'
 
 type Schema = Readonly<Record<string, unknown>>
 type Operation = { readonly responses: Readonly<Record<string, { readonly content?: Schema }>> }
-/** An OpenAPI document, as far as answers are checked by it. */
+/** Parts of an OpenAPI document that are needed to check answers. */
 export type Document = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 type Check = (body: unknown) => string | undefined
 
-/** The schema with its references followed, and closed: a member that it does not describe is wrong. */
+/** Resolves the references of a schema and closes it, so that undescribed members are errors. */
 const closed = (schema: unknown, named: Document['components']['schemas']): unknown => {
   if (Array.isArray(schema)) return schema.map((item) => closed(item, named))
   if (typeof schema !== 'object' || schema === null) return schema
@@ -20,7 +20,7 @@ const closed = (schema: unknown, named: Document['components']['schemas']): unkn
 }
 
 const checks = new Map<string, Check>()
-/** Services of one process describe the same schemas, each of which is compiled once. */
+/** Compiles each schema once per process, because all services have the same schemas. */
 const checkOf = (schema: unknown): Check => {
   const text = JSON.stringify(schema)
   const known = checks.get(text)
@@ -37,7 +37,10 @@ const pattern = (template: string) => {
   return new RegExp(`^${parts.join('[^/]*')}/?$`)
 }
 
-/** Tells what is wrong with a 2xx answer by the document of the service that gave it: a route that is not there, or a body that its schema does not describe. */
+/**
+ * Returns a check of 2xx answers against the document of their service: an unknown route, or a body that does not match
+ * its schema.
+ */
 export const answersBy = ({ paths, components }: Document) => {
   const known = new Map<unknown, Check>()
   const routes = Object.entries(paths)

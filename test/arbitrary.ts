@@ -12,7 +12,7 @@ type Schema = {
   readonly patternProperties?: Readonly<Record<string, Schema>>
 }
 
-/** Few texts, so that generated things meet. */
+/** Few texts, so that generated values collide. */
 const text = fc.constantFrom('', 'a', 'b', '__proto__', '2026-01-01T00:00:00.000Z')
 
 const values: Readonly<Record<string, (schema: Schema) => fc.Arbitrary<unknown>>> = {
@@ -29,7 +29,7 @@ const values: Readonly<Record<string, (schema: Schema) => fc.Arbitrary<unknown>>
       : fc.dictionary(text, valueOf(Object.values(patternProperties ?? {})[0] ?? {}), { maxKeys: 2 }),
 }
 
-/** Values of a JSON schema. */
+/** Arbitrary values of a JSON schema. */
 const valueOf = (schema: Schema): fc.Arbitrary<unknown> => {
   if ('const' in schema) return fc.constant(schema.const)
   if (schema.enum) return fc.constantFrom(...schema.enum)
@@ -37,7 +37,7 @@ const valueOf = (schema: Schema): fc.Arbitrary<unknown> => {
   return values[schema.type ?? '']?.(schema) ?? fc.jsonValue({ maxDepth: 1 })
 }
 
-/** Events of a category in their newest shapes, without any history behind them. */
+/** Arbitrary events of a category in their newest shapes, independent of any history. */
 export const anyEvent = <E extends AnyEvent>(shapes: Shapes): fc.Arbitrary<E> =>
   fc.oneof(
     ...Object.entries(shapes).map(([type, { schema }]) =>

@@ -5,15 +5,18 @@ import t from 'tap'
 const root = resolve(import.meta.dirname, '../..')
 const src = resolve(root, 'src')
 
-/** Who may import whom inside src (design: the folders are the arrow of time). `app` puts the service together and may import all; nobody but main.ts imports it. */
+/**
+ * Allowed imports inside src; folders form layers in order of time. `app` composes the service and may import all; only
+ * main.ts imports it.
+ */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   events: [],
   evaluation: [],
   access: [],
   contract: ['access'],
-  // What the API refuses, its configuration refuses too: in the same words, and by the same form of a client token.
+  // The configuration refuses the same values as the API, with the same texts and the same token format.
   config: ['contract', 'auth', 'access'],
-  // What a claim says of an e-mail address is one rule, at the login and for access.
+  // Email claims have one rule, for the login and for access.
   auth: ['access'],
   commands: ['events', 'access'],
   projections: ['events', 'access'],
@@ -39,17 +42,17 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   '.': ['app', 'cli'],
 }
-/** Rooms of which a room may know types and nothing else. */
+/** Folders from which a folder may import types only. */
 const mayName: Readonly<Record<string, readonly string[]>> = {
   projections: ['evaluation'],
-  // The methods are listed where they are written down for ever.
+  // The methods are listed where they are stored permanently.
   contract: ['events'],
   config: ['events'],
   auth: ['events'],
-  // What routes are given is made by the jobs.
+  // The jobs create the values that routes receive.
   http: ['jobs'],
 }
-/** The one thing that adapters know of the house: the ports. */
+/** Ports, the only files that adapters import. */
 const ports = [
   'events/log.ts',
   'events/binding.ts',
@@ -72,7 +75,7 @@ const everywhere = [
   'regular-file.ts',
   'byte-budget.ts',
 ]
-/** The packages that each folder may use. */
+/** Packages that each folder may use. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   events: ['typebox'],
   contract: ['typebox'],
@@ -144,7 +147,7 @@ await t.test('docs/house.md lists every folder with its allowed imports', (t) =>
   t.end()
 })
 
-/** Who imports whom. */
+/** Imports by file. */
 const arrows: ReadonlyMap<string, readonly string[]> = new Map(
   files.map((name) => {
     const targets = importsOf(readFileSync(resolve(src, name), 'utf8')).filter(({ target }) => target.startsWith('.'))
@@ -172,8 +175,7 @@ await t.test('every file is reachable from main.ts', async (t) => {
     reached.add(name)
     for (const next of arrows.get(name) ?? []) walk(next)
   }
-  // The threads that write and that read the past are begun by their URLs, docs/make.ts asks what the configuration has to tell, and the sign-in
-  // page alone says its words.
+  // Worker threads are started by URL, docs/make.ts uses the configuration, and only the sign-in page uses its texts.
   for (const entry of [
     'main.ts',
     'adapters/embedded/writer/writer.ts',
@@ -251,7 +253,7 @@ await t.test('another file imports each export, or a test reaches it in the file
   t.ok(checked > 1_500, `${checked} exports checked`)
 })
 
-/** Identifiers that say nothing of their values: name the thing (`RolloutRequest`, `listeners`). */
+/** Identifiers that do not describe their value: use a specific name (`RolloutRequest`, `listeners`). */
 const VAGUE = /\btype (?:Asked|Ask|Held|Place|Given|Part|Told)\b|\b(?:const|let) told\b|\btold: [A-Z]\w*[,)]/
 
 await t.test('names describe their content', async (t) => {

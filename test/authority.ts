@@ -7,6 +7,6 @@ const { cert } = await generate([{ name: 'commonName', value: 'an authority' }],
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-test-'))
 process.on('exit', () => rmSync(folder, { recursive: true }))
 
-/** The file of a certificate authority, in PEM. */
+/** PEM file of a certificate authority. */
 export const authorityFile = join(folder, 'ca.crt')
 writeFileSync(authorityFile, cert)

@@ -14,7 +14,7 @@ const rig = () => {
   const served: string[] = []
   const refused: string[] = []
   const leases = new Map<string, Lease>()
-  /** Takes, and notes under its name when it is served or refused. */
+  /** Takes bytes and records under a name whether it is served or refused. */
   const take = (name: string, taker: Taker, bytes: number): void => {
     const got = (lease: Lease) => {
       served.push(name)

@@ -19,7 +19,7 @@ const run = promisify(execFile)
 
 type Tree = { readonly [name: string]: unknown }
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value)
-/** The keys of what stands at the ends of a tree. */
+/** Keys of the leaves of a tree. */
 const endsOf = (tree: Tree, key = ''): readonly string[] =>
   Object.entries(tree).flatMap(([name, value]) =>
     isTree(value) && Object.keys(value).length > 0 ? endsOf(value, `${key}${name}.`) : [`${key}${name}`],
@@ -28,10 +28,10 @@ const endsOf = (tree: Tree, key = ''): readonly string[] =>
 const values = parse(read('values.yaml')) as Tree & { readonly config: Tree }
 const templates = readdirSync(join(chart, 'templates')).map((name) => read(join('templates', name)))
 const all = templates.join('\n')
-/** The example in the values of who may exchange, without its comment signs. */
+/** Example of allowed exchanges in the values, without comment signs. */
 const example = /^ {2}# authentication:\n(?: {2}# .*\n)+/m.exec(read('values.yaml'))![0].replaceAll(/^ {2}# /gm, '')
 
-/** The configuration that is loaded from the text of a file, as in a pod with these variables. */
+/** Loads a configuration from a text, as in a pod with these variables. */
 const loaded = (t: Test, text: string, env: Readonly<Record<string, string>> = {}) => {
   const directory = mkdtempSync(join(tmpdir(), 'rollcall-chart-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
@@ -144,7 +144,7 @@ type Pod = {
 }
 const podOf = ({ spec }: Manifest) => (spec as { template: { spec: Pod } }).template.spec
 
-/** With this version of Kubernetes, for a helm that was built from source says it is an old one. */
+/** With a fixed version of Kubernetes, because a helm built from source assumes an old one. */
 const helm = async (...args: readonly string[]) =>
   (await run('helm', ['template', 'rollcall', chart, '--namespace', 'rollcall', '--kube-version', '1.31.0', ...args]))
     .stdout
@@ -169,7 +169,7 @@ await t.test('output of helm', async (t) => {
         server: { public_url: 'https://rollcall.example.com', shutdown_grace: '10s' },
       }),
     )
-    /** What the chart names by the release, or has besides. */
+    /** Removes names that depend on the release, and additions of the chart. */
     const plain = (pod: Pod) =>
       JSON.stringify(pod, (key, value: unknown) =>
         ['matchLabels', 'imagePullPolicy', 'automountServiceAccountToken', 'fsGroupChangePolicy'].includes(key)

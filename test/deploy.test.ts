@@ -15,7 +15,7 @@ const run = promisify(execFile)
 type Env = Readonly<Record<string, string>>
 
 const { version, dependencies } = JSON.parse(read('package.json')) as { version: string; dependencies: Env }
-/** Tagged with a version of three numbers; nothing that moves. */
+/** Tag with a three-part version, never a moving one. */
 const EXACT = /^[a-z0-9./-]+:\d+\.\d+\.\d+(-[a-z0-9.-]+)?$/
 const URLS: Env = { eventstore: 'esdb://e:2113?tls=false', mongodb: 'mongodb://m:27017', redis: 'redis://r:6379' }
 

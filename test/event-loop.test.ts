@@ -4,7 +4,7 @@ import t from 'tap'
 import { forEachSliced, measureSlicesBy, sortSliced, timeSlicer } from '../src/event-loop.ts'
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
-/** Slices of this process are measured by it. */
+/** Clock for the slices of this process. */
 let elapsed = 0
 measureSlicesBy(() => elapsed)
 
@@ -20,7 +20,7 @@ await t.test('work yields when its slice ends, not before, and gets another', as
       elapsed += 1
       const paused = pause()
       t.ok(paused, `the ${nth} slice of ${slice} ms is over`)
-      // What others do meanwhile is not of the next slice.
+      // Work of others does not count for the next slice.
       elapsed += 5 * slice
       await paused
     }
@@ -114,7 +114,7 @@ await t.test('all work of one turn shares a slice, and the next turn has another
   t.equal(first(), undefined, 'a new slice')
 })
 
-/** Work of steps that are as long as a slice, each. */
+/** Work whose steps each take a whole slice. */
 const working = async (name: string, steps: number, order: string[]) => {
   const pause = timeSlicer()
   for (let n = 0; n < steps; n++) {

@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below the ports that systems give to whoever asks for any, so that none of those is taken between two uses of one of these. */
+/** Below the ephemeral ports, so that the system does not assign one between two uses. */
 const [FIRST, BEHIND] = [12_000, 27_000]
 
-/** A port of loopback on which nobody listens. */
+/** Returns a free loopback port. */
 export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = randomInt(FIRST, BEHIND)

@@ -5,7 +5,10 @@ import type { AnyEvent } from '../src/events/define.ts'
 
 type Payloads = Readonly<Record<string, object>>
 
-/** given(decider)(history).when(command).then(events) or .refused(reason, message). What is accepted is asked twice: the second time nothing may happen. */
+/**
+ * given(decider)(history).when(command).then(events) or .refused(reason, message). An accepted command is repeated and
+ * must then yield no events.
+ */
 export const given =
   <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>) =>
   (...history: readonly E[]) => {
@@ -31,7 +34,7 @@ export const given =
     }
   }
 
-/** The refusal that the work ends with, undefined when it ends well; other errors are thrown on. */
+/** Returns the refusal of the work, undefined on success; rethrows other errors. */
 export const refusalOf = (work: () => unknown): Refusal | undefined => {
   try {
     work()
@@ -42,7 +45,7 @@ export const refusalOf = (work: () => unknown): Refusal | undefined => {
   }
 }
 
-/** The events of a command asked again; none when it is refused. */
+/** Returns the events of a repeated command; none if it is refused. */
 export const again = <E>(work: () => readonly E[]): readonly E[] => {
   let events: readonly E[] = []
   refusalOf(() => (events = work()))

@@ -18,7 +18,7 @@ const installed = Object.entries(packages).flatMap(([path, entry]) =>
   path === '' ? [] : [{ path, name: path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length), ...entry }],
 )
 
-/** Licences that Apache-2.0 may be used with in what is shipped: docs/decisions/0014. */
+/** Licences allowed in shipped code together with Apache-2.0: docs/decisions/0014. */
 const SHIPPED = [
   'MIT',
   'ISC',
@@ -30,16 +30,16 @@ const SHIPPED = [
   'Unlicense',
   'PSF-2.0',
 ]
-/** Tools are run and not shipped. */
+/** Additional licences of tools, which are not shipped. */
 const TOOLS = [...SHIPPED, 'MPL-2.0', 'CC0-1.0', 'CC-BY-3.0', 'Zlib']
-/** Tools that name their licence in a file of that name alone, and the words by which it is known. */
+/** Tools that state their licence only in a file, with a pattern that identifies it. */
 const IN_A_FILE: Readonly<Record<string, readonly [licence: string, file: string, words: RegExp]>> = {
   '@openfeature/ofrep-core': ['Apache-2.0', 'LICENSE', /Apache License\s+Version 2\.0/],
   '@openfeature/ofrep-provider': ['Apache-2.0', 'LICENSE', /Apache License\s+Version 2\.0/],
   'jsonc-simple-parser': ['MIT', 'license', /The MIT License/],
 }
 
-/** Whether one of the alternatives of an expression, each of its parts, is on a list (SPDX). */
+/** Whether all parts of an alternative of an SPDX expression are on a list. */
 const isOf = (list: readonly string[], expression: string): boolean =>
   expression
     .replaceAll(/[()]/g, '')
@@ -52,7 +52,7 @@ const licenceOf = ({ path, name, license }: (typeof installed)[number]): string 
   return words.test(readFileSync(resolve(root, path, file), 'utf8')) ? licence : 'none'
 }
 
-/** What the web UI is made of: packages for development, whose code is in the bundle. */
+/** Packages in the bundle of the web UI, which are development dependencies. */
 const ofBundle = (): ReadonlySet<string> => {
   const found = new Set<string>()
   const add = (name: string): void => {
@@ -82,7 +82,7 @@ await t.test('the packages with install scripts are a reviewed list', (t) => {
   const { allowScripts } = read('package.json') as { readonly allowScripts: Readonly<Record<string, boolean>> }
   const running = installed.filter(({ hasInstallScript }) => hasInstallScript)
   t.strictSame(running.map(({ name }) => name).toSorted(), Object.keys(allowScripts).toSorted())
-  // SQLite alone is built where no binary of it was made beforehand.
+  // Only SQLite may run its script, to build if there is no prebuilt binary.
   t.strictSame(
     Object.keys(allowScripts).filter((name) => allowScripts[name]),
     ['@photostructure/sqlite'],

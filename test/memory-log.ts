@@ -2,12 +2,12 @@ import { refuse } from '../src/errors.ts'
 import type { EventLog, NewEvent, Stored } from '../src/events/log.ts'
 
 type Options = {
-  /** Awaited before each step of the log, with what is about to happen. */
+  /** Awaited before each step of the log, with the name of the step. */
   readonly pause?: (what: string) => Promise<unknown>
   readonly pageSize?: number
 }
 
-/** Whoever waits for it is woken when it rings, or when the signal aborts. */
+/** Notifies waiters when it rings or the signal aborts. */
 const bell = () => {
   const waiting = new Set<() => void>()
   return {
@@ -27,7 +27,7 @@ const bell = () => {
   }
 }
 
-/** A log in memory that can be closed and opened again; `all` is everything that was ever appended. */
+/** In-memory log that can be reopened; `all` contains every appended event. */
 export const memoryStore = ({ pause = async () => {}, pageSize = 3 }: Options = {}) => {
   const all: Stored[] = []
   const streams = new Map<string, Stored[]>()
@@ -127,13 +127,13 @@ function* paged(events: readonly Stored[], most: number): Iterable<readonly Stor
   if (page.length > 0) yield page
 }
 
-/** A log in memory, for tests of what stands on it. `all` is everything that was ever appended. */
+/** In-memory log for tests of its users; `all` contains every appended event. */
 export const memoryLog = (options?: Options): EventLog & { readonly all: readonly Stored[] } => {
   const { all, open } = memoryStore(options)
   return { ...open(), all }
 }
 
-/** The log over a leader that does not show yet what followers deliver already: events that are hidden. Its head is no further than it shows. */
+/** Log of a leader that does not yet show events that followers deliver. Its head is that of the visible events. */
 export const lagging = (log: EventLog) => {
   let hidden: (event: Stored) => boolean = () => false
   let reads = 0

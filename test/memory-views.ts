@@ -1,14 +1,14 @@
 import type { Checkpoint, Row, View, ViewPart, Views } from '../src/projections/views.ts'
 import { supersedes } from '../src/projections/views.ts'
 
-/** A call of the views. `rows` are those that are put, else none. */
+/** Call of the views; `rows` are the written ones, else empty. */
 export type Call = {
   readonly name: 'getMany' | 'put' | 'scan' | 'tally' | 'totals' | 'checkpoint' | 'mark'
   readonly view: View
   readonly rows: readonly Row[]
 }
 
-/** A row with these fields of its document alone, or none where the document does not lack the field. */
+/** Reduces a row to some fields of its document; none if the document has the field that must be missing. */
 const partOf = (row: Row, { lacking, fields }: ViewPart): readonly Row[] => {
   if (row.doc === undefined) return [row]
   const all = Object.entries(row.doc)
@@ -16,7 +16,10 @@ const partOf = (row: Row, { lacking, fields }: ViewPart): readonly Row[] => {
   return [{ ...row, doc: Object.fromEntries(all.filter(([name]) => fields.includes(name))) }]
 }
 
-/** Views in memory, any number of them. `before` is awaited before each call: it refuses a call by throwing, and holds one up by a promise. What builds views anew is not asked about. */
+/**
+ * In-memory views. `before` is awaited before each call except those of a build: it fails a call by throwing and delays
+ * it by a promise.
+ */
 export const memoryViews = (before: (call: Call) => unknown = () => {}) => {
   const tables = new Map<string, Map<string, Row>>()
   const checkpoints = new Map<string, Checkpoint>()

@@ -1,4 +1,4 @@
-/** What a promise has come to by now: nothing yet, its value, or the error that it was rejected with. */
+/** Returns an array that receives the value or error of a promise; empty while pending. */
 export const noted = <T>(promise: Promise<T>): readonly unknown[] => {
   const outcomes: unknown[] = []
   promise.then(

@@ -15,7 +15,7 @@ const root = resolve(import.meta.dirname, '../..')
 const guide = await readFile(join(root, 'docs/guides/operations.md'), 'utf8')
 const run = promisify(execFile)
 
-/** The block of the guide with this name, run in a directory; gives what it prints. */
+/** Runs a named code block of the guide in a directory and returns its output. */
 const follow = async (name: string, cwd: string, env: Readonly<Record<string, string>> = {}): Promise<string> => {
   const [, language, text] = new RegExp(`\`\`\`(sh|python) ${name}\n([^]*?)\`\`\``).exec(guide) ?? []
   if (text === undefined) throw new Error(`the guide has no block ${name}`)
@@ -28,7 +28,7 @@ const section = (title: string) =>
     .slice(1)
     .split('\n## ')[0]!
 
-/** Leaves a test out where the guide's own tools are not installed. */
+/** Skips a test if tools of the guide are not installed. */
 const without = async (t: Test, ...commands: readonly string[]): Promise<boolean> => {
   for (const command of commands) {
     if (await has(command)) continue
@@ -143,7 +143,7 @@ await t.test('the guide grants an EventStoreDB user exactly the rights it needs'
   await client.dispose()
 })
 
-/** The metrics on a page: kind and labels by name. */
+/** Parses the metrics of a page: kind and labels by name. */
 const metricsOn = (page: string): ReadonlyMap<string, { readonly kind: string; readonly labels: Set<string> }> => {
   const metrics = new Map(
     [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, kind]) => [

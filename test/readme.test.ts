@@ -9,7 +9,7 @@ const root = resolve(import.meta.dirname, '../..')
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const run = promisify(execFile)
 
-/** The curl commands of the README, in its order. */
+/** Curl commands of the README in order. */
 const curls = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)]
   .flatMap(([, block]) => block!.split('\n'))
   .filter((line) => line.startsWith('curl '))
@@ -20,7 +20,7 @@ type Service = {
   readonly kill: (signal: NodeJS.Signals) => Promise<void>
 }
 
-/** `npm start`, as the README says, on a free port and a directory of its own. */
+/** Runs `npm start` like the README, on a free port with its own directory. */
 const start = (directory: string): Promise<Service> =>
   new Promise((started, failed) => {
     const scripts = (

@@ -3,7 +3,7 @@ import type { NamespaceEvent } from '../src/events/namespace.ts'
 import type { SegmentEvent } from '../src/events/segment.ts'
 import type { TokenEvent } from '../src/events/token.ts'
 
-/** Good examples to build histories from: namespace `ns` in its first life, flag `f`, segment `s`, and a token. */
+/** Valid events for histories: namespace `ns` in its first incarnation, flag `f`, segment `s`, and a token. */
 export const ofFlag = { namespace: 'ns', key: 'f', incarnation: 'life-1' }
 export const ofSegment = { namespace: 'ns', key: 's', incarnation: 'life-1' }
 

@@ -14,9 +14,9 @@ import type { VirtualClock } from './virtual-clock.ts'
 import { eventually } from './wait.ts'
 
 /**
- * Values of `settings` by key (`storage.read_only`), as texts; undefined takes the tests' own back. `clock` = the time of the service, which the
- * test moves; `now` = its wall clock alone. `directory` = another service's, to start on what it left; `file` = what a configuration file says,
- * beneath the settings.
+ * `settings`: values by key (`storage.read_only`) as texts; undefined removes a default of the tests. `clock`: clock of
+ * the service, advanced by the test; `now`: its wall clock only. `directory`: store of another service to start on;
+ * `file`: content of a configuration file with lower precedence than the settings.
  */
 export type StartOptions = {
   readonly clock?: VirtualClock
@@ -27,7 +27,7 @@ export type StartOptions = {
 }
 export type Headers = Readonly<Record<string, string | readonly string[]>>
 
-/** An answer: `json` is the parsed body, `{}` when there is none. */
+/** Answer; `json` is the parsed body, `{}` if there is none. */
 export type Response<T> = {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -36,23 +36,26 @@ export type Response<T> = {
 }
 export type Fields = Readonly<Record<string, unknown>>
 
-/** A service that ends looks this often whether its connections are quiet. */
+/** Interval (ms) at which a stopping service checks for idle connections. */
 const LOOK_MS = 25
-/** A page of metrics serves so long. */
+/** Cache time of a metrics page, in ms. */
 export const PAGE_MS = 1_000
 const PAGES = /^\w+_http_request_duration_seconds_count\{route="\/metrics",method="GET",status="200"\} (\d+)$/m
 const TOKEN = 'the-bootstrap-token-of-the-tests'
 
 /**
- * The clock of a service that may be asked to end. A start that found a server late waits for its clock, or for that end:
- * where the clock stands still it would wait for ever, so it tries again at once.
+ * Clock of a service that can be stopped. A start that waits for a late server sleeps on its clock; because a virtual
+ * clock stands still, it retries at once.
  */
 const startsOn = (clock: VirtualClock, ending: AbortSignal): Clock => ({
   ...clock,
   sleep: (ms, signal) => (signal === ending ? clock.settle() : clock.sleep(ms, signal)),
 })
 
-/** Comes to a later millisecond: tokens that were made in the same one are listed by their random ids. Who comes while the clock is moved waits for the next one, with all others. */
+/**
+ * Waits for the next millisecond, because tokens created in the same one are listed by random ids. Concurrent callers
+ * wait for the same one.
+ */
 const milliseconds = (clock: VirtualClock | undefined): (() => Promise<void>) => {
   if (!clock)
     return async () => {
@@ -67,7 +70,10 @@ const milliseconds = (clock: VirtualClock | undefined): (() => Promise<void>) =>
     }))
 }
 
-/** A service really started: a store of its own, a free port, log in a file. It closes itself after the test. The store is the embedded one, or servers when `ROLLCALL_TEST_STACK=cluster`. */
+/**
+ * Starts a service with its own store, a free port and a log file; it closes after the test. The store is embedded, or
+ * on servers with `ROLLCALL_TEST_STACK=cluster`.
+ */
 export const startService = async (
   t: Test,
   settings: Readonly<Record<string, string | undefined>> = {},
@@ -94,18 +100,18 @@ export const startService = async (
   const open = async () => {
     const { config } = loadConfig({ env: {}, flags: set, ...(file && { file }) })
     const opened = await start(config, { ...(time && { clock: time }), acceptLostKeys, ending })
-    // What the test makes is later than what the service made.
+    // The test's changes are later than those of the start.
     await clock?.advance(1)
     return opened
   }
   let running = await open()
   const nextMillisecond = milliseconds(clock)
-  /** Pages of metrics that were given. */
+  /** Number of served metrics pages. */
   let pages = 0
   let closed = false
   const agent = new Agent({ keepAlive: true })
 
-  /** Waits for the end of the service, which looks at its clock meanwhile. */
+  /** Waits for the end of the service while its clock advances. */
   const ended = async () => {
     const state = { over: false }
     const ending = running.close().finally(() => (state.over = true))
@@ -120,11 +126,14 @@ export const startService = async (
   }
   t.teardown(async () => {
     await close()
-    // On a clock that is moved, the end of the service may be over before its threads have written their last.
+    // With a virtual clock, threads may still write after the end of the service.
     if (given === undefined) await rm(directory, { recursive: true, force: true, maxRetries: 5 })
   })
 
-  /** Sends a request with the bootstrap token (header `authorization: ''`: without). The path is sent as it stands; a body that is no text is sent as JSON. */
+  /**
+   * Sends a request with the bootstrap token (header `authorization: ''`: without one). The path is sent unchanged; a
+   * body that is not text is sent as JSON.
+   */
   const exchange = <T>(method: string, path: string, body: unknown, headers: Headers): Promise<Response<T>> => {
     const { port, hostname: host } = new URL(running.url)
     const bytes = body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
@@ -153,7 +162,7 @@ export const startService = async (
   }
 
   let wrongWith: ReturnType<typeof answersBy> | undefined
-  /** Every 2xx must be as the service's own document describes it. What is refused only for now is asked again. */
+  /** Checks every 2xx answer against the service's own document, and retries temporary refusals. */
   const request = async <T = Fields>(
     method: string,
     path: string,
@@ -173,7 +182,7 @@ export const startService = async (
     return answer
   }
 
-  /** The metrics as they are now. A page serves a second; one that is new counts all that were given before. */
+  /** Returns the present metrics. A page is cached for a second; a new one counts all earlier ones. */
   const metrics = async (): Promise<string> => {
     const before = pages
     await clock?.advance(PAGE_MS)
@@ -185,17 +194,17 @@ export const startService = async (
 
   return {
     metrics,
-    /** Changes when the service is opened again. */
+    /** Changes when the service is reopened. */
     get url() {
       return running.url
     },
     token: TOKEN,
     directory,
     request,
-    /** What the service has logged so far. */
+    /** Returns the log so far. */
     logged: () => readFile(log, 'utf8'),
     close,
-    /** Stops the service and starts it anew on the same store, with which something may be done between. */
+    /** Restarts the service on the same store; `between` runs while it is stopped. */
     reopen: async (between?: () => Promise<void>) => {
       await ended()
       await between?.()

@@ -2,7 +2,7 @@ import { type Decider, evolve } from '../src/commands/decider.ts'
 import type { AnyEvent } from '../src/events/define.ts'
 import type { EventLog } from '../src/events/log.ts'
 
-/** The state of one stream as the log has it now. */
+/** Returns the present state of a stream. */
 export const stateOf = async <S, C extends Readonly<Record<string, object>>, E extends AnyEvent>(
   log: Pick<EventLog, 'read'>,
   decider: Decider<S, C, E>,

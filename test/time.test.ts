@@ -2,17 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
 
-/** Where time comes from (docs/decisions/0033). */
+/** Sources of time (docs/decisions/0033). */
 const src = resolve(import.meta.dirname, '../../src')
 
-/** Files that read the machine's clock or set its timers, each with the reason. */
+/** Files that use the system clock or its timers, each with the reason. */
 const ownTime: Readonly<Record<string, string>> = {
   'clock.ts': 'it is the clock of the machine',
   'event-loop.ts': 'pacer measures how long this process holds the event loop',
   'auth/oidc-client.ts':
     'the OpenID library reads the clock of the machine by itself, and is told how far ours is from it',
 }
-/** Files that put a process together: they name the clock of the machine. */
+/** Composition roots, which use the system clock. */
 const roots = [
   'main.ts',
   'app/start.ts',
@@ -41,14 +41,14 @@ await t.test('only composition roots use the system clock', (t) => {
   t.end()
 })
 
-/** Where tests and their stand-ins stand. */
+/** Folder of tests and stand-ins. */
 const tests = resolve(import.meta.dirname, '../../test')
 
-/** Waiting for time that passes, and reading how much has passed. A `sleep` of one's own needs one of them. */
+/** Pattern of waiting for real time or measuring it; a custom `sleep` needs one of these. */
 const PASSING =
   /\b(?:setTimeout|setInterval|waitForTimeout|performance\.now|AbortSignal\.timeout|systemClock\.(?:sleep|after|every|timeout))\b|import (?!\{ setImmediate \} )[^']*'node:timers\/promises'|\bDate\.now\(\) *(?:-|[<>]|[!=]==)|(?:-|<|[^=]>|[!=]==) *Date\.now\(\)/
 
-/** Files of tests that wait for the machine's time or compare it, each with the reason. */
+/** Test files that wait for real time or compare it, each with the reason. */
 const realTime: Readonly<Record<string, string>> = {
   'wait.ts': 'it looks again and again, for as long as the file may run',
   'start.ts': 'a service on the clock of the machine comes to its next millisecond',

@@ -1,6 +1,6 @@
 import { measureSlicesBy } from '../src/event-loop.ts'
 
-/** How many turns of the event loop go by during a work whose every step is longer than a slice, whatever it comes to. */
+/** Counts the turns of the event loop during work whose every step exceeds a slice, also if it fails. */
 export const turnsOf = async (work: () => Promise<unknown>): Promise<number> => {
   let [looks, turns, over] = [0, 0, false]
   measureSlicesBy(() => ++looks * 1_000)

@@ -2,28 +2,31 @@ import { setImmediate } from 'node:timers/promises'
 import type { Clock, Timer } from '../src/clock.ts'
 import { measureSlicesBy } from '../src/event-loop.ts'
 
-// However slow the machine is, no work steps aside in the midst of a step of the virtual clock.
+// Work does not yield within a step of the virtual clock, even on a slow machine.
 measureSlicesBy(() => 0)
 
-/** A clock that stands still until a test moves it. */
+/** Clock that only a test advances. */
 export type VirtualClock = Clock & {
-  /** Moves both clocks on by so many milliseconds, through every timer that is due, in order; what each sets off comes to rest before the next. Who moves it meanwhile too comes after. */
+  /**
+   * Advances both clocks by `ms` and fires due timers in order; the effects of each settle before the next. Concurrent
+   * calls run one after another.
+   */
   readonly advance: (ms: number) => Promise<void>
-  /** Moves the wall clock alone, as somebody does who sets it. */
+  /** Sets the wall clock forward or back without the monotonic clock. */
   readonly jump: (ms: number) => void
-  /** Lets everything that waits for no timer come to rest. */
+  /** Waits until all work without timers has settled. */
   readonly settle: () => Promise<void>
-  /** In how many milliseconds each timer is due, the next first: what is waited for just now. */
+  /** Remaining ms of each pending timer, in order. */
   readonly waiting: () => readonly number[]
 }
 
-/** Turns of the event loop after which what runs on promises alone has come to rest. */
+/** Turns of the event loop after which work on promises has settled. */
 const TURNS = 10
 
-/** A virtual clock, whose wall clock begins at that time. */
+/** Creates a virtual clock whose wall clock starts at a time. */
 export const virtualClock = (begin = '2026-01-01T00:00:00.000Z'): VirtualClock => {
   let elapsed = 0
-  /** What the wall clock showed when nothing had elapsed: to add each step to it would lose parts of milliseconds. */
+  /** Wall clock at elapsed time 0. Adding up steps instead would lose fractions of milliseconds. */
   let origin = Date.parse(begin)
   let present = new Date(origin)
   const timers = new Set<{ due: number; readonly work: () => void; readonly every?: number }>()
@@ -34,7 +37,7 @@ export const virtualClock = (begin = '2026-01-01T00:00:00.000Z'): VirtualClock =
     const timer: Timer = { cancel: () => void timers.delete(entry), unref: () => timer }
     return timer
   }
-  /** The timer that is due first; of several, the one that was set first. */
+  /** Returns the next timer; of several due at once, the first set. */
   const next = () => {
     let first: { due: number; readonly work: () => void; readonly every?: number } | undefined
     for (const timer of timers) if (!first || timer.due < first.due) first = timer
@@ -62,7 +65,7 @@ export const virtualClock = (begin = '2026-01-01T00:00:00.000Z'): VirtualClock =
     pass(end)
     await settle()
   }
-  /** The last move that was asked for. */
+  /** Last requested advance. */
   let moved = Promise.resolve()
 
   return {

@@ -3,18 +3,18 @@ import type { Test } from 'tap'
 
 const LOOK_MS = 5
 
-/** What is left of a type where the value is truthy. */
+/** Type of a truthy value. */
 export type Truthy<T> = Exclude<T, false | null | undefined>
 
-/** What is waited for just now, told where the process ends before it came. */
+/** Pending waits, printed if the process ends before them. */
 const pending = new Set<string>()
 process.on('exit', () => {
   for (const what of pending) process.stderr.write(`still waiting for: ${what}\n`)
 })
 
 /**
- * Asks until the answer is truthy, and gives it. The time limit of the test file is the only limit: a slow machine takes
- * longer and fails nothing. What is waited for is named if the file ends before.
+ * Polls until the answer is truthy, and returns it. Only the time limit of the test file applies, so a slow machine
+ * fails nothing. The pending wait is printed if the file ends first.
  */
 export const eventually = async <T>(ask: () => T | Promise<T>, what: string): Promise<Truthy<T>> => {
   pending.add(what)
@@ -29,8 +29,8 @@ export const eventually = async <T>(ask: () => T | Promise<T>, what: string): Pr
 }
 
 /**
- * Says that nothing more happened. `marker` sends something through the queue that what must not come would have come
- * through, and resolves once it is out at the other end; until then `read` must not change.
+ * Expects that nothing more happens. `marker` sends something through the same queue and resolves when it has arrived;
+ * until then `read` must not change.
  */
 export const quiet = async (
   t: Test,

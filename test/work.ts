@@ -1,18 +1,18 @@
 import { Session } from 'node:inspector'
 import { GCProfiler } from 'node:v8'
 
-/** What work costs, whoever else the machine works for: so nothing here measures time. */
+/** Cost of work, independent of other load on the machine, so it does not measure time. */
 export type Work = {
   /**
-   * How often a block of JavaScript was run. Only code is counted that runs for the first time after this file was
-   * imported, and nothing under `npm run coverage`, which counts the same blocks.
+   * Number of executed blocks of JavaScript. Counts only code that first runs after the import of this file, and
+   * nothing under `npm run coverage`, which uses the same counters.
    */
   readonly blocks: number
-  /** Bytes of objects that were made, whatever became of them: about. */
+  /** Approximate bytes of allocated objects, including collected ones. */
   readonly bytes: number
 }
 
-/** Whoever takes a count takes it from the other. */
+/** Taking a coverage count resets it for other readers. */
 const isTaken = process.env['NODE_V8_COVERAGE'] !== undefined
 
 const session = new Session()
@@ -20,7 +20,7 @@ session.connect()
 session.post('Profiler.enable')
 if (!isTaken) session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
 
-/** The blocks that were run since the last time. */
+/** Returns the blocks executed since the last call. */
 export const blocksTaken = (): number => {
   let blocks = 0
   if (isTaken) return blocks
@@ -32,14 +32,14 @@ export const blocksTaken = (): number => {
   return blocks
 }
 
-/** How often a block was run while the work was done. */
+/** Returns the number of blocks that the work executed. */
 export const blocksRun = (work: () => void): number => {
   blocksTaken()
   work()
   return blocksTaken()
 }
 
-/** What work costs that takes many turns, with all that is done meanwhile on this thread. */
+/** Measures work of many turns, including everything else on this thread. */
 export const workOf = async (work: () => Promise<unknown>): Promise<Work> => {
   const collections = new GCProfiler()
   collections.start()

@@ -28,7 +28,10 @@ const event = (id: string, { type, data }: { readonly type: string; readonly dat
   meta: '{}',
 })
 
-/** An embedded store with a flag that was changed often, what reads its past, and what was told of that; threads that begin are in `begun`. */
+/**
+ * Opens an embedded store with a flag of many changes and a reader of its past. Log lines are in `told`, started
+ * threads in `begun`.
+ */
 const past = async (t: Test, changes = 100) => {
   const directory = await newDirectory(t)
   const store = await openEmbedded(directory, {
@@ -106,7 +109,7 @@ await t.test('the calling thread keeps running during a read', async (t) => {
   t.ok(turns > 10, `${turns} turns`)
 })
 
-/** The answering end of a port, over readings that go on until they are stopped. */
+/** Answering end of a port whose reads continue until aborted. */
 const answering = (t: Test, rows?: AsOfReads['rows']) => {
   const { port1, port2 } = new MessageChannel()
   t.teardown(() => port1.close())
@@ -159,7 +162,7 @@ await t.test('transfers rows in chunks', async (t) => {
 await t.test('an aborted read rejects with the reason once the thread has stopped', async (t) => {
   const { reads, told } = await past(t, 5_000)
   const stop = new AbortController()
-  // So much that the thread hears of the end before it is through.
+  // Enough work that the abort arrives before the end.
   const much = Array.from({ length: 1_000 }, () => flag)
   const reading = reads.rows(5_000n, much, stop.signal)
   stop.abort(new Error('left'))

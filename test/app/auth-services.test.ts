@@ -9,7 +9,10 @@ import { virtualClock } from '../virtual-clock.ts'
 const { config } = loadConfig({ env: {} })
 type Core = Parameters<typeof authServicesOf>[1]
 
-/** The entrance of an instance that does not follow the log any more, or of one that is alone; `waits`: how long it waited for the log. */
+/**
+ * Token verification of an instance that no longer follows the log, or that is alone; `waits`: durations of its waits
+ * for the log.
+ */
 const entrance = async (alone: boolean) => {
   const clock = virtualClock()
   const waits: number[] = []

@@ -69,7 +69,7 @@ const instance = async (
     hang: () => (hanging = true),
   }
 }
-/** A history with a clock of its own. */
+/** History with its own clock. */
 const history = () => ({ log: memoryLog(), clock: virtualClock() })
 const typesOf = (log: ReturnType<typeof memoryLog>) => log.all.map(({ type }) => type)
 

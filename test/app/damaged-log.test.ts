@@ -10,7 +10,7 @@ const TOKEN = 'the-bootstrap-token-of-the-tests'
 type Options = Parameters<typeof start>[1]
 type Line = Readonly<Record<string, unknown>> & { readonly level: string; readonly msg: string }
 
-/** A data directory that a service has run on: three flags, one of them changed twice. */
+/** Data directory of a stopped service with three flags, one changed twice. */
 const ran = async (t: Test) => {
   const directory = join(await newDirectory(t), 'data')
   const log = `${directory}.log`

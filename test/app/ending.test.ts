@@ -3,7 +3,7 @@ import t from 'tap'
 import { endInTime, unlessEnding } from '../../src/app/lifecycle/ending.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
-/** What would be told of an abort, or holds on to the signal: its listeners, and the signals that were made from it. */
+/** Counts the listeners of a signal and the signals derived from it. */
 const hangingOn = (signal: AbortSignal): number => {
   const dependants = Object.getOwnPropertySymbols(signal).find(({ description }) => description === 'kDependantSignals')
   const made = dependants && (Reflect.get(signal, dependants) as Set<unknown> | undefined)

@@ -6,7 +6,7 @@ import { virtualClock } from '../virtual-clock.ts'
 
 const HOUR = 3_600_000
 
-/** Time beside a clock that a test moves; `told` is what is logged of it. */
+/** Event clock on a virtual clock; `told` collects its log lines. */
 const timed = () => {
   const clock = virtualClock()
   const told: string[] = []
@@ -14,7 +14,7 @@ const timed = () => {
     void told.push(`${level} ${(record as { readonly ahead_seconds: number }).ahead_seconds}`)
   const logger = { info: tell('info'), warn: tell('warn'), error: tell('error') }
   const time = eventClock(clock, logger)
-  /** An event whose time is so many milliseconds ahead of the clock. */
+  /** Processes an event that is `ms` ahead of the clock. */
   const meet = async (ms: number) => {
     const at = new Date(clock.now().getTime() + ms).toISOString()
     await tappedLog(memoryLog(), [time.tap]).append(

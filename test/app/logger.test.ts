@@ -8,7 +8,10 @@ import { newDirectory } from '../adapters/embedded/store.ts'
 const module = resolve(import.meta.dirname, '../../src/app/telemetry/logger.js')
 const HANGS_MS = 120_000
 
-/** A process that runs a text with a logger of these settings. Its clock says on standard error what is waited for, and that each wait is over at once. */
+/**
+ * Starts a process that runs a script with a logger of these settings. Its clock writes each wait to standard error and
+ * ends it at once.
+ */
 const processOf = (settings: object, text: string, out: 'ignore' | 'pipe' | number = 'ignore'): ChildProcess => {
   const script = `const { loggerOf } = await import('${module}')
     const after = (ms, work) => {
@@ -46,13 +49,13 @@ const fifo = async (t: Test) => {
   return path
 }
 const LINES = 1000
-/** More than what may wait. It says so when all are written, and ends when its input does. */
+/** Writes more than the buffer holds, reports the end on standard error, and exits when its input ends. */
 const flood = `for (let n = 0; n < ${LINES}; n++) log.info({ n }, 'x'.repeat(10_000))
   process.stderr.write('written')
   await new Promise((done) => process.stdin.once('end', done).resume())
   await flushed()`
 
-/** The lines that came out, once a loss was told. */
+/** Returns the lines of the output once it reports a loss. */
 const read = async (out: NodeJS.ReadableStream, told: RegExp) => {
   let text = ''
   for await (const chunk of out) {
@@ -69,7 +72,7 @@ for (const encoding of ['json', 'console'])
       const end = path === undefined ? undefined : openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
       const file = place === 'a pipe as log.file' ? path : undefined
       const child = processOf({ encoding, file }, flood, file === undefined ? (end ?? 'pipe') : 'ignore')
-      // Nothing reads until all is written: the process waits for nobody.
+      // Nothing reads until everything is written, because the process must not wait.
       await once(child.stderr!, 'data')
       const reader = path === undefined ? undefined : spawn('cat', [path], { stdio: ['ignore', 'pipe', 'ignore'] })
       t.teardown(() => reader?.kill())

@@ -43,14 +43,14 @@ const content = (events: readonly Stored[]) =>
   events.map(({ position: _position, ...event }) => ({ ...event, revision: String(event.revision) }))
 const of = async (log: EventLog) => content(await collect(log.readAll(0n)))
 
-/** What the move ends with: the failure's text and exit code, or nothing. */
+/** Returns the message and exit code of a failed migration. */
 const failure = async (move: Promise<unknown>) =>
   move.then(
     () => undefined,
     (error: unknown) => (isFailure(error) ? { exit: error.exit, message: error.message } : Promise.reject(error)),
   )
 
-/** Appends one event after another: the nth goes to the stream that is named nth. */
+/** Appends one event to each listed stream in order. */
 const fill = async (log: EventLog, streams: readonly string[], first = 0) => {
   const next = new Map<string, bigint>()
   for (const [n, stream] of streams.entries()) {
@@ -298,7 +298,7 @@ await t.test('rollcall migrate resumes after a kill and moves a service to a dir
   t.notOk(existsSync(to), 'a dry run does not make the directory')
 
   let there = 0
-  // Whoever comes too late for the middle begins anew.
+  // Start again if the kill came too late.
   for (let tries = 0; tries < 5 && !(there >= 20 && there < total); tries++) {
     await rm(to, { recursive: true, force: true })
     const child = spawn(process.execPath, [MAIN, 'migrate', '--from', from, '--to', to, '--yes'], { stdio: 'ignore' })

@@ -37,7 +37,7 @@ const certificate = async () => {
   return { cert, key }
 }
 
-/** A server whose certificate nobody knows. */
+/** Server with an untrusted certificate. */
 const stranger = async (t: Test): Promise<number> => {
   const server: Server = createServer({ ...(await certificate()), ALPNProtocols: ['h2'] })
   server.on('tlsClientError', () => undefined)
@@ -46,7 +46,7 @@ const stranger = async (t: Test): Promise<number> => {
   return (server.address() as AddressInfo).port
 }
 
-/** A start on servers that are not as it wants them, ended when a line holds what is looked for; gives all lines. */
+/** Starts on unsuitable servers until a log line matches; returns all lines. */
 const startOn = async (t: Test, settings: Settings, found: (line: Line) => boolean): Promise<readonly Line[]> => {
   const directory = await folder(t)
   const log = join(directory, 'log')
@@ -79,7 +79,7 @@ const others = async (): Promise<Settings> => ({
   'eventstore.url': `${await none('esdb')}?tls=false`,
   'redis.url': await none('redis'),
 })
-/** A MongoDB that can be connected to. */
+/** MongoDB that accepts connections. */
 const mongo = (t: Test) => scriptedMongo(t, () => undefined)
 
 await t.test('MongoDB: connection refused', async (t) =>
@@ -132,7 +132,7 @@ await t.test('EventStoreDB: untrusted certificate', async (t) => {
 const real = await ownMongo(t)
 const secret = await redisWith(t, (port) => ['--port', `${port}`, ...IN_MEMORY, '--requirepass', 'another'])
 
-/** Redis is not needed for a start, so what is wrong with it is told of the running service. */
+/** A start does not need Redis, so its problems are logged by the running service. */
 const tellsOfRedis = async (t: Test, url: string, why: RegExp, advice: RegExp) => {
   const events = await startEventStore()
   t.teardown(() => events.kill())

@@ -5,7 +5,7 @@ import { virtualClock } from '../virtual-clock.ts'
 
 type Line = readonly [level: string, record: Readonly<Record<string, unknown>>, message: string]
 
-/** Milliseconds without a failure after which a store works again. */
+/** Time (ms) without a failure after which a store counts as recovered. */
 const QUIET = 10_000
 const faulty = () => {
   const clock = virtualClock()

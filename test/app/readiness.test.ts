@@ -4,7 +4,7 @@ import type { Stores } from '../../src/app/stores/stores.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
-/** What an instance says of itself and of its stores; all of it is well unless a test says otherwise. */
+/** State of an instance and its stores, healthy by default. */
 const WELL = {
   head: async (): Promise<unknown> => 1n,
   checkpoint: async (): Promise<unknown> => undefined,
@@ -16,7 +16,7 @@ const WELL = {
   draining: false,
   fresh: true,
   readable: true,
-  /** Whether the read models are whole, where they can be built anew while the service goes on. */
+  /** Whether the read models are complete; undefined if they cannot be rebuilt at run time. */
   whole: undefined as boolean | undefined,
 }
 type State = typeof WELL
@@ -44,7 +44,7 @@ const asked = (state: Partial<State>) => {
   return { clock, answer: ready() }
 }
 
-/** Whether it is ready, and the checks that are not well. */
+/** Returns readiness and the unhealthy checks. */
 const saidOf = async (answer: ReturnType<typeof asked>['answer']) => {
   const { ready, checks } = await answer
   return [

@@ -8,7 +8,7 @@ import { virtualClock } from '../virtual-clock.ts'
 const MINUTE = 60_000
 const damage = Object.assign(new Error('views.sqlite: a row makes no sense'), { code: 'DAMAGED' })
 
-/** A renewal whose builds come to what `outcomes` says, the next first, and then well; what happened is in `told`. */
+/** Repair of read models whose builds end with `outcomes` in order, then succeed; `told` collects what happened. */
 const renewing = (outcomes: (Error | 'hangs')[] = [], clock = virtualClock()) => {
   const told: string[] = []
   const say = (what: string) => () => void told.push(what)

@@ -12,7 +12,7 @@ import { virtualClock } from '../virtual-clock.ts'
 
 const page = [{ stream: 'a-1' }] as unknown as readonly Stored[]
 
-/** Stores over the functions given, measured, and what the page of metrics says of one operation. */
+/** Instruments the given functions; returns readers of the metrics of an operation. */
 const measuring = (ports: {
   readonly log?: Partial<EventLog>
   readonly views?: Partial<Views>
@@ -37,7 +37,7 @@ const measuring = (ports: {
     )
     return [...lines].map(([, labels, value]) => [labels, Number(value)] as const)
   }
-  /** ok, refused, failed. */
+  /** Counts of ok, refused, failed. */
   const calls = async (operation: string) => (await found('calls_total', operation)).map(([, value]) => value)
   const seconds = async (operation: string) =>
     (await found('call_duration_seconds_sum', operation)).map(([, value]) => value)

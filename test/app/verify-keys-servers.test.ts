@@ -21,7 +21,7 @@ type Options = Parameters<typeof start>[1]
 type Document = { readonly _id: string }
 let stacks = 0
 
-/** A deployment on servers of its own that an instance has run on; `file` = its keys are in a key file. */
+/** Deployment on its own servers after one run; `file`: its keys are in a key file. */
 const ran = async (t: Test, file = false) => {
   const directory = await newDirectory(t)
   const events = await startEventStore()
@@ -47,7 +47,7 @@ const ran = async (t: Test, file = false) => {
   }
   const open = (options: Options = {}, more: Readonly<Record<string, string>> = {}) =>
     start(loadConfig({ env: {}, flags: { ...flags, ...more } }).config, options)
-  /** What a request is answered, once the servers are in time. */
+  /** Returns the status of a request once the servers answer in time. */
   const asks = async (url: string) => {
     const { status } = await eventually(async () => {
       const answer = await fetch(`${url}/auth/v1/tokens`, { headers: { authorization: `Bearer ${TOKEN}` } })
@@ -60,7 +60,7 @@ const ran = async (t: Test, file = false) => {
   t.equal(await asks(first.url), 200)
   await first.close()
   const all = (name: string) => database.collection<Document>(name).find().toArray()
-  /** The subjects that have a key or a tombstone, without that of today's strangers. */
+  /** Subjects with a key or a tombstone, except the one for anonymous clients of today. */
   const subjects = async () =>
     (await all('subjects'))
       .map(({ _id }) => _id)
@@ -79,7 +79,7 @@ const ran = async (t: Test, file = false) => {
   return { open, asks, database, made, logged, told, keyFile, all, subjects }
 }
 
-/** Refused at once, in one line, and nothing is made. */
+/** Expects a start to be refused with one line and no new files. */
 const refused = async (
   t: Test,
   { open, made, logged }: Awaited<ReturnType<typeof ran>>,

@@ -13,7 +13,7 @@ import { collect } from '../contracts/log.ts'
 const TOKEN = 'the-bootstrap-token-of-the-tests'
 type Options = Parameters<typeof start>[1]
 
-/** A data directory that a service has run on, and what starts another on it. */
+/** Data directory of a stopped service, and functions to start another on it. */
 const ran = async (t: Test) => {
   const directory = join(await newDirectory(t), 'data')
   const log = `${directory}.log`
@@ -32,7 +32,7 @@ const ran = async (t: Test) => {
   const first = await open()
   t.equal(await asks(first.url), 200)
   await first.close()
-  /** The files that hold data: neither locks nor what SQLite puts beside its own. */
+  /** Data files, without locks and auxiliary files of SQLite. */
   const files = async () =>
     (await readdir(directory)).filter((name) => !/^lock|-(wal|shm|journal)$/.test(name)).toSorted()
   const path = (name: string) => join(directory, name)

@@ -4,7 +4,7 @@ import { verify } from '../../src/app/stores/verify-log-and-views.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
-/** A history of two events, whose read models have seen both. `shown`: how many of them the log shows just now. */
+/** History of two events that the read models contain; `shown`: number of events that the log shows. */
 const started = (given: { readonly alone?: boolean; readonly writes?: () => boolean; readonly shown?: number }) => {
   const clock = virtualClock()
   const log = { shown: given.shown ?? 1 }
@@ -76,7 +76,7 @@ await t.test('accepts an embedded log at once', async (t) => {
 await t.test('an instance that does not write views checks them every 500 ms, logs once', async (t) => {
   const writer = { here: false }
   const { clock, log, lines, over, looks } = started({ writes: () => writer.here })
-  // Each time it looks twice, two seconds apart.
+  // Each check reads twice, two seconds apart.
   await clock.advance(2_000)
   for (const looked of [2, 4, 6]) {
     t.equal(looks(), looked)

@@ -5,7 +5,7 @@ import type { Job } from '../../src/jobs/queue.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
-/** Views that never come to hold what is in the log. */
+/** Views that never catch up with the log. */
 const behind = () => {
   const clock = virtualClock()
   const log = { head: async () => 7n }
@@ -15,7 +15,7 @@ const behind = () => {
   }
   return { clock, log, viewsReached }
 }
-/** So long what ends or narrows tokens waits for the views. */
+/** How long (ms) jobs that end or narrow tokens wait for the views. */
 const WAIT_MS = 30_000
 
 await t.test('a cleanup waits 30 s for the views and ends nothing without them', async (t) => {

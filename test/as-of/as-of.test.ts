@@ -29,7 +29,7 @@ const grantsIn = (...places: readonly string[]) => ({
   roles: {},
 })
 
-/** What may happen in a history, by stream. */
+/** Possible events of a history by stream. */
 const happenings = [
   ['namespace-ns', namespaceCreated],
   ['namespace-ns', { type: 'NamespaceUpdated', data: { key: 'ns', name: { from: 'a', to: 'b' } } }],
@@ -65,7 +65,7 @@ const made = async (steps: readonly { readonly what: number; readonly times: num
   }
   return told
 }
-/** Every document there ever was. */
+/** Keys of all documents that ever existed. */
 const wantedOf = (told: Awaited<ReturnType<typeof made>>) =>
   [...told.folded(told.all).keys()]
     .map((name) => name.split(' ') as [string, string])
@@ -90,7 +90,7 @@ await t.test('the state at a position is the fold of the prefix, with any stored
           for (const [n, [model, key]] of wanted.entries()) {
             const due = plain(expected.get(`${model} ${key}`))
             const found = plain(rows[n])
-            // Behind what closes it a document is not read on.
+            // A closed document is not read further.
             if (due?.[5] !== undefined && model !== 'tokens') assert.equal(found?.[5], due[5])
             else assert.deepEqual(found, due, `${model} ${key} at ${position}`)
           }
@@ -129,7 +129,7 @@ await t.test('an instant selects one prefix of the log by settled time, whatever
   t.pass('equal')
 })
 
-/** A flag of so many changes, a second each, and what is kept of it. */
+/** Flag with `changes` changes, one per second, and its stored states. */
 const changed = async (changes: number) => {
   const told = history()
   await told.append('namespace-ns', [namespaceCreated], second(0))

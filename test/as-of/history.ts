@@ -19,7 +19,7 @@ const key = new Uint8Array(32)
 
 type Told = { readonly type: string; readonly data: object }
 
-/** Rows in memory, found as a store of views finds them. */
+/** In-memory rows with the lookup of a view store. */
 const memoryViews = () => {
   const views = new Map<string, Map<string, Row>>()
   const checkpoints = new Map<string, Checkpoint>()
@@ -58,7 +58,7 @@ const memoryViews = () => {
   }
 }
 
-/** A history with what the past is read from, and counts of what a reading reads of each stream. */
+/** History with the sources of past reads, and counts of the events read per stream. */
 export const history = () => {
   const inner = memoryLog({ pageSize: 50 })
   const views = memoryViews()
@@ -93,7 +93,7 @@ export const history = () => {
     revisions.set(stream, (revision ?? -1n) + BigInt(events.length))
   }
 
-  /** Builds what the past is read from, as far as the log goes. */
+  /** Builds the chronicles up to the head of the log. */
   const built = async (pageSize = 50) => {
     for (const chronicle of logProjectionsOf(key)) {
       let checkpoint: Checkpoint = START
@@ -112,7 +112,7 @@ export const history = () => {
     }
   }
 
-  /** Rows of all read models by name and key, folded from these events alone. */
+  /** Folds these events to the rows of all read models, by name and key. */
   const folded = (events: readonly Stored[]) => {
     const rows = new Map<string, Row>()
     for (const event of events)
@@ -123,7 +123,7 @@ export const history = () => {
       }
     return rows
   }
-  /** What memory holds of all there is. */
+  /** Builds the memory of an instance with all rows. */
   const memory = () => {
     const lives = incarnationStore()
     const closed = quarantinedDocuments(resources, () => undefined)
@@ -153,7 +153,7 @@ export const history = () => {
     views,
     past,
     all: inner.all,
-    /** Events read since the last call: the most of one stream, of all streams, and of the log. */
+    /** Events read since the last call: maximum per stream, all streams, and log. */
     counted: () => {
       const most = Math.max(0, ...reads.values())
       const streams = [...reads.keys()]
@@ -162,7 +162,7 @@ export const history = () => {
       walked = 0
       return { most, streams, log }
     },
-    /** `other` are sources in the place of those above. */
+    /** `other` replaces sources. */
     asOf: (moment: Moment, signal: AbortSignal = never, other: Partial<ReturnType<typeof sources>> = {}) =>
       asOf({ ...sources(), ...other })(moment, signal),
   }

@@ -26,7 +26,7 @@ const renamed = (flag: string, name: string) => ({
 const gone = (flag: string) => ({ type: 'FlagDeleted', data: { ...ofFlag, key: flag } })
 const times = <T>(count: number, one: (n: number) => T) => Array.from({ length: count }, (_, n) => one(n))
 
-/** An embedded store with these streams, whose events came by turns, all it has of states, and readings of it: together, and one by one. */
+/** Embedded store with these streams (events interleaved), all their states, and readers: batched and single. */
 const store = async (t: Test, streams: Readonly<Record<string, readonly Told[]>>) => {
   const directory = await newDirectory(t)
   const { log, views, files, close } = await openEmbedded(directory, {
@@ -78,7 +78,7 @@ const store = async (t: Test, streams: Readonly<Record<string, readonly Told[]>>
     head: await log.head(),
     reads: asOfReads({ ...both, together }),
     byOne: asOfReads({ ...bounds, ...single }),
-    /** The streams that were read by themselves since the last call. */
+    /** Streams that were read singly since the last call. */
     alone: () => {
       const streams = [...alone].sort()
       alone.clear()
@@ -87,7 +87,7 @@ const store = async (t: Test, streams: Readonly<Record<string, readonly Told[]>>
   }
 }
 
-/** All rows, a part at a time, and how many each part had. */
+/** Reads all rows in parts; returns them with the size of each part. */
 const allOf = async ({ rows }: ReturnType<typeof asOfReads>, position: bigint, wanted: readonly Wanted[]) => {
   const all: (Row | undefined)[] = []
   const parts: number[] = []
@@ -100,7 +100,7 @@ const allOf = async ({ rows }: ReturnType<typeof asOfReads>, position: bigint, w
 }
 const flagOf = (name: string): Wanted => ['flags', `ns+${name}`]
 
-/** Streams of every kind: short and long, ended and begun again, that cannot be read, of every model. */
+/** Streams of every model and kind: short, long, ended, recreated, unreadable. */
 const kinds: Readonly<Record<string, readonly Told[]>> = {
   'namespace-ns': [namespaceCreated],
   'segment-ns+s': [segmentCreated],

@@ -19,7 +19,7 @@ const viewer = (...places: readonly string[]) => ({
   grants: places.map((place) => ({ place, role: 'viewer' })),
   roles: { viewer: ['flag.read'] },
 })
-/** What tokens are asked about: only by their access, for those that are bound to a namespace are asked about that alone. */
+/** Queries of rights, only for tokens with access by grants, because bound tokens have no others. */
 const ABLE: readonly (Able | undefined)[] = [
   undefined,
   { right: 'flag.read', place: '*' },
@@ -31,7 +31,7 @@ const isAble = (doc: TokenDoc, { right, place }: Able) =>
   allowed(reachOf(doc, doc.method !== 'token'), bitOf(right), place)
 const isBound = (able: Able | undefined, access: string | undefined) => able !== undefined && access === 'NAMESPACED'
 
-/** What tokens may do when they are issued, by turns: everything, by grants, in a namespace. */
+/** Initial access of tokens in turn: full, by grants, in a namespace. */
 const ACCESS_AT_FIRST = [{}, {}, viewer('*'), { namespace: 'shop' }]
 
 const issued = (id: string, expires: number | undefined) => {
@@ -49,7 +49,7 @@ const endings = (id: string) =>
     { type: 'TokenExpired', data: { id, expiresAt: second(0) } },
   ] as const
 
-/** None last, whichever way; among equals the id decides. */
+/** Absent values are last in either direction; equal ones are ordered by id. */
 const inOrder = (one: TokenDoc, other: TokenDoc, sort: TokenSort, descending: boolean): number => {
   const [a, b] = [one[sort], other[sort]]
   if ((a === undefined) !== (b === undefined)) return a === undefined ? 1 : -1
@@ -57,7 +57,7 @@ const inOrder = (one: TokenDoc, other: TokenDoc, sort: TokenSort, descending: bo
   return bytes(a, one.id).compare(bytes(b, other.id)) * (descending ? -1 : 1)
 }
 
-/** A history of tokens: each issued, its expiry brought forward some times, its grants narrowed, and perhaps something that cannot be read, and its end. */
+/** Arbitrary history of tokens: issued, expiry shortened, grants narrowed, perhaps an unreadable event, and ended. */
 const anyTokens = fc.array(
   fc.record({
     id: fc.integer({ min: 0, max: 12 }),
@@ -110,7 +110,7 @@ await t.test('a past list equals that of the prefix, with pages, count and filte
         const tokensIn = (of: readonly (typeof events)[number][]) =>
           [...told.folded(of)].filter(([name]) => name.startsWith('tokens '))
         const rows = tokensIn(events).map(([, row]) => row)
-        // A token that has ended since is known again, and is not counted among those that are left out.
+        // A token that has ended since is readable again and not counted as omitted.
         const closed = new Set(tokensIn(told.all).flatMap(([name, { unreadable }]) => (unreadable ? [name] : [])))
         const leftOut = tokensIn(events).filter(([name, { unreadable }]) => unreadable && closed.has(name)).length
         const docs = rows.flatMap(({ doc }) => (doc as TokenDoc | undefined) ?? [])
@@ -265,7 +265,7 @@ await t.test('a record that ends during a list is listed once', async (t) => {
   let asked = 0
   const list = async (_: unknown, { where }: Query) => {
     asked++
-    // The first part is read before the end of the record, the others behind it.
+    // The first part is read before the record ends, the others after it.
     return 'changedBefore' in where && !('changed' in where) ? { rows: [row], total: 1 } : { rows: [], total: 0 }
   }
   const sources = { views: { list: list as unknown as Views['list'], values: async () => [] }, read: async () => [] }

@@ -12,7 +12,7 @@ const at = (position: bigint, more: Partial<Checkpoint> = {}): Checkpoint => ({
   changes: 5,
   ...more,
 })
-/** A view at 20 of a log that has 30 events. */
+/** View at position 20 of a log with 30 events. */
 const view = (more: Partial<ViewFound> = {}): ViewFound => ({
   name: 'tokens',
   checkpoint: at(20n),
@@ -24,7 +24,7 @@ const view = (more: Partial<ViewFound> = {}): ViewFound => ({
 })
 const found = (more: Partial<Found> = {}): Found => ({ first, head: 30n, bound: first, views: [view()], ...more })
 
-/** What a start finds, what it decides, and for views that are behind the cause of each. */
+/** Findings of a start, its decision, and the cause for each view that is behind. */
 const rows: readonly [string, Found, string, ...string[]][] = [
   ['nothing was ever there', found({ first: undefined, head: 0n, bound: undefined, views: [] }), 'fresh'],
   [

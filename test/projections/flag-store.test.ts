@@ -15,7 +15,7 @@ import { constraint, flagCreated, namespaceCreated, ofFlag, ofSegment, ruleAdded
 type Event = FlagEvent | SegmentEvent | NamespaceEvent
 type Fed = { readonly view: string; readonly row: Row }
 
-/** Rows in the order in which a log's events made them, positions over all streams. */
+/** Returns rows in the order of the events of a log, with positions over all streams. */
 const fed = (events: readonly Event[]): Fed[] => {
   const rows = new Map<string, Row<never>>()
   return events.map((event, n) => {

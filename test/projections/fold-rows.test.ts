@@ -12,7 +12,7 @@ import { told } from './stored.ts'
 const projection = anyProjection(tokens)
 const STREAM = 'token-t1'
 
-/** A token that was issued, shortened and revoked, over a leader that may show less. */
+/** Issued, shortened and revoked token on a lagging leader. */
 const setup = async () => {
   const events = told(STREAM, [
     tokenIssued,
@@ -23,7 +23,7 @@ const setup = async () => {
   await log.append(STREAM, events, 'none')
   const clock = virtualClock()
   const leader = lagging(log)
-  /** When the stream was read. */
+  /** Times at which the stream was read. */
   const reads: number[] = []
   const read: typeof log.read = (stream, from) => {
     reads.push(clock.monotonic())

@@ -3,7 +3,7 @@ import { freshness } from '../../src/projections/engine/freshness.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
-/** A head that is told when the test says so, and when it was asked for. */
+/** Head read that the test answers, with the times of its calls. */
 const asking = (clock: ReturnType<typeof virtualClock>) => {
   const asked: number[] = []
   let answer: (position: bigint) => void = () => {}
@@ -124,7 +124,7 @@ await t.test('reports each period without proof once with its cause, and its end
     onStale: (spell) => told.push(spell),
     onFresh: (afterMs) => told.push(afterMs),
   })
-  /** What was told since it was asked last, after some time. */
+  /** Advances time and returns the new reports. */
   const after = async (ms: number) => {
     await clock.advance(ms)
     return told.splice(0)

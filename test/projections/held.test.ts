@@ -32,7 +32,7 @@ const nth = (n: number): Stored => {
   }
 }
 
-/** A log that keeps nothing, and gives its follower what it is told to. */
+/** Log without storage that delivers given events to its follower. */
 const passing = () => {
   let page: readonly Stored[] = []
   let wake = () => {}
@@ -81,7 +81,7 @@ await t.test('an instance that does not write views releases its rows once follo
   const before = heap()
   for (let n = 2; n < STEPS; n++) await append(n * STEP, STEP)
   const kept = (heap() - before) / ((STEPS - 2) * STEP)
-  // A row that is kept for each append is 340 B and more; what the collector has not come to yet may be a hundred.
+  // A retained row takes at least 340 B per append; uncollected garbage may take 100 B.
   t.ok(kept < 200, `${kept.toFixed(0)} B an append`)
   await ours.close()
 })

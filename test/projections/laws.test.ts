@@ -18,7 +18,7 @@ import { type Asks, flagAsks, namespaceAsks, segmentAsks, tokenAsks } from '../c
 import { anyAsks, history } from '../commands/laws.ts'
 import { told } from './stored.ts'
 
-/** The documents as a store gives them back. */
+/** Converts a document like a store, through JSON. */
 const kept = <D extends object>(row: Row<D> | undefined): Row<D> | undefined =>
   row && { ...row, doc: row.doc && (JSON.parse(JSON.stringify(row.doc)) as D) }
 
@@ -28,7 +28,7 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent,
   decider: Decider<S, C, E>,
   asks: Asks<C>,
   projection: Projection<D, E>,
-  /** What document and decider's state must agree on, undefined for nothing there. */
+  /** Value on which document and decider state must agree; undefined if absent. */
   ofDoc: (doc: D) => unknown,
   ofState: (state: S) => unknown,
 ) =>

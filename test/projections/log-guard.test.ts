@@ -6,10 +6,10 @@ import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 const here: Anchor = { position: 10n, event: 'ten' }
-/** When a log is asked that does not show what was followed. */
+/** Times at which a mismatching log is read. */
 const DOUBTING = [0, 10, 30, 70, 150, 310, 560]
 
-/** A guard over a log that says what it is told to, as long as it is told to take for it. */
+/** Guard of a log with scripted answers and delays. */
 const guarded = (followed: Anchor = here) => {
   const clock = virtualClock()
   const state = { id: 'ten' as string | undefined, down: false, takes: 0, asked: [] as number[], renewed: 0 }
@@ -174,7 +174,7 @@ await t.test('checks a position recorded by another process without a log line',
 
 const UNAVAILABLE = { reason: 'backend_unavailable' } as object as Error
 const event: NewEvent = { id: 'new', type: 'Happened', time: '', data: '{}', meta: '{}' }
-/** Appends through the guard to a log that gives this position; `appends` counts those that reached it. */
+/** Appends through the guard to a log that assigns this position; `appends` counts the calls that reached it. */
 const appending = (guard: ReturnType<typeof guarded>['guard'], position = 11n, during = () => {}) => {
   const inner = { appends: 0 }
   const append: EventLog['append'] = async () => {

@@ -24,7 +24,7 @@ const unbig = (_: string, value: unknown) =>
   typeof value === 'string' && /^\d+n$/.test(value) ? BigInt(value.slice(0, -1)) : value
 
 let versions = 97
-/** The chronicles, as nobody has built them yet. */
+/** Chronicles with new versions, not built yet. */
 const fresh = () => {
   const suffix = String.fromCodePoint(versions++)
   return logProjectionsOf(key).map((chronicle) => ({ ...chronicle, name: `${chronicle.name}_${suffix}` }))
@@ -53,7 +53,7 @@ const scanned = async (views: Views, view: View) => {
     .map(({ key, position, doc }) => [key, String(position), JSON.parse(JSON.stringify(doc)) as unknown])
 }
 
-/** Follows the log into the views until they hold all of it. */
+/** Follows the log until the views are caught up. */
 const followed = async (log: EventLog, views: Views, chronicles: readonly LogProjection[]) => {
   const run = runner({
     clock,

@@ -18,13 +18,13 @@ const issued = (id: string) => ({
   data: JSON.stringify({ id, digest: id, method: 'token', issuedAt: time, attributes: {}, metadata: {} }),
   meta: '{}',
 })
-/** Appends as an instance does, and gives what it applies. */
+/** Appends like an instance and returns the events to apply. */
 const append = async (log: EventLog, id: string): Promise<readonly Stored[]> => {
   const { positions } = await log.append(`token-${id}`, [issued(id)], 'none')
   return [{ ...issued(id), stream: `token-${id}`, revision: 0n, position: positions[0]! }]
 }
 
-/** An instance that sees to views of tokens, which others may move too; `looks` counts how often their checkpoint was asked for. */
+/** Instance that writes views of tokens, which others can change too; `looks` counts reads of their checkpoint. */
 const start = async (log: EventLog, agrees = async () => true) => {
   const [errors, lost, memory] = [[] as unknown[], [] as unknown[], new Map<string, Row>()]
   let looks = 0

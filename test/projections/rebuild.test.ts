@@ -34,7 +34,7 @@ const revoked = (id: string) => event('TokenRevoked', { id })
 const namespaceMade = (key: string) =>
   event('NamespaceCreated', { key, incarnation: key, name: key, description: '', protected: false })
 
-/** A log of tokens, each second of which is revoked long after, and of namespaces between them. */
+/** Log of tokens, every second one revoked much later, with namespaces in between. */
 const filled = async (tokens: number, description = '', pageSize = 50) => {
   const log = memoryLog({ pageSize })
   for (let n = 0; n < tokens; n++) {
@@ -130,7 +130,7 @@ await t.test('reads evicted rows back, so that memory holds few', async (t) => {
   t.strictSame(plain(await scanned(store.views)), plain(await folded(log)))
 })
 
-/** The log as it is when reading ends at a page for good, and the positions that were read from. */
+/** Log whose reads fail after a number of pages, with the positions from which it was read. */
 const ending = (inner: EventLog, pages: number) => {
   const from: bigint[] = []
   const readAll = async function* (after: bigint, to?: bigint): AsyncGenerator<readonly Stored[]> {

@@ -20,7 +20,7 @@ import {
 import { virtualClock } from '../virtual-clock.ts'
 import { timeOf } from './stored.ts'
 
-/** A history in which every resource is made, changed, deleted, and made again but for the token. */
+/** History in which every resource is created, changed, deleted and created again, except the token. */
 const history: readonly (readonly [stream: string, ...events: AnyEvent[]])[] = [
   ['namespace-ns', namespaceCreated],
   ['segment-ns+s', segmentCreated],
@@ -41,7 +41,7 @@ const history: readonly (readonly [stream: string, ...events: AnyEvent[]])[] = [
   ['token-t1', { type: 'TokenRevoked', data: { id: 't1' } }],
 ]
 
-/** Appends a step of the history, and gives what the instance that appended it applies. */
+/** Appends a step of the history and returns the events to apply. */
 const appendTo = (log: EventLog) => {
   const next = new Map<string, bigint>()
   let told = 0
@@ -57,7 +57,7 @@ const appendTo = (log: EventLog) => {
   }
 }
 
-/** One instance that appends the whole history. The nth write to the read model `of` is refused. */
+/** Instance that appends the whole history; write `nth` to the read model `of` fails. */
 const lived = async (of: string | undefined, nth: number) => {
   const log = memoryLog()
   const written = new Map<string, number>()
@@ -93,7 +93,7 @@ const lived = async (of: string | undefined, nth: number) => {
   return { log, store, written, errors, lost, reached }
 }
 
-/** What a read model holds once it has every event. A row need not follow events that leave the document as it is, so only its content is compared. */
+/** Expected rows of a complete read model. Quiet events need not write a row, so only the content is compared. */
 const folded = (projection: AnyProjection, events: readonly Stored[]): readonly Row[] => {
   const rows = new Map<string, Row>()
   for (const event of events)

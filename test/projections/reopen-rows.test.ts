@@ -10,14 +10,14 @@ import { flagCreated, variantAdded } from '../samples.ts'
 import { told } from './stored.ts'
 
 const older = anyProjection(flags)
-/** A version that knows one event more. */
+/** Version with one more event type. */
 const newer = anyProjection({
   ...flags,
   read: (wire, json) => (wire === 'FlagArchived' ? ({ type: wire, data: {} } as never) : flags.read(wire, json)),
   on: { ...flags.on, FlagArchived: (doc: object) => ({ ...doc, description: 'archived' }) } as never,
 })
 
-/** A log with a flag that only the newer version can read, and views that the older one wrote. */
+/** Log with a flag that only the newer version can read, and views of the older one. */
 const setup = async () => {
   const log = memoryLog()
   await log.append('flag-ns+f', told('flag-ns+f', [flagCreated, { type: 'FlagArchived', data: {} }]), 'none')

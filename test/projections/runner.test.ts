@@ -20,7 +20,10 @@ const projection = anyProjection(tokens)
 const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
 const context = { actor: { kind: 'system' } } as const
 
-/** Views of tokens that can be out of reach, or hang. `large` are keys of which they take no row, `puts` the keys that were put at once. */
+/**
+ * Views of tokens that can be unreachable or hang. They refuse rows with keys in `large`; `puts` lists the keys of each
+ * write.
+ */
 const tokenViews = () => {
   let down = false
   let hanging: Promise<void> | undefined
@@ -42,7 +45,7 @@ const tokenViews = () => {
     views,
     rows: rowsOf(tokens),
     puts,
-    /** Which log they said that they were of, at each put. */
+    /** Log id of each write. */
     logs,
     large,
     setDown: (is: boolean) => void (down = is),
@@ -50,13 +53,13 @@ const tokenViews = () => {
       release()
       hanging = is ? new Promise((resolve) => (release = resolve)) : undefined
     },
-    /** How often they were asked for rows. */
+    /** Number of reads. */
     looks: () => looks,
     checkpoint: () => checkpoints.get(tokens.name)?.position,
   }
 }
 
-/** An instance over a log, by a clock that stands still. */
+/** Instance on a log with a virtual clock. */
 const begun = (log: EventLog, more: Partial<Begin> = {}) => {
   const { clock = virtualClock(), store = tokenViews(), kept = projection, ...options } = more
   const memory = new Map<string, Row>()
@@ -329,7 +332,7 @@ await t.test('a writer continues after another one and writes its missing rows',
   await ours.close()
 })
 
-/** An instance that has the token `a` from the views, on a log whose leader can be told to show less than it delivers. */
+/** Instance with the token `a` from the views, on a log with a lagging leader. */
 const knowingOne = async () => {
   const log = memoryLog()
   const { issue, revoke } = service(log)

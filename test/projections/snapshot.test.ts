@@ -59,7 +59,7 @@ const kept = () => {
   return { snapshots, bytes: () => bytes, set: (other: Uint8Array | undefined) => void (bytes = other) }
 }
 
-/** One instance's memory over a log and views, which begins from the snapshot where it can. */
+/** Memory of an instance on a log and views, loaded from the snapshot if possible. */
 const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 1000, key: Uint8Array = secret) => {
   const lives = incarnationStore()
   const [index, held, told] = [tokenIndex(capacity), flagStore(() => 0), [] as (readonly [string, object])[]]
@@ -87,14 +87,14 @@ const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 
       throw error
     },
   })
-  /** All that is held of the first tokens, of the namespaces, and how many there are. */
+  /** State of the first tokens and of the namespaces, and their number. */
   const state = (count: number) => ({
     tokens: Array.from({ length: count }, (_, n) => {
       const at = index.keyOf(digestOf(idOf(n)))
       return [n, index.entry(at), index.expiry(at), index.mayBeEvicted(at)]
     }),
     makers: ['', 'a', 'b'].map((maker) => index.made(maker)),
-    // A token that begins and ends within one page is not counted as deleted, so that number goes by pages.
+    // A token created and ended within one page is not counted as deleted, so that number depends on pages.
     census: index.census(Date.parse(time)).map(({ ACTIVE, EXPIRED }) => [ACTIVE, EXPIRED]),
     deleted: index.census(0).map(({ DELETED }) => DELETED),
     size: index.size(),
@@ -192,7 +192,7 @@ await t.test('a snapshot of any time and the later log give the present state', 
   )
 })
 
-/** An instance that has written a snapshot, and what begins on it. */
+/** Instance that has written a snapshot, and a function that starts from it. */
 const saved = async (t: Parameters<typeof portOf>[0]) => {
   const [log, views, store] = [memoryLog(), await viewsOf(t), kept()]
   for (let n = 0; n < 5; n++) await log.append(`token-${idOf(n)}`, [issued(idOf(n))], 'none')
@@ -252,7 +252,7 @@ await t.test('does not use a snapshot of another version or log, or with too man
   t.same(await begin(), [], 'where there is none, nothing is said')
 })
 
-/** What keeps snapshots of memory that has come to a position, with what was written and when. */
+/** Snapshot writer for memory at a position, with the times of its writes. */
 const keeping = () => {
   const clock = virtualClock()
   const written: (readonly [number, bigint])[] = []

@@ -3,10 +3,10 @@ import type { Stored } from '../../src/events/log.ts'
 import { type Projection, project } from '../../src/projections/projection.ts'
 import type { Row } from '../../src/projections/views.ts'
 
-/** The time of the nth event, a minute each. */
+/** Time of event n, one minute apart. */
 export const timeOf = (n: number): string => new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString()
 
-/** Events as a log would keep them in one stream. */
+/** Converts events to stored ones of one stream. */
 export const told = (stream: string, events: readonly AnyEvent[], from = 0): Stored[] =>
   events.map(({ type, data }, n) => ({
     id: `${stream}|${from + n}`,
@@ -19,7 +19,7 @@ export const told = (stream: string, events: readonly AnyEvent[], from = 0): Sto
     position: BigInt(from + n + 1) * 10n,
   }))
 
-/** The row of one stream after these events. */
+/** Returns the row of a stream after these events. */
 export const rowAfter = <D extends object, E extends AnyEvent>(
   projection: Projection<D, E>,
   stream: string,

@@ -7,7 +7,7 @@ import type { TokenDoc } from '../../src/projections/tokens.ts'
 import type { Row } from '../../src/projections/views.ts'
 import { digestOf, NOW, rowOf } from './token-rows.ts'
 
-/** The reach of rights in so many namespaces, which no other number gives. */
+/** Reach with rights in `places` namespaces, different for each `n`. */
 const fat = (n: number, places = 64): string =>
   reachText(
     reachOf({

@@ -33,7 +33,7 @@ await t.test('finds slots by key after any insertions and removals', async () =>
   const steps = fc.array(fc.tuple(fc.constantFrom('put', 'put', 'remove'), key), { maxLength: 3_000 })
   fc.assert(
     fc.property(steps, fc.constantFrom(1, 4), (history, width) => {
-      // Keys that are alike but for two bits, so that many share a place.
+      // Keys that differ in two bits only, so that many collide.
       const words = (n: number) => new Uint32Array(width).fill(n << 20)
       const [table, model, free] = [hashTable(width), new Map<number, number>(), [] as number[]]
       let slots = 0
@@ -140,7 +140,7 @@ const viewerIn = (...places: readonly string[]): Granted => ({
   roles: { viewer: ['flag.read'] },
 })
 
-/** One instance's memory behind a log on which another instance works; counts the reads of streams that following causes. */
+/** Memory of an instance that follows a log with another writer; counts the stream reads of following. */
 const follower = async (t: Test, { capacity = 100 } = {}) => {
   const clock = virtualClock()
   const log = memoryLog()

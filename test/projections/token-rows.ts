@@ -6,7 +6,7 @@ export const NOW = '2026-01-01T00:00:00.000Z'
 
 export const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 export const digestOf = (n: number) => `k.${createHash('sha256').update(String(n)).digest('base64url')}`
-/** The row of the n-th token; `doc` is what is special about it. */
+/** Row of token n; `doc` overrides fields. */
 export const rowOf = (n: number, doc: Partial<TokenDoc> = {}, revision = 0n): Row<TokenDoc> => ({
   key: idOf(n),
   revision,

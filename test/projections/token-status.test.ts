@@ -10,7 +10,10 @@ import { tokenAsks } from '../commands/asks.ts'
 import { anyAsks, decided, history } from '../commands/laws.ts'
 import { rowAfter } from './stored.ts'
 
-/** Any history of a token with its document and the decider's state, and an instant: that of an expiry, a millisecond beside it, or far from any. */
+/**
+ * Arbitrary history of a token with its document, decider state and an instant: an expiry, 1 ms next to it, or far from
+ * any.
+ */
 const anyMoment = fc.tuple(
   anyAsks(tokenAsks, 20).map((asks) => {
     const events = history(token, asks)

@@ -116,7 +116,7 @@ await t.test('a stream that ends before the position of an event has lost it', a
   await log.append('flag-ns+f', events, 'none')
   const all = [...log.all]
   const clock = virtualClock()
-  /** The row, or the error, that half a second of reading such a log comes to. */
+  /** Returns the row or error after 500 ms of reading such a log. */
   const folded = async (shown: FoldSources['log']) => {
     const folding = noted(foldRow({ log: shown, clock }, flags, all.slice(1), undefined))
     await clock.advance(511)

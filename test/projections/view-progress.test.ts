@@ -7,7 +7,7 @@ import { virtualClock } from '../virtual-clock.ts'
 
 const view = { name: 'x', version: 1, fields: [], indexes: [] }
 
-/** What is tended here, or by another instance; `looks` counts how often its checkpoint was asked for. */
+/** Views that this or another instance writes; `looks` counts reads of the checkpoint. */
 const setup = (writes = true, clockOf: (clock: Clock) => Clock = (clock) => clock) => {
   const clock = virtualClock()
   let looks = 0
@@ -68,7 +68,7 @@ await t.test('sees events that arrived during a suspension, even after the timeo
   const standing = (clock: Clock): Clock => ({ ...clock, monotonic: () => clock.monotonic() + stood })
   const { reached, stand, clock } = setup(true, standing)
   const waiting = noted(reached(view, 5n, 20))
-  // The time to look again and all the time there was are over at once, and only then comes what had arrived.
+  // The next check and the timeout are due at once, and the events arrive only after them.
   stood = 120
   await clock.advance(50)
   t.strictSame(waiting, [])
