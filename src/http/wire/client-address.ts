@@ -17,7 +17,7 @@ const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 const LONGEST = 128
 
 /** An IPv4-mapped address as IPv4; every other text as it is. */
-export const unmapped = (address: string): string => MAPPED.exec(address)?.[1] ?? address
+const unmapped = (address: string): string => MAPPED.exec(address)?.[1] ?? address
 
 /** An address in its one spelling, at most 45 characters: without brackets, port and zone, an IPv4-mapped one as IPv4 (RFC 5952). Undefined of any other text. */
 export const addressIn = (text: string): string | undefined => {
