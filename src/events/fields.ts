@@ -43,8 +43,7 @@ export const counts = (description: string, by: string) =>
 /** Revision of another event: the number of events before it in its stream. */
 export const revision = (description: string, stream: string) =>
   Type.Integer({ description, unit: `revision in \`${stream}\``, personal: none })
-export const rank = (description: string) =>
-  Type.Integer({ description, unit: 'place in an order, from 1', personal: none })
+export const rank = (description: string) => Type.Integer({ description, unit: 'rank, from 1', personal: none })
 export const percent = (description: string) => Type.Number({ description, unit: 'percent, float32', personal: none })
 
 /** Data of an event, or a nested object. */

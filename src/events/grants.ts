@@ -22,6 +22,6 @@ export const grants = (description: string) =>
 export const meanings = (description: string) =>
   Type.Record(Type.String(), Type.Immutable(Type.Array(right)), {
     description,
-    unit: 'names of rights by name of a role; `*` for every one',
+    unit: 'names of rights by name of a role; `*` for all rights',
     personal: 'none',
   })

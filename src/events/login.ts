@@ -28,7 +28,7 @@ export const loginEvents = {
       method: oneOf('The method of the login.', METHODS.filter(isLogin)),
       provider: Type.Optional(word('The provider, for method `oidc`.', 'name of a provider in the configuration')),
       startedAt: time('Time of the redirect to the provider.'),
-      expiresAt: time('Time after which the callback is refused.'),
+      expiresAt: time('Time from which the callback is refused.'),
     }),
   ),
   LoginReturned: v1(

@@ -3,7 +3,7 @@ import { type EventOf, next, v1 } from './define.ts'
 import { count, counts, key, object, sealed, text, time, uuid, word } from './fields.ts'
 
 const reason = 'reason of errors.md'
-const day = 'Subject whose key seals the addresses, shared by all unauthenticated callers of one day.'
+const day = 'Subject whose key seals the addresses, shared by all refusals of one day.'
 const span = { from: time('Time of the first one.'), to: time('Time of the count.') }
 
 const REFUSED =
