@@ -2,12 +2,12 @@ import type { View } from '../views.ts'
 
 type Reached = (view: View, position: bigint, withinMs: number) => Promise<boolean>
 
-/** Whether the views hold every event that was in the log at the start. Once they do, they are not asked again. */
+/** Checks whether the views hold every event that was in the log at the start. The result true is final. */
 export const catchUp = (views: readonly View[], reached: Reached) => {
   let wanted: bigint | undefined
   let done = false
   return {
-    /** The head that was there at the start. */
+    /** Stores the head of the log at the start. */
     begin: (head: bigint): void => void (wanted = head),
     done: async (): Promise<boolean> => {
       if (done || wanted === undefined) return done

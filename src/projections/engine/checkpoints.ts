@@ -4,10 +4,10 @@ import { areQuiet } from '../projection.ts'
 import { type Checkpoint, fallShort, type Views } from '../views.ts'
 import type { Anchor } from './log-guard.ts'
 
-/** Where a view stands before the first event. */
+/** Checkpoint of a view before the first event. */
 export const START: Checkpoint = { position: 0n, event: '', log: '', events: 0, rows: 0, changes: 0 }
 
-/** The checkpoint of a view after a further page of the log; events at or before it count no second time. Neither rows nor changes of a chronicle are counted: none need be there. */
+/** The checkpoint of a view after a further page of the log. Events at or before it are not counted again. Rows and changes of a log projection are not counted, because its rows are optional. */
 export const advanced = (projection: ReadModel, from: Checkpoint, page: readonly Stored[]): Checkpoint => {
   const beyond = page.filter(({ position }) => position > from.position)
   const last = beyond.at(-1)
@@ -28,17 +28,17 @@ export const advanced = (projection: ReadModel, from: Checkpoint, page: readonly
   }
 }
 
-/** Of each view, how far it is. */
+/** The checkpoint of each view. */
 export type Checkpoints = ReadonlyMap<ReadModel, Checkpoint>
 
-/** The position up to which all of them hold every event. */
+/** The position up to which all views hold every event. */
 export const leastPosition = (checkpoints: Checkpoints): bigint =>
   [...checkpoints.values()].reduce<bigint | undefined>(
     (least, { position }) => (least === undefined || position < least ? position : least),
     undefined,
   ) ?? 0n
 
-/** Sees to it that a view says which log it is of before it gets its first row: its rows do not say. */
+/** Records the identity of the log in a view before its first row, because rows do not contain it. */
 export const namer = (log: Pick<EventLog, 'first'>, views: Pick<Views, 'checkpoint' | 'mark'>) => {
   const named = new Set<ReadModel>()
   return async (projection: ReadModel): Promise<void> => {
@@ -52,17 +52,17 @@ export const namer = (log: Pick<EventLog, 'first'>, views: Pick<Views, 'checkpoi
   }
 }
 
-/** The views are not what they were left as. Only a start mends that, which builds them anew. */
+/** The views changed outside of this writer. The next start rebuilds them. */
 const viewsLost = (message: string): Error => Object.assign(new Error(message), { viewsLost: true })
 export const areLost = (error: unknown): boolean => error instanceof Error && 'viewsLost' in error
 
 type Kept = Pick<Views, 'checkpoint' | 'mark' | 'totals'>
 type CheckpointsOptions = {
-  /** Where others write the views too: whether the log has the event of a checkpoint that another may have left. */
+  /** Set if other instances write the views too: whether the log has the event of a checkpoint. */
   readonly has?: ((anchor: Anchor) => Promise<boolean>) | undefined
 }
 
-/** The checkpoints of views as one writer moves them: it knows where it left each, and moves none that stands elsewhere. */
+/** Checkpoints of views as one writer moves them. It moves a checkpoint only from the position where it left it (optimistic concurrency). */
 export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { has }: CheckpointsOptions = {}) => {
   let reached: Checkpoints = new Map()
   let stored: Checkpoints = new Map()
@@ -74,7 +74,7 @@ export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { 
   }
 
   return {
-    /** Begins where the views stand. Throws for those that are lost. */
+    /** Loads the stored checkpoints. Throws if a view is lost. */
     load: async (): Promise<void> => {
       const found = new Map<ReadModel, Checkpoint>()
       for (const projection of projections) {
@@ -89,18 +89,18 @@ export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { 
       }
       reached = stored = found
     },
-    /** Takes a further page of the log that the views hold now. */
+    /** Advances past a page of the log that the views hold now. */
     advance: (page: readonly Stored[]): void => {
       reached = new Map([...reached].map(([projection, from]) => [projection, advanced(projection, from, page)]))
     },
     reached: (): Checkpoints => reached,
-    /** Whether they stand where they were left. Throws where they are lost. */
+    /** Whether the stored checkpoints are those that this writer left. Throws if a view is lost. */
     stand: async (): Promise<boolean> => {
       for (const [projection, { position }] of stored)
         if ((await standing(projection)).position !== position) return false
       return true
     },
-    /** Moves what stands before `to`. False where another writer has moved one; throws where they are lost. */
+    /** Moves the checkpoints that are behind `to`. Returns false if another writer has moved one; throws if a view is lost. */
     mark: async (to: Checkpoints): Promise<boolean> => {
       for (const [projection, checkpoint] of to) {
         const { position } = stored.get(projection)!

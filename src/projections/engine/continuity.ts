@@ -1,19 +1,19 @@
 import type { LogIdentity } from '../../events/binding.ts'
 import { type Checkpoint, fallShort, type Totals } from '../views.ts'
 
-/** What there is of a view, and what the log says to it. */
+/** State of a view, compared with the log. */
 export type ViewFound = {
   readonly name: string
   readonly checkpoint: Checkpoint | undefined
-  /** Id of the event that the log has where the checkpoint stands. */
+  /** Id of the event at the position of the checkpoint. */
   readonly event: string | undefined
   readonly totals: Totals
-  /** Position of its newest row, and whether the log has an event there. */
+  /** Position of the newest row, and whether the log has an event there. */
   readonly newest: bigint
   readonly newestThere: boolean
 }
 
-/** What a start finds: the log, which log the deployment was begun on, and the views. */
+/** Findings of a start: the log, the log that the deployment was begun on, and the views. */
 export type Found = {
   readonly first: LogIdentity | undefined
   readonly head: bigint
@@ -21,14 +21,14 @@ export type Found = {
   readonly views: readonly ViewFound[]
 }
 
-/** Why a view does not fit its log, worst first. */
+/** Reasons why a view does not fit the log, worst first. */
 export const causes = ['another_log', 'shorter', 'forked', 'rows_missing'] as const
 export type Cause = (typeof causes)[number]
 type Unfit = { readonly view: ViewFound; readonly cause: Cause }
 
 /**
- * What became of the log since it was seen last. `fresh`: there never was an event. `same`: what was seen is there. `behind`: the same log,
- * but views know what it does not have, or lack rows or changes of rows: they are to be built anew. `another`: not the log that the deployment was begun on.
+ * Relation of the log to the stored state. `fresh`: no event yet. `same`: the log has everything that was seen. `behind`: the same log, but
+ * these views know events that it lacks, or lack rows: rebuild them. `another`: not the log that the deployment was begun on.
  */
 export type Continuity =
   | { readonly is: 'fresh' | 'same' }
@@ -40,14 +40,14 @@ const causeOf = (view: ViewFound, log: string, head: bigint): Cause | undefined 
   if (!checkpoint) return undefined
   const { position } = checkpoint
   const lost = (at: bigint): Cause => (at > head ? 'shorter' : 'forked')
-  // Without a name a view is of any log as long as it has no row.
+  // A view without a recorded log fits any log while it has no row.
   if (checkpoint.log === '' ? newest > 0n : checkpoint.log !== log) return 'another_log'
   if (position > 0n && event !== checkpoint.event) return lost(position)
   if (newest > position && !newestThere) return lost(newest)
   return fallShort(totals, checkpoint) ? 'rows_missing' : undefined
 }
 
-/** Decides whether what is kept of a log fits the log that is there. */
+/** Decides whether the stored state fits the log. */
 export const continuityOf = ({ first, head, bound, views }: Found): Continuity => {
   const seen = views.map(({ checkpoint }) => checkpoint?.log ?? '').find((log) => log !== '')
   const known = bound?.event ?? seen
@@ -60,11 +60,11 @@ export const continuityOf = ({ first, head, bound, views }: Found): Continuity =
   return unfit.length > 0 ? { is: 'behind', views: unfit } : { is: 'same' }
 }
 
-/** How many events are gone that a view knew, at least; `events` is how many there are. */
+/** Minimum number of events that a view knew and the log lacks. `events`: number of events in the log. */
 export const goneOf = ({ view, cause }: Unfit, events: number, head: bigint): number => {
   if (cause === 'another_log' || cause === 'rows_missing') return 0
   const counted = (view.checkpoint?.events ?? 0) - events
-  // Where positions count the events, the newest row says it to the event.
+  // If positions count events, the position of the newest row gives the exact number.
   const rows = BigInt(events) === head ? Number(view.newest - head) : 0
   return Math.max(1, counted, rows)
 }

@@ -22,18 +22,18 @@ export const byStream = (events: readonly Stored[]): ReadonlyMap<string, readonl
   return streams
 }
 
-/** How often a stream is read that shows less than is known of it, and the first pause between; each is twice the one before. */
+/** Reads of a stream that returns less than the follower delivered, and the first pause in ms; each pause doubles. */
 const READS = 10
 const PAUSE_MS = 1
 
-/** The log that rows are folded from, and the clock by which a read of it is repeated. */
+/** The log that rows are folded from, and the clock for repeated reads. */
 export type FoldSources = { readonly log: Pick<EventLog, 'read' | 'head'>; readonly clock: Pick<Clock, 'sleep'> }
 
 /**
- * The row of a stream's document after these events, in order. Begins with the row at hand; events missing before them
- * are read from the log. A read may show less than a follower delivered. It is then repeated, and refused with
- * `backend_unavailable` if the events do not come: a row without them is never given. What the log has lost for good
- * closes the row.
+ * Returns the row of a stream's document after these events. Starts with `present`; missing events before them
+ * are read from the log. A read may return less than the follower delivered: it is repeated, and refused with
+ * `backend_unavailable` if the events do not appear. Events that the log has lost
+ * quarantine the row.
  */
 export const foldRow = async <D extends object, E extends AnyEvent>(
   { log, clock }: FoldSources,
@@ -46,7 +46,7 @@ export const foldRow = async <D extends object, E extends AnyEvent>(
   const readUpTo = async ({ stream, revision }: Stored) => {
     for await (const page of log.read(stream, next())) {
       for (const event of page) {
-        // A read that shows this event and not those before it will never show them.
+        // If a read returns this event without those before it, the log has lost them.
         if (event.revision < revision || next() < revision) row = project(projection, row, event)
         if (event.revision >= revision) return
       }
@@ -80,7 +80,7 @@ export const foldRow = async <D extends object, E extends AnyEvent>(
   return row!
 }
 
-/** The events of a stream, with those behind them where the last are the beginning of an append: what is written at once is shown at once. */
+/** The events of a stream, completed to whole appends, because events of one append become visible together. */
 export const wholeAppend = async (
   log: Pick<EventLog, 'read'>,
   events: readonly Stored[],
@@ -97,14 +97,14 @@ export const wholeAppend = async (
   return all
 }
 
-/** An event by its place. */
+/** Place of an event. */
 export type Met = Pick<Stored, 'stream' | 'revision' | 'position'>
 
-/** The latest revision met of each stream, until the whole log is known up to there anyway. */
+/** Highest revision applied, for streams that are ahead of the follower's position. */
 export const revisionTracker = () => {
   const streams = new Map<string, { readonly revision: bigint; readonly position: bigint }>()
   return {
-    /** True when these events of a stream, or later ones, were met before. */
+    /** True if these events of a stream, or later ones, were applied. */
     has: (events: readonly Stored[]): boolean => {
       const known = streams.get(events[0]!.stream)
       return known !== undefined && known.revision >= events.at(-1)!.revision
@@ -113,10 +113,10 @@ export const revisionTracker = () => {
       const known = streams.get(stream)
       if (!known || known.revision < revision) streams.set(stream, { revision, position })
     },
-    /** All that is known. */
+    /** All recorded streams. */
     all: (): readonly Met[] =>
       Array.from(streams, ([stream, { revision, position }]) => ({ stream, revision, position })),
-    /** Forgets what lies at or before a position. */
+    /** Drops entries at or before a position. */
     forget: (position: bigint): void => {
       for (const [stream, known] of streams) if (known.position <= position) streams.delete(stream)
     },

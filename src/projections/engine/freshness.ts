@@ -3,31 +3,31 @@ import { sharedCalls } from '../../concurrency.ts'
 import { whyOf } from '../../errors.ts'
 import type { EventLog } from '../../events/log.ts'
 
-/** A time without proof. `forMs`: since the newest one was asked for; `head`: the newest position that the log told. */
+/** A period without proof. `forMs`: time since the last proof was requested; `head`: the newest head that the log returned. */
 type Spell = { readonly forMs: number; readonly why: string; readonly head: bigint | undefined }
 
 export type FreshnessOptions = {
   readonly clock: Clock
   readonly head: EventLog['head']
-  /** Resolves to true once memory here holds every event up to the position, to false when that takes longer than the milliseconds given. */
+  /** Resolves to true once memory holds every event up to the position, to false after `withinMs` milliseconds. */
   readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
-  /** Told once of each spell in which the lease has run out, when it has. A start that has no proof yet is none. */
+  /** Called once for each period without a lease, when it begins. A start without a proof yet does not count. */
   readonly onStale?: (spell: Spell) => void
-  /** Told when such a spell is over, after so many milliseconds without proof. */
+  /** Called when such a period ends, with its length in ms. */
   readonly onFresh?: (afterMs: number) => void
 }
 
-/** How long a proof is good for, and how often one is sought, from question to question. */
+/** Lifetime of a proof, and interval between two requests for one, in ms. */
 const LEASE_MS = 2_000
 const EVERY_MS = 500
-/** The part of the interval that passes in any case between a proof and the next one sought. */
+/** Minimum fraction of the interval between a proof and the next request. */
 const LEAST_PAUSE = 5
 const UNANSWERED = 'the log does not tell its head: no answer yet'
 
 /**
  * The freshness lease (guides/operations.md): an instance is fresh while it has proven, within the lease, that it saw
  * the head of the log. So a revocation acknowledged anywhere is in force here within the lease, as long as the log
- * tells its head truly. A leader that does not know that it was deposed may not, for a moment.
+ * returns its true head. A deposed leader may return an older one for a moment.
  */
 export const freshness = ({ clock, head: ask, seen, onStale, onFresh }: FreshnessOptions) => {
   const shared = sharedCalls<bigint>()
@@ -42,12 +42,12 @@ export const freshness = ({ clock, head: ask, seen, onStale, onFresh }: Freshnes
   let stale = false
   let watch: Timer | undefined
   const look = (): void => {
-    // A timer may come a moment early.
+    // A timer may fire slightly early.
     if (fresh()) return watchOn()
     stale = true
     onStale?.({ forMs: age(), why, head: newest })
   }
-  /** Looks when the lease of now has run out, whatever the log is about to answer. */
+  /** Checks at the end of the current lease, whether or not the log has answered. */
   const watchOn = (): void => {
     watch?.cancel()
     if (!stop.signal.aborted) watch = clock.after(Math.max(0, LEASE_MS - age()) + 1, look)
@@ -69,7 +69,7 @@ export const freshness = ({ clock, head: ask, seen, onStale, onFresh }: Freshnes
       why = 'memory has not reached the head of the log'
       if (await seen(newest, LEASE_MS)) learn(asked)
     } catch (error) {
-      // Without an answer there is no proof: the lease runs out, and callers see that it has.
+      // Without an answer there is no proof: the lease expires, and callers see that.
       why = `the log does not tell its head: ${whyOf(error)}`
     }
   }
@@ -77,17 +77,17 @@ export const freshness = ({ clock, head: ask, seen, onStale, onFresh }: Freshnes
     while (!stop.signal.aborted) {
       const asked = clock.monotonic()
       await prove()
-      // A busy instance whose proofs take long must not wait as if they were quick.
+      // If proofs take long, the wait until the next one is shorter.
       await clock.sleep(Math.max(EVERY_MS / LEAST_PAUSE, EVERY_MS - (clock.monotonic() - asked)), stop.signal)
     }
   }
   const running = run()
 
   return {
-    /** Seeks a proof now, for no longer than one takes at most. */
+    /** Requests a proof now, within the time limit of one request. */
     prove,
     /**
-     * True once memory here holds all that was in the log at the time of the call. False if that takes longer than the
+     * Resolves to true once memory holds all events that were in the log at the time of the call. False if that takes longer than the
      * given milliseconds, or cannot be known.
      */
     caughtUp: async (withinMs: number): Promise<boolean> => {

@@ -5,7 +5,7 @@ import type { Found, ViewFound } from './continuity.ts'
 
 type Log = Pick<EventLog, 'first' | 'at' | 'head'>
 
-/** Of a view: the checkpoint first, for rows only ever become more. */
+/** Inspects one view. Reads the checkpoint first, because rows only increase. */
 const inspectView = async (
   log: Log,
   views: Pick<Views, 'checkpoint' | 'totals' | 'newest'>,
@@ -28,7 +28,7 @@ const inspectView = async (
   return { ...none, event, totals: await views.totals(view), newest, newestThere }
 }
 
-/** Looks at the log, at what it was known by, and at the views. Writes nothing. */
+/** Inspects the log, its recorded identity, and the views. Writes nothing. */
 export const inspectViews = async (
   log: Log,
   views: Pick<Views, 'checkpoint' | 'totals' | 'newest'>,

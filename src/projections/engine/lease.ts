@@ -1,12 +1,12 @@
 /**
- * PORT. One holder at a time among all instances that share a store: the holder follows the log for the views. One
- * holder's time is over before another's begins, whatever the clocks show. Never rejects: out of reach, it is not held.
+ * PORT. One holder at a time among all instances that share a store: the holder writes the views. The lease of one
+ * holder ends before another's begins, whatever the clocks show. Never rejects: if the server is out of reach, the lease is not held.
  */
 export type Lease = {
-  /** True while no other can hold it. Ask before each piece of work: it ends by itself when the server is out of reach. */
+  /** True while no other instance can hold it. Check before each piece of work, because it ends by itself when the server is out of reach. */
   readonly held: () => boolean
-  /** From here on it is had only while this is so: a holder of whom it is not gives it up to another, and is not the next one at once. */
+  /** Holds the lease only while the condition is true. Otherwise it releases the lease, and waits before it competes again. */
   readonly onlyWhile: (able: () => boolean) => void
-  /** Gives it up for good, so that another need not wait for its end. */
+  /** Releases the lease for good, so that another instance does not wait for its end. */
   readonly close: () => Promise<void>
 }

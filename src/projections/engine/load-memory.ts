@@ -5,17 +5,17 @@ import { keyOf } from './fold-rows.ts'
 import type { Progress } from './rebuild.ts'
 
 /**
- * What memory needs of a read model that it does not hold whole: the rows that lack a field. Of the others it is given
- * only their number, by another field.
+ * The part of a read model that memory needs if it does not hold whole rows: the rows that lack a field. Of the others it
+ * receives only their number, grouped by another field.
  */
 type Needs = ViewPart & { readonly by: string; readonly others: (counts: ReadonlyMap<string, number>) => void }
 
-/** Memory, as it is filled from the views. */
+/** Memory that is loaded from the views. */
 export type Filled = {
   readonly remember: (projection: AnyProjection, row: Row) => void
-  /** Undefined for a read model that memory holds whole. */
+  /** Undefined for a read model of which memory holds whole rows. */
   readonly needs?: (projection: AnyProjection) => Needs | undefined
-  /** True for a read model whose rows memory takes from the log alone, because what stands in the views is not to be believed. */
+  /** True for a read model that memory loads from the log only, because its views are not trusted. */
   readonly fromLog?: (projection: AnyProjection) => boolean
 }
 
@@ -23,12 +23,12 @@ type Sources = {
   readonly log: Pick<EventLog, 'readAll'>
   readonly views: Views
   readonly projections: readonly AnyProjection[]
-  /** The log is read up to here. */
+  /** Last position that is read from the log. */
   readonly upTo: bigint
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/** Folds read models from the log in one pass, and then tells memory. */
+/** Folds read models from the log in one pass, and stores the rows in memory. */
 const fold = async ({ log, projections, upTo, onProgress }: Sources, { remember }: Filled): Promise<void> => {
   const rows = new Map(projections.map((projection) => [projection, new Map<string, Row>()]))
   let done = 0
@@ -46,7 +46,7 @@ const fold = async ({ log, projections, upTo, onProgress }: Sources, { remember 
   for (const [projection, own] of rows) for (const row of own.values()) remember(projection, row)
 }
 
-/** Fills memory with what it needs of the read models; `healed` gives a closed row as this version reads it. */
+/** Loads memory from the read models; `healed` returns a quarantined row as this version reads it. */
 export const loadMemory = async (
   sources: Sources,
   filled: Filled,

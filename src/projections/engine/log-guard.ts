@@ -4,7 +4,7 @@ import { refuse } from '../../errors.ts'
 import type { Appended, EventLog } from '../../events/log.ts'
 import type { LogTap } from '../../events/tapped-log.ts'
 
-/** A place in the log: a position, and the id of the event there. */
+/** A position in the log, and the id of the event there. */
 export type Anchor = { readonly position: bigint; readonly event: string }
 
 type LogGuardOptions = {
@@ -12,24 +12,24 @@ type LogGuardOptions = {
   readonly log: Pick<EventLog, 'at'>
   /** The last event that was followed. */
   readonly followed: () => Anchor
-  /** Grows with each connection and each subscription that is lost or made anew. */
+  /** Number of connections and subscriptions that were lost or renewed so far. */
   readonly renewed: () => number
-  /** Told once that the log has another event there, or none. */
+  /** Called once if the log has another event at the anchor, or none. */
   readonly onDiverged: (anchor: Anchor, found: string | undefined) => void
 }
 
-/** How often it is looked, how long a doubt may last unseen, and how long before it is believed. */
+/** Interval between checks, time after which a missing event raises suspicion, and time after which it is final, in ms. */
 const EVERY_MS = 2_000
 const DOUBT_MS = 250
 const CONFIRM_MS = 3_000
-/** How soon it is seen that a connection or a subscription was lost. */
+/** Time in ms until a lost connection or subscription is noticed. */
 const TICK_MS = 250
-/** The first pause between two looks at what is in doubt, and the longest; each is twice the one before. */
+/** First and longest pause between two reads of an event in doubt, in ms; each pause doubles. */
 const FIRST_PAUSE_MS = 10
 const MOST_PAUSE_MS = 250
 const UNSURE = 'the history does not show what was followed: nothing is written to it'
 
-/** Asks until the log has the event there, or has not had it for so long that it is believed. */
+/** Reads until the log returns the event, or until its absence is final. */
 const asker =
   ({ clock, log }: Pick<LogGuardOptions, 'clock' | 'log'>, stop: AbortSignal) =>
   async (
@@ -64,9 +64,9 @@ const guardedAppend =
   }
 
 /**
- * Sees to it that the log is still the one that was followed. A follower delivers before the leader shows, and a leader
- * that was deposed shows an older log for a moment: a doubt that lasts makes the instance suspicious, and only one that
- * outlives both is believed.
+ * Verifies that the log is still the one that was followed. A follower may deliver before the leader returns an event, and a
+ * deposed leader returns an older log for a moment. So a missing event first makes the instance suspicious, and is final only
+ * after both could have passed.
  */
 export const logGuard = (options: LogGuardOptions) => {
   const { clock, followed, renewed, onDiverged } = options
@@ -75,12 +75,12 @@ export const logGuard = (options: LogGuardOptions) => {
   let suspicious = false
   let diverged = false
   const shared = sharedCalls<unknown>()
-  /** Places of appends that cannot be of the log that was followed. */
+  /** Number of appends at positions that are impossible in the log that was followed. */
   let impossible = 0
   const generation = () => renewed() + impossible
-  /** The generation in which the log was last seen to agree. */
+  /** The generation in which the log was last verified. */
   let verified = generation()
-  /** Who waits no longer once there is a doubt. */
+  /** Callers to release once there is a doubt. */
   const waiting = new Set<() => void>()
 
   const look = async (): Promise<boolean> => {
@@ -96,7 +96,7 @@ export const logGuard = (options: LogGuardOptions) => {
     }
     return has
   }
-  /** Looks aside. Without an answer nothing is known, and the lease of freshness runs out by itself. */
+  /** Checks in the background. Without an answer the freshness lease expires by itself. */
   const doubt = (): Promise<unknown> => shared('look', () => look().catch(() => undefined))
   const sure = async (): Promise<boolean> => {
     const asked = generation()
@@ -122,14 +122,14 @@ export const logGuard = (options: LogGuardOptions) => {
   const running = run()
 
   return {
-    /** True where the log has the last event that was followed, as it is now. Rejects where it is out of reach. */
+    /** Resolves to true if the log has the last followed event now. Rejects if the log is out of reach. */
     agrees: look,
     doubt,
     /** Refuses appends while the log is not known to be the one that was followed. */
     tap: { aroundAppend: guardedAppend(followed, sure, () => impossible++) } satisfies LogTap,
-    /** True where the log has the event of a place that another wrote down. */
+    /** Resolves to true if the log has the event of an anchor that another instance wrote. */
     has: async (anchor: Anchor): Promise<boolean> => (await ask(anchor, () => undefined)).has,
-    /** True while the log does not show what was followed. */
+    /** True while the log lacks the last followed event. */
     suspicious: (): boolean => suspicious || diverged,
     close: async (): Promise<void> => {
       stop.abort()

@@ -12,34 +12,34 @@ export type MemoryOptions = {
   readonly clock: Clock
   readonly log: EventLog
   readonly projections: readonly AnyProjection[]
-  /** Memory of this instance: gets what it needs of every row at the start, and then each newest row of a document, in order. */
+  /** Stores rows in memory: at the start the needed part of every row, then each new row of a document, in order. */
   readonly remember: (projection: AnyProjection, row: Row) => void
-  /** The row that memory holds of a document, where it holds whole rows. */
+  /** The row of a document in memory, for read models of which memory holds whole rows. */
   readonly recall?: (projection: AnyProjection, key: string) => Row | undefined
-  /** True where the log is still the one that was followed. */
+  /** Resolves to true if the log is still the one that was followed. */
   readonly agrees?: () => Promise<boolean>
-  /** Takes a followed event into memory straight, where no row is needed for it; false where the row must be folded and remembered. */
+  /** Applies a followed event to memory without a row, if possible; false if the row must be folded. */
   readonly take?: (projection: AnyProjection, event: Stored) => boolean
 }
 
-/** Rows kept of the documents that changed last, for memory need not hold rows: an event that is followed and then applied is folded once. */
+/** Number of rows kept of recently changed documents, so that an event which is followed and then applied is folded once. */
 const RECENT = 1_000
-/** Ids kept of the events that were followed last, at least. */
+/** Minimum number of ids kept of recently followed events. */
 const LATELY = 1_000
 
-/** True for a row that claims to be as new as the event, or newer, and stands before it: both cannot be of one log. */
+/** True if a row has the revision of the event or a later one, but an earlier position: they are of different logs. */
 const isBefore = ({ revision, position }: Row, event: Stored): boolean =>
   revision === event.revision ? position !== event.position : revision > event.revision && position < event.position
 
-/** Applies events to the memory of this instance, its own at once and all others as they are followed, each row after the one before it. */
+/** Applies events to the memory of this instance: its own events at once, all others as they are followed, in order for each document. */
 export const memory = (options: MemoryOptions) => {
   const { log, projections, remember, recall = () => undefined } = options
   const { take = () => false, agrees = async () => true } = options
-  /** One stream's events are applied one batch after the other, so memory never sees an older row after a newer one. */
+  /** Applies the batches of one stream one after the other, so memory never receives an older row after a newer one. */
   const inTurn = keyedQueue()
   const remembered = revisionTracker()
   const recent = new LRUCache<string, Row>({ max: RECENT })
-  /** Ids of the events that were followed last, those before them beside. */
+  /** Ids of recently followed events, in two generations. */
   let [lately, before] = [new Set<string>(), new Set<string>()]
   let followed = 0n
 
@@ -49,7 +49,7 @@ export const memory = (options: MemoryOptions) => {
   const newest = (projection: AnyProjection, stream: string): Row | undefined =>
     recall(projection, keyOf(projection, stream)) ?? recent.get(`${projection.name} ${stream}`)
 
-  /** The newest rows of a stream's documents; memory gets them unless it has them already. */
+  /** Folds the newest rows of a stream's documents and stores them in memory, unless memory has them. */
   const apply = async (
     stream: string,
     events: readonly Stored[],
@@ -68,7 +68,7 @@ export const memory = (options: MemoryOptions) => {
     return rows
   }
 
-  /** True when memory took all of these events straight. */
+  /** True if memory applied all these events without rows. */
   const taken = (stream: string, events: readonly Stored[]): boolean => {
     const interested = ofStream(stream)
     if (!events.every((event) => interested.every((projection) => take(projection, event)))) return false
@@ -76,14 +76,14 @@ export const memory = (options: MemoryOptions) => {
     return true
   }
 
-  /** Refuses to go on with a log that is not the one that was followed. */
+  /** Refuses if the log is not the one that was followed. */
   const insistOnLog = async ({ stream, position }: Stored) => {
     if (!(await agrees()))
       refuse('backend_unavailable', undefined, {
         cause: new Error(`${stream} was appended at ${position}, which another log had`),
       })
   }
-  /** True when the documents are over with these events and memory knows it, so that nobody needs their rows now. */
+  /** True if these events end their documents and memory has applied them, so no row is needed now. */
   const over = (stream: string, events: readonly Stored[], known: boolean): boolean => {
     const ends = (event: Stored) =>
       ofStream(stream).every((projection) => {
@@ -105,22 +105,22 @@ export const memory = (options: MemoryOptions) => {
 
   return {
     newest,
-    /** Applies events that this instance has just appended; gives the newest rows of their documents, none of those that memory need not fold to know that they are over. */
+    /** Applies events that this instance appended. Returns the newest rows of their documents, except of documents that ended. */
     applyOwn: (stream: string, events: readonly Stored[]): Promise<ReadonlyMap<AnyProjection, Row>> =>
       inTurn(stream, () => applyOwn(stream, events)),
-    /** Applies events that were followed, unless they are this instance's own. */
+    /** Applies followed events, unless they were applied as own events. */
     applyFollowed: (stream: string, events: readonly Stored[]): Promise<unknown> =>
       inTurn(stream, async () => {
         if (!remembered.has(events) && !taken(stream, events))
           await apply(stream, await wholeAppend(log, events), false)
       }),
-    /** Streams of which memory holds events behind that position too. */
+    /** Streams of which memory holds events ahead of the followed position. */
     ahead: remembered.all,
-    /** Memory holds what it held elsewhere: of these streams, events that lie ahead. */
+    /** Records that a restored memory holds events of these streams ahead of its position. */
     restored: (ahead: readonly Met[]): void => {
       for (const met of ahead) remembered.record(met)
     },
-    /** Memory holds every event up to the position, these last. */
+    /** Records that memory holds every event up to the position; `page`: the last of them. */
     reach: (position: bigint, page: readonly Stored[] = []): void => {
       if (lately.size >= LATELY) [lately, before] = [new Set(), lately]
       for (const { id } of page) lately.add(id)

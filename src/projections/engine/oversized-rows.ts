@@ -6,8 +6,8 @@ import type { Checkpoints } from './checkpoints.ts'
 const nameOf = ({ name }: ReadModel, key: string) => `${name} ${key}`
 
 /**
- * Puts rows, some of which the views may refuse as too large. Those are remembered, with the checkpoint that their view
- * had reached by then.
+ * Writes rows and skips those that the views refuse as too large. Records each skipped document with the checkpoint that its view
+ * had reached.
  */
 export const oversizedRows = (
   views: Pick<Views, 'put'>,
@@ -27,7 +27,7 @@ export const oversizedRows = (
     reported.add(name)
   }
 
-  /** Puts the rows that fit, and returns them; one that does not is skipped and reported once, and holds up no other. */
+  /** Writes the rows that fit, and returns them. A row that is too large is skipped and reported once. */
   const put = async (projection: ReadModel, rows: readonly Row[]): Promise<readonly Row[]> => {
     try {
       await name(projection)
@@ -49,9 +49,9 @@ export const oversizedRows = (
 
   return {
     put,
-    /** The views hold this document as it is now. */
+    /** Records that the views hold the current row of this document. */
     holds,
-    /** No view beyond what a document of it that was refused lacks, so that a start from there finds it in the log: the first refused is the furthest behind. */
+    /** Limits each checkpoint to the first skipped document of its view, so that a start from there reads its events again. */
     behind: (all: Checkpoints): Checkpoints => {
       const behind = new Map(all)
       for (const { projection, checkpoint } of [...refused.values()].toReversed())

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 
-/** The position up to which something holds every event, and the callers that wait for a later one. */
+/** The position reached so far, and the callers that wait for a later one. */
 export const positionWaiters = (clock: Clock) => {
   const waiting = new Set<{ readonly position: bigint; readonly wake: () => void }>()
   let reached = 0n
@@ -14,7 +14,7 @@ export const positionWaiters = (clock: Clock) => {
         one.wake()
       }
     },
-    /** Resolves to true once the position is reached, or to false when that takes longer than the milliseconds given. */
+    /** Resolves to true once the position is reached, to false after `withinMs` milliseconds. */
     waitFor: async (position: bigint, withinMs: number): Promise<boolean> => {
       if (position <= reached) return true
       return new Promise((answer) => {

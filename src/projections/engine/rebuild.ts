@@ -10,24 +10,24 @@ import { byStream, type FoldSources, foldRow, keyOf } from './fold-rows.ts'
 /** Events read so far, the position reached, and the position at which this pass ends. */
 export type Progress = { readonly done: number; readonly position: bigint; readonly head: bigint }
 
-/** Characters of the rows of a view that are kept at hand, those that changed last; others are read back. */
+/** Characters of recently changed rows that are kept in memory for each view; others are read back. */
 const RECENT_CHARACTERS = 8 * 1_048_576
-/** Pages of the log after which it is written down how far the build is. */
+/** Pages of the log between two checkpoints of the build. */
 const MARK_PAGES = 10
 
-/** Where read models are built from, and where they are kept. */
+/** Source and target of a build. */
 type RebuildSources = { readonly clock: Clock; readonly log: EventLog; readonly views: Views }
 
-/** A row, and about how many characters it holds. */
+/** A row, and its approximate number of characters. */
 type Sized = { readonly row: Row; readonly size: number }
 
-/** One view of the pass, which folds what is new of it onto what it has written itself: its memory is bounded, however many documents there are. */
+/** Build of one view. It folds new events onto the rows it has written, so its memory is bounded. */
 const construction = (sources: FoldSources, projection: AnyProjection, building: Building) => {
   const recent = new LRUCache<string, Sized>({ maxSize: RECENT_CHARACTERS, sizeCalculation: ({ size }) => size + 1 })
   const prefix = `${projection.category}-`
   let checkpoint = building.checkpoint ?? START
 
-  /** The rows that these streams have now, but for those that begin here. */
+  /** The current rows of these streams, except of streams that begin in this page. */
   const present = async (streams: ReadonlyMap<string, readonly Stored[]>): Promise<ReadonlyMap<string, Sized>> => {
     const found = new Map<string, Sized>()
     const away: string[] = []
@@ -65,7 +65,7 @@ const construction = (sources: FoldSources, projection: AnyProjection, building:
   }
 }
 
-/** The same of a chronicle, which looks up what it needs of what it has written. */
+/** Build of one log projection. It reads the rows that it needs from those it has written. */
 const chronicling = (log: EventLog, chronicle: LogProjection, building: Building) => {
   let checkpoint = building.checkpoint ?? START
   const sources = { log, find: building.getMany }
@@ -85,7 +85,7 @@ const chronicling = (log: EventLog, chronicle: LogProjection, building: Building
 const constructed = (sources: RebuildSources, model: ReadModel, building: Building) =>
   isLogProjection(model) ? chronicling(sources.log, model, building) : construction(sources, model, building)
 
-/** The build of a view that was left, where the log still has the event that it had come to; else a new one. */
+/** Continues an interrupted build if the log still has the event of its checkpoint; starts a new one otherwise. */
 const begun = async (log: EventLog, views: Views, projection: ReadModel): Promise<Building> => {
   for (;;) {
     const building = await views.build(projection)
@@ -98,8 +98,8 @@ const begun = async (log: EventLog, views: Views, projection: ReadModel): Promis
 }
 
 /**
- * Builds read models anew beside the live ones, all in one pass over the log, and swaps them in; the live ones answer meanwhile. What is
- * done is kept when it fails or the process ends: the next rebuild of the same views goes on from there.
+ * Rebuilds read models in one pass over the log, and swaps them in; the live ones answer until then. An
+ * interrupted rebuild is continued by the next one of the same views.
  */
 export const rebuild = async (
   sources: RebuildSources,

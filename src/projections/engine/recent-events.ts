@@ -1,13 +1,13 @@
 import type { Clock } from '../../clock.ts'
 import type { Stored } from '../../events/log.ts'
 
-/** Most that is kept for a reader that is behind; one that is further behind reads the log. */
+/** Maximum number of events and characters kept for a reader that is behind. A reader further behind reads the log. */
 const EVENTS = 5_000
 const CHARACTERS = 16 * 1_048_576
-/** Most events that are given at once. */
+/** Maximum number of events in one page. */
 const PAGE = 1_000
 
-/** The newest events that a follower of the log was given, without a gap, for a second reader that comes a little later. `wanted`: whether there is one now. */
+/** The newest followed events without a gap, for a second reader that is slightly behind. `wanted`: whether such a reader exists now. */
 export const recentEvents = (clock: Clock, wanted: () => boolean) => {
   let kept: Stored[] = []
   let characters = 0
@@ -22,7 +22,7 @@ export const recentEvents = (clock: Clock, wanted: () => boolean) => {
   }
 
   return {
-    /** All that comes from now on lies behind this position. */
+    /** Starts at a position: all later events lie behind it. */
     begin: (position: bigint): void => {
       kept = []
       characters = 0
@@ -39,15 +39,15 @@ export const recentEvents = (clock: Clock, wanted: () => boolean) => {
     },
     /** Position of the newest event. */
     end: (): bigint => end,
-    /** Position behind which every event so far is kept. */
+    /** Position after which every event so far is kept. */
     start: (): bigint => start,
-    /** The next events behind a position that is not before the start, up to another. */
+    /** The next events after a position (not before `start`), up to `to`. */
     after: (position: bigint, to: bigint): readonly Stored[] => {
       forget(position)
       const page = kept.slice(0, PAGE)
       return page.slice(0, page.findLastIndex((event) => event.position <= to) + 1)
     },
-    /** Resolves with the newest event's position once that lies behind this one, so many milliseconds have passed, or the signal aborts. */
+    /** Resolves with the position of the newest event once it is beyond `position`, after `withinMs` milliseconds, or when the signal aborts. */
     beyond: (position: bigint, signal: AbortSignal, withinMs?: number): Promise<bigint> =>
       new Promise((resolve) => {
         const wake = () => {

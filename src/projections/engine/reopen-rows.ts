@@ -3,7 +3,7 @@ import { unreadableOf } from '../../events/unreadable.ts'
 import { type AnyProjection, project } from '../projection.ts'
 import { type Row, supersedes, type Views } from '../views.ts'
 
-/** The row of a closed document folded anew from its stream: this version may read what the one that closed it could not. The row itself where nothing is won. */
+/** Folds the row of a quarantined document from its stream, because this version may read it. Returns the stored row if it cannot. */
 const refolded = async (log: Pick<EventLog, 'read'>, projection: AnyProjection, closed: Row): Promise<Row> => {
   let row: Row | undefined
   try {
@@ -15,7 +15,7 @@ const refolded = async (log: Pick<EventLog, 'read'>, projection: AnyProjection, 
   return row && (row.revision > closed.revision || !row.unreadable) ? row : closed
 }
 
-/** Gives rows as they are, closed ones folded anew; what can be read again is open again in the views too. */
+/** Returns rows as they are, and folds quarantined ones again. Rows that are readable again are written to the views. */
 export const reopenRows =
   (log: Pick<EventLog, 'read'>, views: Pick<Views, 'put'>, onError: (error: unknown) => void) =>
   async (projection: AnyProjection, row: Row): Promise<Row> => {

@@ -17,20 +17,20 @@ import { RETRY_MS, viewWriter } from './view-writer.ts'
 type RunnerOptions = MemoryOptions &
   Filled & {
     readonly views: Views
-    /** Read models of the log itself, which are kept with the others. */
+    /** Read models of the log itself. */
     readonly chronicles?: readonly LogProjection[]
     readonly writes?: () => boolean
     readonly onError: (error: unknown) => void
     readonly onLost?: (error: unknown) => void
     readonly has?: (anchor: Anchor) => Promise<boolean>
-    /** Fills memory as it was at a position behind the start of the log, unless there is nothing to do that with. */
+    /** Restores memory from a snapshot, if there is one. */
     readonly restore?: () => Promise<Remembered | undefined>
   }
 
-/** Memory holds every event up to a position, of some streams events ahead of it too; `events`: how many events of the log that is. */
+/** State of memory: it holds every event up to `position`, and of the streams in `ahead` later events too. `events`: number of events up to `position`. */
 export type Remembered = { readonly position: bigint; readonly events: number; readonly ahead: readonly Met[] }
 
-/** Sees to it that the views are built, by this instance or by the one that writes; gives the checkpoint of the one that is furthest behind, and whether any was built. */
+/** Builds missing views, or waits until the writing instance has built them. Returns the least checkpoint, and whether any view was built. */
 const built = async (
   options: RunnerOptions & Required<Pick<RunnerOptions, 'writes'>>,
   onProgress?: (progress: Progress) => void,
@@ -52,7 +52,7 @@ const built = async (
   }
 }
 
-/** Follows the log for memory until the signal aborts; `take` is given each page, in order, from behind `from()` on. */
+/** Follows the log from `from()` until the signal aborts, and passes each page to `take` in order. */
 const follow = async (
   from: () => bigint,
   take: (page: readonly Stored[]) => Promise<void>,
@@ -69,7 +69,7 @@ const follow = async (
   }
 }
 
-/** How many events the view that is furthest behind lacks of so many. */
+/** Number of events that the view furthest behind lacks. */
 const lagOf = async (views: Views, projections: readonly AnyProjection[], followed: number): Promise<number> => {
   let lag = 0
   for (const projection of projections) {
@@ -79,10 +79,10 @@ const lagOf = async (views: Views, projections: readonly AnyProjection[], follow
   return lag
 }
 
-/** The views that requests search; documents of the others are asked of memory alone. */
+/** Views that requests search. Documents of other views are read from memory. */
 const searchedOf = (projections: readonly AnyProjection[]) => projections.filter(({ fields }) => fields.length > 0)
 
-/** Keeps memory and views behind the log: builds what is missing, applies this instance's own events at once, and follows the log for all others. */
+/** Keeps memory and views up to date: builds missing views, applies this instance's own events at once, and follows the log. */
 export const runner = (given: RunnerOptions) => {
   const options = { writes: () => true, ...given }
   const { clock, log, views, projections, writes } = options
@@ -94,7 +94,7 @@ export const runner = (given: RunnerOptions) => {
   const healed = reopenRows(log, views, options.onError)
   const stop = new AbortController()
   let running: Promise<void> = Promise.resolve()
-  /** Events of the log up to the position that memory has reached. */
+  /** Number of events up to the position that memory has reached. */
   let followed = 0
 
   /** The last event that was followed. */
@@ -113,7 +113,7 @@ export const runner = (given: RunnerOptions) => {
     reached(position, page)
   }
 
-  /** Fills memory, from what it was before or from the read models; gives the position up to which it holds every event, and whether it was what it was before. */
+  /** Loads memory from its snapshot or from the read models. Returns the position reached, and whether it came from a snapshot (`before`). */
   const filled = async (onProgress?: (progress: Progress) => void) => {
     const { checkpoint, anew } = await built(options, onProgress)
     const before = anew ? undefined : await options.restore?.()
@@ -130,7 +130,7 @@ export const runner = (given: RunnerOptions) => {
   }
 
   return {
-    /** Builds what was never built, fills memory, and starts to follow. Resolves when this instance knows all that was in the log, with the position that memory was restored at, if it was. */
+    /** Builds missing views, loads memory, and starts to follow. Resolves once memory holds all events of the log, with the position of the snapshot, if one was restored. */
     start: async (onProgress?: (progress: Progress) => void): Promise<bigint | undefined> => {
       const { from, before } = await filled(onProgress)
       const head = await log.head()
@@ -157,20 +157,20 @@ export const runner = (given: RunnerOptions) => {
     },
 
     seen: known.waitFor,
-    /** What memory holds just now. */
+    /** Current state of memory. */
     remembered: (): Remembered => ({ position: known.reached(), events: followed, ahead: ahead() }),
     followed: (): Anchor => last,
-    /** Position up to which memory here holds every event, and up to which this instance has seen to the views. */
+    /** Position that memory has reached, and position that the view writer has reached. */
     position: known.reached,
     viewPosition: writer.position,
     viewsAdvance: writer.advancing,
     viewsReached: writer.reached,
     refusedRows: writer.refused,
-    /** True once the views hold every event that was in the log at the start. */
+    /** Resolves to true once the views hold every event that was in the log at the start. */
     caughtUp: caughtUp.done,
-    /** How many events the views are behind what memory here has followed. */
+    /** Number of events by which the views are behind memory. */
     viewLag: (): Promise<number> => lagOf(views, projections, followed),
-    /** Writes no more to the views: what is known here is not what the log says. */
+    /** Stops writing to the views, because memory does not fit the log. */
     abandon: writer.abandon,
     close: async (): Promise<void> => {
       stop.abort()

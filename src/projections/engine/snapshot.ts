@@ -6,22 +6,22 @@ import type { TokenSnapshot } from '../token-memory/token-snapshot.ts'
 import type { Row } from '../views.ts'
 import type { Met } from './fold-rows.ts'
 
-/** What memory holds at a position of a log: every event up to there, of some streams events ahead of it too. */
+/** Contents of memory at a position of the log: every event up to there, and later events of some streams. */
 export type MemorySnapshot = {
   readonly position: bigint
-  /** How many events of the log that is. */
+  /** Number of events up to the position. */
   readonly events: number
-  /** The position of the newest event of all that it holds, the id of that event, and of the log's first. */
+  /** Position and id of the newest event it holds, and id of the first event of the log. */
   readonly newest: bigint
   readonly event: string
   readonly log: string
   readonly ahead: readonly Met[]
   readonly tokens: TokenSnapshot
-  /** Rows of views that memory holds whole. */
+  /** Rows of read models of which memory holds whole rows. */
   readonly rows: readonly (readonly [view: string, row: Row])[]
 }
 
-/** Changes with whatever a snapshot is made of, the order of the bytes of a number too. */
+/** Version of the format, including the byte order of numbers. */
 const ORDER = [...new Uint8Array(new Uint16Array([1]).buffer)]
 const SHAPE = JSON.stringify([3, ORDER, METHODS, projections.map(({ name, version }) => `${name}_${version}`)])
 const MAC_BYTES = 32
@@ -35,7 +35,7 @@ type Header = Pick<MemorySnapshot, 'event' | 'log' | 'events'> & {
   readonly ahead: readonly (readonly [stream: string, revision: string, position: string])[]
   readonly facts: Omit<TokenSnapshot['facts'], 'reaches'>
   readonly columns: number
-  /** How many texts say what tokens may do. */
+  /** Number of reach texts. */
   readonly reaches: number
 }
 type FlatRow = readonly [view: string, key: string, revision: string, position: string, changes: string, rest: object]
@@ -47,7 +47,7 @@ const rowOf = ([view, key, revision, position, changes, rest]: FlatRow): MemoryS
   { key, revision: BigInt(revision), position: BigInt(position), changes: BigInt(changes), doc: undefined, ...rest },
 ]
 
-/** A line of JSON for each thing, in sections of about a MiB. */
+/** One line of JSON for each item, in sections of about 1 MiB. */
 function* linesOf<T>(things: readonly T[], textOf: (thing: T) => string): Generator<Uint8Array> {
   let [lines, characters]: [string[], number] = [[], 0]
   for (const thing of things) {
@@ -61,7 +61,7 @@ function* linesOf<T>(things: readonly T[], textOf: (thing: T) => string): Genera
   if (lines.length > 0) yield Buffer.from(lines.join('\n'))
 }
 
-/** The sections in order: a header, the columns of tokens, what they may do and rows, both as lines of JSON. */
+/** Sections in order: a header, the columns of tokens, then reach texts and rows as lines of JSON. */
 function* sectionsOf({
   position,
   events,
@@ -97,7 +97,7 @@ const lengthOf = (section: Uint8Array): Uint8Array => {
   return length
 }
 
-/** The snapshot in pieces, with a MAC over all of them at the end: who does not have the key can neither make nor change one. */
+/** The snapshot in pieces, followed by a MAC over all of them. Only the holder of the key can create or change one. */
 export async function* written(snapshot: MemorySnapshot, key: Uint8Array): AsyncGenerator<Uint8Array> {
   const mac = createHmac('sha256', key)
   const pause = timeSlicer()
@@ -114,7 +114,7 @@ export async function* written(snapshot: MemorySnapshot, key: Uint8Array): Async
   yield mac.digest()
 }
 
-/** Why a snapshot is not to be used. */
+/** Reason why a snapshot is not used. */
 type Unfit = { readonly unfit: string }
 
 const authentic = async (bytes: Uint8Array, key: Uint8Array): Promise<boolean> => {
@@ -129,7 +129,7 @@ const authentic = async (bytes: Uint8Array, key: Uint8Array): Promise<boolean> =
   return timingSafeEqual(mac.digest(), bytes.subarray(end))
 }
 
-/** The snapshot that was written, or why it is none to be used: changed by whatever it may be, or written by another version. */
+/** Reads a snapshot, or returns the reason why it is not used: it was changed, or another version wrote it. */
 export const readSnapshot = async (bytes: Uint8Array, key: Uint8Array): Promise<MemorySnapshot | Unfit> => {
   if (!(await authentic(bytes, key))) return { unfit: 'it is damaged, or was written under another key' }
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength - MAC_BYTES)

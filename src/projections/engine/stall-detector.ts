@@ -1,18 +1,18 @@
 import type { Clock } from '../../clock.ts'
 
-/** So long a turn may go without a step before it counts as stuck; with what a lease takes to hear of it, less than 5 s. */
+/** Time in ms without a step after which the writer counts as stalled. With the delay of the lease it stays under 5 s. */
 const STUCK_MS = 2_500
 
 /**
- * Whether the instance that sees to the views gets on with it. A step that was done before, and is done again after a
- * fault, is no step.
+ * Detects a stalled view writer. A step that is repeated after a
+ * fault does not count.
  */
 export const stallDetector = ({ monotonic }: Clock) => {
   let busy = false
   let [steps, most] = [0, 0]
   let since = monotonic()
   return {
-    /** There is work, or there still is. */
+    /** Work begins, or continues. */
     begin: (): void => {
       if (!busy) since = monotonic()
       busy = true
@@ -23,7 +23,7 @@ export const stallDetector = ({ monotonic }: Clock) => {
       most = steps
       since = monotonic()
     },
-    /** A stretch of the work is done for good, or nothing more is to be done here. */
+    /** A part of the work is complete. `more`: whether work is left. */
     done: (more: boolean): void => {
       busy = more
       steps = most = 0

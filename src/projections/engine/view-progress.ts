@@ -14,7 +14,7 @@ export const viewProgress = (clock: Clock, views: Pick<Views, 'checkpoint'>, wri
     stand: (position: bigint): void => {
       if (position > here.reached()) here.advance(position)
     },
-    /** Resolves to true once the view holds every event up to the position, to false when that takes longer than the milliseconds given. */
+    /** Resolves to true once the view holds every event up to the position, to false after `withinMs` milliseconds. */
     reached: async (view: View, position: bigint, withinMs: number): Promise<boolean> => {
       const end = clock.monotonic() + withinMs
       for (;;) {

@@ -7,29 +7,29 @@ import { stallDetector } from './stall-detector.ts'
 import { viewProgress } from './view-progress.ts'
 import { pagesBehind, type RowWriterOptions, rowWriter } from './written-rows.ts'
 
-/** The checkpoint follows after so many events, or so many milliseconds: what waits for it, such as a list, waits as long. */
+/** Events, and time in ms, after which the checkpoint follows. A list on an instance without the lease waits that long. */
 const MARK_EVENTS = 1000
 const MARK_MS = 250
-/** How long after a fault it is tried again. */
+/** Pause in ms before a retry after a fault. */
 export const RETRY_MS = 250
-/** How often a writer that has nothing to do looks whether the views stand where it left them. */
+/** Interval in ms at which an idle writer verifies the checkpoints. */
 const LOOK_MS = 2000
 
 const ABANDONED = 'abandoned'
 
 type ViewWriterOptions = RowWriterOptions & {
-  /** What memory was given of the log lately: read from there, an event is not read twice. */
+  /** Recently followed events: taken from here, an event is not read twice. */
   readonly recent: RecentEvents
-  /** True while this instance is the one that sees to the views; two at once do no harm. */
+  /** True while this instance holds the lease of the views; two writers at once are harmless. */
   readonly writes: () => boolean
   readonly onError: (error: unknown) => void
-  /** Told once that the views are lost, which only a start mends. From then on nothing is written here. */
+  /** Called once if the views are lost. Only a restart repairs them; nothing is written until then. */
   readonly onLost?: (error: unknown) => void
-  /** Where others write the views too: whether the log has the event at a place that another wrote down. */
+  /** Set if other instances write the views too: whether the log has the event of a checkpoint. */
   readonly has?: (anchor: Anchor) => Promise<boolean>
 }
 
-/** The checkpoints, moved after so many events or milliseconds. */
+/** Moves the checkpoints after `MARK_EVENTS` events or `MARK_MS` milliseconds. */
 const pacedMarks = ({ monotonic }: Clock, mark: () => Promise<boolean>) => {
   let [since, at] = [0, monotonic()]
   const again = () => {
@@ -40,7 +40,7 @@ const pacedMarks = ({ monotonic }: Clock, mark: () => Promise<boolean>) => {
     again,
     waits: (): boolean => since > 0,
     add: (events: number): void => void (since += events),
-    /** False where another writer has moved them: it is gone on from there. */
+    /** Resolves to false if another writer has moved them: continue from there. */
     soon: async (): Promise<boolean> => {
       if (since === 0 || (since < MARK_EVENTS && monotonic() - at < MARK_MS)) return true
       again()
@@ -113,18 +113,18 @@ export const viewWriter = (options: ViewWriterOptions) => {
   }
 
   return {
-    /** Writes nothing more, no checkpoint either. */
+    /** Stops all writes, including checkpoints. */
     abandon,
     start: (): void => {
       running = run()
     },
-    /** Resolves to true once the view holds every event up to the position, to false when that takes longer than the milliseconds given. */
+    /** Resolves to true once the view holds every event up to the position, to false after `withinMs` milliseconds. */
     reached: progress.reached,
-    /** False while this instance sees to the views and does not get on with it. */
+    /** False while this instance holds the lease and is stalled. */
     advancing,
-    /** Position up to which this instance has seen to the views. */
+    /** Position up to which this instance has written the views. */
     position: (): bigint => position,
-    /** How many documents stay behind, by the instance that follows the log for the views. */
+    /** Number of documents that are too large for the views; 0 on an instance without the lease. */
     refused: (): number => (writes() ? fitting.count() : 0),
     close: async (): Promise<void> => {
       stop.abort()

@@ -8,10 +8,10 @@ import { byStream, foldRow, keyOf } from './fold-rows.ts'
 import type { oversizedRows } from './oversized-rows.ts'
 import type { RecentEvents } from './recent-events.ts'
 
-/** Rows written in one go: a step that a slow store takes well within the time that one may take. */
+/** Rows in one write. A slow store completes it within the time limit of a step. */
 const STEP_ROWS = 250
 
-/** Writes the rows of chronicles that come of a stretch of the log, each from where its checkpoint stands. */
+/** Writes the rows of log projections that result from a page, each from its own checkpoint on. */
 const chronicler =
   (
     { log, views }: { readonly log: EventLog; readonly views: Views },
@@ -97,7 +97,7 @@ export const rowWriter = (
   }
 }
 
-/** What lies behind a position that its reader moves on: from memory where it is kept there, else from the log. */
+/** Events after a position that the reader advances: from memory if kept there, from the log otherwise. */
 export const pagesBehind = async function* (
   { log, recent }: { readonly log: EventLog; readonly recent: RecentEvents },
   position: () => bigint,
