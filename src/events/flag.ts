@@ -14,7 +14,7 @@ const variant = {
   key: text('Key that an evaluation returns.', 'key, unique in its flag'),
   name,
   description,
-  attachment: text('Attachment that an evaluation returns with the key.', 'JSON text, as it was given; `""` for none'),
+  attachment: text('Attachment that an evaluation returns with the key.', 'JSON text; `""` for none'),
 }
 const Variant = object('The variant.', variant)
 const variantId = uuid('The variant.')
