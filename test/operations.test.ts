@@ -175,7 +175,7 @@ await t.test('the guide lists every metric with its kind and labels', async (t) 
 })
 
 await t.test('every reason and file in the guide exists', async (t) => {
-  const reasons = [...section('What a failure looks like').matchAll(/503 `(\w+)`/g)].map(([, reason]) => reason!)
+  const reasons = [...section('Effects of failures').matchAll(/503 `(\w+)`/g)].map(([, reason]) => reason!)
   t.ok(reasons.length >= 5)
   for (const reason of reasons)
     t.equal((refusals as Readonly<Record<string, { status: number }>>)[reason]?.status, 503, reason)
