@@ -88,13 +88,49 @@ const lines = () => {
   }
 }
 
+/** Lease of bytes of an account. `serve` runs whenever the lease returns bytes. */
+const lease = (
+  { add, fits }: Pick<ReturnType<typeof account>, 'add' | 'fits'>,
+  serve: () => void,
+  taker: Taker,
+  taken: number,
+): Lease => {
+  let [held, isFree] = [taken, false]
+  add(taker, taken)
+  const change = (bytes: number): void => {
+    if (isFree) return
+    const more = bytes - held
+    held = bytes
+    add(taker, more)
+    if (more < 0) serve()
+  }
+  return {
+    bytes: () => held,
+    hold: change,
+    resize: (bytes) => {
+      if (isFree) return true
+      // Its own bytes do not count against it.
+      add(taker, -held)
+      const isAllowed = bytes <= held || fits(taker, bytes)
+      add(taker, held)
+      if (isAllowed) change(bytes)
+      return isAllowed
+    },
+    free: () => {
+      change(0)
+      isFree = true
+    },
+  }
+}
+
 /**
  * Memory budget in bytes that all requests share for one purpose (docs/decisions/0034). Holders are served round-robin,
  * and no holder can take all of it. A request that does not fit waits at most `withinMs` and is then refused with
  * `busy`.
  */
 export const byteBudget = (most: number, { after }: Pick<Clock, 'after'>, withinMs = WAIT_MS) => {
-  const { all, add, fits } = account(most)
+  const bytesHeld = account(most)
+  const { all, fits } = bytesHeld
   const line = lines()
   let refused = 0
 
@@ -112,34 +148,7 @@ export const byteBudget = (most: number, { after }: Pick<Clock, 'after'>, within
       next.go()
     }
   }
-  const hold = (taker: Taker, taken: number): Lease => {
-    let [held, isFree] = [taken, false]
-    add(taker, taken)
-    const change = (bytes: number): void => {
-      if (isFree) return
-      const more = bytes - held
-      held = bytes
-      add(taker, more)
-      if (more < 0) serve()
-    }
-    return {
-      bytes: () => held,
-      hold: change,
-      resize: (bytes) => {
-        if (isFree) return true
-        // Its own bytes do not count against it.
-        add(taker, -held)
-        const isAllowed = bytes <= held || fits(taker, bytes)
-        add(taker, held)
-        if (isAllowed) change(bytes)
-        return isAllowed
-      },
-      free: () => {
-        change(0)
-        isFree = true
-      },
-    }
-  }
+  const hold = (taker: Taker, taken: number): Lease => lease(bytesHeld, serve, taker, taken)
   const inTurn = (taker: Taker, bytes: number): Promise<Lease> =>
     new Promise((resolve, reject) => {
       const go = (): void => {

@@ -90,20 +90,28 @@ export const codehostApi = ({ kind, api, call, configuration, accessToken }: Ask
       const found = await list(kind.organizations)
       const organizations = found.items.map((one) => word(kind.organizationOf(one), placeAt(kind.organizations)))
       const joined = kind.teams === undefined ? { items: [], more: false } : await list(kind.teams)
-      const teams = new Map<string, Set<string>>()
-      for (const team of joined.items) {
-        const { organization } = team
-        const place = placeAt(kind.teams ?? '')
-        const name = word(isObject(organization) ? kind.organizationOf(organization) : undefined, place)
-        teams.set(name, (teams.get(name) ?? new Set()).add(word(kind.teamOf(team), place)))
-      }
       return {
         organizations: [...new Set(organizations)],
-        teams: Object.fromEntries(Array.from(teams, ([name, slugs]) => [name, [...slugs]])),
+        teams: teamsByOrganization(kind, joined.items, placeAt(kind.teams ?? '')),
         more: found.more || joined.more,
       }
     },
   }
+}
+
+/** Slugs of teams by the name of their organization. */
+const teamsByOrganization = (
+  kind: CodehostKind,
+  items: readonly Fields[],
+  place: ProviderStep,
+): Memberships['teams'] => {
+  const teams = new Map<string, Set<string>>()
+  for (const team of items) {
+    const { organization } = team
+    const name = word(isObject(organization) ? kind.organizationOf(organization) : undefined, place)
+    teams.set(name, (teams.get(name) ?? new Set()).add(word(kind.teamOf(team), place)))
+  }
+  return Object.fromEntries(Array.from(teams, ([name, slugs]) => [name, [...slugs]]))
 }
 
 const word = (value: unknown, place: ProviderStep): string =>

@@ -40,6 +40,34 @@ const staleFinder =
 
 const noNamespace = (key: string) => refuse('not_found', `namespace "${key}" not found`)
 
+/** Deletions of segments and namespaces. Reservations that no flag holds do not prevent them. */
+const deletions = (means: Means) => {
+  const { execute, foldOf } = means
+  const stale = staleFinder(means)
+  return {
+    deleteSegment: async (ask: Omit<SegmentCommands['DeleteSegment'], 'stale'>, context: Context) => {
+      const fold = await foldOf(segment, idOf(ask))
+      const { incarnation, reservations: given } = fold.state
+      const { found, stored } = await stale(
+        ask,
+        incarnation === ask.incarnation ? given : emptyMap<Reservation>(),
+        context,
+      )
+      const outcome = await execute(segment, idOf(ask), 'DeleteSegment', { ...ask, stale: found }, context, fold)
+      return { ...outcome, stored: [...stored, ...outcome.stored] }
+    },
+
+    deleteNamespace: async (ask: { readonly key: string; readonly force: boolean }, context: Context) => {
+      const fold = await foldOf(namespace, ask.key)
+      const { incarnation, reservations: given } = fold.state
+      const of = { namespace: ask.key, incarnation: incarnation ?? '' }
+      const { found, stored } = await stale(of, ask.force ? emptyMap<Reservation>() : given, context)
+      const outcome = await execute(namespace, ask.key, 'DeleteNamespace', { ...ask, stale: found }, context, fold)
+      return { ...outcome, stored: [...stored, ...outcome.stored] }
+    },
+  }
+}
+
 /**
  * Commands with a rule across two aggregates, safe in any race and after any crash (docs/decisions/0003). Each returns
  * the outcome of its main command. `stored` contains the events of all streams, in the order written.
@@ -49,7 +77,6 @@ export const reservations = (execute: Execute, foldOf: FoldOf, newId: () => stri
   const releasing = releaser(execute)
   const { settled } = releasing
   const withSegments = segmentUser(means, releasing)
-  const stale = staleFinder(means)
 
   return {
     createFlag: async (
@@ -105,26 +132,7 @@ export const reservations = (execute: Execute, foldOf: FoldOf, newId: () => stri
       return execute(segment, idOf(command), 'CreateSegment', command, context)
     },
 
-    deleteSegment: async (ask: Omit<SegmentCommands['DeleteSegment'], 'stale'>, context: Context) => {
-      const fold = await foldOf(segment, idOf(ask))
-      const { incarnation, reservations: given } = fold.state
-      const { found, stored } = await stale(
-        ask,
-        incarnation === ask.incarnation ? given : emptyMap<Reservation>(),
-        context,
-      )
-      const outcome = await execute(segment, idOf(ask), 'DeleteSegment', { ...ask, stale: found }, context, fold)
-      return { ...outcome, stored: [...stored, ...outcome.stored] }
-    },
-
-    deleteNamespace: async (ask: { readonly key: string; readonly force: boolean }, context: Context) => {
-      const fold = await foldOf(namespace, ask.key)
-      const { incarnation, reservations: given } = fold.state
-      const of = { namespace: ask.key, incarnation: incarnation ?? '' }
-      const { found, stored } = await stale(of, ask.force ? emptyMap<Reservation>() : given, context)
-      const outcome = await execute(namespace, ask.key, 'DeleteNamespace', { ...ask, stale: found }, context, fold)
-      return { ...outcome, stored: [...stored, ...outcome.stored] }
-    },
+    ...deletions(means),
   }
 }
 

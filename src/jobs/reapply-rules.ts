@@ -34,6 +34,13 @@ type ReapplyRulesOptions = {
   readonly onError: (error: unknown) => void
 }
 
+/** Progress that the instances have recorded of the sweep for an access configuration. */
+const reached = async (views: ReapplyRulesOptions['views'], number: number) => {
+  const stored = (await views.records<Reached>(TABLE, [ID])).get(ID)
+  const value: Reached = stored && stored.value.policy >= number ? stored.value : { policy: number, method: 0 }
+  return { revision: stored?.revision ?? 0, value }
+}
+
 /**
  * Applies the current access rules to the tokens of earlier logins and exchanges that are not in use. Runs once per
  * access configuration, page by page, across all instances and restarts.
@@ -52,12 +59,6 @@ export const reapplyRulesSweep = ({
   const counts = { kept: 0, narrowed: 0, ended: 0 }
   let running: Promise<void> = Promise.resolve()
 
-  const reached = async (number: number) => {
-    const stored = (await views.records<Reached>(TABLE, [ID])).get(ID)
-    const value: Reached = stored && stored.value.policy >= number ? stored.value : { policy: number, method: 0 }
-    return { revision: stored?.revision ?? 0, value }
-  }
-
   /** Applies the rules to one token. An unreadable token is skipped, because it is refused anyway. */
   const take = async (id: string): Promise<void> => {
     try {
@@ -69,7 +70,7 @@ export const reapplyRulesSweep = ({
 
   /** Processes one page. Returns false if nothing is left, or if a later configuration has its own sweep. */
   const goOn = async (number: number): Promise<boolean> => {
-    const { revision, value } = await reached(number)
+    const { revision, value } = await reached(views, number)
     const { method, after } = value
     if (value.policy > number || method >= RULED.length) return false
     const { rows } = await views.list<TokenDoc>(tokens, {

@@ -60,6 +60,18 @@ const noTurn = (): never => {
   throw new Error('too many reads at once')
 }
 
+/** Closes a client that is no longer used. */
+const leave = async (old: EventStoreDBClient) => {
+  const inside = insideOf(old)
+  // The driver never closes a channel that it abandons, so its socket would stay open. It must not search for a
+  // server again either.
+  const close = async () => (await inside.getChannel()).close()
+  inside.resolveUri = () => Promise.reject(new Error('this client is closed'))
+  await old.dispose()
+  // A client that is still searching for a server has no channel.
+  close().catch(() => undefined)
+}
+
 /**
  * One connection to the store. Each call has a timeout that starts with its turn; the client is replaced after repeated
  * timeouts.
@@ -72,16 +84,6 @@ export const connection = ({ driver, clock, url, deadline, patience, onRenewed, 
   let strikes = 0
   let open = true
 
-  const leave = async (old: EventStoreDBClient) => {
-    const inside = insideOf(old)
-    // The driver never closes a channel that it abandons, so its socket would stay open. It must not search for a
-    // server again either.
-    const close = async () => (await inside.getChannel()).close()
-    inside.resolveUri = () => Promise.reject(new Error('this client is closed'))
-    await old.dispose()
-    // A client that is still searching for a server has no channel.
-    close().catch(() => undefined)
-  }
   const renew = (used = client) => {
     if (used !== client || !open) return
     strikes = 0

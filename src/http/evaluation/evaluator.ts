@@ -33,6 +33,12 @@ type Said<A> = { readonly answer: A; readonly cached: CachedAnswer; readonly mil
 /** The message of §7.8 for a flag that is not there. */
 const noFlag = (namespace: string, key: string): never => refuse('not_found', `flag "${namespace}/${key}" not found`)
 
+/** Counts and refuses an evaluation that fails. */
+const failed = (tally: FlagCounters, { error }: Failure): never => {
+  tally.refused.value++
+  return refuse('invalid_argument', error)
+}
+
 /** Asks flags and keeps count of it (api.md §8, §11.1). Refuses as `/evaluate/v1` does: 404 for a flag that is not there, 400 for one of the other type. */
 export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
   const tallyOf = flagCounters(metrics)
@@ -48,10 +54,6 @@ export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
     const millis = since(monotonic, start)
     tally.latency.observe(millis)
     return { answer, cached: cached, millis }
-  }
-  const failed = (tally: FlagCounters, { error }: Failure): never => {
-    tally.refused.value++
-    return refuse('invalid_argument', error)
   }
 
   const boolean = (

@@ -105,6 +105,13 @@ const namespaceStates = <C>() => {
   }
 }
 
+/** Row of a document in the state of its namespace, by view. */
+const rowsOf: Readonly<Record<string, (state: NamespaceState<unknown> | undefined, key: string) => Row | undefined>> = {
+  [namespaces.name]: (state) => state?.namespace,
+  [flags.name]: (state, key) => state?.flags.get(key),
+  [segments.name]: (state, key) => state?.segments.get(key),
+}
+
 /**
  * The namespaces, flags and segments that an instance holds whole, fed with rows in any order and any number of times. Documents of
  * another life of their namespace are absent. Lists are in order of creation. A closed document is in no list, and refused with
@@ -112,11 +119,6 @@ const namespaceStates = <C>() => {
  */
 export const flagStore = <C>(compile: Compile<C>) => {
   const { states, tally, take, namespace, names, count, closed } = namespaceStates<C>()
-  const rowsOf: Readonly<Record<string, (state: NamespaceState<C> | undefined, key: string) => Row | undefined>> = {
-    [namespaces.name]: (state) => state?.namespace,
-    [flags.name]: (state, key) => state?.flags.get(key),
-    [segments.name]: (state, key) => state?.segments.get(key),
-  }
 
   return {
     /** Takes a row of a view; rows of views that are not held here are passed over. */

@@ -10,43 +10,34 @@ type ColumnCopies = {
 /** Slots in a row that are spared because they were used. */
 const MAX_SECOND_CHANCES = 64
 
+/** Columns for `room` slots. */
+const emptyColumns = (room: number) => ({
+  expires: new Float64Array(room),
+  kinds: new Uint8Array(room),
+  /** Whether the token was asked for since the hand last came by. */
+  referenced: new Uint8Array(room),
+  /** Revision of the last event that is known, as far as it fits. */
+  revisions: new Uint16Array(room),
+  /** The number of what it may do. */
+  reaches: new Uint32Array(room),
+  /** The configuration of access that its grants are of, counted from 1; 0: of none. */
+  policies: new Uint32Array(room),
+  /** Of a static token, the number of its maker. */
+  madeBy: new Uint32Array(room),
+})
+
 /** Facts of tokens in columns of typed arrays, a slot each, that grow as they fill; a slot given back is used again. `expires` is NaN where a slot holds nothing. */
 export const tokenColumns = () => {
   const free: number[] = []
   let room = 1024
-  const columns = {
-    expires: new Float64Array(room),
-    kinds: new Uint8Array(room),
-    /** Whether the token was asked for since the hand last came by. */
-    referenced: new Uint8Array(room),
-    /** Revision of the last event that is known, as far as it fits. */
-    revisions: new Uint16Array(room),
-    /** The number of what it may do. */
-    reaches: new Uint32Array(room),
-    /** The configuration of access that its grants are of, counted from 1; 0: of none. */
-    policies: new Uint32Array(room),
-    /** Of a static token, the number of its maker. */
-    madeBy: new Uint32Array(room),
-  }
+  const columns = emptyColumns(room)
   let size = 0
 
   const grow = () => {
     room *= 2
-    const { expires, kinds, referenced: used, revisions, reaches, policies, madeBy } = columns
-    columns.expires = new Float64Array(room)
-    columns.expires.set(expires)
-    columns.kinds = new Uint8Array(room)
-    columns.kinds.set(kinds)
-    columns.referenced = new Uint8Array(room)
-    columns.referenced.set(used)
-    columns.revisions = new Uint16Array(room)
-    columns.revisions.set(revisions)
-    columns.reaches = new Uint32Array(room)
-    columns.reaches.set(reaches)
-    columns.policies = new Uint32Array(room)
-    columns.policies.set(policies)
-    columns.madeBy = new Uint32Array(room)
-    columns.madeBy.set(madeBy)
+    const before = { ...columns }
+    Object.assign(columns, emptyColumns(room))
+    for (const [name, column] of Object.entries(before)) columns[name as keyof typeof columns].set(column)
   }
   const isFree = (slot: number): boolean => Number.isNaN(columns.expires[slot])
   let hand = 0

@@ -91,6 +91,23 @@ const extents = (
   }
 }
 
+/** Scans a table in a connection of its own, and so in one state of the file. */
+async function* scannedAlone<D extends object>(
+  another: ViewReaders['another'],
+  watched: Watched,
+  table: string,
+  part?: ViewPart,
+): ReturnType<typeof scanned<D>> {
+  const snapshot = await another()
+  try {
+    yield* scanned<D>(snapshot, table, part)
+  } catch (error) {
+    throw refusalOf(error, watched)
+  } finally {
+    snapshot.close()
+  }
+}
+
 /**
  * Views in a SQLite file. `put` resolves before the rows are durable: this process sees them immediately, and rows lost
  * in a crash are restored from the log.
@@ -144,14 +161,7 @@ export const embeddedViews = (
       await underWay.flushed()
       const { table } = shapeOf(view)
       if (!reading(() => hasTable.get(table))) return
-      const snapshot = await another()
-      try {
-        yield* scanned<D>(snapshot, table, part)
-      } catch (error) {
-        throw refusalOf(error, ofViews)
-      } finally {
-        snapshot.close()
-      }
+      yield* scannedAlone<D>(another, ofViews, table, part)
     },
     tally: async (view, having, by) => {
       await underWay.flushed()

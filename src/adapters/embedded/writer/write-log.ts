@@ -9,6 +9,25 @@ const PURGE_EVERY = 256
 
 type Last = { position: number; time: string }
 
+/** Replaces records by compare and swap, and purges expired ones from time to time. */
+const recordWriter = (database: Database): Calls['swapRecord'] => {
+  const present = rowsOf(database, 'select revision from records where kind = ? and key = ? and until > ?')
+  const keep = database.prepare(
+    'insert or replace into records (kind, key, revision, value, until) values (?, ?, ?, ?, ?)',
+  )
+  const purge = database.prepare(
+    'delete from records where (kind, key) in (select kind, key from records where until <= ? limit 1000)',
+  )
+  let swaps = 0
+  return (kind, key, expected, value, until, now) => {
+    const [revision = 0] = (present.get(kind, key, now) ?? []) as [number?]
+    if (revision !== expected) return false
+    if (++swaps % PURGE_EVERY === 0) purge.run(now)
+    keep.run(kind, key, revision + 1, value, until)
+    return true
+  }
+}
+
 /** Writer side of the log. Runs inside the transaction of its group; call `reset` after a rollback. */
 export const logWriter = (database: Database) => {
   dropChanged(database)
@@ -26,13 +45,6 @@ export const logWriter = (database: Database) => {
     'select position, id, time from events where stream = ? and revision > ? order by revision limit ?',
   )
   const newest = rowsOf(database, 'select position, time from events order by position desc limit 1')
-  const present = rowsOf(database, 'select revision from records where kind = ? and key = ? and until > ?')
-  const keep = database.prepare(
-    'insert or replace into records (kind, key, revision, value, until) values (?, ?, ?, ?, ?)',
-  )
-  const purge = database.prepare(
-    'delete from records where (kind, key) in (select kind, key from records where until <= ? limit 1000)',
-  )
   const ran = database.prepare('insert or replace into runs (name, started, finished, error) values (?, ?, ?, ?)')
 
   const find = (): Last => {
@@ -40,7 +52,6 @@ export const logWriter = (database: Database) => {
     return { position, time }
   }
   let last = find()
-  let swaps = 0
 
   const reply = (
     revision: number,
@@ -81,16 +92,12 @@ export const logWriter = (database: Database) => {
     return reply(expected + positions.length, positions, times, events)
   }
 
-  const swapRecord: Calls['swapRecord'] = (kind, key, expected, value, until, now) => {
-    const [revision = 0] = (present.get(kind, key, now) ?? []) as [number?]
-    if (revision !== expected) return false
-    if (++swaps % PURGE_EVERY === 0) purge.run(now)
-    keep.run(kind, key, revision + 1, value, until)
-    return true
-  }
-
   return {
-    ops: { append, swapRecord, ran: (...run: Parameters<Calls['ran']>) => void ran.run(...run) },
+    ops: {
+      append,
+      swapRecord: recordWriter(database),
+      ran: (...run: Parameters<Calls['ran']>) => void ran.run(...run),
+    },
     reset: () => void (last = find()),
   }
 }

@@ -45,6 +45,18 @@ const checkpointMarks = (database: Database) => {
   return { of, first, move, set, rise, swap, drop }
 }
 
+/** Finds the names of tables by a glob pattern. */
+const tableFinder = (database: Database) => {
+  const tables = rowsOf(database, "select name from sqlite_schema where type = 'table' and name glob ?")
+  return (pattern: string): readonly string[] => (tables.all(pattern) as [string][]).map(([name]) => name)
+}
+
+/** Tables of all versions of a view, live and under construction. */
+const versionsOf = (table: string, named: ReturnType<typeof tableFinder>): readonly string[] => {
+  const name = table.replace(/\d+$/, '')
+  return named(`${name}[0-9]*`).filter((other) => /^\d+(~.*)?$/.test(other.slice(name.length)))
+}
+
 type ViewOps = Pick<Calls, 'put' | 'mark' | Extract<Op, `build${string}`>>
 
 /**
@@ -54,8 +66,7 @@ type ViewOps = Pick<Calls, 'put' | 'mark' | Extract<Op, `build${string}`>>
  */
 export const viewsWriter = (database: Database) => {
   const marks = checkpointMarks(database)
-  const tables = rowsOf(database, "select name from sqlite_schema where type = 'table' and name glob ?")
-  const named = (pattern: string) => (tables.all(pattern) as [string][]).map(([name]) => name)
+  const named = tableFinder(database)
   const drop = (table: string) => {
     database.exec(`drop table if exists ${quoted(table)}`)
     marks.drop.run(table)
@@ -120,9 +131,7 @@ export const viewsWriter = (database: Database) => {
     },
     buildSwap: ({ table }, staging, to) => {
       reset()
-      const name = table.replace(/\d+$/, '')
-      const isOld = (other: string) => other !== staging && /^\d+(~.*)?$/.test(other.slice(name.length))
-      for (const old of named(`${name}[0-9]*`).filter((other) => isOld(other) && !tended.has(other))) drop(old)
+      for (const old of versionsOf(table, named)) if (old !== staging && !tended.has(old)) drop(old)
       tended.delete(staging)
       rows.key(staging)
       database.exec(`alter table ${quoted(staging)} rename to ${quoted(table)}`)
