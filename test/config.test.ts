@@ -176,10 +176,10 @@ await t.test('reads a text from the file named by a _FILE variable', async (t) =
   t.equal(fromEnv({ ROLLCALL_LOG_FILE: 'x.log' }).config.log.file, 'x.log', 'a key that ends in file is itself')
   t.match(
     failed(() => fromEnv({ [T]: 'a'.repeat(16), [`${T}_FILE`]: write('b'.repeat(16)) })).message,
-    /is given twice: by \S+TOKEN and by \S+TOKEN_FILE/,
+    /is set twice: by \S+TOKEN and by \S+TOKEN_FILE/,
   )
   const missing = failed(() => fromEnv({ [`${T}_FILE`]: 'hunter2-is-not-a-path' }))
-  t.match(missing.message, /TOKEN_FILE names cannot be read \(ENOENT\)/)
+  t.match(missing.message, /TOKEN_FILE cannot be read \(ENOENT\)/)
   t.notMatch(missing.message, /hunter2/, 'it may be the secret itself')
   t.match(fromEnv({ ROLLCALL_SERVER_HTTP_PORT_FILE: 'x' }).warnings, [/is not a setting/], 'a number is no text')
 })
@@ -219,7 +219,7 @@ await t.test('a file that cannot be read is a problem with its line', async (t) 
   t.match(failed(() => loadConfig({ file: join(folder, 'none.yml'), env: {} })).message, /cannot be read \(ENOENT\)/)
   t.match(
     failed(() => loadConfig({ file: write('a: 1\na: 2\n'), env: {} })).message,
-    /a key is given twice \(\d+\.yml line 2\)/,
+    /a key is duplicated \(\d+\.yml line 2\)/,
   )
   t.match(
     failed(() => loadConfig({ file: write('log:\n\tlevel: INFO\n'), env: {} })).message,

@@ -20,8 +20,8 @@ const RULES = 'authorization.rules'
 const UNMATCHED = 'authorization.unmatched'
 const ROLES = 'authorization.roles'
 
-/** Of a rule or restriction on GitLab. */
-export const NO_TEAMS = 'has no meaning at GitLab: name its groups by their full path as organizations'
+/** Problem of a rule or restriction that names teams on GitLab. */
+export const NO_TEAMS = 'has no effect on GitLab: list groups by their full path as organizations'
 
 const grantOf = (written: string): Grant => {
   const read = readGrant(written, [ITS_NAMESPACE])
@@ -50,7 +50,7 @@ const ruleOf = (written: Written): Rule => {
   return (rulesBy[method] as (written: Written, common: Common) => Rule)(written, { name, grants: grants.map(grantOf) })
 }
 
-/** The access that a configuration gives to logins, exchanges and new tokens. */
+/** Access policy of a configuration for logins, exchanges and new tokens. */
 export const accessPolicy = ({ authentication, authorization }: Config): AccessPolicy => {
   const { rules, unmatched, roles, require_role } = authorization
   const { providers } = authentication.methods.oidc
@@ -91,9 +91,9 @@ const findingsOf: { readonly [M in RuledMethod]: Check<WrittenOf<M>> } = {
 }
 
 const ofRule = ({ authentication, authorization }: Config, rule: Written, n: number): readonly Finding[] => {
-  const first = authorization.rules.findIndex(({ name }) => name === rule.name)
+  const firstWithName = authorization.rules.findIndex(({ name }) => name === rule.name)
   return [
-    [RULES, first < n && `"${rule.name}" is the name of another rule`, `[${n}].name`],
+    [RULES, firstWithName < n && `"${rule.name}" is also the name of another rule`, `[${n}].name`],
     ...unknownRoles(authorization, RULES, rule.grants, `[${n}].grants`),
     ...(findingsOf[rule.method] as Check<Written>)(rule, authentication, `[${n}]`),
   ]
@@ -104,14 +104,14 @@ const ofRole = (name: string): readonly Finding[] => [
   [ROLES, !NAME.test(name) && `the name must match ${NAME.source}`, `.${name}`],
 ]
 
-/** What is wrong with rules, roles and what they ask of the methods. */
+/** Errors of rules and roles, and of the login methods that the rules require. */
 export const accessErrors = (config: Config): readonly Finding[] => {
   const { authentication, authorization } = config
   const { rules, unmatched, roles, require_role } = authorization
   const { codehost } = authentication.methods
   const { membershipScope } = codehostKinds[codehost.kind]
   const asksCodehost = rules.some(({ method }) => method === 'codehost')
-  const open = 'has no effect where authentication.required is false'
+  const open = 'has no effect, because authentication.required is false'
   return [
     ...rules.flatMap((rule, n) => ofRule(config, rule, n)),
     ...unknownRoles(authorization, UNMATCHED, typeof unmatched === 'object' ? unmatched : [], ''),
@@ -120,7 +120,7 @@ export const accessErrors = (config: Config): readonly Finding[] => {
       'authentication.methods.codehost.scopes',
       asksCodehost &&
         !codehost.scopes.includes(membershipScope) &&
-        `must hold ${membershipScope}, because ${RULES} ask for organizations or teams`,
+        `must contain ${membershipScope}, because ${RULES} require organizations or teams`,
     ],
     [RULES, !authentication.required && rules.length > 0 && open],
     [ROLES, !authentication.required && Object.keys(roles).length > 0 && open],
@@ -128,14 +128,14 @@ export const accessErrors = (config: Config): readonly Finding[] => {
   ]
 }
 
-/** What is probably not meant: a method without any rule while others have one, or access by role without a rule for who logs in. */
+/**
+ * Warnings about probable mistakes: an enabled method without rules while others have some, or access by role without
+ * rules for logins.
+ */
 export const accessWarnings = ({ authentication, authorization }: Config): readonly Finding[] => {
   const { rules, unmatched, roles, require_role } = authorization
   const enabled = RULED.filter((method) => authentication.methods[method].enabled)
-  const effect =
-    typeof unmatched === 'object'
-      ? `everybody who comes that way has what ${UNMATCHED} says`
-      : 'nobody gets in that way'
+  const effect = typeof unmatched === 'object' ? `its logins get the grants of ${UNMATCHED}` : 'its logins are refused'
   const under = isGoverned(authorization)
   const byRole = Object.keys(roles).length > 0 ? ROLES : 'authorization.require_role'
   return [
@@ -144,7 +144,7 @@ export const accessWarnings = ({ authentication, authorization }: Config): reado
         RULES,
         under &&
           !rules.some((rule) => rule.method === method) &&
-          `have none for the method ${method}, which is enabled: ${effect}`,
+          `has no rule for the enabled method ${method}: ${effect}`,
       ],
     ),
     [
@@ -152,7 +152,7 @@ export const accessWarnings = ({ authentication, authorization }: Config): reado
       !under &&
         enabled.length > 0 &&
         (require_role || byRole === ROLES) &&
-        `is set, and there is no rule in ${RULES}: whoever comes by ${enabled.join(', ')} may do everything; set ${UNMATCHED}, or add a rule`,
+        `is set, but ${RULES} is empty: logins by ${enabled.join(', ')} have full access; set ${UNMATCHED}, or add a rule`,
     ],
   ]
 }

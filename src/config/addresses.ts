@@ -4,16 +4,16 @@ import { list } from './collections.ts'
 import type { SettingKind } from './setting.ts'
 import { bool, type Check, named, textual } from './types.ts'
 
-/** A host name; a scheme in front and a port or path behind are cut off. */
+/** Host name; a scheme, a port and a path are removed. */
 export const host = textual('host name', {
   fix: (value) => value.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/(:\d*)?(\/.*)?$/, ''),
   check: (value) => (HOST_NAME.test(value) ? undefined : 'must be a host name'),
 })
 
-/** An address or a name to listen on; an IPv6 address may stand in brackets. */
+/** Listen address or host name; an IPv6 address may be in brackets. */
 export const listenHost = textual('text', { fix: (value) => value.replace(/^\[([^\]]*)\]$/, '$1') })
 
-/** A host name, or with a dot in front every name below it. */
+/** Host name, or with a leading dot all names below it. */
 export const hostOrBelow = textual('host name', {
   check: (value) =>
     HOST_NAME.test(value) ? undefined : 'must be a host name such as flags.example.com, or .example.com',
@@ -23,23 +23,20 @@ const webAddress: Check = (value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(value))
     return 'must be an http or https URL'
-  if (url.username !== '' || url.password !== '') return 'must not hold credentials'
+  if (url.username !== '' || url.password !== '') return 'must not contain credentials'
   return url.search !== '' || url.hash !== '' || /[?#\s]/.test(value)
-    ? 'must not hold a query or a fragment'
+    ? 'must not contain a query or a fragment'
     : undefined
 }
 const cutSlashes = (value: string): string => value.replace(/\/+$/, '')
-/** An http or https URL, kept without a slash at its end. */
+/** An http or https URL without trailing slashes. */
 export const url = textual('URL', { check: webAddress, fix: cutSlashes, schema: { format: 'uri' } })
-/** An issuer: compared byte for byte, so kept as it is. */
+/** Issuer. It is compared byte for byte, so it is kept unchanged. */
 export const issuer = textual('URL', {
-  check: (value) =>
-    /\/\.well-known\//.test(value)
-      ? 'must be the issuer, without /.well-known and what is behind it'
-      : webAddress(value),
+  check: (value) => (/\/\.well-known\//.test(value) ? 'must be the issuer, without /.well-known/…' : webAddress(value)),
   schema: { format: 'uri' },
 })
-/** The address of a document, which may have a query. */
+/** URL of a document, which may have a query. */
 export const documentUrl = textual('URL', {
   check: (value) => webAddress(value.replace(/\?[^#\s]*$/, '')),
   schema: { format: 'uri' },
@@ -58,7 +55,7 @@ export const originOrAll = textual('origin', {
         ? undefined
         : 'must be * or an origin such as https://app.example.com',
 })
-/** The address of a server of ours; shown only when it cannot hold a credential. */
+/** Connection URL of a server. Shown only if it cannot contain a credential. */
 export const connection = (...schemes: readonly string[]): SettingKind<string> =>
   textual('connection URL', {
     check: (value) =>
@@ -68,7 +65,7 @@ export const connection = (...schemes: readonly string[]): SettingKind<string> =
     show: (value) => (/[@?]/.test(value) ? undefined : value),
   })
 
-/** An address of this machine and a port, as `host:port` or `[IPv6]:port`. */
+/** Local address and port, as `host:port` or `[IPv6]:port`. */
 export const placeOf = (value: string): { readonly host: string; readonly port: number } | undefined => {
   const [, six, name, port = ''] = /^(?:\[([^\]]+)\]|([^\s:[\]/]+)):(\d{1,5})$/.exec(value) ?? []
   const host = six ?? name
@@ -85,7 +82,7 @@ const isNetwork = (value: unknown): value is string => {
   const version = isIP(address)
   return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128)
 }
-/** true, false, or a list of addresses and CIDRs. */
+/** `true`, `false`, or a list of addresses and CIDRs. */
 export const proxies: SettingKind<boolean | readonly string[]> = {
   words: 'true, false or a list of addresses and CIDRs',
   read: (value, fault) => {

@@ -32,9 +32,9 @@ const refusals: {
     return barred && refusedBy(barred)
   },
   orchestrator: ({ namespace, account: name }, { orchestrator }) => {
-    const allowed = orchestrator.allowed.map((one) => ({
-      namespace: one.namespace,
-      serviceAccounts: one.service_accounts,
+    const allowed = orchestrator.allowed.map(({ namespace, service_accounts }) => ({
+      namespace,
+      serviceAccounts: service_accounts,
     }))
     return isAllowed(allowed, { namespace, name })
       ? undefined

@@ -26,11 +26,11 @@ const some = <T>(item: SettingKind<T>) => counted(list(item), { least: 1 })
 
 const name = matching(NAME, `must match ${NAME.source}`)
 const claim = textual('claim', {
-  check: (written) => (isClaim(written) ? undefined : 'is no JSON Pointer: after ~ stands 0 or 1'),
+  check: (written) => (isClaim(written) ? undefined : 'is not a JSON Pointer: ~ must be followed by 0 or 1'),
 })
 const team = matching(/^[^/]+\/[^/]+$/, 'must be organization/slug')
 const right = textual('right', {
-  check: (written) => (isRight(written) ? undefined : `unknown right "${written}"; there are ${RIGHTS.join(', ')}`),
+  check: (written) => (isRight(written) ? undefined : `unknown right "${written}"; known rights: ${RIGHTS.join(', ')}`),
 })
 
 const rules = {
@@ -66,18 +66,18 @@ const unmatched: SettingKind<'refuse' | readonly string[]> = {
   schema: { anyOf: [{ const: 'refuse' }, unmatchedGrants.schema] },
 }
 
-/** The settings under `authorization` (api.md §12.7). */
+/** Settings under `authorization` (api.md §12.7). */
 export const authorization = {
   rules: setting(
     { ...counted(list(rule), { most: MOST_RULES }), words: 'list of rules' },
     [],
-    'What logins and exchanges may do, each rule `{name, method, …, grants}`: who matches one has its grants (`editor@shop`, `viewer@*`). Without any rule, and without `unmatched`, they may do everything.',
+    'Access rules `{name, method, …, grants}` for logins and exchanges, which get the grants of matching rules (`editor@shop`, `viewer@*`). Without rules and `unmatched` they have full access.',
   ),
   unmatched: setting(
     unmatched,
     undefined,
-    'What they get whom no rule matches: nothing (`refuse`), or grants. Where it is set they are under rules, though there be none; not set it is `refuse` once there is a rule.',
+    'Result for logins and exchanges that match no rule: `refuse`, or grants. If set, access is controlled even without rules. Default: `refuse` if there are rules.',
   ),
-  roles: setting(map(some(right)), empty, 'Roles of your own: rights by name.'),
-  require_role: setting(bool, false, 'Refuse to make a static token without role or grants.'),
+  roles: setting(map(some(right)), empty, 'Custom roles: lists of rights by name.'),
+  require_role: setting(bool, false, 'Refuse new static tokens without a role or grants.'),
 } as const

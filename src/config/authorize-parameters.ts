@@ -5,7 +5,7 @@ import { anyText } from './types.ts'
 const MOST = 16
 const NAME = /^[A-Za-z0-9_.~-]{1,64}$/
 const VALUE = /^[^\p{Cc}]{1,1024}$/u
-/** What a login itself sends, and what would change how the provider answers it. */
+/** Parameters that a login sends itself, or that would change the provider's way of answering. */
 const PROTOCOL: ReadonlySet<string> = new Set([
   'client_id',
   'client_secret',
@@ -24,16 +24,16 @@ const PROTOCOL: ReadonlySet<string> = new Set([
   'dpop_jkt',
 ])
 
-const wrong = (name: string, value: string): string | undefined => {
-  if (PROTOCOL.has(name.toLowerCase())) return 'is a parameter of the login itself, which Rollcall sends'
-  if (!NAME.test(name)) return 'is no name of a parameter: at most 64 letters, digits and _ . ~ -'
+const problemOf = (name: string, value: string): string | undefined => {
+  if (PROTOCOL.has(name.toLowerCase())) return 'is reserved: Rollcall sends this parameter itself'
+  if (!NAME.test(name)) return 'is not a valid parameter name: use at most 64 letters, digits and _ . ~ -'
   if (!VALUE.test(value)) return 'must be 1 to 1024 characters on one line'
   return name === 'max_age' && !/^\d{1,9}$/.test(value) ? 'must be a number of seconds' : undefined
 }
 
 const texts = map(anyText)
 
-/** Further parameters of an authorize address, none that the login sends itself. */
+/** Additional parameters of an authorize URL, except those that the login sends itself. */
 export const authorizeParameters: SettingKind<Readonly<Record<string, string>>> = {
   ...texts,
   read: (value, fault) => {
@@ -42,7 +42,7 @@ export const authorizeParameters: SettingKind<Readonly<Record<string, string>>> 
     const entries = Object.entries(read)
     if (entries.length > MOST) return fault(`must contain at most ${MOST} parameters`)
     for (const [name, text] of entries) {
-      const description = wrong(name, text)
+      const description = problemOf(name, text)
       if (description !== undefined) fault(description, `.${name}`)
     }
     return read

@@ -3,16 +3,16 @@ import { integer } from './types.ts'
 
 const MOST = 2 ** 40
 
-/** The settings under `budgets` (api.md §1.4): bytes of memory that all requests may hold together. */
+/** Settings under `budgets` (api.md §1.4): memory in bytes shared by all requests. */
 export const budgets = {
   answers: setting(
     integer(1_048_576, MOST),
     67_108_864,
-    'Bytes that all answers under way may hold together. What finds no room waits for up to five seconds, and is then refused with 503 `busy`.',
+    'Maximum memory in bytes of all pending answers together. A request over the limit waits at most 5 s, and is then refused with 503 `busy`.',
   ),
   bodies: setting(
     integer(1_048_576, MOST),
     67_108_864,
-    'Bytes that all request bodies under way may hold together. What finds no room is refused with 503 `busy`.',
+    'Maximum memory in bytes of all pending request bodies together. A request over the limit is refused with 503 `busy`.',
   ),
 } as const

@@ -2,15 +2,18 @@ import type { Derived } from './setting.ts'
 
 const CODEHOST = 'authentication.methods.codehost'
 const GITHUB = 'https://github.com'
-/** Where users log in; one's own secret goes to no host that one did not name. */
+/**
+ * Login URL of the code host. Only known hosts have a default, so that a client secret is sent only to a configured
+ * host.
+ */
 export const serverUrl: Derived<string | undefined> = {
   shown: `\`${GITHUB}\` or \`https://gitlab.com\`, required when kind is gitea`,
   from: (get) => ({ github: GITHUB, gitlab: 'https://gitlab.com' })[String(get(`${CODEHOST}.kind`))],
 }
-/** The tokens of users of a host of one's own go to that host. */
+/** API URL of the code host. It follows `server_url`, so that user tokens of a private host are sent only there. */
 export const apiUrl: Derived<string | undefined> = {
   shown:
-    '`<server_url>/api/v3`, and `https://api.github.com` of `https://github.com`; of gitea `<server_url>/api/v1`, of gitlab `<server_url>/api/v4`',
+    '`<server_url>/api/v3`, for `https://github.com` `https://api.github.com`; for gitea `<server_url>/api/v1`, for gitlab `<server_url>/api/v4`',
   from: (get) => {
     const host = (get(`${CODEHOST}.server_url`) as string | undefined)?.replace(/\/+$/, '')
     const kind = get(`${CODEHOST}.kind`)

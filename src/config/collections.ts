@@ -35,10 +35,10 @@ export const list = <T>(item: SettingKind<T>): SettingKind<readonly T[]> => ({
   schema: { type: 'array', items: item.schema },
 })
 
-/** A map without entries, and without a prototype that would seem to have some. */
+/** A map without entries and without a prototype. */
 export const empty = bare<never>([])
 
-/** A map from text to a kind. */
+/** A map from names to values of one kind. */
 export const map = <T>(item: SettingKind<T>): SettingKind<Readonly<Record<string, T>>> => ({
   words: `map of ${item.words}`,
   read: (value, fault) => {
@@ -57,7 +57,7 @@ export const map = <T>(item: SettingKind<T>): SettingKind<Readonly<Record<string
 type Members = Readonly<Record<string, SettingKind<unknown>>>
 type ValuesOf<M extends Members> = { readonly [K in keyof M]: M[K] extends SettingKind<infer V> ? V : never }
 
-/** A map with these members, all but the optional ones required, and no other; one that is not whole is none. */
+/** A map with these members and no others. All but the optional ones are required; an incomplete map is rejected. */
 export const record = <M extends Members, O extends Members>(
   members: M,
   optional: O,
@@ -67,15 +67,15 @@ export const record = <M extends Members, O extends Members>(
     const all: Members = { ...members, ...optional }
     if (!isMap(value)) return fault(`expected a map with ${Object.keys(all).join(', ')}, got ${named(value)}`)
     let whole = true
-    const tell = (name: string, description: string, part = ''): undefined => {
+    const reject = (name: string, description: string, part = ''): undefined => {
       whole = false
       return fault(description, `.${name}${part}`)
     }
-    for (const name of Object.keys(value)) if (!Object.hasOwn(all, name)) tell(name, 'is not a setting')
+    for (const name of Object.keys(value)) if (!Object.hasOwn(all, name)) reject(name, 'is not a setting')
     const entries = Object.entries(all).map(([name, kind]) => {
       if (value[name] !== undefined)
-        return [name, kind.read(value[name], (description, part) => tell(name, description, part))]
-      return [name, Object.hasOwn(members, name) ? tell(name, 'is required') : undefined]
+        return [name, kind.read(value[name], (description, part) => reject(name, description, part))]
+      return [name, Object.hasOwn(members, name) ? reject(name, 'is required') : undefined]
     })
     if (!whole) return undefined
     return Object.fromEntries(entries.filter(([, entry]) => entry !== undefined)) as ValuesOf<M> & Partial<ValuesOf<O>>
@@ -92,7 +92,7 @@ export const record = <M extends Members, O extends Members>(
   },
 })
 
-/** One of some maps, told apart by the word in one of their members. */
+/** One of several maps, discriminated by the value of a member. */
 export const variants = <V extends Members>(by: string, kinds: V): SettingKind<ValuesOf<V>[keyof V]> => ({
   words: Object.values(kinds)
     .map(({ words }) => words)
@@ -111,7 +111,7 @@ export const variants = <V extends Members>(by: string, kinds: V): SettingKind<V
   schema: { anyOf: Object.values(kinds).map(({ schema }) => schema) },
 })
 
-/** A list with so many entries. */
+/** A list with a minimum and maximum length. */
 export const counted = <T>(
   kind: SettingKind<readonly T[]>,
   { least = 0, most }: { readonly least?: number; readonly most?: number },

@@ -10,10 +10,13 @@ const shown = (node: Node, value: unknown): unknown => {
   return Object.fromEntries(entries.filter(([, entry]) => entry !== undefined))
 }
 
-/** The effective configuration in the form of the file, for GET /meta/config: secrets, and URLs that may hold one, are left out. */
+/**
+ * Effective configuration in the structure of the file, for GET /meta/config. Omits secrets and URLs that may contain
+ * one.
+ */
 export const publicConfig = (config: Config): Plain => shown(settings, config) as Plain
 
-/** The public configuration, flat: every key that is shown with its value. */
+/** Public configuration as a flat list of keys and values. */
 export const publicSettings = (config: Config): readonly (readonly [key: string, value: unknown])[] => {
   const flatten = (node: Node, value: unknown, key: string): readonly (readonly [string, unknown])[] => {
     if (isSetting(node)) return [[key, value]]
@@ -38,7 +41,7 @@ const schemaOf = (node: Node): Plain => {
   return { type: ['object', 'null'], properties, additionalProperties: false }
 }
 
-/** JSON Schema (2020-12) of the file. Nothing is required in it: any setting may come from the environment. */
+/** JSON Schema (2020-12) of the file. Nothing is required, because any setting may come from the environment. */
 export const configSchema = (): Plain => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Rollcall configuration',
@@ -72,11 +75,11 @@ const lines = (group: Group, indent: string): readonly string[] =>
     return [`${indent}# ${sentence}${note}`, `${indent}#${name}:${value === undefined ? '' : ` ${scalar(value)}`}`]
   })
 
-/** The text of rollcall.example.yml: every setting, commented out, with its default and its sentence. */
+/** Text of rollcall.example.yml: every setting, commented out, with its default and its description. */
 export const exampleFile = (): string => {
   const head = [
-    '# Every setting of Rollcall with its default. Take the # away from what you change.',
-    '# Each may also be given as an environment variable: see docs/config.md. Made from src/config: do not edit.',
+    '# All settings of Rollcall with their defaults. Remove the # of a setting to change it.',
+    '# Every setting is also an environment variable: see docs/config.md. Generated from src/config: do not edit.',
   ]
   const top = lines(settings, '').flatMap((line) => (/^[a-z]/.test(line) ? ['', line] : [line]))
   return `${[...head, '', ...top].join('\n')}\n`

@@ -9,7 +9,10 @@ const distance = (a: string, b: string): number => {
   return row[b.length]!
 }
 
-/** ` (did you mean x?)` for the name that is at most a third of its letters away, else an empty text. */
+/**
+ * ` (did you mean x?)` with the nearest name, if its edit distance is at most a third of its length; else an empty
+ * text.
+ */
 export const didYouMean = (name: string, names: Iterable<string>): string => {
   const near = [...names]
     .map((other) => [distance(name.slice(0, 200), other), other] as const)

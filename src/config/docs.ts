@@ -12,22 +12,22 @@ const initialOf = ({ kind, initial }: Setting<unknown>): string => {
 
 const INTRODUCTION = `# Configuration
 
-Made from \`src/config\`; \`npm run docs\` writes it again.
+Generated from \`src/config\` by \`npm run docs\`.
 
-Without any configuration the service runs: embedded storage, authentication required, port 8080.
+The service runs without configuration: embedded storage, authentication required, port 8080.
 
-* A YAML or JSON file: \`--config PATH\` or \`ROLLCALL_CONFIG\`. [rollcall.example.yml](../rollcall.example.yml) has every setting.
-* Environment variables: \`ROLLCALL_\` and the key in upper case, joined with \`_\`: \`log.level\` is \`${variableOf('log.level')}\`. For a provider the
-  name follows \`PROVIDERS\` and is lower-cased: \`${variableOf('authentication.methods.oidc.providers.acme.client_id')}\`.
+* A YAML or JSON file: \`--config PATH\` or \`ROLLCALL_CONFIG\`. [rollcall.example.yml](../rollcall.example.yml) lists all settings.
+* Environment variables: \`ROLLCALL_\` and the key in upper case, joined with \`_\`: \`log.level\` is \`${variableOf('log.level')}\`. The name of a
+  provider follows \`PROVIDERS\` and is converted to lower case: \`${variableOf('authentication.methods.oidc.providers.acme.client_id')}\`.
   Lists are comma-separated or a JSON array; maps and lists of maps are JSON.
-* A text setting also as a file: the variable's name and \`_FILE\`, which names the file. One newline at its end is cut. Use it for secrets.
-* Files are regular ones, or links to them: no pipe (\`--config <(…)\`), which a start could wait for for ever.
-* Flags of the command line beat the environment, the environment beats the file, the file beats the default.
+* A text setting can be read from a file: append \`_FILE\` to the variable and set it to the path. One newline at the end is removed. Use this for secrets.
+* Files must be regular files or links to them. Pipes (\`--config <(…)\`) are rejected, because they could block the start.
+* Priority, highest first: command-line flags, environment, file, default.
 * Durations: \`250ms\`, \`10s\`, \`1h30m\`, \`24h\`.
-* An unknown key, a wrong type or a broken rule stops the start, and every problem is told at once. \`rollcall config check FILE\` tells them
-  beforehand, \`rollcall config show\` says what is in effect and where it came from, \`rollcall config schema\` prints a JSON Schema for editors.
-  \`rollcall config check --as WHO.json\` says what \`authorization.rules\` would give somebody ([who may do what](guides/access.md)).
-* An unknown variable that begins with \`ROLLCALL_\` is only a warning.
+* An unknown key, a wrong type or a violated rule prevents the start; all problems are reported at once. \`rollcall config check FILE\` reports them
+  in advance, \`rollcall config show\` prints the effective settings and their sources, \`rollcall config schema\` prints a JSON Schema for editors.
+  \`rollcall config check --as WHO.json\` prints the grants of a login by \`authorization.rules\` ([access by role](guides/access.md)).
+* An unknown variable that begins with \`ROLLCALL_\` causes a warning only.
 `
 
 const table = (rows: readonly (readonly [string, Setting<unknown>])[]): string =>
@@ -40,7 +40,7 @@ const table = (rows: readonly (readonly [string, Setting<unknown>])[]): string =
     ),
   ].join('\n')
 
-/** The text of docs/config.md. */
+/** Text of docs/config.md. */
 export const configHandbook = (): string => {
   const top = Object.entries(settings as { readonly [name: string]: Node })
   const single = top.filter(([, node]) => isSetting(node)).flatMap(([name, node]) => leaves(node, name))

@@ -1,10 +1,13 @@
 const UNITS = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const
 const PART = /(\d+(?:\.\d+)?)(ms|h|m|s)/y
 
-/** A hundred years: whatever is added to a clock stays a date that can be written down. */
+/** Maximum duration: 100 years, so that a date plus a duration remains valid. */
 const LONGEST_MS = 876_000 * UNITS.h
 
-/** Milliseconds of a duration such as `250ms`, `10s`, `1h30m`; undefined for any other text and for one longer than 100 years. */
+/**
+ * Parses a duration such as `250ms`, `10s`, `1h30m` to milliseconds; undefined for other texts and for more than 100
+ * years.
+ */
 export const parseDuration = (text: string): number | undefined => {
   let total = 0
   PART.lastIndex = 0
@@ -16,7 +19,7 @@ export const parseDuration = (text: string): number | undefined => {
   return text === '' || total > LONGEST_MS ? undefined : Math.round(total)
 }
 
-/** The shortest such text of a number of milliseconds: 5400000 is `1h30m`. */
+/** Shortest text of a duration in milliseconds: 5400000 is `1h30m`. */
 export const printDuration = (ms: number): string => {
   let [rest, text] = [ms, '']
   for (const [unit, size] of Object.entries(UNITS)) {

@@ -6,18 +6,18 @@ import { type Group, isMany, isSetting, leaves, type Node, type Setting } from '
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A setting given as a plain value, by its key. A whole map of groups (`providers`) is given under its own key. */
+/** A setting by its key with an unparsed value. A whole map of groups (`providers`) has its own key. */
 export type GivenSetting = { readonly key: string; readonly value: unknown; readonly place: string }
 
 const PREFIX = 'ROLLCALL_'
-/** Names with the prefix that are no settings: those of the command line, of a build and of the tests. */
+/** Variables with the prefix that are not settings: those of the command line, the build and the tests. */
 const OTHERS = /^ROLLCALL_(CONFIG|ADDRESS|TOKEN|TOKEN_FILE|COMMIT|BUILD_DATE|TEST_.*)$/
 
-/** The environment variable of a key. */
+/** Environment variable of a key. */
 export const variableOf = (key: string): string => PREFIX + key.toUpperCase().replaceAll('.', '_')
 
 const USUAL = ['https_proxy', 'http_proxy', 'no_proxy'] as const
-/** The settings that variables give which other programs read too, in lower case before upper; an empty one says nothing. */
+/** Settings from the usual proxy variables. The lower-case variable has priority; empty ones are ignored. */
 export const readUsual = (env: Environment): readonly GivenSetting[] =>
   USUAL.flatMap((name) => {
     const place = [name, name.toUpperCase()].find((variable) => env[variable]?.trim())
@@ -40,7 +40,7 @@ const manyKeys = (node: Node, key = ''): readonly string[] => {
 
 type Target = { readonly key: string; readonly setting?: Setting<unknown> }
 
-/** Finds the setting that a variable names; a name within a map is lower-cased. */
+/** Finds the setting of a variable; names within a map are converted to lower case. */
 const finder = (table: Group): ((variable: string) => Target | undefined) => {
   const exact = new Map<string, Target>(manyKeys(table).map((key) => [variableOf(key), { key }]))
   const patterns: (readonly [RegExp, string, Setting<unknown>])[] = []
@@ -67,7 +67,10 @@ const json = (text: string): unknown => {
   }
 }
 
-/** The settings that the environment gives. A name with the prefix that is no setting is a warning, for others may have set it. */
+/**
+ * Settings from the environment. An unknown variable with the prefix is only a warning, because other programs may have
+ * set it.
+ */
 export const readEnvironment = (env: Environment, table: Group) => {
   const find = finder(table)
   const given: GivenSetting[] = []
@@ -87,7 +90,7 @@ export const readEnvironment = (env: Environment, table: Group) => {
       const known = leaves(table).map(([key]) => variableOf(key))
       warnings.push(`${name} is not a setting and has no effect${didYouMean(name, known)}`)
     } else if (env[base] !== undefined) {
-      problems.push({ key: named.key, description: `is given twice: by ${base} and by ${name}`, place: name })
+      problems.push({ key: named.key, description: `is set twice: by ${base} and by ${name}`, place: name })
     } else {
       try {
         given.push({
@@ -98,7 +101,7 @@ export const readEnvironment = (env: Environment, table: Group) => {
           place: name,
         })
       } catch (error) {
-        const description = `the file that ${name} names cannot be read (${whyUnread(error)})`
+        const description = `the file of ${name} cannot be read (${whyUnread(error)})`
         problems.push({ key: named.key, description, place: name })
       }
     }

@@ -3,23 +3,23 @@ import { basename } from 'node:path'
 import { bytesNow, whyUnread } from '../regular-file.ts'
 import type { Problem } from './problem.ts'
 
-/** A configuration file: its value with maps as Map, and where in it a key stands. */
+/** A configuration file: its values, with maps as Map, and the locations of its keys. */
 type ConfigFile = {
   readonly tree: unknown
   readonly placeOf: (key: string) => string
   readonly problems: readonly Problem[]
 }
 
-/** Loaded with the first file: a start that has none does without. */
+/** Loads the YAML parser on first use; a start without a file does not need it. */
 const yaml = () => createRequire(import.meta.url)('yaml') as typeof import('yaml')
 
-/** The value of a JSON text with maps as Map, which keep the order of their members. Throws as JSON.parse does. */
+/** Parses JSON with maps as Map, which keeps the order of members. Throws like JSON.parse. */
 export const orderedJson = (text: string): unknown => {
   const value: unknown = JSON.parse(text)
   return typeof value === 'object' ? (yaml().parse(text, { mapAsMap: true }) as unknown) : value
 }
 
-/** Reads a YAML or JSON file. What cannot be read is a problem, reported without quoting the file, which may hold secrets. */
+/** Reads a YAML or JSON file. Errors are reported without quoting the file, which may contain secrets. */
 export const readConfigFile = (path: string): ConfigFile => {
   const name = basename(path)
   let content: string
@@ -40,7 +40,7 @@ export const readConfigFile = (path: string): ConfigFile => {
   const problems = [...document.errors, ...document.warnings].map(({ code, pos }) => {
     const description =
       code === 'DUPLICATE_KEY'
-        ? 'a key is given twice'
+        ? 'a key is duplicated'
         : `is not valid YAML or JSON (${code.toLowerCase().replaceAll('_', ' ')})`
     return { key: path, description, place: lineOf(pos[0]) }
   })
@@ -48,7 +48,11 @@ export const readConfigFile = (path: string): ConfigFile => {
   try {
     tree = problems.length > 0 ? undefined : document.toJS({ maxAliasCount: 100, mapAsMap: true })
   } catch {
-    problems.push({ key: path, description: 'has an alias (*name) that names nothing or too much', place: name })
+    problems.push({
+      key: path,
+      description: 'has an alias (*name) without an anchor, or too many aliases',
+      place: name,
+    })
   }
 
   const lines = new Map<string, number>()

@@ -10,8 +10,8 @@ import { type Config, settings } from './settings.ts'
 export type { Config } from './settings.ts'
 
 /**
- * `meant` lists the doors that are open on purpose. `sources` tells where the value of each key came from: `default`, a
- * line of the file, a variable or a flag.
+ * `meant` lists intentionally open access. `sources` maps each key to the source of its value: `default`, a line of the
+ * file, a variable or a flag.
  */
 export type Loaded = {
   readonly config: Config
@@ -20,18 +20,21 @@ export type Loaded = {
   readonly sources: ReadonlyMap<string, string>
 }
 
-/** `flags` are texts of the command line by key; they beat the environment, which beats the file, which beats the usual variables of proxies. */
+/**
+ * Sources of the configuration. `flags` are texts of the command line by key. Priority, highest first: flags,
+ * environment, file, usual proxy variables.
+ */
 type LoadOptions = {
   readonly file?: string
   readonly env: Environment
   readonly flags?: Readonly<Record<string, string>>
 }
 
-/** Groups that hold what this version knows nothing of. */
+/** Groups that may contain unknown settings. */
 const OPEN = new Set(['authentication.methods.jwt'])
 const TABLE: Group = settings
 
-/** A value as a setting reads it: with objects in place of maps. */
+/** Converts maps to objects, as settings read them. */
 const plain = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(plain)
   return value instanceof Map
@@ -45,7 +48,7 @@ type Reading = {
   readonly problems: Problem[]
 }
 
-/** Lays a tree over what was given before. */
+/** Merges a tree into the settings given so far. */
 const lay = (node: Node, value: unknown, key: string, placeOf: (key: string) => string, reading: Reading): void => {
   if (value === undefined || value === null) return
   const problem = (description: string, at = key) =>
@@ -71,13 +74,13 @@ const lay = (node: Node, value: unknown, key: string, placeOf: (key: string) => 
   }
 }
 
-/** Lays one value, by its key, over what was given before. */
+/** Merges one value, by its key, into the settings given so far. */
 const put = ({ key, value, place }: GivenSetting, reading: Reading): void => {
   const wrap = (path: readonly string[]): unknown => (path.length === 0 ? value : { [path[0]!]: wrap(path.slice(1)) })
   lay(TABLE, wrap(key.split('.')), '', () => place, reading)
 }
 
-/** Every setting there is once the names within maps are known. */
+/** All settings, with the configured names of maps. */
 const expand = (node: Node, names: Reading['names'], key = ''): readonly (readonly [string, Setting<unknown>])[] => {
   if (isSetting(node)) return [[key, node]]
   const groups = isMany(node)
@@ -100,7 +103,10 @@ const assemble = (node: Node, names: Reading['names'], values: ReadonlyMap<strin
   )
 }
 
-/** Reads all sources and checks every rule of api.md §12. Throws one ConfigError with every problem there is; no message holds a value that may be secret. */
+/**
+ * Reads all sources and checks all rules of api.md §12. Throws one ConfigError with all problems; no message contains a
+ * value that may be secret.
+ */
 export const loadConfig = ({ file, env, flags = {} }: LoadOptions): Loaded => {
   const reading: Reading = { given: new Map(), names: new Map(), problems: [] }
   for (const given of readUsual(env)) put(given, reading)

@@ -7,10 +7,10 @@ import type { Config } from './settings.ts'
 
 const hostOf = (url: string): string => new URL(url).hostname.toLowerCase()
 
-/** Whether a cookie of a domain is taken from, and sent to, a host. */
+/** Returns true if a host can set and receive cookies of a domain. */
 const covers = (domain: string, host: string): boolean => host === domain || host.endsWith(`.${domain}`)
 
-/** Whether anybody has a domain under this one (publicsuffix.org). The list takes 25 ms to load: only who sets a domain waits for it. */
+/** Returns true for a public suffix (publicsuffix.org). The list is loaded on demand, because loading takes 25 ms. */
 const isPublicSuffix = (name: string): boolean => {
   const { getPublicSuffix } = createRequire(import.meta.url)('tldts') as typeof import('tldts')
   return getPublicSuffix(name, { allowPrivateDomains: true }) === name
@@ -19,18 +19,18 @@ const isPublicSuffix = (name: string): boolean => {
 const domainFinding = (domain: string | undefined, host: string | undefined): string | false => {
   if (domain === undefined || domain === 'localhost') return false
   const name = domain.replace(/^\./, '').toLowerCase()
-  if (isIP(name) !== 0) return name !== host && 'must be a domain name; without it the cookies are of the host alone'
-  if (!name.includes('.')) return name !== host && 'is a domain that browsers take no cookie for: it needs a dot'
+  if (isIP(name) !== 0) return name !== host && 'must be a domain name; without one the cookies are limited to the host'
+  if (!name.includes('.')) return name !== host && 'must contain a dot: browsers reject cookies for other domains'
   if (name !== host && isPublicSuffix(name))
-    return 'is a public suffix, under which anybody has a domain: browsers take no cookie for it'
+    return 'is a public suffix, shared by unrelated domains: browsers reject cookies for it'
   return (
     host !== undefined &&
     !covers(name, host) &&
-    'must be the host of server.public_url or a domain above it: browsers take no other'
+    'must be the host of server.public_url or a parent domain: browsers reject cookies for others'
   )
 }
 
-/** Where a browser comes back to must have the cookie that it was given where it began. */
+/** The redirect host must receive the cookie that the login set at its start. */
 const returning = (key: string, address: string | undefined, { server, authentication }: Config): Finding => {
   const { public_url } = server
   if (address === undefined || public_url === undefined) return [key, false]
@@ -41,21 +41,21 @@ const returning = (key: string, address: string | undefined, { server, authentic
     key,
     new Set(hosts).size > 1 &&
       !isShared &&
-      'must have the host of server.public_url, or session.domain must be a domain above both: else the cookie of a login is not sent there',
+      'must have the host of server.public_url, or session.domain must be a parent domain of both: otherwise browsers do not send the login cookie there',
   ]
 }
 
-/** A user certificate is given with its key or not at all. */
+/** A user certificate and its key must be set together. */
 const certificate = (url: string | undefined): string | false => {
   const names = new Set(Array.from(new URLSearchParams(url?.split('?')[1] ?? '').keys(), (name) => name.toLowerCase()))
   const [cert, key] = ['usercertfile', 'userkeyfile'].map((name) => names.has(name))
   return (
     cert !== key &&
-    `has ${cert ? 'userCertFile without userKeyFile' : 'userKeyFile without userCertFile'}: both, or neither`
+    `has ${cert ? 'userCertFile without userKeyFile' : 'userKeyFile without userCertFile'}: set both or neither`
   )
 }
 
-/** What is wrong with the addresses and cookies that logins go by, and with what an address of a store names. */
+/** Problems of login addresses, of cookies, and of certificates in the event store address. */
 export const loginFindings = (config: Config): readonly Finding[] => {
   const { server, authentication } = config
   const { session, methods } = authentication
@@ -74,7 +74,7 @@ export const loginFindings = (config: Config): readonly Finding[] => {
     ['authentication.session.domain', domainFinding(session.domain, host)],
     [
       'authentication.session.secure',
-      session.secure && isPlain && 'is true, and server.public_url is http: browsers would drop the cookies',
+      session.secure && isPlain && 'is true, but server.public_url is http: browsers would drop the cookies',
     ],
     ...Object.values(returns).flat(),
   ]

@@ -3,20 +3,20 @@ import type { Finding } from './problem.ts'
 import type { Config } from './settings.ts'
 
 const MIB = 1_048_576
-/** What the service takes itself, with caches and a small history. */
+/** Memory of the service itself in bytes, with caches and a small history. */
 const OWN = 192 * MIB
-/** Bytes of a token in the index. */
+/** Bytes per token in the index. */
 const TOKEN = 90
 
-/** Bytes that this process may have: the limit of its heap, and that of its container where it has one. */
+/** Memory limit of this process in bytes: of its heap, and of its container if it has one. */
 const memoryOfProcess = (): number => {
   const container = process.constrainedMemory?.() ?? 0
   const heap = getHeapStatistics().heap_size_limit
-  // Without a container the system tells no limit, or one that no machine has.
+  // Without a container the system reports no limit, or a nonsensical one.
   return container > 0 ? Math.min(heap, container) : heap
 }
 
-/** Tells when what the settings allow together may be more than the memory of the process, in bytes. */
+/** Warns if the settings together may exceed the memory of the process, `available` bytes. */
 export const memoryWarnings = (
   { budgets: { answers, bodies }, tokens }: Pick<Config, 'budgets' | 'tokens'>,
   available = memoryOfProcess(),
@@ -27,7 +27,7 @@ export const memoryWarnings = (
     [
       'budgets',
       wanted > available &&
-        `answers and bodies and the tokens of tokens.index_size may come to ${mib(wanted)} MiB with what the service takes itself; the process may have ${mib(available)} MiB. Lower them, or give it more memory (container, --max-old-space-size)`,
+        `together with tokens.index_size and the service itself may need ${mib(wanted)} MiB, but the process has ${mib(available)} MiB: lower these settings, or raise the memory limit (container, --max-old-space-size)`,
     ],
   ]
 }

@@ -6,9 +6,9 @@ import { path, text, textual } from './types.ts'
 
 const none = undefined
 
-/** Shown only when it cannot hold a password. */
+/** Hides a URL that may contain a password. */
 const show = (value: string): string | undefined => (value.includes('@') ? undefined : value)
-/** Those of the usual variables are looked at where something goes through them. */
+/** Proxy from the usual variables. It is validated only if a method uses it. */
 const proxy = textual('proxy URL', { show })
 const proxyOrNone = textual(`proxy URL or \`${DIRECT}\``, {
   check: (value) => (value === DIRECT ? undefined : wrongWithProxy(value)),
@@ -21,42 +21,42 @@ const usual = <T>(name: string, otherwise: T): Derived<T> => ({
   from: () => otherwise,
 })
 
-/** How providers, the code host and the cluster are reached, as far as it is the same for all of them. */
+/** Settings of outgoing connections to providers, the code host and the cluster. */
 export const outgoing = {
   https_proxy: setting(
     proxy,
     usual<string | undefined>('https_proxy', none),
-    'Proxy through which https addresses of providers, code host and cluster are asked; loopback never is.',
+    'Proxy for https requests to providers, the code host and the cluster; not used for loopback.',
   ),
   http_proxy: setting(
     proxy,
     usual<string | undefined>('http_proxy', none),
-    'Proxy through which their http addresses are asked; loopback never is.',
+    'Proxy for their http requests; not used for loopback.',
   ),
   no_proxy: setting(
     list(text),
     usual<readonly string[]>('no_proxy', []),
-    'Hosts that are asked without these proxies: names, each with all below it, addresses, networks, with a port or without; * for all.',
+    'Hosts that are reached without these proxies: names including their subdomains, addresses and networks, optionally with a port; * for all.',
   ),
   http_hosts: setting(
     list(privateHost),
     [],
-    'Private hosts that may be asked over plain http: names, .example.internal for all below one, addresses and networks of RFC 1918 or fc00::/7. Loopback always may.',
+    'Private hosts for which plain http is allowed: names, .example.internal for all below one, addresses and networks of RFC 1918 or fc00::/7. Loopback is always allowed.',
   ),
 }
 
-/** The authority of one of them. */
+/** Setting for the certificate authority of a remote service. */
 export const authority = (whom: string) =>
   setting(
     path,
     none,
-    `File with the certificate authority of the ${whom} (PEM), which counts beside those of the system; read again when it changes.`,
+    `File with the certificate authority of the ${whom} (PEM), in addition to those of the system; reloaded when it changes.`,
   )
 
-/** The proxy of one of them. */
+/** Setting for the proxy of a remote service. */
 export const ownProxy = (whom: string) =>
   setting(
     proxyOrNone,
     none,
-    `Proxy through which the ${whom} is asked, whatever outgoing says; ${DIRECT}: directly. A name and a password for it stand before an @.`,
+    `Proxy for the ${whom}, instead of those of outgoing; ${DIRECT}: no proxy. A name and a password are written before an @.`,
   )

@@ -1,13 +1,13 @@
-/** What is wrong with one setting. `place` is the line of the file, or the environment variable, it was read from. Never holds a value. */
+/** Problem of one setting. `place` is its line of the file or its environment variable. Never contains the value. */
 export type Problem = { readonly key: string; readonly description: string; readonly place: string }
 
-/** A key, what is wrong with it, or nothing, and the place within its value, such as `[1]`. */
+/** Result of a check: the key, its problem if there is one, and the location within its value, such as `[1]`. */
 export type Finding = readonly [key: string, description: string | false | undefined, part?: string]
 
-/** The error of a configuration that cannot be used: every problem at once. */
+/** Error of an invalid configuration, with all problems. */
 type ConfigError = Error & { readonly problems: readonly Problem[] }
 
-/** One line: `key: description (place)`. */
+/** One line per problem: `key: description (place)`. */
 export const printProblem = ({ key, description, place }: Problem): string =>
   `${key}: ${description}${place === '' ? '' : ` (${place})`}`
 

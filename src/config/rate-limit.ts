@@ -1,22 +1,22 @@
 import { setting } from './setting.ts'
 import { bool, integer } from './types.ts'
 
-/** The settings under `rate_limit` (api.md §2.4). */
+/** Settings under `rate_limit` (api.md §2.4). */
 export const rateLimit = {
   enabled: setting(bool, true, 'Limit failed credentials, logins and exchanges.'),
   logins: setting(
     integer(1, 1_000_000_000),
     60,
-    'Logins that may be begun from one client address in a minute. Who has begun is let in.',
+    'Maximum logins started per client address and minute. Started logins may finish.',
   ),
   exchanges: setting(
     integer(0, 1_000_000_000),
     600,
-    'Exchanges that one service account may make in a minute; 0 is no limit. Failed ones count by client address, 60 in a minute.',
+    'Maximum exchanges per service account and minute; 0 means no limit. Failed ones are limited to 60 per client address and minute.',
   ),
   client: setting(
     integer(0, 1_000_000_000),
     6000,
-    'Requests that one publishable token (role client) may make from one client address in a minute; 0 is no limit.',
+    'Maximum requests per publishable token (role client), client address and minute; 0 means no limit.',
   ),
 } as const

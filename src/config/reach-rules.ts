@@ -17,7 +17,7 @@ const isWhole = (certificate: string): boolean => {
   }
 }
 
-/** What is wrong with a file of certificates. */
+/** Problem of a certificate file, or false. */
 const wrongWithCertificates = (path: string): string | false => {
   const file = `the file ${path}`
   let content: string
@@ -28,21 +28,21 @@ const wrongWithCertificates = (path: string): string | false => {
   }
   const found = content.split(BEGIN).slice(1)
   const broken = found.findIndex((rest) => !isWhole(BEGIN + rest))
-  if (broken >= 0) return `${file} holds a certificate that cannot be read: number ${broken + 1} of ${found.length}`
-  return found.length === 0 && `${file} holds no certificate (PEM)`
+  if (broken >= 0) return `${file} contains an invalid certificate: number ${broken + 1} of ${found.length}`
+  return found.length === 0 && `${file} contains no certificate (PEM)`
 }
 
-/** What is wrong with an address is said once for all that stands at it. */
+/** Returns true if both URLs have the same origin; then a problem is reported only once. */
 const isAt = (one = '', other = ''): boolean =>
   URL.canParse(one) && URL.canParse(other) && new URL(one).origin === new URL(other).origin
 
-/** What is wrong with how providers, the code host and the cluster are reached. */
+/** Problems of the connections to providers, the code host and the cluster. */
 export const reachErrors = ({ outgoing, authentication: { methods } }: Config): readonly Finding[] => {
   const mayBeHttp = plainHttp(outgoing.http_hosts)
   const safe = (key: string, address: string | undefined): Finding => {
     const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined
     const isOpen = url?.protocol === 'http:' && !mayBeHttp(url)
-    return [key, isOpen && 'must be https, or http on a loopback host or one that outgoing.http_hosts names']
+    return [key, isOpen && 'must be https; http is allowed only for loopback and outgoing.http_hosts']
   }
   const authority = (key: string, path: string | undefined): Finding => [
     `${key}.ca_path`,

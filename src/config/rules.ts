@@ -18,7 +18,7 @@ const unreadable = (path: string): string | false => {
   return why !== undefined && `the file cannot be read (${why})`
 }
 
-/** The API's own rules for metadata (api.md §5.4 A7). */
+/** Validates the metadata of the first token by the rules of the API (api.md §5.4 A7). */
 const metadata = ({ identifiers, authentication }: Config): readonly Finding[] => {
   const given = authentication.methods.token.bootstrap.metadata
   try {
@@ -52,7 +52,7 @@ const findingsOf: Readonly<Record<Method, (methods: Methods) => readonly Finding
         [`${at}.client_secret`, client_secret === undefined && !isPublic && 'is required'],
         [
           `${at}.client_secret`,
-          client_secret !== undefined && isPublic && 'has no use, because client_authentication is none',
+          client_secret !== undefined && isPublic && 'has no effect, because client_authentication is none',
         ],
         [`${at}.clock_tolerance`, clock_tolerance > LONGEST_TOLERANCE_MS && 'must be at most 5m'],
       ] satisfies readonly Finding[]
@@ -80,7 +80,7 @@ const findingsOf: Readonly<Record<Method, (methods: Methods) => readonly Finding
         `${BASE}.codehost.scopes`,
         restricted &&
           !codehost.scopes.includes(membershipScope) &&
-          `must hold ${membershipScope}, because organizations or teams are restricted`,
+          `must contain ${membershipScope}, because organizations or teams are restricted`,
       ],
       [
         `${BASE}.codehost.allowed_teams`,
@@ -98,8 +98,8 @@ const methods = ({ authentication: { required, methods } }: Config): readonly Fi
   const { jwt, ...offered } = methods
   const none = !Object.values(offered).some(({ enabled }) => enabled)
   return [
-    ['authentication.required', required && none && 'is true and no method is enabled: nobody could get in'],
-    [`${BASE}.jwt.enabled`, jwt.enabled && 'the method jwt is reserved and not offered in this version'],
+    ['authentication.required', required && none && 'is true, but no method is enabled: no client could get a token'],
+    [`${BASE}.jwt.enabled`, jwt.enabled && 'the method jwt is reserved and not available in this version'],
     ...Object.values(findingsOf).flatMap((findings) => findings(methods)),
   ]
 }
@@ -108,7 +108,7 @@ const names = ({ identifiers }: Config): readonly Finding[] => {
   const { codehost, orchestrator, orchestrator_metadata } = identifiers
   const { codehost: _codehost, orchestrator: _orchestrator, ...fixed } = methodWords(identifiers)
   const taken = [...Object.values(fixed), 'jwt', 'none']
-  const clash = 'is the word of another method'
+  const clash = 'is the identifier of another method'
   return [
     ['identifiers.codehost', taken.includes(codehost) && clash],
     ['identifiers.orchestrator', (taken.includes(orchestrator) || orchestrator === codehost) && clash],
@@ -132,7 +132,7 @@ const server = ({ server, cors, storage, eventstore, mongodb, redis }: Config): 
     }),
     [
       'cors.allowed_origins',
-      cors.enabled && cors.allowed_origins.length === 0 && 'needs an origin when cors is enabled',
+      cors.enabled && cors.allowed_origins.length === 0 && 'must contain an origin when cors is enabled',
     ],
     ...urls.map(
       ([name, { url }]): Finding => [
@@ -143,7 +143,7 @@ const server = ({ server, cors, storage, eventstore, mongodb, redis }: Config): 
   ]
 }
 
-/** What is wrong with settings that are fine each by itself. */
+/** Errors of settings that contradict each other. */
 export const errors = (config: Config): readonly Finding[] =>
   [
     ['authentication.open_on_purpose', unknownWarnings(config)] as const,
@@ -156,7 +156,7 @@ export const errors = (config: Config): readonly Finding[] =>
     ...accessErrors(config),
   ].filter(([, description]) => description)
 
-/** What is probably not meant, though the service can run with it. */
+/** Warnings about probable mistakes, with which the service can run. */
 export const warnings = (config: Config): readonly string[] => {
   const { authentication, storage, eventstore, mongodb, redis } = config
   const { oidc } = authentication.methods
@@ -169,13 +169,13 @@ export const warnings = (config: Config): readonly string[] => {
     ),
     [
       'authentication.methods.oidc.providers',
-      oidc.enabled && oidc.providers.size === 0 && 'is empty, so nobody can log in that way',
+      oidc.enabled && oidc.providers.size === 0 && 'is empty, so OpenID Connect logins are impossible',
     ],
     [
       'authentication.methods.orchestrator.audiences',
       authentication.methods.orchestrator.enabled &&
         authentication.methods.orchestrator.audiences.length === 0 &&
-        'is empty, so the token that every pod has by default can be exchanged, by whoever reads it',
+        'is empty, so the default token of every pod can be exchanged by any program that reads it',
     ],
     ...accessWarnings(config),
     ...memoryWarnings(config),

@@ -19,38 +19,37 @@ const allowedHeaders = (word: string): readonly string[] => [
   `x-${word}-environment`,
 ]
 
-/** Every setting there is: its kind, default and meaning (api.md §12). Documentation, example, schema, types and checks all come from here. */
+/**
+ * All settings: type, default and description (api.md §12). Documentation, example, schema, types and checks are
+ * generated from this table.
+ */
 export const settings = {
   version: setting(oneOf('1.0'), '1.0', 'Version of the format of this file.'),
   log: {
-    level: setting(oneOf('DEBUG', 'INFO', 'WARN', 'ERROR'), 'INFO', 'Least severe kind of record that is logged.'),
-    encoding: setting(oneOf('json', 'console'), 'json', 'Form of a log record; either is one line.'),
-    file: setting(path, none, 'File that the log is appended to, for its owner only; standard output when not set.'),
+    level: setting(oneOf('DEBUG', 'INFO', 'WARN', 'ERROR'), 'INFO', 'Minimum level of log records.'),
+    encoding: setting(oneOf('json', 'console'), 'json', 'Format of log records; each record is one line.'),
+    file: setting(path, none, 'Log file, accessible only to its owner. Default: standard output.'),
   },
   server,
   budgets,
   ui: {
     enabled: setting(bool, true, 'Serve the web UI.'),
-    default_theme: setting(
-      oneOf('system', 'light', 'dark'),
-      'system',
-      'Theme of the web UI before a user chooses one.',
-    ),
+    default_theme: setting(oneOf('system', 'light', 'dark'), 'system', 'Default theme of the web UI.'),
     topbar: {
       color: setting(
         matching(/^(#[0-9a-fA-F]{3,8}|[a-zA-Z]+)$/, 'must be a colour such as #4f46e5'),
         none,
-        'Colour of the bar on top of the web UI.',
+        'Colour of the top bar of the web UI.',
       ),
-      label: setting(text, none, 'Words in the bar on top of the web UI, such as the name of the environment.'),
+      label: setting(text, none, 'Label in the top bar of the web UI, such as the name of the environment.'),
     },
   },
   cors: {
-    enabled: setting(bool, false, 'Answer browsers of other origins.'),
+    enabled: setting(bool, false, 'Allow cross-origin requests of browsers.'),
     allowed_origins: setting(
       list(originOrAll),
       [],
-      'Origins that are answered; * is every origin, without credentials. On routes that are open, pages of these may write too, but not by *.',
+      'Allowed origins; * stands for all, without credentials. Pages of these origins may also write on open routes, but not by *.',
     ),
     allowed_headers: setting(
       list(header),
@@ -60,7 +59,7 @@ export const settings = {
           .join(', ')} (the word follows identifiers.service)`,
         from: (get) => allowedHeaders(String(get('identifiers.service'))),
       },
-      'Request headers that other origins may send.',
+      'Request headers allowed from other origins.',
     ),
   },
   rate_limit: rateLimit,
@@ -69,19 +68,19 @@ export const settings = {
     address: setting(
       listener,
       none,
-      'Address and port (`127.0.0.1:9090`, `[::]:9090`) of a listener of its own for GET /metrics, plain HTTP; that of the service then answers 404.',
+      'Address and port (`127.0.0.1:9090`, `[::]:9090`) of a separate plain-HTTP listener for GET /metrics; the main listener then answers 404.',
     ),
     flag_labels: setting(
       bool,
       false,
-      'Name namespaces, flags, segments and variants in the metrics of evaluations; whoever reads the page reads the names.',
+      'Add the names of namespaces, flags, segments and variants to the metrics of evaluations. All readers of the metrics see them.',
     ),
   },
   storage: {
     type: setting(
       oneOf('embedded', 'cluster'),
       'embedded',
-      'One SQLite file and no servers, or EventStoreDB, MongoDB and Redis.',
+      'Storage: local SQLite files, or EventStoreDB, MongoDB and Redis.',
     ),
     data_dir: setting(path, './data', 'Directory of the embedded event log, its views and its keys.'),
     read_only: setting(bool, false, 'Refuse every write under /api/v1.'),
@@ -90,7 +89,7 @@ export const settings = {
     index_size: setting(
       integer(1, 16_000_000),
       1_000_000,
-      'Live tokens that memory holds, of about 90 bytes each. Beyond it those that were used last stay; another is read from the store when it is used, and comes back.',
+      'Maximum active tokens in memory, about 90 bytes each. Beyond it the least recently used are evicted and read from the store on their next use.',
     ),
   },
   quotas,
@@ -102,45 +101,45 @@ export const settings = {
         from: (get): string | undefined =>
           get('storage.type') === 'embedded' ? `${String(get('storage.data_dir'))}/keys` : undefined,
       },
-      'File of the key that seals token digests and of the keys of personal data; a cluster without it keeps them in MongoDB.',
+      'File with the pepper of token digests and the key-encryption key of personal data; a cluster without it stores them in MongoDB.',
     ),
   },
   eventstore: {
     url: setting(
       connection('esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover'),
       none,
-      'Connection URL of EventStoreDB, needed for cluster; kurrentdb is another spelling of esdb.',
+      'Connection URL of EventStoreDB, required for cluster; kurrentdb is an alias of esdb.',
     ),
     stream_prefix: setting(
       streamPrefix,
       'rollcall.',
-      'What the names of the streams begin with in EventStoreDB, and nowhere else; empty for a history that was begun without one.',
+      'Prefix of the stream names in EventStoreDB only; empty for a history that was started without one.',
     ),
     shared: setting(
       bool,
       false,
-      'Begin a history of its own in a store that has one of another deployment, under another prefix.',
+      'Allow a new history in a store that already has one of another deployment under another prefix.',
     ),
     all_on_roll: setting(
       bool,
       false,
-      'Set once no instance of a version without cluster membership runs on a history that such a version began: later event formats may then be written.',
+      'Set to true when no instance without cluster membership runs on a history that such a version started. Later event formats may then be written.',
     ),
   },
   mongodb: {
-    url: setting(connection('mongodb', 'mongodb+srv'), none, 'Connection URL of MongoDB, needed for cluster.'),
+    url: setting(connection('mongodb', 'mongodb+srv'), none, 'Connection URL of MongoDB, required for cluster.'),
     database: setting(
       matching(
         /^(?!(?:admin|config|local)$)[^/\\. "$*<>:|?]{1,63}$/i,
-        'must be a database name; admin, config and local belong to the server, which replicates or cleans them by rules of its own',
+        'must be a database name other than admin, config and local, which belong to the server',
       ),
       'rollcall',
-      'Database that holds the views and the keys of personal data.',
+      'Database for the views and the keys of personal data.',
     ),
     bulk_size: setting(
       integer(1, 100_000),
       1000,
-      'Documents written in one command; smaller for servers that take no more.',
+      'Maximum documents of one write command; lower it for servers with a smaller limit.',
     ),
   },
   redis,
@@ -163,5 +162,5 @@ export const settings = {
   authorization,
 } as const
 
-/** The effective configuration, by the names of the file. Durations are milliseconds. */
+/** Effective configuration, with the names of the file. Durations in ms. */
 export type Config = Values<typeof settings>

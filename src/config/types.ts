@@ -3,7 +3,7 @@ import { parseDuration, printDuration } from './duration.ts'
 import { canBeAddress, isPattern } from './email.ts'
 import type { SettingKind } from './setting.ts'
 
-/** Names the type of a value, never the value. */
+/** Type of a value in words, without the value. */
 export const named = (value: unknown): string =>
   value === null
     ? 'nothing'
@@ -13,7 +13,7 @@ export const named = (value: unknown): string =>
         ? 'a map'
         : `a ${typeof value}`
 
-/** What is wrong with a text, if anything. */
+/** Returns the problem of a text, or undefined. */
 export type Check = (text: string) => string | undefined
 type TextRules = {
   readonly check?: Check
@@ -23,7 +23,7 @@ type TextRules = {
   readonly schema?: Readonly<Record<string, unknown>>
 }
 
-/** A text that is not empty, put right by `fix` and then checked. */
+/** A non-empty text, normalized by `fix` and then checked. */
 export const textual = (words: string, { check, fix, show, schema, empty }: TextRules = {}): SettingKind<string> => ({
   words,
   read: (value, fault) => {
@@ -32,10 +32,10 @@ export const textual = (words: string, { check, fix, show, schema, empty }: Text
       return fault(`expected text, got ${named(value)}${scalar ? ': put it in quotes' : ''}`)
     }
     if (value === '' && !empty) return fault('must not be empty')
-    if (!empty && /\p{Cc}/u.test(value)) return fault('must hold no control character, such as the end of a line')
+    if (!empty && /\p{Cc}/u.test(value)) return fault('must not contain control characters such as line ends')
     const fixed = fix ? fix(value) : value
-    const wrong = check?.(fixed)
-    return wrong === undefined ? fixed : fault(wrong)
+    const problem = check?.(fixed)
+    return problem === undefined ? fixed : fault(problem)
   },
   parse: (text) => text,
   show: show ?? ((value) => value),
@@ -43,7 +43,7 @@ export const textual = (words: string, { check, fix, show, schema, empty }: Text
   textual: true,
 })
 export const text = textual('text')
-/** What people read, on one line. */
+/** Display text on one line. */
 export const label = textual('text', {
   check: (value) =>
     [...value].length <= 64 && !/\p{Cc}/u.test(value) ? undefined : 'must be at most 64 characters on one line',
@@ -51,9 +51,9 @@ export const label = textual('text', {
 })
 export const anyText = textual('text', { empty: true })
 export const path = textual('path')
-/** Shown nowhere. */
+/** Never shown. */
 export const secret = textual('secret text', { show: () => undefined })
-/** A secret that is a token (api.md §3.1). */
+/** A secret that is used as a token (api.md §3.1). */
 export const tokenText = textual('secret text', {
   show: () => undefined,
   check: (value) => {
@@ -61,29 +61,29 @@ export const tokenText = textual('secret text', {
     return hasTokenForm(value) ? undefined : `must be ${TOKEN_FORM}`
   },
 })
-/** A text that matches a pattern as a whole; `rule` says the pattern in words. */
+/** A text that matches a pattern as a whole; `rule` is the error message. */
 export const matching = (pattern: RegExp, rule: string): SettingKind<string> =>
   textual('text', { check: (value) => (pattern.test(value) ? undefined : rule), schema: { pattern: pattern.source } })
-/** What stands before the names of streams in a store that others may use too; empty for nothing. */
+/** Prefix of stream names in a store that other applications may use; may be empty. */
 export const streamPrefix = textual('text', {
   empty: true,
   check: (value) =>
     /^[A-Za-z0-9_.:/]{0,64}$/.test(value) ? undefined : 'must be at most 64 letters, digits and _ . : /',
   schema: { pattern: '^[A-Za-z0-9_.:/]{0,64}$' },
 })
-/** A pattern for whole e-mail addresses that is matched in linear time. */
+/** RE2 pattern for whole e-mail addresses. */
 export const emailPattern = textual('pattern', {
   check: (value) => {
     if (!isPattern(value)) return 'is not a pattern (RE2 syntax)'
     return canBeAddress(value)
       ? undefined
-      : 'can match no e-mail address: it is matched as a whole, so write .*@example\\.com'
+      : 'cannot match an e-mail address: patterns match the whole address, for example .*@example\\.com'
   },
 })
 export const header = matching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be a header name')
 export const identifier = matching(/^[a-z][a-z0-9_]{0,31}$/, 'must match ^[a-z][a-z0-9_]{0,31}$')
 
-/** One of a few words, in any case. */
+/** One of several words, case-insensitive. */
 export const oneOf = <const W extends string>(...words: readonly W[]): SettingKind<W> => ({
   words: words.map((word) => `\`${word}\``).join(', '),
   read: (value, fault) =>
@@ -114,7 +114,7 @@ export const integer = (least: number, most: number): SettingKind<number> => ({
   schema: { type: 'integer', minimum: least, maximum: most },
 })
 
-/** Milliseconds, more than 0. */
+/** Duration in ms, greater than 0. */
 export const duration: SettingKind<number> = {
   words: 'duration',
   read: (value, fault) => {
@@ -127,7 +127,7 @@ export const duration: SettingKind<number> = {
   schema: { type: 'string', pattern: '^(\\d+(\\.\\d+)?(ms|h|m|s))+$' },
 }
 
-/** Taken from files written for others and left unused. */
+/** Accepted for compatibility with other files and ignored. */
 export const ignored: SettingKind<undefined> = {
   words: 'anything',
   read: () => undefined,

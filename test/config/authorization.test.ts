@@ -147,7 +147,7 @@ const bad: readonly (readonly [key: string, description: RegExp, authorization: 
   [`${R}[0].grants`, /^must not be empty$/, { rules: [{ ...oidc, grants: [] }] }],
   [`${R}[0].grants`, /at most 64/, { rules: [{ ...oidc, grants: many(65, (n) => `viewer@n${n}`) }] }],
   [R, /at most 200/, { rules: many(201, (n) => ({ ...oidc, name: `r${n}` })) }],
-  [`${R}[1].name`, /is the name of another rule$/, { rules: [oidc, { ...orchestrator, name: 'platform' }] }],
+  [`${R}[1].name`, /is also the name of another rule$/, { rules: [oidc, { ...orchestrator, name: 'platform' }] }],
   [`${R}[0].name`, /^must match/, { rules: [{ ...oidc, name: 'Platform' }] }],
   [`${R}[0].provider`, /^is required$/, { rules: [{ ...oidc, provider: undefined }] }],
   [`${R}[0].provider`, /^provider "other" is not configured$/, { rules: [{ ...oidc, provider: 'other' }] }],
@@ -165,19 +165,19 @@ const bad: readonly (readonly [key: string, description: RegExp, authorization: 
   [`${R}[0].service_accounts`, /^is required$/, { rules: [{ ...orchestrator, service_accounts: undefined }] }],
   [
     'authentication.methods.codehost.scopes',
-    /^must hold read:org, because authorization.rules/,
+    /^must contain read:org, because authorization.rules/,
     { rules: [codehost], roles },
     { methods: { ...methods, codehost: { ...methods.codehost, scopes: [] } } },
   ],
   [
     'authentication.methods.codehost.scopes',
-    /^must hold read_api, because authorization.rules/,
+    /^must contain read_api, because authorization.rules/,
     { rules: [{ ...codehost, teams: undefined, organizations: ['acme/shop'] }], roles },
     { methods: { ...methods, codehost: { ...methods.codehost, kind: 'gitlab' } } },
   ],
   [
     `${R}[0].teams`,
-    /^has no meaning at GitLab: name its groups by their full path as organizations$/,
+    /^has no effect on GitLab: list groups by their full path as organizations$/,
     { rules: [codehost], roles },
     { methods: { ...methods, codehost: { ...methods.codehost, kind: 'gitlab', scopes: ['read_api'] } } },
   ],
@@ -229,20 +229,20 @@ await t.test('a method that is on and has no rule while others have is warned of
     loaded(tree(authorization)).warnings.filter((line) => line.startsWith('authorization'))
   t.strictSame(warned({}), [])
   t.strictSame(warned({ rules: [oidc] }), [
-    'authorization.rules have none for the method codehost, which is enabled: nobody gets in that way',
+    'authorization.rules has no rule for the enabled method codehost: its logins are refused',
   ])
   const open = (what: string) => [
-    `authorization.${what} is set, and there is no rule in authorization.rules: whoever comes by oidc, codehost may do everything; set authorization.unmatched, or add a rule`,
+    `authorization.${what} is set, but authorization.rules is empty: logins by oidc, codehost have full access; set authorization.unmatched, or add a rule`,
   ]
   t.strictSame(warned({ require_role: true }), open('require_role'))
   t.strictSame(warned({ roles }), open('roles'))
   t.strictSame(warned({ roles, require_role: true, rules: [oidc, codehost] }), [])
   t.strictSame(warned({ roles, require_role: true, unmatched: 'refuse' }), [
-    'authorization.rules have none for the method oidc, which is enabled: nobody gets in that way',
-    'authorization.rules have none for the method codehost, which is enabled: nobody gets in that way',
+    'authorization.rules has no rule for the enabled method oidc: its logins are refused',
+    'authorization.rules has no rule for the enabled method codehost: its logins are refused',
   ])
   t.strictSame(warned({ rules: [orchestrator], unmatched: ['viewer@*'] }), [
-    'authorization.rules have none for the method oidc, which is enabled: everybody who comes that way has what authorization.unmatched says',
-    'authorization.rules have none for the method codehost, which is enabled: everybody who comes that way has what authorization.unmatched says',
+    'authorization.rules has no rule for the enabled method oidc: its logins get the grants of authorization.unmatched',
+    'authorization.rules has no rule for the enabled method codehost: its logins get the grants of authorization.unmatched',
   ])
 })

@@ -19,15 +19,15 @@ await t.test('what may come to more than there is is told, with both figures', a
     { tokens: { ...config.tokens, index_size: 3_000_000 } },
   ]) {
     const [line, ...others] = told(512 * MIB, more)
-    t.match(line, /^budgets: .* may come to 5\d\d MiB .*; the process may have 512 MiB\. Lower them/)
+    t.match(line, /^budgets: .* may need 5\d\d MiB, but the process has 512 MiB: lower these settings/)
     t.strictSame(others, [])
   }
-  t.match(told(400 * MIB), [/come to 406 MiB .* have 400 MiB/])
+  t.match(told(400 * MIB), [/need 406 MiB, .* has 400 MiB/])
 })
 
 await t.test('it is a warning of the configuration, of the memory that this process has', async (t) => {
   const flags = { 'budgets.answers': String(2 ** 40) }
   const [line, ...others] = loadConfig({ env: {}, flags }).warnings
-  t.match(line, /^budgets answers .* may come to 1048\d{3} MiB .*; the process may have \d+ MiB/)
+  t.match(line, /^budgets together .* may need 1048\d{3} MiB, but the process has \d+ MiB/)
   t.strictSame(others, [])
 })

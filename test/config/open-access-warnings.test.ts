@@ -48,7 +48,7 @@ await t.test('each door that stands open is told once, as a warning or, where it
     t.equal(warnings.length, words.length, words.join())
     t.same(meant, [])
     for (const [n, word] of words.entries()) {
-      t.ok(warnings[n]!.endsWith(`; if that is meant, name ${word} in authentication.open_on_purpose`), word)
+      t.ok(warnings[n]!.endsWith(`; if this is intentional, add ${word} to authentication.open_on_purpose`), word)
       const onPurpose = told({ ...flags, [`${A}.open_on_purpose`]: word })
       t.same([onPurpose.warnings.length, onPurpose.meant.length], [words.length - 1, 1])
       t.match(onPurpose.meant[0], `(${word})`)
@@ -60,12 +60,12 @@ await t.test('each door that stands open is told once, as a warning or, where it
 
 await t.test('a word that is no door is refused, with the one that may be meant', async (t) => {
   for (const [words, wanted] of [
-    ['requird', /open_on_purpose: "requird" is not a door of this configuration \(did you mean required\?\)/],
+    ['requird', /open_on_purpose: "requird" is not open access of this configuration \(did you mean required\?\)/],
     [
       'oidc.gogle,*',
-      /"oidc\.gogle" is not a door .*\(did you mean oidc\.google\?\), "\*" is not a door of this configuration/,
+      /"oidc\.gogle" is not open access .*\(did you mean oidc\.google\?\), "\*" is not open access of this configuration/,
     ],
-    ['exclude', /"exclude" is not a door/],
+    ['exclude', /"exclude" is not open access/],
   ] as const) {
     try {
       told({ ...oidc, [`${A}.open_on_purpose`]: words })
@@ -79,8 +79,8 @@ await t.test('a word that is no door is refused, with the one that may be meant'
 
 await t.test('an account that may exchange has no more than rules grant', async (t) => {
   const rule = { name: 'a', method: 'orchestrator', namespaces: ['*'], service_accounts: ['*'], grants: ['server@*'] }
-  t.match(told(orchestrator).warnings, [/gets a token without bounds; /])
+  t.match(told(orchestrator).warnings, [/gets a token with full access; /])
   t.match(told({ ...orchestrator, 'authorization.rules': JSON.stringify([rule]) }).warnings, [
-    /gets a token with what authorization\.rules grant; /,
+    /gets a token with the grants of authorization\.rules; /,
   ])
 })

@@ -140,20 +140,20 @@ for (const [name, [flags, at]] of Object.entries(whom)) {
     one(missing, `the file ${missing} cannot be read (ENOENT)`)
     const beneath = join(authorityFile, 'x')
     one(beneath, `the file ${beneath} cannot be read (ENOTDIR)`)
-    one(write('empty.pem', ''), `the file ${folder}/empty.pem holds no certificate (PEM)`)
-    one(write('text.pem', 'hello'), `the file ${folder}/text.pem holds no certificate (PEM)`)
+    one(write('empty.pem', ''), `the file ${folder}/empty.pem contains no certificate (PEM)`)
+    one(write('text.pem', 'hello'), `the file ${folder}/text.pem contains no certificate (PEM)`)
     const broken = pem.replace(/\n.{20}/, '\nAAAAAAAAAAAAAAAAAAAA')
     one(
       write('broken.pem', `${pem}\n${broken}`),
-      `the file ${folder}/broken.pem holds a certificate that cannot be read: number 2 of 2`,
+      `the file ${folder}/broken.pem contains an invalid certificate: number 2 of 2`,
     )
     one(
       write('cut.pem', `${pem.slice(0, -40)}\n${pem}`),
-      `the file ${folder}/cut.pem holds a certificate that cannot be read: number 1 of 2`,
+      `the file ${folder}/cut.pem contains an invalid certificate: number 1 of 2`,
     )
     one(folder, `the file ${folder} cannot be read (a directory)`)
     one('/dev/zero', 'the file /dev/zero cannot be read (a device)')
-    t.match(told(pem), [{ key: `${at}.ca_path`, description: /^must hold no control character/ }])
+    t.match(told(pem), [{ key: `${at}.ca_path`, description: /^must not contain control characters/ }])
     const off = flags[`${M}.oidc.enabled`] ? `${M}.oidc.enabled` : `${at}.enabled`
     t.strictSame(problems({ ...flags, [off]: 'false', [`${at}.ca_path`]: missing }), [], 'where it is not asked')
   })

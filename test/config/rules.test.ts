@@ -354,11 +354,11 @@ await t.test('what is probably not meant is warned of', async (t) => {
     writeFileSync(file, JSON.stringify(nested(flat)))
     return loadConfig({ file, env: {} }).warnings
   }
-  const nobody = `${M}.oidc.providers is empty, so nobody can log in that way`
+  const nobody = `${M}.oidc.providers is empty, so OpenID Connect logins are impossible`
   t.ok(warned({ [`${M}.oidc.enabled`]: true }).includes(nobody))
   t.notOk(warned({ [`${M}.oidc.enabled`]: true, [`${M}.oidc.providers`]: { g: google } }).includes(nobody))
 
-  const anyToken = /orchestrator\.audiences is empty, so the token that every pod has by default can be exchanged/
+  const anyToken = /orchestrator\.audiences is empty, so the default token of every pod can be exchanged/
   const exchange = { [`${M}.orchestrator.enabled`]: true, [`${M}.orchestrator.ca_path`]: authorityFile }
   t.ok(warned(exchange).some((warning) => anyToken.test(warning)))
   t.notOk(warned({ ...exchange, [`${M}.orchestrator.audiences`]: ['rollcall'] }).some((one) => anyToken.test(one)))
