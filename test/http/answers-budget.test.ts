@@ -18,7 +18,7 @@ const N = '/api/v1/namespaces/default'
 const KB = 1024
 const MB = KB * KB
 
-/** Whoever names a token is its holder. */
+/** Accepts any token; its text is the holder. */
 const authorize: Authorize = (request, _reply, done) => {
   const id = request.headers.authorization?.slice('Bearer '.length) ?? 'nobody'
   request.caller = {
@@ -38,8 +38,8 @@ const shared = {
 } as const
 
 /**
- * A server of a budget of one mebibyte. The answers of a connection that is `stuck` cannot leave. `texts` counts how often a text of `/batch`
- * was made, `writes` what was written.
+ * Server with a budget of 1 MiB. Answers on a `stuck` connection are never sent. `texts` counts how often a text of
+ * `/batch` was created, `writes` what was written.
  */
 const serving = async (t: Test) => {
   const clock = virtualClock()
@@ -96,12 +96,12 @@ const serving = async (t: Test) => {
   }
   const head = (path: string, token: string, method = 'GET', more = '') =>
     `${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n${more}\r\n`
-  /** Asks on a connection on which nothing can leave. */
+  /** Sends a request on a connection whose answers are never sent. */
   const stuck = async (path: string, token: string, method = 'GET', more = '') => {
     const taken = once(own.app.server, 'connection')
     const opened = socket()
     const [server] = (await taken) as [Socket]
-    // No write ever ends, as where the client takes nothing and the system's buffers are full.
+    // Writes never complete, as if the client did not read and the system buffers were full.
     t.teardown(() => server.destroy())
     Object.assign(server, { _write: () => undefined, _writev: undefined })
     opened.write(head(path, token, method, more))
@@ -234,7 +234,10 @@ await t.test('starts no more unread answers than there is room for', async (t) =
   t.ok(counts.texts < count + 60, `${counts.texts}: who waits has made nothing`)
 })
 
-/** A service whose flag `big` and segment `big` come to several mebibytes each, more than the system takes of an answer that nobody reads. */
+/**
+ * Starts a service whose flag `big` and segment `big` have several MiB each, more than the system buffers of an unread
+ * answer.
+ */
 const heavy = async (t: Test, clock: VirtualClock) => {
   const service = await startService(
     t,
@@ -249,7 +252,7 @@ const heavy = async (t: Test, clock: VirtualClock) => {
   for (let n = 0; n < 6; n++) ids.push(await make.variant('big', `v${n}`, attachment))
   await make.rule('big', { segmentKey: 'all' }, { [ids[0]!]: 100 })
   await make.segment('big')
-  // Beyond 64 KiB an event is compressed on EventStoreDB, where all of a change must fit into 1 MiB.
+  // EventStoreDB events above 64 KiB are compressed, and a change must fit into 1 MiB.
   const constraint = { type: 'STRING_COMPARISON_TYPE', property: 'p', operator: 'eq', value: 'x'.repeat(65_500) }
   const changes = Array.from({ length: 48 }, () => ({ op: 'constraint.create', ...constraint }))
   for (let n = 0; n < 2; n++) {
@@ -259,7 +262,7 @@ const heavy = async (t: Test, clock: VirtualClock) => {
   return service
 }
 
-/** Sends a request and reads nothing of its answer but that it has begun. */
+/** Sends a request and reads only the beginning of its answer. */
 const unread = async (t: Test, { url, token }: Started, method: string, path: string, body?: object) => {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   t.teardown(() => socket.destroy())
@@ -273,7 +276,7 @@ const unread = async (t: Test, { url, token }: Started, method: string, path: st
 }
 
 const batch = { requests: Array.from({ length: 20 }, () => ({ flagKey: 'big', entityId: 'e' })) }
-/** Everything whose answer may be large. */
+/** All requests with potentially large answers. */
 const large: readonly (readonly [string, string, object?])[] = [
   ['POST', '/evaluate/v1/batch', batch],
   ['POST', '/api/v1/batch-evaluate', batch],
@@ -317,7 +320,7 @@ await t.test('reserves room for every large answer before it is created, also fo
       return answer
     }),
   )
-  // Time passes for those that wait for room alone: who reads nothing for a minute is cut off, and its room is free.
+  // Advance time for waiting answers only, because a client that does not read for a minute is cut off.
   await eventually(async () => {
     const waiting = gauge(await service.metrics(), 'waiting')
     if (waiting > 0 && waiting === large.length - answered) await clock.advance(250)

@@ -8,7 +8,7 @@ import { everyWay, open } from './people.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
 const contract = readFileSync(join(root, 'docs/api.md'), 'utf8')
-/** The text of a section and of those within it. */
+/** Text of a section with its subsections. */
 const section = (number: string): string => {
   const [, ...rest] = contract.split(new RegExp(String.raw`^##? ${number.replace('.', String.raw`\.`)}[. ]`, 'm'))
   return (rest[0] ?? '').split(number.includes('.') ? /^##? \d/m : /^# \d/m, 1)[0]!
@@ -49,7 +49,7 @@ await t.test('every cited section exists', async (t) => {
 })
 
 await t.test('§12 lists exactly the settings', async (t) => {
-  /** The keys of a cell: those after the first may leave out what they share with it. */
+  /** Keys of a cell: later ones may omit the prefix shared with the first. */
   const keysOf = (cell: string): string[] => {
     let before = ''
     return cell.split(/ \/ |, /).map((piece) => {
@@ -90,7 +90,7 @@ await t.test('lists every route and metric', async (t) => {
       for (const [verb] of told.matchAll(/\b(GET|POST|PUT|DELETE)\b/g)) {
         const full = path!.replace(/^N/, '/api/v1/namespaces/{namespaceKey}')
         written.add(`${verb} ${bare(full)}`)
-        // §7.1: all but rollouts exist for the namespace `default` without its name.
+        // §7.1: all routes except rollouts also exist without the namespace, for `default`.
         if (/^N\/(flags|segments)/.test(path!) && !path!.includes('rollouts'))
           written.add(`${verb} ${bare(path!.replace(/^N/, '/api/v1'))}`)
       }

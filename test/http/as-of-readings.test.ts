@@ -18,7 +18,7 @@ import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { demo } from './demo.ts'
 
-/** Whoever names a token has it. */
+/** Accepts any token. */
 const authorize: Authorize = (request, _reply, done) => {
   const id = request.headers.authorization?.slice('Bearer '.length)
   request.caller =
@@ -28,7 +28,7 @@ const authorize: Authorize = (request, _reply, done) => {
   done()
 }
 
-/** One that reads step by step, each once the test lets it; `end` lets it come to its end, with an error or without. */
+/** Read whose steps the test allows; `end` ends it with or without an error. */
 type Reading = {
   readonly name: string
   steps: number
@@ -38,8 +38,8 @@ type Reading = {
 type Bounds = NonNullable<Parameters<typeof asOfReadings>[2]>
 
 /**
- * A server whose route `/past` reads, step by step, until the test says that it is done; one named `hang` hears of no
- * abort. Those that have begun are in `begun`, the statuses of what was answered in `told`.
+ * Server whose route `/past` reads step by step until the test ends it; a read named `hang` ignores aborts. `begun`
+ * lists the started reads, `told` the answered status codes.
  */
 const serving = async (t: Test, bounds?: Bounds) => {
   const clock = virtualClock()
@@ -47,7 +47,7 @@ const serving = async (t: Test, bounds?: Bounds) => {
   const begun: Reading[] = []
   const told: number[] = []
   const readings = asOfReadings(metrics, clock, bounds)
-  /** A token is named by its holder and a number. */
+  /** A token consists of its holder and a number. */
   const holderOf = async (id: string) => id.split('#', 1)[0]!
   const service = { pastReadings: readings, holderOf }
   const afterParse = preconditions(service as unknown as Parameters<typeof preconditions>[0])
@@ -122,7 +122,7 @@ const serving = async (t: Test, bounds?: Bounds) => {
     const page = Buffer.concat([...(await metrics.write())]).toString()
     return Number(new RegExp(`^m_past_reads_${name} (.*)$`, 'm').exec(page)?.[1])
   }
-  /** Waits until so many have begun, of a name or of all. */
+  /** Waits until `count` reads have started, of a name or in total. */
   const beginning = (count: number, name?: string) =>
     eventually(
       () => (name === undefined ? begun : named(name)).length >= count,
@@ -211,7 +211,7 @@ await t.test('an instance has 64 reads: eight run, eight are reserved for review
 
 await t.test('a holder at its limit can still make two access reviews', async (t) => {
   const { ask, begun, beginning } = await serving(t)
-  // Tokens that the auditor made count with the auditor's own.
+  // Tokens that the auditor created count with the auditor's own.
   const all = Array.from({ length: 4 }, (_, n) => ask(`auditor#${n}`, `r${n}`))
   await beginning(4)
   t.strictSame(await ask('auditor#5', 'x', { path: '/past/one' }), tooMany)

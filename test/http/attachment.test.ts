@@ -19,7 +19,7 @@ const scalar = fc.oneof(
   ),
   fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
 )
-/** A JSON text in tokens: white space may stand between any two, and members may be repeated. */
+/** JSON text as tokens, between which white space may be inserted; members may repeat. */
 const tokens: fc.Arbitrary<readonly string[]> = fc.letrec<{ value: readonly string[] }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },

@@ -18,7 +18,7 @@ import {
 
 type Line = Readonly<Record<string, unknown>>
 
-/** The lines of the log that one request left. */
+/** Log lines of one request. */
 const linesOf = async (service: Started, requestId: string): Promise<readonly Line[]> =>
   (await service.logged())
     .trim()

@@ -28,7 +28,7 @@ const forRollcall = { aud: ['rollcall'] }
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const later = Math.floor(Date.now() / 1000) + 600
 
-/** A login in which the provider says what it should not. */
+/** Login with wrong answers of the provider. */
 const lie = async (lies: typeof liar.lies): Promise<Response<unknown>> => {
   const { authorizeUrl, cookie } = await begin(service, OIDC)
   const query = await visit(authorizeUrl)

@@ -85,7 +85,7 @@ const cases: readonly Case[] = [
     reason: 'right_missing',
     message: 'permission denied: needs token.create',
   },
-  // Every right there is now is not every right there will be.
+  // All present rights are not `*`, which includes future rights.
   { of: grants(`${RIGHTS.join(',')}@*`), asks: { role: 'admin' }, ...exceeds('*', EVERY) },
   { of: grants(`${RIGHTS.join(',')}@*`), asks: {}, ...exceeds('*', EVERY) },
   { of: grants(`${RIGHTS.join(',')}@*`), asks: { role: 'auditor' } },
@@ -156,7 +156,10 @@ await t.test('a refusal stores nothing under the idempotency key', async (t) => 
   t.equal((await ask({ role: 'viewer' })).status, 200)
 })
 
-/** What a token may do by what was asked for: (right, place) pairs, `all` for full reach. Made of the tables of the contract alone. */
+/**
+ * Rights of a requested token as (right, place) pairs, `all` for full access; derived from the tables of the contract
+ * only.
+ */
 const meant = (asks: Asks): 'all' | ReadonlySet<string> => {
   const list =
     asks.grants ?? (asks.role === undefined ? undefined : [{ namespaceKey: asks.namespaceKey ?? '*', role: asks.role }])
@@ -202,7 +205,7 @@ const asks: fc.Arbitrary<Asks> = fc.oneof(
   fc.record({ role, namespaceKey: place }),
   fc.record({ grants: fc.array(grant, { minLength: 1, maxLength: 3 }) }),
 )
-/** One step of somebody who wants more: a token of theirs, and what they do with it. */
+/** Step of an escalation attempt: one of their tokens, and its use. */
 const step = fc.record({ by: fc.nat(), asks, as: fc.constantFrom('bearer', 'session', 'ended') })
 
 type Held = { readonly token: string; readonly may: ReturnType<typeof meant> }
@@ -231,7 +234,7 @@ await t.test('no sequence of commands gives a token more rights than its creator
       if (as === 'ended') await service.request('PUT', '/auth/v1/self/expire', {}, bearer(from.token))
     }
   }
-  // Every second chain begins with what may do everything: from the others little can be made.
+  // Every second chain begins with full access, because others can create little.
   const first = fc.oneof(fc.constant<Asks>({}), asks)
   await fc.assert(fc.asyncProperty(first, fc.array(step, { maxLength: 8 }), run), { numRuns: 60 })
   t.ok(made > 20 && refused > 20, `${made} made, ${refused} refused`)

@@ -145,7 +145,7 @@ await t.test('records an exchange with its account, a refused one only if confir
 })
 
 await t.test('records each revoked token of a holder with the same cause', async (t) => {
-  // Who holds what is waited for until lists hold what was written; a clock that stands still ends no wait.
+  // The revocation waits until lists are caught up; with a stopped clock this wait does not time out.
   const { service } = await everyWay(t, {}, { clock: virtualClock(new Date().toISOString()) })
   await logIn(service, OIDC)
   await logIn(service, OIDC)

@@ -22,25 +22,25 @@ import {
 } from './people.ts'
 
 type World = Awaited<ReturnType<typeof everyWay>>
-/** How one login goes wrong: what the browser comes back with, given what an honest one would. */
+/** Failure of a login: how the callback differs from a correct one. */
 type Wrong = {
   readonly name: string
   readonly reason: string
   readonly status: number
   readonly code: number
   readonly message: string
-  /** What the browser is told instead of the reason. */
+  /** Reason shown to the browser instead. */
   readonly shown?: string
   readonly search?: (honest: URLSearchParams) => string
   readonly cookie?: (honest: string) => string
   readonly lies?: Lies
   readonly host?: (host: World['host']) => void
   readonly before?: (world: World, way: string) => Promise<unknown>
-  /** False where the login can still be finished afterwards. */
+  /** False if the login can still be finished afterwards. */
   readonly usedUp?: false
-  /** True where the service cannot read what the browser carries, so nobody knows where it was going. */
+  /** True if the service cannot read the cookie, so the return path is unknown. */
   readonly astray?: true
-  /** Only for this way. */
+  /** Only for this method. */
   readonly only?: 'OIDC' | 'codehost'
 }
 
@@ -79,7 +79,7 @@ const twice = (field: string): Wrong => ({
 
 const honestLies: Lies = { claims: { email: 'alice@example.com', email_verified: true, name: 'Alice' } }
 
-/** The table of api.md §5.5, which is that of §5.6 too. */
+/** Table of api.md §5.5, also valid for §5.6. */
 const table: readonly Wrong[] = [
   ...['code', 'state', 'error', 'iss'].map(twice),
   {
@@ -252,7 +252,7 @@ const fails = async (t: Test, world: World, path: string, wrong: Wrong, form: 'J
   t.equal(answer.headers['cache-control'], 'no-store', what)
   const cookies = cookiesOf(answer)
   const [name = ''] = cookie.split('=')
-  // Who is refused for who they are is told so by a cookie of its own.
+  // A refusal of the account sets its own cookie.
   const told = wrong.reason === 'email_not_allowed' && form === 'a page' ? ['service_client_state'] : []
   t.strictSame(Object.keys(cookies), wrong.usedUp === false ? [] : [name, ...told], `${what}: no token`)
   if (wrong.usedUp !== false)
@@ -440,7 +440,7 @@ await t.test('uses userinfo and authorize parameters as configured', async (t) =
     handled('userinfo_invalid', 'userinfo was refused', 'OIDC'),
   )
   t.match(await service.logged(), /"why":"userinfo is of another person than the ID token \(sub\)"/)
-  // Nothing of the ID token makes the address of userinfo a verified one.
+  // The ID token cannot verify the email of userinfo.
   liar.lies = {
     claims: { email: 'ada@example.com', email_verified: true },
     userinfo: { email: 'mallory@example.com', email_verified: false },

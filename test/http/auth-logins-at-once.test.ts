@@ -4,7 +4,7 @@ import { begin, CODEHOST, comeBack, cookiesOf, everyWay, OIDC, refusalOf, visit 
 
 const page = { accept: 'text/html' }
 
-/** Begins so many logins in one browser, one after the other; gives what comes back, and the cookies that it holds at the end. */
+/** Starts logins one after another in one browser; returns the callbacks and the final cookies. */
 const begun = async (service: Parameters<typeof begin>[0], path: string, count: number) => {
   const jar = new Map<string, string>()
   const logins: { readonly query: URLSearchParams; readonly name: string }[] = []

@@ -21,7 +21,10 @@ const editors = {
   grants: [{ place: 'shop', role: 'editor' }],
 } as const
 
-/** The exchange of an account of `namespace`, and rules that grant something in `shop` alone; `meanwhile` happens between each reading of the token and what is decided from it. */
+/**
+ * Exchange of an account of `namespace` under rules that grant only in `shop`; `meanwhile` runs between each read of
+ * the token and its decision.
+ */
 const started = async (meanwhile: (execute: Execute, time: number) => unknown, namespace = 'shop') => {
   const log = memoryLog()
   const { execute } = executor(
@@ -47,7 +50,7 @@ const started = async (meanwhile: (execute: Execute, time: number) => unknown, n
   return { narrow, times: () => times, told: () => log.all.slice(1).map(({ type }) => type), log }
 }
 
-/** Brings the expiry forward, each time by a minute more. */
+/** Shortens the expiry by a further minute each time. */
 const cut = (execute: Execute, time: number) =>
   execute(
     token,

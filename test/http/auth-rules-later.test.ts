@@ -159,7 +159,7 @@ await t.test('narrows each unused token once after the start', async (t) => {
   t.equal((await self(service, kept.json.clientToken)).status, 200, 'static tokens are under no rule')
   t.match(JSON.parse((await lines())[0]!), { level: 'INFO', narrowed: 3, ended: 1 })
   await service.reopen()
-  // A start reads one record: how far the sweep is.
+  // A start reads one record: the progress of the sweep.
   const looked = /^rollcall_store_calls_total\{port="views",adapter="\w+",operation="records",outcome="ok"\} [1-9]/m
   await eventually(async () => looked.test(await service.metrics()), 'the look of the next start')
   t.same(await done(), { narrowed: 3, ended: 1 })

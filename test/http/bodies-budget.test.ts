@@ -11,7 +11,7 @@ import { demo, settings } from './demo.ts'
 const KB = 1024
 const MB = KB * KB
 
-/** Whoever names a token is its holder. */
+/** Accepts any token; its text is the holder. */
 const authorize: Authorize = (request, _reply, done) => {
   const id = request.headers.authorization?.slice('Bearer '.length) ?? 'nobody'
   const published = id.startsWith('published')
@@ -19,7 +19,7 @@ const authorize: Authorize = (request, _reply, done) => {
   done()
 }
 
-/** A server whose bodies have one mebibyte together. */
+/** Server with a budget of 1 MiB for bodies. */
 const serving = async (t: Test) => {
   const clock = virtualClock()
   const bodies = byteBudget(MB, clock)
@@ -31,7 +31,7 @@ const serving = async (t: Test) => {
     authorizeRest: () => undefined,
   })
   t.teardown(() => own.app.close())
-  /** Begins a request, and sends so much of its body. */
+  /** Starts a request and sends part of its body. */
   const begin = (token: string, length: number, sent: number, path = '/api/v1/namespaces/a/flags') => {
     const socket = connect(own.port, '127.0.0.1')
     socket.on('error', () => undefined)

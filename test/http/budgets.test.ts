@@ -15,7 +15,7 @@ const OFREP = '/ofrep/v1/evaluate/flags'
 const reasonOf = ({ status, json }: { readonly status: number; readonly json: Part }) =>
   `${status} ${(json as unknown as Refused).details?.[0]?.value.reason ?? ''}`
 
-/** A service whose answers have a mebibyte, with a variant flag that always says 100 KB, under several keys. */
+/** Starts a service with answers of at most 1 MiB and variant flags whose answers have 100 KB. */
 const tight = async (t: Parameters<typeof startService>[0], flags: number) => {
   const service = await startService(t, { 'server.max_response_bytes': String(LIMIT) })
   const make = maker(service)
@@ -155,7 +155,7 @@ await t.test('a body has at most 50,000 members and items, counted before it is 
     return { status, message: json['message'] }
   }
   const many = { status: 400, message: 'invalid field body: must have at most 50000 members' }
-  // The member that holds the list is one of them.
+  // The list itself counts as one member.
   const items = (count: number, item = '1') => `{"a":[${Array.from({ length: count }, () => item).join(' , ')}]}`
   t.match(await said(items(49_999)), { status: 404 })
   t.same(await said(items(50_000)), many)

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { type LoginCause, loginCauses } from '../../src/auth/login-causes.ts'
 import { loginFailures } from '../../src/contract/login-failures.ts'
 
-/** A row of the table of causes: what is logged, where its gaps are in braces, and what the page says. */
+/** Row of the table of causes: log text with placeholders in braces, and page text. */
 export type Row = {
   readonly cause: LoginCause
   readonly reason: string
@@ -12,9 +12,9 @@ export type Row = {
   readonly change: string
 }
 
-/** Of these refusals the page says the account too. */
+/** Refusals for which the page shows the account. */
 export const OF_PERSON: readonly string[] = ['email_not_allowed', 'membership_required', 'no_grant']
-/** The page says what the provider's own word means. */
+/** The page explains the provider's error code. */
 const BY_WORD = 'by the word of the provider'
 
 const pageOf = (cause: string, reason: string): string => {
@@ -23,7 +23,7 @@ const pageOf = (cause: string, reason: string): string => {
   return OF_PERSON.includes(reason) ? `${title} And the account.` : title
 }
 
-/** The rows as the source has them. */
+/** Rows from the source. */
 export const known: readonly Row[] = Object.entries(loginCauses).flatMap(([reason, causes]) =>
   Object.entries(causes).map(([cause, [why, change]]: [string, readonly [string, string]]) => ({
     cause: cause as LoginCause,
@@ -36,7 +36,7 @@ export const known: readonly Row[] = Object.entries(loginCauses).flatMap(([reaso
 
 const cell = (text = '') => text.trim().replaceAll(/^`|`$/g, '')
 
-/** The rows as docs/api.md has them. */
+/** Rows from docs/api.md. */
 export const documented = (): readonly Row[] => {
   const api = readFileSync(resolve(import.meta.dirname, '../../../docs/api.md'), 'utf8')
   const [, table = ''] = /^\| `cause` \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(api) ?? []

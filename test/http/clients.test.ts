@@ -7,7 +7,7 @@ import { startService } from '../start.ts'
 import { maker } from './flags.ts'
 import { granted } from './granted.ts'
 
-/** Published clients of the API family and of OpenFeature, as their users install them, against a started service. */
+/** Official clients of the API family and of OpenFeature, as published, against a started service. */
 await t.test('official clients work unchanged', async (t) => {
   const service = await startService(t, { 'identifiers.service': 'flipt' })
   const { url, token, request } = service
@@ -46,14 +46,14 @@ await t.test('official clients work unchanged', async (t) => {
 
   await t.test('20,000 random entities get the same answers from the local engine', async (t) => {
     let seed = 42
-    /** A linear congruential generator: the entities are the same in each run. */
+    /** Linear congruential generator, so that the entities are the same in each run. */
     const below = (n: number) => {
       seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
       return Math.floor((seed / 2 ** 32) * n)
     }
     const pick = <T>(items: readonly T[]): T => items[below(items.length)]!
-    // Where the local engine is narrower than the contract, these keep to what it knows: it reads whole numbers and true or false only,
-    // spreads shares of less than 100 over all, and tells no segments where no variant was found.
+    // These entities stay within the limits of the local engine: it reads only integers and true or false, scales
+    // shares below 100 to the whole, and returns no segments without a variant.
     const entities = Array.from({ length: 20_000 }, () => ({
       entityId: pick(['user-', 'ünï-', '用户']) + String(below(1_000_000)),
       context: {

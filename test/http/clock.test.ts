@@ -12,7 +12,7 @@ import { virtualClock } from '../virtual-clock.ts'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-/** A service whose clock somebody sets: to `ms` from the right time. */
+/** Starts a service whose clock can be set to `ms` from the right time. */
 const withClock = async (t: Test) => {
   const clock = virtualClock(new Date().toISOString())
   const service = await startService(t, {}, { clock })
@@ -38,7 +38,7 @@ const tokenOf = async ({ request }: Started, name: string, expiresAt?: string) =
   )
   return { token: json.clientToken, ...json.authentication }
 }
-/** What was told of the clock, by level. */
+/** Log lines about the clock, by level. */
 const toldOf = async ({ logged }: Started) =>
   (await logged())
     .split('\n')

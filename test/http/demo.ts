@@ -43,10 +43,10 @@ const tokenBody = input({
   metadata: texts({ maxEntries: 32, maxKey: 128, maxValue: 1024 }),
 })
 
-/** Milliseconds that `/meta/slow` takes. */
+/** Duration of `/meta/slow` in ms. */
 export const SLOW_MS = 300
 
-/** A few routes shaped like the real ones, which answer what they read. */
+/** Routes in the shape of the real ones that return their input. */
 const demoRoutes = (app: FastifyInstance): void => {
   const list = query({ limit: integer({ min: 0 }), pageToken: text(), force: flag() })
   route(app, { ...echo, method: 'GET', url: '/api/v1/namespaces', query: list, run: ({ query }) => ok({ ...query }) })
@@ -200,7 +200,7 @@ export const settings = {
   trustProxy: false,
 }
 
-/** A listening demo server; `log` collects what was told to the logger. */
+/** Starts a demo server; `log` collects its log records. */
 export const demo = async (changes: Partial<ServerParts> = {}) => {
   const log: { record: Readonly<Record<string, unknown>>; message: string }[] = []
   const logger = {
@@ -239,7 +239,7 @@ const parseReply = (received: Buffer): Reply | undefined => {
   return { status: Number(first.split(' ')[1]), headers, body: received.subarray(end + 4).toString('utf8') }
 }
 
-/** Sends bytes on a socket as they are and reads one answer: until its length is there, or until the end. */
+/** Sends raw bytes on a socket and reads one answer, by its length or until the end. */
 export const exchange = (port: number, sent: string | Buffer): Promise<Reply> =>
   new Promise((resolve, reject) => {
     const bytes = Buffer.from(sent as string, 'latin1')
@@ -265,7 +265,7 @@ export const exchange = (port: number, sent: string | Buffer): Promise<Reply> =>
     socket.write(bytes)
   })
 
-/** The reason and the field violation in an error body; throws when it is not exactly the shape of api.md §2.1. */
+/** Returns the reason and field violation of an error body; throws if its shape differs from api.md §2.1. */
 export const problemOf = ({ status, headers, body }: Reply) => {
   const { code, message, details, ...more } = JSON.parse(body) as Record<string, unknown>
   const [detail, ...others] = details as { '@type': string; value: Record<string, unknown> }[]

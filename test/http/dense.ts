@@ -9,7 +9,7 @@ type Schema = {
 }
 type Route = { readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> } }
 
-/** Texts of a body that is as large and as dense as one may be, filled to the last byte. */
+/** Bodies of maximum size and density. */
 export const dense = (limit: number): Readonly<Record<string, string>> => {
   const filled = (start: string, unit: string): string =>
     start + unit.repeat(Math.floor((limit - start.length - 2) / unit.length)) + '"}'
@@ -22,7 +22,7 @@ export const dense = (limit: number): Readonly<Record<string, string>> => {
   }
 }
 
-/** A value as long as the rest of the body allows, for each member that a route reads. */
+/** Value for each member of a schema that fills the rest of the body. */
 const large = ({ type, properties, items, maxProperties = 20_000 }: Schema, room: number): unknown => {
   if (properties) {
     const members = Object.entries(properties)
@@ -43,7 +43,7 @@ const large = ({ type, properties, items, maxProperties = 20_000 }: Schema, room
   return type === 'string' ? 'x'.repeat(Math.max(0, Math.floor(room) - 40)) : 1
 }
 
-/** A request, and why its body is as it is. */
+/** Request and the reason for its body. */
 export type Try = {
   readonly route: string
   readonly why: string
@@ -52,7 +52,7 @@ export type Try = {
   readonly body?: unknown
 }
 
-/** Requests to every route of the service's own document with the worst bodies that it may get. The end of our own token comes last. */
+/** Requests to every route with the worst bodies. The one that ends our own token is last. */
 export const everyRoute = async ({ request }: Pick<Started, 'request'>): Promise<readonly Try[]> => {
   const { json } = await request<{ paths: Record<string, Record<string, Route>> }>('GET', '/openapi.json')
   const paths = Object.entries(json.paths).toSorted(

@@ -23,7 +23,7 @@ const bodies: Readonly<Record<string, object>> = {
   '/api/v1/batch-evaluate': { requests: names.map(() => ({ flagKey: 'colour', entityId: 'e' })) },
 }
 
-/** How often flags were asked, those that are not there too, by a page of metrics. */
+/** Number of evaluated flags on a metrics page, including missing ones. */
 const askedIn = (page: string): number =>
   [...page.matchAll(/^\w+_evaluations_requests_total\S* (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0)
 

@@ -42,7 +42,7 @@ const onServer = async (directory: string): Promise<readonly Texts[]> => {
   }
 }
 
-/** The events of a service's log that fit, in order, without those that tell which instances there are: as an analyst reads them while the service runs. */
+/** Returns the matching events of a service's log in order, without those about instances, while the service runs. */
 export const eventsOf = async (
   directory: string,
   fits: (event: Told) => boolean = () => true,

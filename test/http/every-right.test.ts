@@ -5,7 +5,7 @@ import type { Fields, Headers, Started } from '../start.ts'
 import { type Asked, granted, withNamespaces } from './granted.ts'
 import { everyWay } from './people.ts'
 
-/** What the roles mean, as the contract has it (api.md §3.6). */
+/** Rights of the roles (api.md §3.6). */
 const server: readonly Right[] = ['flag.evaluate', 'flag.snapshot', 'self.use']
 const viewer: readonly Right[] = [...server, 'flag.read', 'segment.read', 'namespace.read', 'history.read']
 const changes: readonly Right[] = ['flag.create', 'flag.update', 'flag.delete']
@@ -28,14 +28,14 @@ const roles: Readonly<Record<string, readonly Right[]>> = {
     'self.use',
   ],
 }
-/** What a namespaced token may do where no role narrows it (api.md §3.3). */
+/** Rights of a namespaced token without a role (api.md §3.3). */
 const bound = RIGHTS.filter(
   (right) => /^(flag|segment)\./.test(right) || ['namespace.read', 'namespace.update', 'history.read'].includes(right),
 )
 
 type Token = { readonly grants: readonly Asked[] } | { readonly namespaceKey: string; readonly role?: string }
 
-/** Whether a token has a right in a place, looked up in what was asked for. */
+/** Whether a token has a right in a place, by its request. */
 const has = (token: Token, right: Right, place: string): boolean => {
   if (!('grants' in token)) {
     const { namespaceKey, role } = token
@@ -50,7 +50,7 @@ const has = (token: Token, right: Right, place: string): boolean => {
 const everywhereAndAll = ['*', 'a', 'b', 'default', 'nowhere']
 const hasSomewhere = (token: Token, right: Right): boolean => everywhereAndAll.some((place) => has(token, right, place))
 
-/** How a route is told its place, and by what a request is about the namespaces `one` and `two`. */
+/** How a request specifies its place, and the values for the namespaces `one` and `two`. */
 type Way = {
   readonly kind: 'head' | 'body' | 'record' | 'list' | 'deployment' | 'nowhere'
   readonly places: readonly string[]
@@ -81,10 +81,10 @@ const wayOf = (verb: string, path: string, one: string, two: string): Way => {
 
 type Verdict = 'taken' | 'right_missing' | 'token_scoped'
 const isPart = (queries: string, name: string) => queries.split('&').some((query) => query.startsWith(`${name}=`))
-/** The past of flags and of what they say wants a right of its own; that of tokens and of access wants none besides the route's (api.md §3.6). */
+/** Past reads of flags and evaluations require another right; those of tokens and access do not (api.md §3.6). */
 const isPastOfFlags = (path: string) => !path.startsWith('/auth/') && !path.startsWith('/audit/')
 
-/** What the contract says of a request: by the names in it and by the token, in the order of its steps. */
+/** Expected decision by the contract, in the order of its steps. */
 const verdict = (token: Token, right: Right | undefined, { kind, places }: Way, more: readonly Right[]): Verdict => {
   const all = [...(right === undefined ? [] : [right]), ...more]
   if (!('grants' in token)) {
@@ -137,7 +137,7 @@ type Row = {
   readonly right: Right | undefined
   readonly takes: readonly string[]
 }
-/** Every route that wants a credential, with the right that the service says of it and the queries that it takes. */
+/** Every route that requires a credential, with its right and its queries. */
 const guarded = async ({ request }: Started): Promise<readonly Row[]> => {
   type Operation = {
     readonly security: readonly { readonly bearer?: readonly Right[] }[]
@@ -163,7 +163,7 @@ const guarded = async ({ request }: Started): Promise<readonly Row[]> => {
 await t.test('refuses exactly the requests that the contract refuses, for all rights', async (t) => {
   const { service } = await everyWay(t)
   await withNamespaces(service, 'a', 'b')
-  // So that no request ends what the next one asks for.
+  // Prevents that a request deletes what the next needs.
   for (const key of ['a', 'b'])
     await service.request('POST', `/api/v1/namespaces/${key}/flags`, { key: 'kept', name: 'kept' })
   const records = new Map<string, string>([['nowhere', '00000000-0000-4000-8000-000000000000']])
@@ -206,7 +206,7 @@ await t.test('refuses exactly the requests that the contract refuses, for all ri
     const isExcess = answer.text.includes('grant exceeds your own')
     const found: Verdict =
       answer.status !== 403 || isExcess ? 'taken' : challenge?.includes('scope="') ? 'right_missing' : 'token_scoped'
-    // A record that nobody has is like one that is bound to no namespace.
+    // A missing record counts as not bound to a namespace.
     const of = way.kind === 'record' && one === 'nowhere' ? { ...way, places: ['*'] } : way
     const due = verdict(asked, row.right, of, more)
     seen.set(due, (seen.get(due) ?? 0) + 1)
@@ -221,7 +221,7 @@ await t.test('refuses exactly the requests that the contract refuses, for all ri
       const { headers } = await granted(service, asked)
       for (const row of rows) for (const how of askings) await ask(row, asked, headers, how)
     }),
-    // One that is bound to a namespace and asks in others is among them, whatever is drawn.
+    // Always includes a bound token that requests other namespaces.
     { numRuns: 24, examples: [[{ namespaceKey: 'a' }, [elsewhere, { ...elsewhere, one: 'nowhere' }]]] },
   )
   for (const one of ['taken', 'right_missing', 'token_scoped'] as const) t.ok((seen.get(one) ?? 0) > 50, one)

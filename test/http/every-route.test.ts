@@ -2,11 +2,11 @@ import t from 'tap'
 import type { Headers, Started } from '../start.ts'
 import { bearer, everyWay, type Issued, open, refusalOf } from './people.ts'
 
-/** How far a token that is bound to one namespace reaches, and whether anything is needed at all (api.md §3.2, §3.3). */
+/** Access of a namespaced token to a route, and whether a credential is needed (api.md §3.2, §3.3). */
 type Reach = 'public' | 'any' | 'self' | 'nowhere' | 'outside' | 'path' | 'default' | 'body' | 'nested' | 'header'
 
 const N = '/api/v1/namespaces/{namespaceKey}'
-/** Paths under a namespace, which all but those of rollouts have without it too, for `default`. */
+/** Paths below a namespace. All except rollouts also exist without it, for `default`. */
 const parts: Readonly<Record<string, string>> = {
   '/flags': 'GET POST',
   '/flags/{key}': 'GET PUT DELETE',
@@ -82,7 +82,7 @@ const rows = Object.entries(routes).flatMap(([reach, paths]) =>
   ),
 )
 
-/** A request to a route that addresses a namespace in the way of its reach; what else it says leads nowhere. */
+/** Request that addresses a namespace as the route requires, with otherwise void content. */
 const addressed = (
   service: Started,
   { reach, verb, path }: (typeof rows)[number],
@@ -111,13 +111,13 @@ const challenges: Readonly<Record<string, string>> = {
   'Bearer realm="rollcall", error="invalid_token"': 'credential_invalid',
   'Bearer error="insufficient_scope"': 'token_scoped',
 }
-/** What the access check made of a request: not every error has the same body, but the challenge is the same everywhere. */
+/** Decision of the access check, from the challenge header, because error bodies differ. */
 const verdictOf = ({ status, headers, text }: Awaited<ReturnType<typeof addressed>>): string => {
   if (status >= 500) return text
   if (status !== 401 && status !== 403) return 'taken'
   return challenges[headers['www-authenticate'] ?? ''] ?? text
 }
-/** How the ways in refuse a request that brings nothing to them. */
+/** Reasons of the login routes for an empty request. */
 const own = new Set([undefined, 'state_missing', 'invalid_argument', 'not_found'])
 
 await t.test('the table lists every route with its access', async (t) => {
@@ -195,7 +195,7 @@ for (const [group, within] of Object.entries(groups)) {
   })
 }
 
-/** Each route's way to a request that brings nothing it could want, by its path and verb. */
+/** Sends a void request to each route. */
 const everyRequest = async (service: Started, ask: (row: (typeof rows)[number], filled: string) => Promise<void>) => {
   // The end of our own token comes last.
   const inOrder = rows.toSorted(

@@ -8,7 +8,7 @@ type Constraint = {
 }
 type Made = { readonly id: string }
 
-/** Makes flags and segments over HTTP, as briefly as tests want to say it. */
+/** Creates flags and segments over HTTP with short calls. */
 export const maker = ({ request }: Pick<Started, 'request'>, namespace = 'default') => {
   const N = `/api/v1/namespaces/${namespace}`
   const send = async <T = Made>(method: string, path: string, body: object): Promise<T> => {
@@ -22,7 +22,7 @@ export const maker = ({ request }: Pick<Started, 'request'>, namespace = 'defaul
 
   return {
     namespace: () => send('POST', '/api/v1/namespaces', { key: namespace, name: namespace }),
-    /** A segment that all (or any) of the constraints tell; constraints on text unless they say more. Gives their ids. */
+    /** Creates a segment with constraints, on text by default; returns their ids. */
     segment: async (
       key: string,
       constraints: readonly Constraint[] = [],
@@ -42,7 +42,7 @@ export const maker = ({ request }: Pick<Started, 'request'>, namespace = 'defaul
       make(`/flags/${flag}/rollouts`, { threshold: { percentage, value } }),
     bySegment: (flag: string, segment: object) =>
       make(`/flags/${flag}/rollouts`, { segment: { value: true, ...segment } }),
-    /** A rule for segments with shares of variants by id. */
+    /** Creates a rule for segments with shares of variants by id. */
     rule: async (flag: string, segments: object, shares: Readonly<Record<string, number>> = {}): Promise<string> => {
       const { id } = await make(`/flags/${flag}/rules`, segments)
       for (const [variantId, rollout] of Object.entries(shares))

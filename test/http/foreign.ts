@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { STREAM_PREFIX } from '../../src/adapters/eventstoredb/open.ts'
 import { clusterOf, onCluster } from '../cluster/own.ts'
 
-/** An event of somebody else, by its stream: of a newer version, of another program, or damaged. `data` is a text, JSON or not. */
+/** Foreign event: of a newer version, of another program, or damaged. `data` is any text. */
 export type Foreign = { readonly stream: string; readonly type: string; readonly data: string }
 
 const inFile = async (directory: string, events: readonly Foreign[]): Promise<void> => {
@@ -50,10 +50,10 @@ const onServer = (directory: string, events: readonly Foreign[]): Promise<void> 
     }
   })
 
-/** Writes events past the service into the log that a directory stands for; where that is a file, nobody else may have it open. */
+/** Writes events to the log of a directory without the service. An embedded log must not be open. */
 export const writeForeign = (directory: string, ...events: readonly Foreign[]): Promise<void> =>
   (onCluster ? onServer : inFile)(directory, events)
 
-/** Has the server forget all of a stream but its last event. */
+/** Makes the server drop all events of a stream except the last. */
 export const forgetAllButLast = (directory: string, stream: string): Promise<void> =>
   withClient(directory, (client) => client.setStreamMetadata(STREAM_PREFIX + stream, { maxCount: 1 }, { credentials }))

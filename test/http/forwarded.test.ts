@@ -5,7 +5,7 @@ import { virtualClock } from '../virtual-clock.ts'
 
 type Line = { readonly level: string; readonly msg: string }
 const FORWARDED = /^forwarded headers come from a peer that server\.trust_proxy does not name/
-/** Asks the service with forwarded headers; gives the levels of the lines that tell of it. */
+/** Sends forwarded headers and returns the levels of the log lines about them. */
 const told = async (t: Parameters<typeof startService>[0], settings: Readonly<Record<string, string>>) => {
   const { request, logged } = await startService(t, settings)
   await request('GET', '/livez')
@@ -28,7 +28,7 @@ await t.test('logs untrusted forwarded headers once, without the address', async
   t.same(await told(t, { 'server.trust_proxy': 'true' }), [])
 })
 
-/** Everybody is a trusted proxy but who comes from 198.51.100.0/24. */
+/** Trusts every proxy except 198.51.100.0/24. */
 const trusts = (hop: string): boolean => !hop.startsWith('198.51.100.')
 const comingFrom = (list: string | undefined, peer: string | undefined = '10.0.0.1') =>
   clientAddress(trusts)({
@@ -73,7 +73,7 @@ await t.test('uses the address that the last trusted proxy wrote', async (t) => 
     ['192.0.2.7:1, 192.0.2.8:2', '192.0.2.7'],
     ['192.0.2.9, 198.51.100.1:9, 192.0.2.7', '198.51.100.1'],
     ['192.0.2.9, [::ffff:198.51.100.1]:9', '198.51.100.1'],
-    // What is no address counts as the hop that wrote it.
+    // An invalid address counts as the hop that wrote it.
     ['unknown', '10.0.0.1'],
     ['192.0.2.7, unknown, 192.0.2.8', '192.0.2.8'],
     ['x'.repeat(60_000), '10.0.0.1'],
@@ -108,7 +108,7 @@ await t.test('identifies a client without its port, and by valid addresses only'
   for (const same of ['192.0.2.7', '192.0.2.7:9', '192.0.2.7, 198.51.100.1', '192.0.2.7:9,198.51.100.1:9'])
     t.equal(await guess(same), 429, same)
   t.equal(await guess('192.0.2.8:7'), 401)
-  // Texts that are no address: all of them count as the proxy in front.
+  // Invalid addresses all count as the proxy in front.
   for (let n = 1; n <= 300; n++)
     if ((await guess(`hidden-${n}${'x'.repeat(n * 20)}, 198.51.100.9`)) !== 401) t.fail(`text ${n} was refused`)
   t.equal(await guess('another, 198.51.100.9'), 429)

@@ -1,10 +1,10 @@
 import type { Fields, Headers, Started } from '../start.ts'
 import { bearer, type Issued } from './people.ts'
 
-/** A grant as it is asked for. */
+/** Requested grant. */
 export type Asked = { readonly namespaceKey: string; readonly role?: string; readonly rights?: readonly string[] }
 
-/** Makes a static token with what is asked for; gives the headers that bring it, and its id. */
+/** Creates a static token; returns its headers and id. */
 export const granted = async (
   { request }: Started,
   asked: Fields,
@@ -15,7 +15,7 @@ export const granted = async (
   return { headers: bearer(clientToken), id: authentication.id, clientToken }
 }
 
-/** Makes namespaces. */
+/** Creates namespaces. */
 export const withNamespaces = async <S extends Started>(service: S, ...keys: readonly string[]): Promise<S> => {
   for (const key of keys) {
     const { status, text } = await service.request('POST', '/api/v1/namespaces', { key, name: key })

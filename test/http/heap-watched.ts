@@ -1,4 +1,4 @@
-// A service that tells its parent how many bytes of its heap are in use after a collection.
+// Service that reports its heap size after a collection to its parent.
 import { tellParent } from './watching.ts'
 
 await tellParent(() => {

@@ -2,7 +2,7 @@ import type { Started } from '../start.ts'
 import { maker } from './flags.ts'
 
 type Asks = Pick<Started, 'request'>
-/** A request that is much work. `turns` = so often it gives up the event loop at the least, where every slice is one step long. */
+/** Expensive request. `turns`: minimum number of yields if each slice has one step. */
 type Heavy = readonly [turns: number, why: string, method: string, path: string, body?: unknown]
 
 const LONGEST = 65_536
@@ -15,7 +15,7 @@ const times = <T>(count: number, make: (n: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, n) => make(n))
 const members = (count: number, value: string) => Object.fromEntries(times(count, (n) => [`k${n}`, value]))
 
-/** Makes the flags and segments that heavy requests are about. */
+/** Creates the flags and segments of the heavy requests. */
 export const makeHeavy = async (service: Asks, flags: number): Promise<void> => {
   const make = maker(service)
   await make.segment('all')
@@ -130,7 +130,7 @@ const changes: readonly Heavy[] = [
   ],
 ]
 
-/** The heavy requests, in order: those that read stand before those that change. `at` = a time as which some of them read; `flags` = so many are there. */
+/** Heavy requests, reads before writes. `at`: moment of past reads; `flags`: number of flags. */
 export const heavyRequests = (at: Date, flags: number): readonly Heavy[] => {
   const past = `at=${at.toISOString()}`
   return [...evaluations(past, flags), ...lists(past, flags), ...changes]

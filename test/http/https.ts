@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { generate } from 'selfsigned'
 import type { Test } from 'tap'
 
-/** Settings of a service that speaks https with a certificate of its own. */
+/** Settings of a service with HTTPS and its own certificate. */
 export const httpsSettings = async (t: Test) => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   t.teardown(() => rm(directory, { recursive: true }))

@@ -7,7 +7,7 @@ import { portOf } from '../adapters/embedded/store.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 
-/** Instances over one store, and the effects they had by the id of their command. */
+/** Instances on one store, with their effects by command id. */
 const instances = async (t: Parameters<typeof portOf>[0]) => {
   const views = await (await portOf(t, 'views')).open()
   t.teardown(() => views.close())
@@ -27,7 +27,7 @@ const asked = { fingerprint: 'POST /x', requestId: 'r' }
 
 await t.test('a crash between effect and answer leaves one effect, and a retry reuses it', async (t) => {
   const { instance, work, effects, clock } = await instances(t)
-  /** The process ends before anything is known of the effect. */
+  /** The process ends before the effect is recorded. */
   const crash = (commandId: string) => {
     effects.push(commandId)
     return new Promise<never>(() => {})
@@ -148,7 +148,7 @@ await t.test('stores a key and its answer for a day, a client error not at all',
   t.strictSame(until.splice(0), [DAY_MS + 2_000, -begun])
 })
 
-/** Records in memory, and what they hold. */
+/** In-memory records and their sizes. */
 const inMemory = () => {
   const records = new Map<string, { revision: number; value: object }>()
   const views = {

@@ -37,7 +37,7 @@ await t.test('docs/api.md lists the causes of the source', (t) => {
   t.end()
 })
 
-/** Providers at paths of the same stand-in: of some the issuer is none that it would name. */
+/** Providers at paths of one stand-in; some have an issuer that does not match. */
 const PATHS = {
   main: '',
   fresh: '/fresh',
@@ -67,7 +67,7 @@ const rules = [
   },
 ]
 
-/** A service with a provider for every way to be wrong. Its clock, by which the stand-ins go too, stands still. */
+/** Starts a service with a provider for every failure. Its clock and the stand-ins' clock stand still. */
 const everyCause = async (t: Test) => {
   const clock = virtualClock(new Date().toISOString())
   const [liar, host, cluster] = await Promise.all([
@@ -105,7 +105,7 @@ const everyCause = async (t: Test) => {
     },
     { clock, file: { authorization: { rules } } },
   )
-  // Its authority is gone as soon as it runs.
+  // The file of the authority is removed after the start.
   const kept = `${authority.caPath}.kept`
   const reopen = async (between: () => Promise<void>) => {
     await copyFile(kept, authority.caPath)
@@ -121,7 +121,7 @@ type Scenario = (world: World, id: string) => Promise<Response<unknown>>
 const at = (name: keyof typeof PATHS | 'dead' | 'untrusted' | 'proxied' | 'unread') => `/auth/v1/method/oidc/${name}`
 const asPage = { accept: 'text/html' }
 
-/** A lie with the address of the stand-in in the place of `{url}`. */
+/** Replaces `{url}` in a scripted answer by the address of the stand-in. */
 const placed = <L extends Lies['document']>(lie: L, { liar: { url } }: World): L =>
   typeof lie === 'object'
     ? (Object.fromEntries(
@@ -132,7 +132,7 @@ const placed = <L extends Lies['document']>(lie: L, { liar: { url } }: World): L
       ) as L)
     : lie
 
-/** A login that cannot begin. */
+/** Login that cannot start. */
 const begins =
   (name: Parameters<typeof at>[0], document: Lies['document'] = {}): Scenario =>
   async (world, id) => {
@@ -150,7 +150,7 @@ type Return = {
   readonly meanwhile?: (world: World) => Promise<void>
 }
 
-/** A login that comes back and is refused. */
+/** Login that is refused at its callback. */
 const returns =
   ({ path = OIDC, document = {}, lies = {}, host: change, query: of, meanwhile }: Return): Scenario =>
   async (world, id) => {
@@ -170,7 +170,7 @@ const returns =
     return comeBack(service, path, query, { cookie, 'x-request-id': id, ...asPage })
   }
 
-/** A session of somebody who was erased since. */
+/** Session of a person who was erased. */
 const returnsErased: Scenario = async ({ service, liar, reopen }, id) => {
   liar.lies = { claims: { email: 'boss@example.com', email_verified: true } }
   const { token } = await logIn(service, OIDC)
@@ -190,7 +190,7 @@ const sendsBack = (error: string, description = ''): Scenario =>
     },
   })
 
-/** The provider falls silent at a step, and five seconds pass. */
+/** The provider does not answer a step for five seconds. */
 const silent =
   (step: 'document' | 'token' | 'keys', path: string): Scenario =>
   async (world, id) => {
@@ -199,7 +199,7 @@ const silent =
     const login = isBegin
       ? begins('fresh', silence)(world, id)
       : returns({
-          // Keys are held for five minutes.
+          // Keys are cached for five minutes.
           meanwhile: async () => (step === 'keys' ? clock.advance(300_001) : undefined),
           lies: { [step]: silence },
         })(world, id)
@@ -209,7 +209,7 @@ const silent =
     return login
   }
 
-/** A provider whose claims are asked for at its userinfo endpoint. */
+/** Provider whose claims come from userinfo. */
 const told = (userinfo: Lies['userinfo'] & object): Scenario =>
   returns({
     path: at('infos'),
@@ -238,7 +238,7 @@ const signedBy = async (claims: Record<string, unknown>, alg: string, key?: Uint
 const secret = Buffer.from(lyingClient.clientSecret)
 const json401 = (error: string, error_description: string) => json(401, { error, error_description })
 
-/** Ways to each cause, with what stands in the gaps of its sentence. */
+/** Scenarios of each cause, with the values of the placeholders. */
 const scenarios: Readonly<Record<LoginCause, readonly (readonly [Scenario, Readonly<Record<string, RegExp>>?])[]>> = {
   state_missing: [
     [async ({ service }, id) => comeBack(service, OIDC, 'state=x&code=y', { 'x-request-id': id, ...asPage })],
@@ -274,7 +274,8 @@ const scenarios: Readonly<Record<LoginCause, readonly (readonly [Scenario, Reado
     ],
   ],
   client_refused: [
-    // A wrong secret, as Keycloak says it; a client that is to prove itself by a signed JWT, there and at Hydra; Gitea; the well-known code host.
+    // Wrong secret as reported by Keycloak; private_key_jwt required by Keycloak and Hydra; Gitea; the public code
+    // host.
     [returns({ lies: { token: json401('unauthorized_client', 'Invalid client or Invalid client credentials') } })],
     [returns({ lies: { token: json401('invalid_client', 'Parameter client_assertion_type is missing') } })],
     [returns({ lies: { token: json(400, { error: 'unauthorized_client' }) } })],
@@ -459,7 +460,7 @@ const filled = (template: string, gaps: Readonly<Record<string, RegExp>> = {}): 
   )
 
 type Problem = { readonly details: readonly [{ readonly value: { readonly reason: string } }] }
-/** The reason that a client is told: by the address of the page, or in the answer. */
+/** Reason sent to a client, in the address of the page or in the answer. */
 const reasonTold = ({ status, headers, json }: Response<unknown>): string =>
   status === 302
     ? new URL(headers.location!, PUBLIC).searchParams.get('error')!

@@ -8,7 +8,7 @@ import { begin, CODEHOST, codehostSettings, everyWay, OIDC, open, PUBLIC, refusa
 const page = { ...open, accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 const plain = { ...open, accept: 'application/json' }
 
-/** What a browser and what a program is answered at one address. */
+/** Answers of an address to a browser and to a program. */
 const answers = async ({ request }: Started, path: string, headers: Readonly<Record<string, string>> = {}) => ({
   browser: await request('GET', path, undefined, { ...page, 'x-request-id': 'seen', ...headers }),
   program: await request('GET', path, undefined, { ...plain, ...headers }),
@@ -94,7 +94,7 @@ await t.test('reports too many callbacks with the request id of log and history'
 
 await t.test('shows a defect as a page in a tab and counts it as one', async (t) => {
   let broken = false
-  /** The clock fails who finishes a login, and nobody who asks for the time meanwhile. */
+  /** The clock fails for the end of a login only. */
   const now = () => {
     const fails = broken && new Error('who asks').stack?.includes('login-finish')
     if (fails) broken = false

@@ -11,13 +11,13 @@ import { startService } from '../start.ts'
 import { type Work, workOf } from '../work.ts'
 
 const FLAGS = 20_000
-/** A few more than there are. */
+/** Slightly more than the number of flags. */
 const settings = { 'quotas.flags_per_namespace': String(FLAGS + 6) }
 const time = '2026-01-01T00:00:00.000Z'
 const meta = JSON.stringify({ schema: 1, command: 'Seed', actor: { kind: 'system' }, instance: 'seed' })
 const event = (type: string, data: object) => ({ id: randomUUID(), type, time, data: JSON.stringify(data), meta })
 
-/** Flags of a namespace, by the events that the service writes for them. `default` is there already. */
+/** Writes the flags of a namespace as events. `default` already exists. */
 const seed = async (log: EventLog, key: string, count: number) => {
   const incarnation = key === 'default' ? idFrom('rollcall', 'default') : `life-of-${key}`
   const created = { key, incarnation, name: key, description: '', protected: false }
@@ -38,14 +38,14 @@ const seed = async (log: EventLog, key: string, count: number) => {
   }
 }
 
-/** The least that some work costs: what else the service does now and then is left out. */
+/** Minimum cost, without occasional other work of the service. */
 const least = (all: readonly Work[]): Work => ({
   blocks: Math.min(...all.map(({ blocks }) => blocks)),
   bytes: Math.min(...all.map(({ bytes }) => bytes)),
 })
 const shown = ({ blocks, bytes }: Work) => `${blocks} blocks, ${(bytes / 1e6).toFixed(1)} MB`
 
-/** A service that was started before on flags of the namespaces, and what it costs to start it again. */
+/** Starts a service on namespaces with flags again; returns it with the cost of the start. */
 const startOn = async (t: Test, keys: readonly string[]) => {
   const first = await startService(t)
   await first.close()
@@ -79,7 +79,7 @@ await t.test(
     t.ok(cost.bytes <= 1.2 * spread.cost.bytes, 'and makes no more')
 
     await service.request('POST', '/api/v1/namespaces', { key: 'small', name: 'Small' })
-    /** The least that it costs to make one more, once the namespace is known. */
+    /** Minimum cost of one more creation in a known namespace. */
     const one = async (namespace: string, what: string, body: object) => {
       const costs: Work[] = []
       const path = `/api/v1/namespaces/${namespace}/${what}`

@@ -16,7 +16,7 @@ await t.test('writing a page of 10,000 flags yields to other work', async (t) =>
     metrics.evaluations('default', `flag-${n}`).value++
     metrics.evaluationLatency('default', `flag-${n}`).observe(1)
   }
-  // A millisecond goes by between two looks.
+  // One millisecond passes between two clock reads.
   let looks = 0
   measureSlicesBy(() => looks++)
   const seen = { turns: 0, writing: true }
@@ -187,7 +187,7 @@ await t.test('yields every 2 ms while texts of a page are joined', async (t) => 
     [0.1, 0],
   ] as const) {
     measureSlicesBy(() => elapsed)
-    /** When others ran. */
+    /** Times at which other work ran. */
     const times = new Set<number>()
     let isWriting = true
     const others = async () => {

@@ -200,7 +200,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
       context: { targetingKey: 'e', p, flags: [...keys, 'on'].join(',') },
     })
     t.equal(status, 200)
-    // Each looks at 20 times the value and 32; together they may look at 33,554,432 characters.
+    // Each reads 20 times the value and 32 characters; the limit for all is 33,554,432 characters.
     const answered = Math.floor(33_554_432 / (20 * (65_535 + 32)))
     t.equal(json.flags.filter(({ value }) => value === true).length, answered + 1)
     t.match(json.flags[answered], { errorCode: 'GENERAL', errorDetails: 'evaluation takes too much work' })

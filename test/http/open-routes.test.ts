@@ -6,7 +6,7 @@ type Headers = Readonly<Record<string, string>>
 const anybody: Headers = { authorization: '' }
 const text: Headers = { ...anybody, 'content-type': 'text/plain' }
 const EVIL = 'https://evil.example'
-/** What the browser says of a page that is not ours. */
+/** Headers of a foreign page. */
 const foreign: readonly Headers[] = [
   { origin: EVIL, 'sec-fetch-site': 'cross-site' },
   { origin: EVIL },

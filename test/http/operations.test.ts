@@ -15,7 +15,7 @@ import { maker } from './flags.ts'
 import { httpsSettings } from './https.ts'
 import { type Issued, open } from './people.ts'
 
-/** The metrics of api.md §11.1 and those of the stores, with their labels. */
+/** Metrics of api.md §11.1 and of the stores, with their labels. */
 const metrics: Readonly<Record<string, readonly string[]>> = {
   evaluations_requests_total: ['namespace', 'flag'],
   evaluations_errors_total: ['namespace', 'flag'],
@@ -221,7 +221,7 @@ await t.test('an authenticated evaluation calls no store', async (t) => {
   const time = new Date()
   const service = await startService(t, {}, { now: () => time })
   await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
-  /** Calls that something else than the page, the proof of the head and the jobs makes. */
+  /** Store calls, except those of the metrics page, the proof of the head and the jobs. */
   const calls = async () => {
     const text = await service.metrics()
     return [
@@ -232,7 +232,7 @@ await t.test('an authenticated evaluation calls no store', async (t) => {
   }
   const ask = () => service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' })
   await ask()
-  // The use of the token is written with the next flush: in an hour that does not end nothing is due after it.
+  // The next flush writes the use of the token, and nothing else is due within that hour.
   const written = /operation="swapRecord",outcome="ok"\} [1-9]/
   const before = await eventually(async () => {
     const made = await calls()

@@ -5,7 +5,7 @@ import { startService } from '../start.ts'
 
 const anybody = { authorization: '' }
 const EVIL = 'http://evil.example'
-/** What a page on a name that was pointed at this service makes a browser send: nothing tells that it is foreign but the name. */
+/** Headers of a page on a rebound host name, which is foreign only by its name. */
 const rebound = { ...anybody, host: 'evil.example:8080', origin: EVIL, 'sec-fetch-site': 'same-origin' }
 const refused = {
   status: 403,

@@ -3,7 +3,7 @@ import t from 'tap'
 import { byOrder, pageOf, pageTokens } from '../../src/http/lists/paging.ts'
 
 const items = Array.from({ length: 100 }, (_, n) => ({ doc: { order: String(n).padStart(3, '0') } }))
-/** A request whose answer has all the room there is. */
+/** Request with an unlimited answer. */
 const of = {
   request: { room: { bytes: () => Number.POSITIVE_INFINITY } } as never,
   reply: {} as FastifyReply,

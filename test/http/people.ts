@@ -6,7 +6,7 @@ import { type Headers, type Response, type Started, startService } from '../star
 
 export type Settings = Readonly<Record<string, string | undefined>>
 
-/** What browsers see the service as. Nothing listens there: the tests do what a browser would. */
+/** Public URL of the service. It does not resolve, because the tests act as the browser. */
 export const PUBLIC = 'https://flags.example.com'
 export const open: Headers = { authorization: '' }
 
@@ -49,7 +49,10 @@ export const clusterSettings = ({
   'authentication.methods.orchestrator.service_account_token_path': tokenPath,
 })
 
-/** A service with every way in: a provider that lies when told to, a code host and a cluster. `settings` are all that it was started with. */
+/**
+ * Starts a service with every login method: a scripted provider, a code host and a cluster. `settings` are all its
+ * settings.
+ */
 export const everyWay = async (t: Test, settings: Settings = {}, options: Parameters<typeof startService>[2] = {}) => {
   const [liar, host, cluster] = await Promise.all([lyingProvider(t), codehostStandIn(t), clusterStandIn(t)])
   const all: Settings = {
@@ -63,7 +66,7 @@ export const everyWay = async (t: Test, settings: Settings = {}, options: Parame
   return { liar, host, cluster, settings: all, service: await startService(t, all, options) }
 }
 
-/** The cookies that an answer sets, by name: the value, and the attributes as they were sent. */
+/** Cookies of an answer by name, with value and attributes as sent. */
 export const cookiesOf = ({ headers }: Pick<Response<unknown>, 'headers'>) =>
   Object.fromEntries(
     (headers['set-cookie'] ?? []).map((line) => {
@@ -78,7 +81,7 @@ export type Begun = {
   readonly answer: Response<{ authorizeUrl: string }>
 }
 
-/** Begins a login at `path` (`/auth/v1/method/oidc/main`), as a browser. */
+/** Starts a login at `path` (`/auth/v1/method/oidc/main`) as a browser. */
 export const begin = async ({ request }: Started, path: string, search = '', headers: Headers = {}): Promise<Begun> => {
   const answer = await request<{ authorizeUrl: string }>('GET', `${path}/authorize${search}`, undefined, {
     ...open,
@@ -89,7 +92,7 @@ export const begin = async ({ request }: Started, path: string, search = '', hea
   return { authorizeUrl: new URL(answer.json.authorizeUrl), cookie: `${name}=${value}`, answer }
 }
 
-/** Visits a stand-in that asks nobody to sign in; gives the query that the browser comes back with. */
+/** Visits a stand-in without a sign-in page; returns the query of the callback. */
 export const visit = async (address: URL): Promise<URLSearchParams> => {
   const response = await fetch(address, { redirect: 'manual' })
   await response.text()
@@ -116,7 +119,7 @@ export type Problem = {
 }
 export type Issued = { readonly clientToken: string; readonly authentication: Authentication }
 
-/** Comes back from the provider. */
+/** Calls the callback. */
 export const comeBack = <T = Issued>(
   { request }: Started,
   path: string,
@@ -124,7 +127,7 @@ export const comeBack = <T = Issued>(
   headers: Headers,
 ) => request<T>('GET', `${path}/callback?${String(query)}`, undefined, { ...open, ...headers })
 
-/** A whole login; `token` is the one in the cookie. */
+/** Completes a login; `token` is from the cookie. */
 export const logIn = async (service: Started, path: string, headers: Headers = { accept: 'application/json' }) => {
   const { authorizeUrl, cookie } = await begin(service, path)
   const answer = await comeBack(service, path, await visit(authorizeUrl), { cookie, ...headers })

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { oneAfterAnother } from '../../src/http/wire/pipelining.ts'
 import { eventually } from '../wait.ts'
 
-/** Requests of a connection that may wait, the one that is handled not counted. */
+/** Maximum number of waiting requests of a connection, in addition to the running one. */
 const WAITING = 256
 
 const listening = async (t: Test, handle: RequestListener) => {
@@ -22,7 +22,7 @@ const listening = async (t: Test, handle: RequestListener) => {
   }
 }
 
-/** Reads answers until there are so many, or the connection has ended; gives their bodies. */
+/** Reads `count` answers or until the connection ends; returns their bodies. */
 const bodiesOf = async (socket: Socket, count: number) => {
   let text = ''
   socket.on('error', () => undefined)

@@ -5,7 +5,7 @@ import { granted } from './granted.ts'
 const PARAMETERS = 99
 const marks = Array.from({ length: PARAMETERS }, (_, n) => `mark-${n}=text-${n}`).join('&')
 
-/** Texts that were decoded while the work was done, and how often each was. */
+/** Counts how often each text was decoded during the work. */
 const decodedBy = async (work: () => Promise<unknown>): Promise<ReadonlyMap<string, number>> => {
   const counts = new Map<string, number>()
   const { decodeURIComponent: decode } = globalThis

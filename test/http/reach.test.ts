@@ -23,7 +23,9 @@ import {
 const M = 'authentication.methods'
 const PASSWORD = 'canary-p%40ss'
 
-/** A company: its proxy, which wants a password, its authority, and whom it lets the service ask. The names are known to the proxy alone. */
+/**
+ * Company network: a proxy with password, a certificate authority, and providers whose names only the proxy resolves.
+ */
 const company = async (t: Test) => {
   const { caPath, certificateOf } = await privateAuthority(t)
   const proxy = await proxyStandIn(t)
@@ -40,7 +42,7 @@ const company = async (t: Test) => {
     [`${M}.codehost.ca_path`]: caPath,
   }
   const url = proxy.url.replace('://', `://rollcall:${PASSWORD}@`)
-  /** Signs in at the provider and at the code host, and exchanges a token; the statuses. */
+  /** Signs in at the provider and the code host and exchanges a token; returns the status codes. */
   const enter = async (service: Started) => {
     const login = async (path: string, at: Pick<typeof liar, 'authorized'>) => {
       const { authorizeUrl, cookie } = await begin(service, path)
@@ -54,7 +56,7 @@ const company = async (t: Test) => {
   return { proxy, url, liar, host, cluster, settings, enter }
 }
 
-/** Neither what is shown nor the log has the password of the proxy. */
+/** Expects the password of the proxy neither in /meta/config nor in the log. */
 const tellsNothing = async (t: Test, service: Started) => {
   const shown = await service.request('GET', '/meta/config')
   t.equal(shown.status, 200)
@@ -135,7 +137,7 @@ await t.test('reads discovery from an internal host over HTTP if configured', as
     'server.public_url': PUBLIC,
     ...oidcSettings('main', issuer, lyingClient),
     [`${M}.oidc.providers.main.discovery_url`]: inside,
-    // Stands for the names of the inside, which no resolver here knows.
+    // Resolves the internal names, which no resolver here knows.
     [`${M}.oidc.providers.main.proxy`]: proxy.url,
     'outgoing.http_hosts': '.svc',
   })

@@ -1,4 +1,4 @@
-/** One row an attack: what is sent as it is on the socket, the status, and the reason (or the field, or what a 200 says). */
+/** Attack: its name, raw bytes, expected status, and the reason, field or text of the answer. */
 export type Attack = readonly [string, string | Buffer, number, string]
 
 export const H = 'Host: x\r\n'

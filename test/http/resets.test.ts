@@ -12,7 +12,7 @@ import { eventsOf } from './events-of.ts'
 import { httpsSettings } from './https.ts'
 import { CODEHOST, EXCHANGE, everyWay, OIDC, type Settings } from './people.ts'
 
-/** What a reset waits for: nothing, so that nobody can have read the bytes, or so many turns of the event loop, which the server shares. */
+/** Delay of a reset: none, so that no byte is read, or some turns of the shared event loop. */
 type When = () => Promise<void> | undefined
 type Way = (port: number, bytes: string, when: When) => Promise<void>
 
@@ -23,7 +23,7 @@ const after =
     for (let n = 0; n < turns; n++) await setImmediate()
   }
 
-/** Ends a connection with a reset, as SO_LINGER 0 does. */
+/** Resets a connection, as with SO_LINGER 0. */
 const reset = async (socket: Socket, when: When): Promise<void> => {
   const waiting = when()
   if (waiting) await waiting
@@ -53,7 +53,7 @@ const securely: Way = (port, bytes, when) =>
 
 const N = '/api/v1/namespaces'
 const ask = JSON.stringify({ namespaceKey: 'default', flagKey: 'f', entityId: 'e', context: {} })
-/** One request for each group of routes: what comes before the head's other lines, and the body. */
+/** One request per group of routes: request line and body. */
 const requests: readonly (readonly [line: string, body?: string])[] = [
   ['GET /livez'],
   ['GET /openapi.json'],
@@ -77,7 +77,7 @@ const requests: readonly (readonly [line: string, body?: string])[] = [
   ['PATCH /auth/v1/self'],
 ]
 
-/** The requests with every credential: of each its bytes, and whether all their places are tried. */
+/** Requests with every credential: their bytes, and whether all positions are tried. */
 const attacks = (valid: string, bound: string, more: string) => {
   const credentials: Readonly<Record<string, string>> = {
     none: '',
@@ -96,7 +96,7 @@ const attacks = (valid: string, bound: string, more: string) => {
   )
 }
 
-/** Where connections are cut: everywhere, or here and there, at both ends of the head, and at the end. */
+/** Positions at which connections are cut: all, or some plus both ends of the head and the end. */
 const cuts = (length: number, head: number, step: number): readonly number[] => {
   const places = Array.from({ length: Math.ceil(length / step) }, (_, n) => n * step)
   return [...new Set([...places, head - 1, head, length - 1, length])].filter((place) => place >= 0)
@@ -104,7 +104,7 @@ const cuts = (length: number, head: number, step: number): readonly number[] => 
 
 const decisions = /^rollcall_auth_decisions_total\{result="refused",reason="(\w+)",method="\w*"\} (\d+)$/gm
 
-/** Cuts connections at every stage of every request, then compares what the service says of itself. */
+/** Cuts connections at every stage of every request, then compares the metrics. */
 const attack = async (t: Test, settings: Settings, way: Way, step: number, more = '') => {
   const clock = virtualClock(new Date().toISOString())
   const { service } = await everyWay(t, settings, { clock })
@@ -156,7 +156,7 @@ const attack = async (t: Test, settings: Settings, way: Way, step: number, more 
   await Promise.all(Array.from({ length: 16 }, lane))
 
   t.match(await get('/livez'), /"ok"/, 'it is alive')
-  /** The next page of metrics, which counts the one before it. */
+  /** Returns the next metrics page, which counts the previous one. */
   const pageAfter = async (before: string) => {
     await clock.advance(PAGE_MS)
     return eventually(async () => {

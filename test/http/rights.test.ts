@@ -9,7 +9,7 @@ const N = '/api/v1/namespaces'
 const TOKENS = '/auth/v1/tokens'
 const CREATE = '/auth/v1/method/token'
 
-/** All that a refusal for want of a right tells. */
+/** Content of a refusal for a missing right. */
 const told = ({ status, headers, json }: Response<unknown>) => {
   const { code, message, details } = json as Problem
   const { requestId: _, ...metadata } = details[0].value.metadata
@@ -26,7 +26,9 @@ const missing = (right: string, words = '', metadata: Fields = {}) => ({
 const missingIn = (right: string, key: string) => missing(right, ` in namespace "${key}"`, { namespaceKey: key })
 const missingEverywhere = (right: string) => missing(right, ' in every namespace', { namespaceKey: '*' })
 
-/** A service with the namespaces `shop` and `desk`, and a way to ask it as a token of some grants. */
+/**
+ * Starts a service with the namespaces `shop` and `desk`, and a function to send requests with a token of some grants.
+ */
 const shops = async (test: Test, settings: Readonly<Record<string, string>> = {}, options: StartOptions = {}) => {
   const service = await withNamespaces(await startService(test, settings, options), 'shop', 'desk')
   const as = async (asked: Fields) => {
@@ -263,7 +265,7 @@ await t.test('a namespaced token with a role has the rights of both', async (t) 
   t.equal(refusalOf(await ask('POST', '/evaluate/v1/batch', outside)).reason, 'token_scoped')
 })
 
-/** What the metrics have counted of decisions. */
+/** Counted decisions from the metrics. */
 const decisions = async ({ metrics }: Started) => {
   const of = async () => {
     const text = await metrics()

@@ -3,7 +3,7 @@ import { everyWay } from './people.ts'
 
 const N = '/api/v1/namespaces/{namespaceKey}'
 
-/** Which right each route wants, as the contract's table has it (api.md §3.7): `[N]` stands for a namespace and for none. */
+/** Right of each route by the contract (api.md §3.7): `[N]` is with or without a namespace. */
 const table: Readonly<Record<string, readonly string[]>> = {
   public: [
     'GET /livez',
@@ -89,10 +89,10 @@ const table: Readonly<Record<string, readonly string[]>> = {
   'token.create': ['POST /auth/v1/method/token'],
 }
 
-/** The route that takes a credential and wants none. */
+/** Route with an optional credential. */
 const WELCOME = 'GET /auth/v1/self/session'
 
-/** A row's routes, each with what `/openapi.json` has to say of it. */
+/** Routes of a row, with their expected security in `/openapi.json`. */
 const stated = Object.entries(table).flatMap(([right, routes]) => {
   const scopes = right === 'none' ? [] : [right]
   const guarded = [{ bearer: scopes }, { cookie: scopes }]

@@ -6,14 +6,14 @@ import type { Headers, Started, StartOptions } from '../start.ts'
 import { eventsOf, type Told } from './events-of.ts'
 import { bearer, EXCHANGE, everyWay, type Issued, open, refusalOf, type Settings } from './people.ts'
 
-/** What a configuration file says under `authorization`. */
+/** Content of `authorization` in a configuration file. */
 export type Authorization = {
   readonly rules?: readonly Readonly<Record<string, unknown>>[]
   readonly unmatched?: readonly string[] | 'refuse'
   readonly roles?: Readonly<Record<string, readonly string[]>>
 }
 
-/** A rule for all who are in one of these groups at the provider. */
+/** Rule for members of one of these groups. */
 export const group = (name: string, groups: readonly string[], ...grants: string[]) => ({
   name,
   method: 'oidc',
@@ -23,7 +23,7 @@ export const group = (name: string, groups: readonly string[], ...grants: string
   grants,
 })
 
-/** A service with every way in, under rules. */
+/** Starts a service with every login method under rules. */
 export const underRules = (
   t: Test,
   authorization: Authorization,
@@ -36,14 +36,14 @@ export const underRules = (
     { ...options, file: { authorization } },
   )
 
-/** Starts the service anew under other rules; what `between` does is done while it is down. */
+/** Restarts the service under other rules; `between` runs while it is stopped. */
 export const reopenUnder = (service: Started, authorization: Authorization, between?: () => Promise<void>) =>
   service.reopen(async () => {
     await writeFile(join(service.directory, 'rollcall.yml'), JSON.stringify({ authorization }))
     await between?.()
   })
 
-/** Exchanges a token of the service account `apps/web`, or of another one. */
+/** Exchanges a token of the service account `apps/web` or another one. */
 export const exchange = async (
   { request }: Started,
   cluster: Awaited<ReturnType<typeof clusterStandIn>>,
@@ -58,18 +58,18 @@ export const exchange = async (
   return request<Issued>('POST', EXCHANGE, body, { ...open, ...headers })
 }
 
-/** What the last event of this type says. */
+/** Data of the last event of these types. */
 export const lastOf = async ({ directory }: Started, ...types: readonly string[]): Promise<Told['data']> =>
   (await eventsOf(directory, ({ type }) => types.includes(type))).at(-1)?.data ?? {}
 
-/** The last token that was issued. */
+/** Data of the last issued token. */
 export const lastIssued = (service: Started) => lastOf(service, 'TokenIssued', 'TokenIssued.v2')
 
-/** What somebody may do, by what some requests are answered: whether flags of a namespace can be listed, made, and tokens be listed. */
+/** Determines access by requests: list flags of a namespace, create flags, list tokens. */
 export const reachOf = async ({ request }: Started, token: string) => {
   const ask = async (method: string, path: string, body?: object) => {
     const { status, reason } = refusalOf(await request(method, path, body, bearer(token)))
-    // Whoever may make a flag is told that this one has no key.
+    // An authorized creation is refused for its missing key.
     return status === 401 || status === 403 ? reason : 'yes'
   }
   const of = async (namespace: string) => ({

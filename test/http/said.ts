@@ -1,6 +1,6 @@
 import { Refusal } from '../../src/errors.ts'
 
-/** What a reader says: the value, or `reason: message`. */
+/** Returns the value of a reader, or `reason: message`. */
 export const said = (read: () => unknown): unknown => {
   try {
     return read()

@@ -9,7 +9,7 @@ const must = async ({ request }: Started, path: string, body: Fields) => {
   return json
 }
 
-/** In both namespaces a boolean and a variant flag that answer by the segment `all`. */
+/** Both namespaces have a boolean and a variant flag that use the segment `all`. */
 const service = await withNamespaces(await startService(t), 'shop', 'desk')
 for (const key of ['shop', 'desk']) {
   const at = `${N}/${key}`
@@ -30,7 +30,7 @@ const own = ['requestId', 'requestDurationMillis', 'timestamp']
 const steady = (answer: Fields): Fields =>
   Object.fromEntries(Object.entries(answer).filter(([name]) => !own.includes(name)))
 
-/** The same question as the administrator, who is told all, and as a token. */
+/** Sends the same request as administrator, who sees everything, and with a token. */
 const asker = async (asked: Fields) => {
   const { headers } = await granted(service, asked)
   return async (path: string, body: Fields, more = {}) => {

@@ -7,7 +7,7 @@ import { eraseKeys, loseKeys } from './subjects.ts'
 const matching: Settings = {
   'authentication.methods.oidc.email_matches': '[".*@example\\\\.com", "ada@partner\\\\.example"]',
 }
-/** What the provider said at the login of yesterday, when every address came in. */
+/** Claims of the earlier logins, when every email was allowed. */
 const YESTERDAY = {
   email_absent: {},
   email_unverified: { email: 'canary-1@example.com', email_verified: false },

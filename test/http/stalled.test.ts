@@ -11,7 +11,7 @@ const MIB = 1_048_576
 const ANSWER = 48 * MIB
 const PART = 4 * MIB
 
-/** Bytes of a connection that the system has not taken yet. */
+/** Bytes of a connection that the system has not accepted yet. */
 const queuedOf = (socket: Socket): number => {
   const handle: unknown = Reflect.get(socket, '_handle')
   const within = (of: unknown, name: string): unknown =>
@@ -47,7 +47,7 @@ for (const protocol of ['http', 'https'] as const) {
       return socket
     }
     const ask = (socket: Socket, path: string) => socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
-    /** Waits until the system takes no more of the answers: what it has taken has stayed the same for a good many looks. */
+    /** Waits until the system buffers are full: their size stays equal for many checks. */
     const full = async () => {
       let [before, still] = ['', 0]
       await eventually(() => {
@@ -107,7 +107,7 @@ for (const protocol of ['http', 'https'] as const) {
       const parts = ANSWER / PART
       for (let part = 1; part <= parts; part++) {
         await full()
-        // The look after it took something, and as many more as it may take nothing at.
+        // One check after progress, and as many as a stalled reader may have.
         await clock.advance(4 * LOOK_MS)
         wanted = part * PART
         slow.resume()

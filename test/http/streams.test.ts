@@ -15,7 +15,7 @@ import { eventually } from '../wait.ts'
 import { demo, exchange, problemOf } from './demo.ts'
 import { get, H } from './requests.ts'
 
-/** A source of chunks that a test opens one by one, and that says when it was ended. */
+/** Source whose chunks the test releases, and which reports its end. */
 const gated = () => {
   const waiting: ((result: IteratorResult<Buffer, undefined>) => void)[] = []
   const ready: IteratorResult<Buffer, undefined>[] = []
@@ -45,7 +45,7 @@ const gated = () => {
   }
 }
 
-/** A server whose route `/stream` answers what the test gives, and which counts what it is told. */
+/** Server whose route `/stream` returns the given answer, and which counts log calls. */
 const streaming = async (t: Test, answer: () => Omit<Answer<string>, 'body'>) => {
   const told: number[] = []
   const clock = virtualClock()
@@ -86,7 +86,7 @@ const streaming = async (t: Test, answer: () => Omit<Answer<string>, 'body'>) =>
     ]
     return incoming
   }
-  /** Says of the whole answer of a stream that it is over. */
+  /** Waits until the answer of a stream is finished. */
   const over = () => eventually(() => told.length > 0, 'the end of the request')
   return { ...own, clock, told, ask, over }
 }
@@ -124,7 +124,7 @@ for (const headers of [{}, { 'accept-encoding': 'gzip' }]) {
     const { ask, told, over, port } = await streaming(t, () => ({ chunks: endless() }))
     const incoming = await ask(headers)
     await eventually(() => source.made > 2, 'the first chunks')
-    // A source that is not held back makes a chunk or more while a request comes and goes.
+    // An unthrottled source creates at least one chunk per request.
     for (let still = 0; still < 50 && source.made < 400; ) {
       const before = source.made
       await exchange(port, get('/small', H))
@@ -225,7 +225,7 @@ await t.test('HEAD does not read the source', async (t) => {
   t.same(told, [200])
 })
 
-/** A server that sends a stream, and a stop of it with so much patience. */
+/** Server that sends a stream, and its stop with a grace period. */
 const stopping = async (t: Test, patience: number) => {
   const { source, send, end, counts } = gated()
   const server = await streaming(t, () => ({ chunks: source }))

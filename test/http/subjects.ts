@@ -4,7 +4,7 @@ import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { clusterOf, onCluster } from '../cluster/own.ts'
 import type { Started } from '../start.ts'
 
-/** Does something to the keys of all people in the store of a service that is down. */
+/** Changes the keys of all people in the store of a stopped service. */
 const withKeys = async ({ directory }: Started, sql: string, onServer: 'delete' | 'unset'): Promise<void> => {
   if (!onCluster) {
     const subjects = await openDatabase(join(directory, 'data', 'subjects.sqlite'), 'erasing')
@@ -20,7 +20,7 @@ const withKeys = async ({ directory }: Started, sql: string, onServer: 'delete' 
   await client.close()
 }
 
-/** Takes the keys of all people away, as an older backup of them does. */
+/** Removes the keys of all people, as an older backup does. */
 export const loseKeys = (service: Started): Promise<void> => withKeys(service, 'delete from subjects', 'delete')
 
 /** Destroys the keys of all people. */

@@ -6,16 +6,16 @@ import type { watchedService } from './watching.ts'
 
 type Service = Awaited<ReturnType<typeof watchedService>>
 
-/** Parts of the flag that is changed, and members of a change of it: their product is as large as it may be. */
+/** Parts of the changed flag, and members of a change: their product is the maximum. */
 const [PARTS, MEMBERS] = [1_000, 160]
 const FLAGS = 300
-/** Namespaces in which a token of many grants has a role, and how many such tokens are made in each round. */
+/** Namespaces of a token with many grants, and number of such tokens per round. */
 const [PLACES, HOLDERS] = [64, 20]
-/** Clients of other networks that send a wrong credential in each round, and the connections that they come by. */
+/** Networks that send a wrong credential per round, and their connections. */
 const [NETWORKS, CONNECTIONS] = [2_000, 10]
 const DEFAULT = '/api/v1/namespaces/default'
 
-/** Clients are told apart by the address that a proxy names; honest ones are not limited. The rights of tokens have a small quota, which is full soon. */
+/** Clients are identified by the forwarded address; honest ones are not limited. The quota of token rights is small. */
 export const settings = {
   'server.trust_proxy': 'true',
   'rate_limit.client': '0',
@@ -24,7 +24,7 @@ export const settings = {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** A service with flags, one of them of many parts and one of a large answer, and those who use and who attack it. */
+/** Service with flags (one with many parts, one with a large answer), its users and its attackers. */
 export const worldOf = async ({ request, url }: Service) => {
   const insist = async (...args: Parameters<Service['request']>) => {
     const answer = await request(...args)
@@ -60,7 +60,7 @@ export const worldOf = async ({ request, url }: Service) => {
     admin,
     published: await given({ name: 'published', ...grant('client') }),
     editor: await given({ name: 'editor', ...grant('editor') }),
-    // Made by one, so that they have one holder.
+    // Created by one token, so that they share a holder.
     viewers: await Promise.all(
       Array.from({ length: 16 }, () => given({ name: 'viewer', ...grant('viewer') }, bearer(admin))),
     ),
@@ -80,7 +80,7 @@ const connected = async ({ url }: World): Promise<Socket> => {
   return socket
 }
 
-/** Sends a request with a wrong credential for each of so many networks over one connection, and takes the answers. */
+/** Sends a wrong credential from each of many networks over one connection and reads the answers. */
 const fromNetworks = async (world: World, first: number, count: number): Promise<void> => {
   const socket = await connected(world)
   const requests = Array.from({ length: count }, (_, n) => {
@@ -99,7 +99,7 @@ const fromNetworks = async (world: World, first: number, count: number): Promise
   await closed
 }
 
-/** Sends a request and takes nothing of its answer. `cut`: bytes at the end that are not sent. */
+/** Sends a request and does not read the answer. `cut`: bytes at the end that are not sent. */
 const sent = async (world: World, { method, path, token, body = '' }: Raw, cut = 0): Promise<Socket> => {
   const socket = await connected(world)
   const head = [
@@ -112,7 +112,7 @@ const sent = async (world: World, { method, path, token, body = '' }: Raw, cut =
   return socket
 }
 
-/** Attacks by legal requests, one round of each. Each gives what is to be held open until the round is over. */
+/** One round of each attack by legal requests; returns the connections to keep open during the round. */
 export const attacks = (world: World): Readonly<Record<string, (round: number) => Promise<readonly Socket[]>>> => {
   const { request, admin, published, editor, viewers, large, parts } = world
   const times = (count: number, one: (n: number) => Promise<Socket>) =>
@@ -199,7 +199,7 @@ export const attacks = (world: World): Readonly<Record<string, (round: number) =
   }
 }
 
-/** Asks flags until it is over; gives the statuses of all answers. */
+/** Evaluates flags until the end; returns the status codes of all answers. */
 export const evaluating = async ({ request, honest }: World, isOver: () => boolean) => {
   const statuses: number[] = []
   for (let n = 0; !isOver(); n++) {
@@ -210,7 +210,10 @@ export const evaluating = async ({ request, honest }: World, isOver: () => boole
   return statuses
 }
 
-/** Lists tokens, reviews access, and makes and revokes a token, until it is over; gives every answer that is not as it should be, and how many rounds there were. */
+/**
+ * Lists tokens, reviews access, creates and revokes a token until the end; returns unexpected answers and the number of
+ * rounds.
+ */
 export const administering = async ({ request }: World, isOver: () => boolean) => {
   const wrong: string[] = []
   let rounds = 0

@@ -16,7 +16,7 @@ await t.test('survives all attacks at once and serves others', async (t) => {
     const held = await Promise.all(all.map(([, attack]) => attack(n)))
     for (const socket of held.flat()) socket.destroy()
   }
-  // What is kept from the first round on is there before.
+  // The first round fills the caches.
   await round(0)
   const before = await service.figure()
 

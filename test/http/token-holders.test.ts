@@ -4,7 +4,7 @@ import { tokenHolders } from '../../src/http/auth/token-holders.ts'
 import type { TokenDoc } from '../../src/projections/tokens.ts'
 import type { Views } from '../../src/projections/views.ts'
 
-/** The tokens that these records are of, and how often they were read. */
+/** Tokens of these records, with the number of reads. */
 const of = (docs: Readonly<Record<string, Partial<TokenDoc>>>) => {
   const state = { reads: 0, fails: undefined as Error | undefined }
   const get = async (_: unknown, id: string) => {

@@ -8,7 +8,7 @@ const NEW = '/auth/v1/method/token'
 const SORTS = ['createdAt', 'expiresAt', 'name'] as const
 type Sort = (typeof SORTS)[number]
 
-/** Every record of a list, page by page of two, and what the pages say there is. */
+/** Reads a list in pages of two; returns all records and the counts. */
 const pages = async ({ request }: Started, query: string) => {
   const ids: string[] = []
   for (let token = '', total = 0; ; ) {
@@ -21,14 +21,14 @@ const pages = async ({ request }: Started, query: string) => {
   }
 }
 
-/** What a record is sorted by; undefined where it has none. */
+/** Sort value of a record; undefined if absent. */
 const valueOf = (record: Authentication, sort: Sort): string | undefined => {
   if (sort === 'name') return record.metadata['io.service.auth.token.name']?.toLowerCase()
   const instant = record[sort]
   return instant === undefined ? undefined : new Date(instant).toISOString()
 }
 
-/** The ids in the order that the contract tells: none last, ties by id. */
+/** Ids in the order of the contract: absent values last, ties by id. */
 const inOrder = (records: readonly Authentication[], sort: Sort, descending: boolean): readonly string[] => {
   const byText = (one: string, other: string) => Buffer.from(one).compare(Buffer.from(other)) * (descending ? -1 : 1)
   return records
@@ -106,13 +106,13 @@ await t.test('sorts by creation, expiry or name with any filter, now and in the 
         }
   }
   await held('')
-  // What happens behind the moment changes nothing of it: a new one, an earlier expiry, an end.
+  // Later changes do not affect the past list: a creation, an earlier expiry, a deletion.
   await request('POST', NEW, { name: 'aaa', expiresAt: day(1) })
   await request('PUT', `/auth/v1/self/expire?expiresAt=${day(2)}`, undefined, {
     authorization: `Bearer ${bystander.json.clientToken}`,
   })
   await request('DELETE', `/auth/v1/tokens/${made[0]!}`)
-  // Waits until the read model has it all.
+  // Waits until the read model is caught up.
   await all('')
   await held(`&at=${at}`)
 

@@ -38,7 +38,7 @@ await t.test('a record has the hour of the last use, without an event', async (t
   t.equal(await read(), '2031-06-10T09:00:00Z', 'another hour alone is no use')
   await use()
   t.equal(await read(), '2031-06-10T10:00:00Z')
-  // On servers positions have gaps.
+  // Positions on servers have gaps.
   if (!onCluster) t.equal(await position(), before + 1, 'no event came of it')
   time += 10 * HOUR
   t.equal(await read('?at=2031-06-10T11:05:00Z'), '2031-06-10T10:00:00Z', 'at a moment behind that hour')
@@ -60,7 +60,7 @@ await t.test('a record has the hour of the last use, without an event', async (t
   )
 })
 
-/** Records in memory; `others` is told of each write before it is done. */
+/** In-memory records; `others` is called before each write. */
 const memory = (others: (key: string) => void = () => undefined) => {
   const kept = new Map<string, { revision: number; value: { at: string } }>()
   let [reads, writes, down] = [0, 0, false]

@@ -106,7 +106,7 @@ await t.test('does not look up a text that cannot be a token', async (t) => {
 })
 
 await t.test('accepts every token format ever issued, and no mistyped token', async (t) => {
-  // Frozen: more may come, none is changed or removed.
+  // Frozen: entries are added, never changed or removed.
   const forms = [
     'rct_8HTY1sY73ttiAPGbNbgZXmdlRV9Whv9GVYaRKV2PkMf0LauW9',
     'rcs_meAURgPWvXuh8ml14NOx9CmSK2THisCIHGzMF7IsXMh0bae17',

@@ -21,14 +21,14 @@ const keysOf = ({ json }: { readonly json: unknown }, list = 'flags') =>
 const issue = async ({ request }: Started, name: string): Promise<Token> =>
   (await request<Token>('POST', '/auth/v1/method/token', { name })).json
 
-/** A directory, and services one after the other on what it holds. */
+/** Directory on which services start one after another. */
 const place = async (t: Test) => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   return { directory, open: (t: Test) => startService(t, {}, { directory }) }
 }
 
-/** What is there before anything is damaged. */
+/** Creates the data before the damage. */
 const fill = async (service: Started) => {
   const make = maker(service)
   for (const key of ['sick', 'well']) await make.segment(key, [{ property: 'a', operator: 'eq', value: 'b' }])
@@ -64,7 +64,7 @@ const damage = async (directory: string, { tokens }: Filled): Promise<void> => {
 const readyWhen = ({ request }: Started, holds: (checks: string) => boolean) =>
   eventually(async () => holds((await request('GET', '/readyz?verbose')).text), 'checks that say what is damaged')
 
-/** What a service says of what was damaged, however it came to know of it. */
+/** Expects the same answers about damaged data, however the service read it. */
 const closed = async (t: Test, service: Started, { tokens, before }: Filled) => {
   const { request } = service
   const ask = (flagKey: string, namespaceKey = 'default') =>
@@ -138,7 +138,7 @@ const closed = async (t: Test, service: Started, { tokens, before }: Filled) => 
   t.match(ready.text, /"events","status":"degraded"/)
 }
 
-/** The lines that name an event of a stream. */
+/** Log lines that name an event of a stream. */
 const told = async (service: Started, stream: string) =>
   (await service.logged()).split('\n').filter((line) => line.includes(`"stream":"${stream}"`))
 

@@ -13,7 +13,7 @@ import { group, underRules } from './ruled.ts'
 
 const EMAIL = 'alice@example.com'
 const ABSENT = Symbol('absent')
-/** What a provider says in `email_verified`, and whether the address is verified by it. */
+/** Values of `email_verified`, and whether they verify the email. */
 const SAID: readonly (readonly [unknown, boolean | 'assumed'])[] = [
   [true, true],
   ['true', true],
@@ -28,7 +28,7 @@ const provider = 'authentication.methods.oidc.providers.main'
 const matching: Settings = { 'authentication.methods.oidc.email_matches': '["alice@example\\\\.com"]' }
 const rules = [{ ...group('mail', [EMAIL], 'viewer@*'), claim: 'email' }]
 
-/** The settings of the provider, for a command that asks nobody. */
+/** Settings of the provider for an offline command. */
 const providerOf = (assume: boolean) => ({
   issuer_url: 'https://id.example.com',
   client_id: 'a',
@@ -55,7 +55,7 @@ for (const assume of [false, true])
         what,
       )
 
-    // Everybody comes in where nothing is asked of an address; later it is.
+    // At first every email is allowed, later not.
     const before = await everyWay(t, assumed)
     const { directory } = before.service
     const tokens: string[] = []
@@ -124,7 +124,7 @@ await t.test('decides a session of an earlier version by the recorded claims', a
     clock,
   )
   for (const [said, verified] of SAID) {
-    // It kept the word in the record where it was one of four, and said nothing of it elsewhere.
+    // That version stored only these four values in the record.
     const word = [true, 'true', false, 'false'].includes(said as boolean) && { 'oidc.email_verified': String(said) }
     const recorded = { 'oidc.email': EMAIL, ...word, claims: JSON.stringify(claimsOf(said)) }
     t.equal(barOf('main', recorded) === undefined, verified !== false, String(said))

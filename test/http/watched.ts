@@ -1,15 +1,14 @@
-// A service whose slices are one step long each. It tells its parent in how many turns of its event loop a step was made.
+// Service with slices of one step each. It reports to its parent in how many turns of its event loop a step was made.
 import { measureSlicesBy } from '../../src/event-loop.ts'
 import { tellParent } from './watching.ts'
 
-/** Milliseconds, longer than any slice. */
+/** Time in ms, longer than any slice. */
 const LONG = 1_000
 
-/** So many turns without a step end the counting of turns, which keeps the loop awake. */
+/** Turns without a step after which counting stops, because it keeps the loop awake. */
 const IDLE = 100
 
-// A turn is told from the next by an immediate that asks for itself anew. A mark that is taken back in the next turn would not do: a step of
-// that turn can run before the mark is gone.
+// A repeating immediate separates turns. A mark cleared in the next turn would not, because a step can run before that.
 let [looks, turns, turn, counted, idle] = [0, 0, 0, 0, IDLE]
 const next = () => {
   turn++

@@ -9,11 +9,14 @@ import type { Headers, Started } from '../start.ts'
 
 type Settings = Readonly<Record<string, string>>
 type Told = { readonly url?: string; readonly figure?: number }
-/** More than this is not parsed. */
+/** Maximum size of a parsed answer. */
 const MOST_PARSED = 2_000_000
 const TOKEN = 'the-bootstrap-token-of-the-tests'
 
-/** In a child process: a service that tells its parent a figure of its event loop whenever it is asked. `figure` begins anew each time. */
+/**
+ * Runs a service in a child process that reports a figure of its event loop to its parent on request. Each report
+ * resets `figure`.
+ */
 export const tellParent = async (figure: (what: string) => number): Promise<void> => {
   const flags = JSON.parse(process.argv[2]!) as Record<string, string>
   const running = await start(loadConfig({ env: {}, flags }).config)
@@ -25,7 +28,7 @@ export const tellParent = async (figure: (what: string) => number): Promise<void
   process.send?.({ url: running.url })
 }
 
-/** Sends requests to a service as the bootstrap token. A large answer is not parsed. */
+/** Sends requests with the bootstrap token. Large answers are not parsed. */
 export const requestsTo =
   (url: string): Started['request'] =>
   async (method, path, body, further?: Headers) => {
@@ -42,7 +45,10 @@ export const requestsTo =
     return { status: answer.status, headers: {}, text, json }
   }
 
-/** A service in a process of its own, which runs this script under these options of Node: what is asked of it, and the figure that it tells. */
+/**
+ * Starts a service in its own process with a script and options of Node; returns functions for requests and for its
+ * figure.
+ */
 export const watchedService = async (script: string, execArgv: readonly string[] = [], more: Settings = {}) => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   const settings = {
@@ -60,9 +66,9 @@ export const watchedService = async (script: string, execArgv: readonly string[]
   return {
     url,
     request: requestsTo(url),
-    /** True once the process has ended. */
+    /** Whether the process has ended. */
     hasEnded: (): boolean => child.exitCode !== null || child.signalCode !== null,
-    /** The figure since it was asked for the last time. */
+    /** Figure since the last call. */
     figure: async (what = 'figure'): Promise<number> => {
       const answer = told()
       child.send(what)

@@ -6,7 +6,7 @@ import { granted } from './granted.ts'
 
 const N = '/api/v1/namespaces/shop'
 
-/** The namespace `shop`, with a flag of each type and the segment that they ask. */
+/** Namespace `shop` with a flag of each type and their segment. */
 const service = await startService(t)
 const make = maker(service, 'shop')
 await make.namespace()
@@ -20,15 +20,15 @@ await make.rule('which', { segmentKey: 'vip' }, { [await make.variant('which', '
 type Answer = { readonly status: number; readonly json: Fields & { readonly message?: string } }
 type Ask = (method: string, path: string, body?: unknown) => Promise<Answer>
 
-/** What the administrator reads. */
+/** Reads as administrator. */
 const read = async (path: string): Promise<Fields> => (await service.request('GET', path)).json
-/** A caller with one right and no other. */
+/** Caller with a single right. */
 const with1 = async (right: Right, namespaceKey = 'shop'): Promise<Ask> => {
   const { headers } = await granted(service, { grants: [{ namespaceKey, rights: [right] }] })
   return (method, path, body) => service.request(method, path, body, headers)
 }
 
-/** Every route that reads and wants a right, about what there is. */
+/** Every read route that requires a right, for existing resources. */
 const reading = async ({ request }: Started): Promise<readonly string[]> => {
   type Operation = { readonly security: readonly { readonly bearer?: readonly string[] }[] }
   const { json } = await request<{ paths: Record<string, Record<string, Operation>> }>('GET', '/openapi.json')
@@ -43,7 +43,7 @@ const reading = async ({ request }: Started): Promise<readonly string[]> => {
     )
 }
 
-/** Tells what a right reads by its writes, beside the proof that it reads nothing else. */
+/** Tests what the writes of a right return, and that it reads nothing else. */
 const alone = (right: Right, what: (t: Test, ask: Ask) => Promise<void>, place = 'shop') =>
   t.test(`with ${right} only, read routes refuse, and writes return their result`, async (t) => {
     const ask = await with1(right, place)

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { of, ran, type Served, serve, spoil } from './own-process.ts'
 
-/** Files of a data directory are damaged, before a start and under a running service. */
+/** Damages files of a data directory before a start and under a running service. */
 const F = '/api/v1/namespaces/default/flags'
 const PAGE = 4096
 
@@ -19,7 +19,7 @@ const eventsIn = async (data: string): Promise<string> => {
   database.close()
   return all.map((event) => JSON.stringify(event)).join('\n')
 }
-/** Every page but the first, which holds the schema. */
+/** Overwrites every page except the first, which has the schema. */
 const tear = async (file: string) => {
   const { size } = await stat(file)
   for (let at = PAGE; at < size; at += PAGE) await overwrite(file, at + 10, Buffer.alloc(PAGE / 2, 0xa5))
@@ -81,7 +81,7 @@ await t.test('a bad page found by a read ends the service and is logged once', a
   t.match(next.err(), /events\.sqlite: .*\n?.*backup/)
 })
 
-/** The same numbers each time, from 0 to below 1. */
+/** Reproducible numbers from 0 to below 1. */
 const numbers = (seed: number) => () => {
   seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fff_ffff
   return seed / 0x8000_0000

@@ -16,7 +16,10 @@ import { eventually } from '../wait.ts'
 const main = resolve(import.meta.dirname, '../../src/main.js')
 type Line = Readonly<Record<string, unknown>>
 
-/** `rollcall serve` as a process of its own, whose grace no test lives to see; `through` is the command that starts it. */
+/**
+ * Starts `rollcall serve` in its own process with a grace period longer than the test; `through` is the command that
+ * starts it.
+ */
 const serve = async (
   t: Test,
   directory: string,
@@ -63,7 +66,7 @@ const serve = async (
   }
 }
 
-/** The one process that another has started. */
+/** Returns the child of a process. */
 const childOf = async (parent: number): Promise<number> => {
   const { stdout } = spawn('ps', ['-o', 'pid=', '--ppid', String(parent)])
   let pid = ''
@@ -107,7 +110,7 @@ await t.test('closes keep-alive connections with a last answer and resets none',
     agent.destroy()
   }
   const lanes = Array.from({ length: 64 }, lane)
-  // A connection that nobody has taken on yet when the port is left is the system's to reset: each has had an answer.
+  // The system resets connections that are not accepted yet when the port closes, so wait for an answer on each.
   await eventually(() => seen.answered >= 640 && seen.kept >= 64, 'answers on each of the connections')
   service.child.kill('SIGTERM')
   const probe = new Agent()
@@ -141,7 +144,7 @@ await t.test('cuts running requests after the grace period and logs one WARN wit
   t.match(service.told().at(-1), { msg: 'rollcall has stopped' })
 })
 
-/** A directory with a history of that many events and no read models. */
+/** Creates a directory with a history of `events` events and no read models. */
 const history = async (t: Test, events: number) => {
   const directory = await newDirectory(t)
   const { kek } = await openKeyFile(join(directory, 'keys'))
@@ -233,7 +236,7 @@ await t.test('an unreachable store delays the end by the grace period at most', 
     ...slow,
     'inject=ftruncate:delay_enter=80000000',
   ])
-  // From then on its writer is inside SQLite.
+  // From now on its writer is inside SQLite.
   await eventually(
     async () => (await readFile(calls, 'utf8').catch(() => '')).includes('ftruncate('),
     'the writer to be held up',

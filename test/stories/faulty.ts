@@ -1,7 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module'
 import workers from 'node:worker_threads'
 
-// Loaded before the program (`--import`): makes it meet, at SIGUSR2, the fault that FAULT names.
+// Loaded before the program (`--import`): causes the fault named by FAULT at SIGUSR2.
 
 const { Worker } = workers
 const started: InstanceType<typeof Worker>[] = []

@@ -21,7 +21,7 @@ import {
 } from '../http/people.ts'
 import { type Started, startService } from '../start.ts'
 
-/** A client token is good for what it was made for: as bearer and, from a browser, as cookie. */
+/** Expects a client token to work as bearer and as cookie. */
 const works = async (t: Test, { request }: Started, token: string, id: string): Promise<void> => {
   for (const headers of [bearer(token), { ...open, cookie: `service_client_token=${token}` }]) {
     const self = await request('GET', '/auth/v1/self', undefined, headers)

@@ -30,7 +30,7 @@ type Manifest = {
   readonly subjects?: readonly { readonly namespace: string }[]
 }
 
-/** The settings of a file, as `startService` takes them. */
+/** Converts the settings of a file for `startService`. */
 const settingsOf = (tree: unknown, key = ''): Record<string, string> =>
   typeof tree === 'object' && tree !== null && !Array.isArray(tree)
     ? Object.assign(
@@ -93,7 +93,7 @@ await t.test('the operations guide names the format of the history that this ver
 })
 
 await t.test('every reason and file in the guides exists', async (t) => {
-  // `access_denied` is a provider's own word (RFC 6749, 4.1.2.1).
+  // `access_denied` is an error code of providers (RFC 6749, 4.1.2.1).
   const reasons = `${readFileSync(join(root, 'docs/errors.md'), 'utf8')} access_denied`
   for (const guide of guides) {
     for (const [, reason] of textOf(guide).matchAll(/^\|[^|]*`([a-z]+(?:_[a-z]+)+)`/gm))

@@ -44,7 +44,7 @@ const inRedis = async (url: string): Promise<Kept> => {
   return kept
 }
 
-/** Everything that the service of a directory has left anywhere: its files, and on servers what stands in each of them. */
+/** Returns all stored data of a service: its files, and the content of its servers. */
 export const everythingKept = async (directory: string): Promise<Kept> => {
   const files = await inFiles(directory)
   if (!onCluster) return files

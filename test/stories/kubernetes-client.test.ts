@@ -28,7 +28,7 @@ const world = async (t: Test, now: () => number = Date.now) => {
   t.teardown(() => rm(folder, { recursive: true }))
   const tokenFile = join(folder, 'token')
   const exchanges = () => cluster.asked.length
-  /** What kubelet does: a new token in the place of the old one. */
+  /** Replaces the token file like the kubelet. */
   const rotate = async (seconds: number) => {
     const exp = Math.floor(now() / 1000) + seconds
     await writeFile(tokenFile, await cluster.token({ claims: { aud: ['rollcall'], exp } }))
@@ -38,7 +38,7 @@ const world = async (t: Test, now: () => number = Date.now) => {
 }
 
 await t.test('rereads the file and exchanges before expiresAt', async (t) => {
-  // A whole second, as the times of tokens are; from it their lives of 1,000 seconds are counted.
+  // A whole second, like token times; lifetimes of 1,000 seconds count from it.
   const begin = Math.ceil(Date.now() / 1000) * 1000
   let passed = 0
   const now = () => begin + passed
@@ -62,7 +62,7 @@ await t.test('rereads the file and exchanges before expiresAt', async (t) => {
   passed = 1_000_000
   t.equal(await works(), 200, 'the first token has ended and nobody noticed')
 
-  // The second, exchanged at 850 s, ends at 1,800 s: 15 % of that are left from 1,657.5 s on.
+  // The second token, exchanged at 850 s, ends at 1,800 s; 15 % remain from 1,657.5 s on.
   passed = 1_657_499
   t.equal(await client.token(), second)
   t.equal(exchanges(), 2)

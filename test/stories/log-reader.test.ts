@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { scratch, serve } from './own-process.ts'
 
-/** Lines of so many refused writes fill every buffer between the service and a reader that has stopped, and some more. */
+/** Number of refused writes whose log lines fill every buffer before a stopped reader. */
 const REQUESTS = 1600
 const TOGETHER = 40
 

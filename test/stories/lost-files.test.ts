@@ -8,7 +8,7 @@ import { rollcall } from '../cli/service.ts'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
 
-/** Files of a data directory are put back to older copies, exchanged and cut, and the service is started on what is there. */
+/** Restores, exchanges or truncates files of a data directory, and starts the service on them. */
 const embedded = { 'storage.type': 'embedded' }
 const F = '/api/v1/namespaces/default/flags'
 const flag = { key: 'f', name: 'one', type: 'BOOLEAN_FLAG_TYPE' }
@@ -22,13 +22,13 @@ const scratch = async (t: Test) => {
   return directory
 }
 const dataOf = ({ directory }: Started) => join(directory, 'data')
-/** The same files as a process that is killed at this moment leaves behind: nothing is under way. */
+/** Copies the files as a kill at this moment would leave them, without pending work. */
 const copied = async (t: Test, service: Started) => {
   const copy = join(await scratch(t), 'data')
   await cp(dataOf(service), copy, { recursive: true })
   return copy
 }
-/** Puts a database with the files beside it in place of another. */
+/** Replaces a database and its auxiliary files by another. */
 const putBack = async (name: string, from: string, to: string) => {
   for (const file of await readdir(to)) if (file.startsWith(name)) await rm(join(to, file))
   for (const file of await readdir(from)) if (file.startsWith(name)) await cp(join(from, file), join(to, file))
@@ -163,7 +163,7 @@ await t.test('rebuilds read models of another directory with initial checkpoints
 await t.test('restores rows deleted from the read models', async (t) => {
   const first = await startService(t, embedded)
   const mine = await issue(first)
-  // A list waits for the read models to hold all of it, which is what is written down at the end.
+  // A list waits until the read models are caught up, which the end then records.
   t.equal((await first.request('GET', '/auth/v1/tokens')).status, 200)
   await first.close()
   const { openDatabase } = await import('../../src/adapters/embedded/sqlite.ts')
@@ -178,7 +178,7 @@ await t.test('restores rows deleted from the read models', async (t) => {
   t.match(await lines(service), [{ cause: 'rows_missing', events_gone: 0, read_models: ['tokens'] }])
 })
 
-/** A process that does not end by itself is killed before the time limit of this file is over. */
+/** Time (ms) after which a hanging process is killed, before the limit of this file. */
 const HANGS_MS = 240_000
 const main = resolve(import.meta.dirname, '../../src/main.js')
 const served = (directory: string) =>
@@ -257,7 +257,7 @@ await t.test('read models older than the history: not ready until the lists are 
   t.comment(`${unready} times not ready`)
 })
 
-/** Every verb that writes to a data directory. */
+/** All commands that write to a data directory. */
 const verbs = [
   ['flag', 'delete', 'f', '--yes', '--data'],
   ['token', 'create', 'rescue', '--reason', 'locked out', '--data'],

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { startService } from '../start.ts'
 import { scratch, serve } from './own-process.ts'
 
-/** In the place of a file of the data directory stands something that is none: to open it may take for ever. */
+/** A non-file replaces a file of the data directory; opening it could block forever. */
 const PIPE = 'a named pipe'
 const makers: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
   [PIPE]: async (path) => spawnSync('mkfifo', [path]),
@@ -14,7 +14,7 @@ const makers: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
   'a broken symbolic link': (path) => symlink(path, path),
 }
 
-/** Copies of what a service left that ran and was stopped. */
+/** Copies the data of a stopped service. */
 const ran = async (t: Test) => {
   const first = await startService(t, { 'storage.type': 'embedded' })
   await first.request('POST', '/api/v1/namespaces/default/flags', { key: 'f', name: 'one' })
@@ -30,7 +30,7 @@ const put = async (path: string, make: (path: string) => Promise<unknown>) => {
   await make(path)
 }
 
-/** A start on data in which something else stands in the place of a file. */
+/** Starts on data in which a file is replaced. */
 const startedWith = async (t: Test, data: string, name: string, what: string) => {
   await put(join(data, name), makers[what]!)
   return { data, service: await serve(t, data) }

@@ -10,19 +10,19 @@ import { startService } from '../start.ts'
 const embedded = { 'storage.type': 'embedded' }
 const F = '/api/v1/namespaces/default/flags'
 const TOKEN = 'the-bootstrap-token-of-the-tests'
-/** A process that does not end by itself is killed before the time limit of a file is over. */
+/** Time (ms) after which a hanging process is killed, before the limit of a file. */
 const HANGS_MS = 240_000
 const main = resolve(import.meta.dirname, '../../src/main.js')
 export type Line = Readonly<Record<string, unknown>>
 
-/** A folder that is gone after the test. */
+/** Folder that is removed after the test. */
 export const scratch = async (t: Test) => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   return directory
 }
 
-/** A data directory of a service that has run and was stopped: tokens, and a flag with parts. */
+/** Data directory of a stopped service with tokens and a flag with parts. */
 export const ran = async (t: Test) => {
   const first = await startService(t, { ...embedded, 'rate_limit.enabled': 'false' })
   await first.request('POST', F, { key: 'f', name: 'one', type: 'BOOLEAN_FLAG_TYPE', enabled: true })
@@ -38,7 +38,7 @@ export const ran = async (t: Test) => {
   }
 }
 
-/** Puts a text that is no JSON in place of the documents of a view. */
+/** Replaces the documents of a view by invalid JSON. */
 export const spoil = async (data: string, view: string) => {
   const database = await openDatabase(join(data, 'views.sqlite'), 'rebuildable')
   const tables = "select name from sqlite_schema where type = 'table' and name glob ?"
@@ -47,7 +47,7 @@ export const spoil = async (data: string, view: string) => {
   database.close()
 }
 
-/** The lines of a level. */
+/** Log lines of a level. */
 export const of = (lines: readonly Line[], level: string) => lines.filter((line) => line['level'] === level)
 
 export type Served = {
@@ -57,20 +57,20 @@ export type Served = {
     body?: object,
     token?: string,
   ) => Promise<{ readonly status: number; readonly text: string }>
-  /** What it ended with. */
+  /** Exit code or signal. */
   readonly ended: Promise<number | string>
-  /** The same, though what it wrote last was not read. */
+  /** Exit code or signal, before all output is read. */
   readonly exited: Promise<number | string>
   readonly kill: ChildProcess['kill']
-  /** Nobody reads its standard output any more. */
+  /** Stops reading its standard output. */
   readonly readNoMore: () => void
   readonly lines: () => readonly Line[]
   readonly err: () => string
-  /** False where it ended instead. */
+  /** False if it has ended. */
   readonly listens: boolean
 }
 
-/** A service as a process of its own, once it listens or has ended; one that does neither is killed. */
+/** Starts a service in its own process and waits until it listens or has ended; a hanging one is killed. */
 export const serve = async (t: Test, data: string): Promise<Served> => {
   const child = spawn(process.execPath, [main, 'serve', '--data', data, '--host', '127.0.0.1', '--port', '0'], {
     env: { PATH: process.env['PATH'], ROLLCALL_AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN: TOKEN },

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { onCluster } from '../cluster/own.ts'
 import { startService } from '../start.ts'
 
-/** What others than the owner may do with the files of a directory, by name; nothing at all is what is wanted. */
+/** Permissions of other users on the files of a directory, by name; must be empty. */
 const open = async (directory: string) => {
   const found: string[] = []
   for (const name of await readdir(directory)) {

@@ -10,7 +10,7 @@ import { eventually } from '../wait.ts'
 const main = resolve(import.meta.dirname, '../../src/main.js')
 type Environment = Readonly<Record<string, string>>
 
-/** `rollcall serve` as a process of its own, on a free port unless told otherwise. Resolves when it listens or has ended. */
+/** Starts `rollcall serve` in its own process, on a free port by default; resolves when it listens or has ended. */
 const serve = async (t: Test, directory: string, environment: Environment = {}) => {
   const own = {
     ROLLCALL_STORAGE_DATA_DIR: directory,
@@ -48,7 +48,7 @@ const directoryOf = async (t: Test) => {
   return directory
 }
 
-/** Starts what cannot start; gives how it ended. */
+/** Expects a start to fail; returns its end. */
 const failed = async (t: Test, directory: string, environment: Environment = {}) => {
   const { port, told, exited } = await serve(t, directory, environment)
   t.equal(port, 0, 'it does not listen')
@@ -181,7 +181,7 @@ for (const [fault, why] of [
     const errors = service.told.out.split('\n').filter((line) => line.includes('"level":"ERROR"'))
     t.match(errors[0], why)
     t.match(errors[0], /"msg":"rollcall ends: /)
-    // Without its writer the end itself leaves something undone, which is told too.
+    // Without its writer the end leaves unfinished work, which is logged too.
     if (fault !== 'writer') t.equal(errors.length, 1, errors.join('\n'))
     t.equal(service.told.err, '')
 

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { eventually } from '../wait.ts'
 import { of, ran, type Served, serve, spoil } from './own-process.ts'
 
-/** Damage of the read models met by a running service: they are built anew while all else goes on. */
+/** A running service that finds damaged read models rebuilds them while other requests work. */
 const TOKENS = '/auth/v1/tokens?pageSize=1'
 const copied = await ran(t)
 
@@ -14,7 +14,7 @@ const isWhole = (line: Readonly<Record<string, unknown>>) =>
   String(line['msg']).startsWith('the read models are whole again')
 const told = (service: Served) => [service.lines().filter(isSetAside).length, service.lines().filter(isWhole).length]
 
-/** Its list of tokens as soon as it is not behind. */
+/** Returns the list of tokens once it is not behind. */
 const list = (service: Served) =>
   eventually(async () => {
     const { status, text } = await service.ask('GET', TOKENS)
@@ -59,7 +59,7 @@ await t.test('a damaged row found during or after the start is repaired by the s
   const first = await serve(t, data)
   first.kill('SIGTERM')
   t.equal(await first.ended, 0)
-  // It begins from the snapshot of memory, so that the jobs are the first to read these rows.
+  // Memory loads its snapshot, so the jobs are the first to read these rows.
   await spoil(data, 'tokens')
   const service = await serve(t, data)
   t.ok(service.listens, service.err())

@@ -21,7 +21,7 @@ import {
 } from '../http/people.ts'
 import { everythingKept } from './kept.ts'
 
-/** Every form in which a text may lie in a file: as it is, in hex, and in base64 at each of the three places it can begin. */
+/** All encodings of a text in a file: plain, hex, and base64 at each of three offsets. */
 const formsOf = (text: string): readonly Buffer[] => {
   const bytes = Buffer.from(text)
   const encoded = [0, 1, 2].flatMap((shift) => {
@@ -58,7 +58,7 @@ await t.test('leaves no secret and no personal data in plain text', async (t) =>
   }
   host.user = { ...host.user, email: 'alice.canary@example.com', name: 'Alice Canary' }
 
-  /** One login, in which the query that comes back may be another. */
+  /** Performs a login whose callback query can be changed. */
   const login = async (path: string, change: (query: URLSearchParams) => void = () => {}) => {
     const { authorizeUrl, cookie } = await begin(service, path, '', from)
     const sealed = secret(cookie.split('=')[1])
@@ -127,7 +127,7 @@ await t.test('leaves no secret and no personal data in plain text', async (t) =>
   errors.push((await request('GET', '/auth/v1/canary-path?code=canary-code', undefined, from)).text)
   errors.push((await request('GET', '/meta/config')).text)
   const metrics = (await request('GET', '/metrics')).text
-  // What a field's own value says of itself may be repeated to who sent it.
+  // An error may repeat the value of a field to its sender.
   const said = errors.filter((text) => !text.includes('RFC 3339'))
   await service.close()
 

@@ -11,7 +11,7 @@ import { eventually } from '../wait.ts'
 
 const skip = !onCluster && 'on servers only'
 
-/** A directory of a service, with a link to the MongoDB behind it. */
+/** Directory of a service whose MongoDB is behind a proxy. */
 const behindLink = async (t: Test) => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   t.teardown(() => rm(directory, { recursive: true }))

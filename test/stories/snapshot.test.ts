@@ -18,7 +18,7 @@ const self = async (service: Started, bearer: { readonly authorization: string }
 const evaluated = async (service: Started) =>
   (await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' })).json['enabled']
 
-/** Changes one byte of the snapshot, wherever it is. */
+/** Changes one byte of the snapshot in either store. */
 const damage = async ({ directory }: Started) => {
   if (!onCluster) {
     const path = join(directory, 'data', 'memory.snapshot')

@@ -5,7 +5,7 @@ import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 
 const NS = '/api/v1/namespaces'
-/** Milliseconds between two cleanups. */
+/** Interval of cleanups, in ms. */
 const INTERVAL = 50
 type List = {
   readonly authentications: readonly { readonly id: string; readonly metadata: Readonly<Record<string, string>> }[]
@@ -161,7 +161,7 @@ await t.test('expiry is exact to the ms, and cleanup deletes only after the grac
   t.equal(await self(), 401, 'at the instant')
   t.equal((await shown()).json.status, 'EXPIRED')
 
-  /** It is that moment from now on, and a cleanup runs then: the token that it deletes says so. */
+  /** Sets the time and waits for a cleanup, visible by the token that it deletes. */
   const cleanedUp = async (at: number, gone: string) => {
     time = at
     await service.reopen()

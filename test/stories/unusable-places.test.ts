@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { scratch, serve } from './own-process.ts'
 
-/** A service is started on a place that cannot be its data directory. */
+/** Expects a start on an unusable data directory to fail. */
 const refused = async (t: Test, place: string, why: RegExp) => {
   const service = await serve(t, place)
   t.notOk(service.listens)
@@ -39,6 +39,6 @@ await t.test('refuses a directory without write permission', async (t) => {
   const own = join(await scratch(t), 'closed')
   await mkdir(own)
   await chmod(own, 0o555)
-  // Root may write in any directory of a disk.
+  // Root may write to any directory of a disk.
   await refused(t, process.getuid?.() === 0 ? '/sys' : own, /EACCES|EPERM|EROFS/)
 })

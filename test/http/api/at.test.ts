@@ -13,7 +13,7 @@ const positionOf = ({ headers }: Answer) => String(headers['event-position'])
 
 await t.test('at', async (t) => {
   const clock = virtualClock(new Date().toISOString())
-  /** An instant so many milliseconds from now. */
+  /** Instant `ms` from now. */
   const then = (ms: number) => new Date(clock.now().getTime() + ms).toISOString()
   const service = await startService(t, {}, { clock })
   const { request } = service

@@ -16,7 +16,7 @@ type Made = { readonly id: string }
 
 const N = '/api/v1/namespaces/{namespaceKey}'
 
-/** `a` and `a.b` for each member, of a schema or of a body; what metadata holds is the client's own. */
+/** Names `a` and `a.b` of all members of a schema or body, except the client's own in metadata. */
 const namesIn = (members: object, inside: (member: unknown) => object | undefined): string[] =>
   Object.entries(members).flatMap(([name, member]) => {
     const within = name === 'metadata' ? undefined : inside(member)
@@ -25,7 +25,7 @@ const namesIn = (members: object, inside: (member: unknown) => object | undefine
 const inBody = (body: Body): string[] =>
   namesIn(body, (member) => (typeof member === 'object' && !Array.isArray(member) ? member! : undefined))
 
-/** Segments are shown by one key or several, a default variant whole; the rest as it was sent. */
+/** Expected answer: segments by one key or several, a default variant as object, the rest as sent. */
 const shown = ({ segment, defaultVariantId, ...rest }: Body): Body => ({
   ...rest,
   ...(segment !== undefined && { segment: shown(segment as Body) }),
@@ -40,7 +40,10 @@ await t.test('stores and returns every request field', async (t) => {
   const inSchema = (schema: Schema) =>
     namesIn(followed(schema).properties ?? {}, (member) => followed(member as Schema).properties)
 
-  /** Sends each body to the path (`params` may have one for each) and holds the answer to it; together the bodies have all there is. Gives the ids. */
+  /**
+   * Sends each body to the path (`params` may have one for each) and checks the answers; together the bodies have all
+   * fields. Returns the ids.
+   */
   const all = async (
     method: 'POST' | 'PUT',
     template: string,
@@ -59,7 +62,7 @@ await t.test('stores and returns every request field', async (t) => {
       t.match(json, shown(body), `${method} ${template}`)
       ids.push(json.id)
       const read = await request('GET', method === 'PUT' ? path : `${path}/${json.id ?? String(body['key'])}`)
-      // Some parts have no GET of their own.
+      // Some parts have no GET route.
       if (read.status !== 405) t.match(read, { status: 200, json: shown(body) }, `GET of ${template}`)
     }
     return ids

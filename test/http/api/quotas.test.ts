@@ -174,7 +174,7 @@ await t.test('limits the active tokens of one maker', async (t) => {
   await service.request('DELETE', `/auth/v1/tokens/${made[1]!.authentication.id}`)
   t.ok((await make()).clientToken)
   await beyond(service.token)
-  // The bootstrap token was made by nobody either.
+  // The bootstrap token has no creator either.
   for (let n = 0; n < 2; n++) t.ok((await make('')).clientToken)
   await beyond('')
 })

@@ -14,7 +14,10 @@ type Body = {
   ]
 }
 
-/** Asks, and holds the refusal to its status, its whole message and its reason; a message of a field brings the field's violation. */
+/**
+ * Sends a request and checks status, message and reason of its refusal; a message of a field must have a field
+ * violation.
+ */
 export const refuses =
   ({ request }: Pick<Started, 'request'>) =>
   async (
@@ -39,7 +42,7 @@ export const refuses =
     )
   }
 
-/** Creates a resource and gives the answer's body. */
+/** Creates a resource and returns the body of the answer. */
 export const creator =
   ({ request }: Pick<Started, 'request'>) =>
   async <T = Readonly<Record<string, unknown>> & { readonly id: string; readonly rank: number }>(
