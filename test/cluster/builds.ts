@@ -11,13 +11,16 @@ const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../../..')
 const TOKEN = 'the-bootstrap-token-of-the-tests'
 
-/** A build without cluster membership and with fewer read models: the oldest that may share servers with this one for a rolling update. */
+/**
+ * Oldest commit that may share servers with this build during a rolling update; it has no cluster membership and fewer
+ * read models.
+ */
 export const EARLIEST = 'f2e136c0da4e'
 
-/** The command line of this build. */
+/** Program of this build. */
 export const present = join(root, 'dist/src/main.js')
 
-/** Compiles sources in a directory of their own, without a check of their types; gives their command line. */
+/** Compiles sources in their own directory without type checks; returns the program. */
 const build = async (t: Test, fill: (directory: string) => Promise<void>): Promise<string> => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-build-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
@@ -26,13 +29,13 @@ const build = async (t: Test, fill: (directory: string) => Promise<void>): Promi
   const compilerOptions = { noCheck: true, sourceMap: false, incremental: false, tsBuildInfoFile: null }
   const project = join(directory, 'tsconfig.src.json')
   await writeFile(project, JSON.stringify({ extends: './tsconfig.json', compilerOptions, include: ['src'] }))
-  // What a test runner puts into its children, whatever their environment, is no business of the compiler.
+  // Remove options of the test runner from the environment of the compiler.
   const compiler = [process.execPath, join(root, 'node_modules/typescript/bin/tsc'), '-p', project]
   await run('env', ['-u', 'NODE_OPTIONS', ...compiler])
   return join(directory, 'dist/src/main.js')
 }
 
-/** The command line of an earlier commit, built apart; or, in one line, why it cannot be had here. */
+/** Builds an earlier commit and returns its program, or the reason why it is not available. */
 export const earlier = async (
   t: Test,
   commit: string,
@@ -51,10 +54,10 @@ export const earlier = async (
   return { main, skip: false }
 }
 
-/** A store that answered late: on a machine with other work that is told, and has nothing to do with builds. */
+/** Whether a log line is about a late store, which is unrelated to builds. */
 export const isOfReach = (msg: unknown): boolean => /out of reach/.test(String(msg))
 
-/** The command line of a build that is to come: this one with texts of its source exchanged for others. */
+/** Builds a hypothetical later version, with replaced texts in its source; returns the program. */
 export const later = (t: Test, changes: readonly (readonly [file: string, text: string, other: string])[]) =>
   build(t, async (directory) => {
     for (const each of ['src', 'package.json', 'tsconfig.json'])
@@ -80,7 +83,7 @@ const environmentOf = (settings: Readonly<Record<string, string>>) =>
     Object.entries(settings).map(([key, value]) => [`ROLLCALL_${key.toUpperCase().replaceAll('.', '_')}`, value]),
   )
 
-/** A build's service as a process of its own, once it listens. */
+/** Starts the service of a build in its own process and waits until it listens. */
 export const serve = async (t: Test, main: string, settings: Readonly<Record<string, string>>) => {
   const own = {
     'server.host': '127.0.0.1',
@@ -124,11 +127,11 @@ export const serve = async (t: Test, main: string, settings: Readonly<Record<str
       .map((line) => JSON.parse(line) as Line)
   return {
     request,
-    /** What it told at this level. */
+    /** Log lines of a level. */
     told: (level: string) => lines().filter((line) => line['level'] === level),
-    /** While it is frozen it does nothing, and does not know. */
+    /** Suspends or resumes the process. */
     freeze: (frozen: boolean) => void child.kill(frozen ? 'SIGSTOP' : 'SIGCONT'),
-    /** Ends it as a supervisor does; gives its exit code. */
+    /** Sends SIGTERM and returns the exit code. */
     end: async () => {
       child.kill('SIGTERM')
       return exited
@@ -138,7 +141,7 @@ export const serve = async (t: Test, main: string, settings: Readonly<Record<str
 
 export type Serving = Awaited<ReturnType<typeof serve>>
 
-/** Asks again while the instance says that it does not know. */
+/** Repeats a request while the instance answers that it is not up to date. */
 export const known = async (ask: () => Promise<Answer>): Promise<Answer> => {
   const knows = ({ text }: Answer) => !/"(?:auth_stale|backend_unavailable|view_behind)"/.test(text)
   return eventually(async () => {
@@ -147,14 +150,14 @@ export const known = async (ask: () => Promise<Answer>): Promise<Answer> => {
   }, 'an answer of an instance that knows')
 }
 
-/** A token that an instance makes, and its id. */
+/** Creates a token on an instance; returns it with its id. */
 export const issue = async (service: Serving, name: string) => {
   const { status, json, text } = await known(() => service.request('POST', '/auth/v1/method/token', { name }))
   if (status !== 200) throw new Error(`no token: ${text}`)
   return { token: String(json['clientToken']), id: (json['authentication'] as { readonly id: string }).id }
 }
 
-/** Waits until an instance answers the holder of a token so. */
+/** Waits until an instance answers requests of a token with a status. */
 export const becomes = (service: Serving, token: string, wanted: number): Promise<boolean> =>
   eventually(
     async () => (await service.request('GET', '/auth/v1/self', undefined, token)).status === wanted,

@@ -14,10 +14,10 @@ const { stack, skip } = await startStack(t)
 
 const TOKENS = 1_500
 const AT_ONCE = 16
-/** Both instances and their event store are one process here. */
+/** Few at once, because both instances and their event store are one process here. */
 const FEW = 8
 
-/** Does the work for each, so many at a time. */
+/** Processes all items with at most `most` at a time. */
 const each = async <T>(all: readonly T[], most: number, work: (one: T) => Promise<void>) => {
   const left = [...all]
   const worker = async () => {
@@ -31,7 +31,7 @@ const reads = async (service: Started) => {
   return Number(line!.slice(name.length))
 }
 
-/** Writes revocations as another instance would. */
+/** Writes revocations like another instance. */
 const elsewhere = async (url: string) => {
   const log = await openEventStore(url, { clock: systemClock, categories: [token.category], onError: () => {} })
   const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
@@ -69,7 +69,7 @@ await t.test('bursts on one instance, observed on another', { skip }, async (t) 
 
   await t.test('applies revocations on other instances without reading a stream', async (t) => {
     const [ended, kept] = [issued.slice(0, 100), issued[100]!]
-    // The credential of the test is used there for the first time.
+    // First use of the test's credential there.
     t.equal((await known(() => b.request('GET', '/auth/v1/self'))).status, 200)
     const before = await reads(b)
     const beforeHere = await reads(a)

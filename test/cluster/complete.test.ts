@@ -16,7 +16,7 @@ await t.test('lists and revokes tokens acknowledged on any instance', { skip }, 
   const b = await startService(t, stack!.settings, { clock: walkingClock(t) })
 
   await t.test('refuses an incomplete list and serves it once complete', async (t) => {
-    // The key that seals where the caller is comes from MongoDB once.
+    // Load the key that seals the caller's address from MongoDB first.
     t.equal((await a.request('POST', '/auth/v1/method/token', { name: 'first' })).status, 200)
     await link.set('blackhole')
     const made = await a.request<{ authentication: { id: string } }>('POST', '/auth/v1/method/token', {

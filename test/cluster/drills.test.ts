@@ -11,7 +11,7 @@ import { type Bearer, issue, known, revoke } from './revoking.ts'
 import { type Stack, startStack } from './stack.ts'
 import { walkingClock } from './walking.ts'
 
-/** What was acknowledged: tokens that live and that were revoked, flags, and who logged in. */
+/** Acknowledged data: active and revoked tokens, flags, logins. */
 type Acknowledged = {
   readonly tokens: readonly Bearer[]
   readonly revoked: readonly Bearer[]
@@ -25,11 +25,11 @@ const issued = async (service: Started, count: number) => {
   return all
 }
 
-/** A deployment that has run, what it acknowledged before and after its older copies were made, and copies of all that it had. */
+/** Deployment after a run, the data acknowledged before and after its older copies, and copies of all stores. */
 const ran = async (t: Test, stack: Stack) => {
   const keys = join(await newDirectory(t), 'keys')
   const settings = { ...stack.settings, 'keys.file': keys, 'rate_limit.enabled': 'false' }
-  // The provider goes by the clock of the machine.
+  // The provider uses the system clock.
   const clock = walkingClock(t, new Date().toISOString())
   const { service, liar } = await everyWay(t, settings, { clock })
   const acknowledge = async (sub: string, toRevoke: readonly { readonly id: string; readonly bearer: Bearer }[]) => {
@@ -46,7 +46,7 @@ const ran = async (t: Test, stack: Stack) => {
   t.teardown(() => redis.disconnect())
   const copyOf = async () => {
     const events = stack.eventstore.copy()
-    // What a backup that is made while the service runs has: the later copies know a little more.
+    // A backup of a running service is made in steps, so later copies contain a little more.
     const between = await issued(service, 3)
     const mongo = await stack.mongo.copy()
     await redis.save()
@@ -72,23 +72,23 @@ type Deployment = Awaited<ReturnType<typeof ran>>
 type Copy = 'older' | 'another’s' | 'lost'
 const servers = ['EventStoreDB', 'MongoDB', 'Redis', 'key file'] as const
 type Case = Partial<Readonly<Record<(typeof servers)[number], Copy>>> & {
-  /** The operator goes on though keys are lost. */
+  /** Whether the operator accepts lost keys. */
   readonly accepted?: true
-  /** Why the start is refused; else it begins. */
+  /** Message of a refused start; absent if it starts. */
   readonly refused?: RegExp
-  /** Whether all that was acknowledged after the older copies, or none, is there. */
+  /** Whether the data acknowledged after the older copies is present or lost. */
   readonly after?: 'there' | 'gone'
-  /** Whether all that was acknowledged before is there. */
+  /** Whether the data acknowledged before is present. */
   readonly before?: 'there' | 'gone'
-  /** Whose personal data can be read no more. */
+  /** People whose personal data is lost. */
   readonly lost?: readonly ('alice' | 'bob')[]
-  /** What is told at ERROR. */
+  /** Log lines at ERROR. */
   readonly told?: readonly RegExp[]
 }
 const rebuilt = /^the read models do not fit the history, and are built anew/
 const lostKeys = /^personal data can be read no more/
 
-/** What is put back in place of what a deployment had, and what becomes of its next start. The guide has the same rows. */
+/** Restored copies and the outcome of the next start. The guide lists the same rows. */
 const cases: readonly Case[] = [
   {},
   { EventStoreDB: 'older', after: 'gone', told: [rebuilt] },
@@ -127,7 +127,7 @@ const putBack = async (stack: Stack, own: Deployment, other: Deployment, one: Ca
   if (one['key file'] === 'lost') await rm(own.keys)
 }
 
-/** How many of these the service takes. */
+/** Number of accepted tokens. */
 const taken = async (service: Started, bearers: readonly Bearer[]) => {
   const statuses = await Promise.all(
     bearers.map(
@@ -143,7 +143,7 @@ const personIn = async (service: Started, id: string) => {
   return 'io.service.auth.lost' in json.metadata ? 'lost' : json.metadata['io.service.auth.oidc.sub']
 }
 
-/** Counts what was acknowledged. A token that was revoked is taken again only where its revocation is gone and its issue is not. */
+/** Checks the acknowledged data. A revoked token is valid again only if its revocation is lost and its issue is not. */
 const counted = async (t: Test, service: Started, { before, after, older }: Deployment, one: Case) => {
   const { before: old = 'there', after: late = 'there', lost = [] } = one
   const of = (bearers: readonly Bearer[], is: 'there' | 'gone') => (is === 'there' ? bearers.length : 0)

@@ -4,9 +4,9 @@ import type { Response } from '../start.ts'
 import { eventually } from '../wait.ts'
 import { type Backend, backends, type Fault, startFaulty } from './faults.ts'
 
-/** For so long a proof that the head of the log was seen is good. */
+/** Validity of a proof of the head, in ms. */
 const LEASE_MS = 2_000
-/** What may be asked while a server is away. */
+/** Requests during an outage. */
 const requests = [
   'evaluate',
   'command',
@@ -20,7 +20,7 @@ const requests = [
   'livez',
 ] as const
 type Asked = (typeof requests)[number]
-/** What a request may be answered: `200`, or `503` with one of these reasons. */
+/** Allowed answer: `200`, or `503` with one of these reasons. */
 type Allowed = string
 
 const stale = '503 auth_stale'
@@ -39,7 +39,7 @@ const works: Readonly<Record<Asked, Allowed>> = {
   readyz: fine,
   livez: fine,
 }
-/** What each request is answered while a server is away, where that is not a 200: reliability is told in docs/guides/operations.md. */
+/** Allowed answers during an outage of each server, if not 200; see docs/guides/operations.md. */
 const matrix: Readonly<Record<Backend, Partial<Record<Asked, Allowed>>>> = {
   eventstore: {
     evaluate: stale,
@@ -52,13 +52,13 @@ const matrix: Readonly<Record<Backend, Partial<Record<Asked, Allowed>>>> = {
     exchange: away,
     readyz: '503 not_ready',
   },
-  // The list of tokens waits for what was written meanwhile, or finds nobody there.
+  // The list of tokens waits for new events, or MongoDB is unreachable.
   mongodb: { list: `${away} view_behind` },
   redis: {},
   provider: { login: '503 provider_unavailable' },
   orchestrator: { exchange: '503 orchestrator_unavailable' },
 }
-/** Asked before the lease has run out: what is known is still told, and what is to be written waits, and is written when the store comes back in time. */
+/** Answers before the proof expires: reads work from memory, and writes wait until the store is back in time. */
 const caught: Readonly<Record<Asked, Allowed>> = {
   ...works,
   evaluate: `${fine} ${stale}`,
@@ -104,7 +104,7 @@ await t.test('answers of each request during a server outage', { skip }, async (
     return () => service.request<Issued>('POST', EXCHANGE, { service_account_token: token }, open)
   }
 
-  /** What every request needs is had before anything fails. */
+  /** Creates what every request needs before the failure. */
   const prepare = async (): Promise<Readonly<Record<Asked, () => Promise<Response<unknown>>>>> => {
     const doomed = await issue()
     return {
@@ -123,7 +123,7 @@ await t.test('answers of each request during a server outage', { skip }, async (
 
   const acknowledged: { readonly id: string; readonly token: string }[] = []
   let cells = 0
-  /** Asks for everything at once, and compares each answer with what is allowed. */
+  /** Sends all requests at once and compares the answers. */
   const ask = async (
     asking: Awaited<ReturnType<typeof prepare>>,
     allowed: Readonly<Record<Asked, Allowed>>,
@@ -143,7 +143,7 @@ await t.test('answers of each request during a server outage', { skip }, async (
     })
     await Promise.all(told)
   }
-  /** Waits until everything works. */
+  /** Waits until all requests work. */
   const recovered = (when: string) => {
     const all = async () => {
       const answers = await Promise.all([

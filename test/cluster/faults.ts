@@ -10,7 +10,7 @@ import { walkingClock } from './walking.ts'
 export const backends = ['eventstore', 'mongodb', 'redis', 'provider', 'orchestrator'] as const
 export type Backend = (typeof backends)[number]
 
-/** A way to break a server or the way to it, and to mend it again. */
+/** Fault of a server or of its connection, and its repair. */
 export type Fault = {
   readonly name: string
   readonly begin: () => Promise<unknown>
@@ -25,11 +25,14 @@ const onProcess = (server: Stack['mongo']): readonly Fault[] => [
   { name: 'SIGSTOP', begin: async () => server.freeze(), end: async () => server.thaw() },
 ]
 
-/** Two instances on the same servers, with every way for a server to fail: `a` reaches each over a link of its own, `b` the stores directly. Their clocks go on; `clock` is that of `a`. Or why there are none. */
+/**
+ * Starts two instances on the same servers with all faults: `a` uses a proxy per server, `b` the servers directly.
+ * Their clocks run; `clock` is that of `a`. Without servers returns the reason.
+ */
 export const startFaulty = async (t: Test) => {
   const { stack, skip } = await startStack(t)
   if (!stack) return { skip }
-  // The provider goes by the clock of the machine.
+  // The provider uses the system clock.
   const clock = walkingClock(t, new Date().toISOString())
   const [liar, orchestrator] = [await lyingProvider(t), await clusterStandIn(t)]
   const events = await linkTo(t, stack.settings['eventstore.url']!)

@@ -8,7 +8,7 @@ import { startStack } from './stack.ts'
 import { walking } from './walking.ts'
 
 const { stack, skip } = await startStack(t)
-/** For so long a proof that the head of the log was seen is good. */
+/** Validity of a proof of the head, in ms. */
 const LEASE = 2_000
 const self = async (service: Started, bearer: { authorization: string }) =>
   (await service.request('GET', '/auth/v1/self', undefined, bearer)).status
@@ -18,7 +18,7 @@ await t.test('two instances on the same servers', { skip }, async (t) => {
     await startService(t, stack!.settings, { clock: clocks[0] }),
     await startService(t, stack!.settings, { clock: clocks[1] }),
   ]
-  /** A test of what needs time. */
+  /** Test with running clocks. */
   const timed = (name: string, body: (t: Test) => Promise<unknown>) =>
     t.test(name, async (t) => void (await walking(clocks, () => body(t))))
 

@@ -6,7 +6,9 @@ import { eventually } from '../wait.ts'
 import { becomes, isOfReach, issue, known, later, present, type Serving, serve } from './builds.ts'
 import { startStack } from './stack.ts'
 
-/** A build that is to come, with format 3: a revocation says why, and a change of expiry has a shape that the one before cannot say. */
+/**
+ * Changes to a hypothetical later build with format 3: revocations with a reason, and a new shape of expiry changes.
+ */
 const changes = [
   [
     'src/events/token.ts',
@@ -36,7 +38,7 @@ await t.test('a later build writes the older format until the older instance has
     onError: () => {},
   })
   t.teardown(() => log.close())
-  /** Makes a token here and ends it there; gives the wire name of its end. */
+  /** Creates and ends a token; returns the wire name of its end. */
   const ended = async (service: Serving) => {
     const { id, token } = await issue(service, 'n')
     t.equal((await known(() => service.request('DELETE', `/auth/v1/tokens/${id}`))).status, 200)
@@ -77,7 +79,8 @@ await t.test('a later build writes the older format until the older instance has
   t.equal((await expire(next)).status, 200)
 
   const back = await serve(t, present, stack!.settings)
-  // Closed where the build before folds it, over where the read model that the later one writes is asked.
+  // The older build closes the token if it folds the event, and treats it as ended if it reads the view of the later
+  // build.
   t.ok(
     [401, 503].includes((await self(back, second.token)).status),
     'nobody is let in for what only the later format says',

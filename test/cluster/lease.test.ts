@@ -7,7 +7,7 @@ import { startStack } from './stack.ts'
 import { walkingClock } from './walking.ts'
 
 const { stack, skip } = await startStack(t)
-/** Who has been silent for so long no longer sees to the views. */
+/** Time (ms) after which a silent holder loses the lease. */
 const LEASE_MS = 5_000
 
 const gauge = async (service: Started, name: string): Promise<number> => {
@@ -20,7 +20,7 @@ const holds = (service: Started) => gauge(service, 'view_lease_held')
 await t.test('holds the view lease only while it follows the log', { skip }, async (t) => {
   const { link, url } = await linkTo(t, stack!.settings['eventstore.url']!)
   const clock = walkingClock(t)
-  /** How often something is done, of all that the instance does again and again. */
+  /** Intervals of the periodic work of the instance. */
   const intervals = new Set<number>()
   const every: typeof clock.every = (ms, work) => {
     intervals.add(ms)

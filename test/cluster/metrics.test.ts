@@ -7,13 +7,13 @@ import { walkingClock } from './walking.ts'
 
 const { stack, skip } = await startStack(t)
 
-/** The value of a metric, by its name with its labels; NaN when it is not on the page. */
+/** Value of a metric with its labels; NaN if absent. */
 const read = async (service: Started, metric: string): Promise<number> => {
   const text = await service.metrics()
   const line = text.split('\n').find((one) => one.startsWith(`rollcall_${metric} `))
   return Number(line?.split(' ')[1] ?? Number.NaN)
 }
-/** Waits until an instance has proven the head a moment ago. */
+/** Waits until an instance has a recent proof of the head. */
 const proven = (service: Started) =>
   eventually(async () => (await read(service, 'freshness_age_seconds')) < 1, 'a proof of the head')
 const calls = (port: string, adapter: string, operation: string, outcome: string) =>

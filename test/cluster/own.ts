@@ -3,7 +3,7 @@ import root from 'tap'
 import { ownMongo, ownRedis, STAND_IN_BULK } from '../adapters/servers.ts'
 import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 
-/** True when the services of the tests run on servers (`ROLLCALL_TEST_STACK=cluster`) and not on files. */
+/** Whether the services of the tests run on servers (`ROLLCALL_TEST_STACK=cluster`). */
 export const onCluster: boolean = process.env['ROLLCALL_TEST_STACK'] === 'cluster'
 
 type Settings = Readonly<Record<string, string>>
@@ -34,5 +34,8 @@ const begun = async (directory: string): Promise<Settings> => {
   return settings
 }
 
-/** Settings of the servers behind a directory: an event store, a database and a Redis database of its own, the same again for whoever comes back. MongoDB and Redis are started once a process. */
+/**
+ * Settings of the servers of a directory: its own event store, database and Redis database, the same on each call.
+ * MongoDB and Redis start once per process.
+ */
 export const clusterOf = async (directory: string): Promise<Settings> => stacks.get(directory) ?? begun(directory)

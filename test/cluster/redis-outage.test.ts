@@ -8,7 +8,7 @@ type Line = Readonly<Record<string, unknown>>
 
 const { stack, skip } = await startStack(t)
 
-/** What was told of Redis, and everything that is neither INFO nor of Redis, but that another server answered late. */
+/** Log lines about Redis, and all other lines above INFO except those about other late servers. */
 const told = async (service: Started) => {
   const lines = (await service.logged()).trim().split('\n')
   const records = lines.map((line) => JSON.parse(line) as Line)
@@ -23,7 +23,7 @@ const ready = async (service: Started) => {
   const { status, json } = await service.request<{ checks: readonly Line[] }>('GET', '/readyz?verbose')
   return [status, json.checks.find(({ name }) => name === 'queue')?.['status']]
 }
-/** Waits until it is ready and says this of its queue. */
+/** Waits until it is ready with this state of its queue. */
 const becomes = (service: Started, queue: string) =>
   eventually(async () => (await ready(service)).join(' ') === `200 ${queue}`, `a queue that is ${queue}`)
 const shared = async (service: Started) => /^rollcall_queue_shared (\d)$/m.exec(await service.metrics())?.[1]

@@ -12,7 +12,7 @@ import { startStack } from './stack.ts'
 
 const { stack, skip } = await startStack(t)
 
-/** The file of configuration that an operator names. */
+/** Writes a configuration file. */
 const configFile = async (settings: Readonly<Record<string, string>>, directory: string): Promise<string> => {
   const tree: Record<string, Record<string, string | number>> = {}
   for (const [key, value] of Object.entries(settings)) {

@@ -8,11 +8,11 @@ import { type Bearer, becomes, issue, revoke, startTwo as startStill, use } from
 import { type Stack, startStack } from './stack.ts'
 import { walkingClock } from './walking.ts'
 
-/** Servers come back with other data than before: under running instances, and between a stop and a start. */
+/** Servers return with other data: under running instances, and between a stop and a start. */
 const ended = async (service: Started) => (await service.logged()).includes('"msg":"rollcall has stopped"')
 /** Waits until the service has ended by itself. */
 const ends = (service: Started) => eventually(() => ended(service), 'the end of a service')
-/** Two instances whose clocks go on. */
+/** Starts two instances with running clocks. */
 const startTwo = (t: Test, stack: Stack) => startStill(t, stack, { clocks: { a: walkingClock(t), b: walkingClock(t) } })
 const gone = async (service: Started, bearer: Bearer) => use(service, bearer).catch(() => 'ended' as const)
 const rename = async (service: Started, name: string) =>
@@ -62,7 +62,7 @@ await onStack(
   },
 )
 
-/** Writes at both until they have ended; how many commands that were begun after now were acknowledged. */
+/** Writes to both until they have ended; returns the number of acknowledged new commands. */
 const writesTaken = async (services: readonly Started[]) => {
   let taken = 0
   const write = async (service: Started) => {
@@ -76,7 +76,7 @@ const writesTaken = async (services: readonly Started[]) => {
   await Promise.all(services.flatMap((service) => [write(service), write(service)]))
   return taken
 }
-/** Events that stand before all others. */
+/** Events before all others. */
 const before = (count: number) =>
   Array.from({ length: count }, (_, n) => ({
     id: crypto.randomUUID(),
@@ -134,7 +134,7 @@ await onStack(
   },
 )
 
-/** What stands in the database, but for the lease. */
+/** Content of the database without the lease. */
 const database = async ({ settings }: Stack) => {
   const client = await MongoClient.connect(settings['mongodb.url']!)
   const db = client.db(settings['mongodb.database'])
@@ -200,7 +200,7 @@ await onStack(
     await issue(a).catch(() => undefined)
     await ends(a)
     t.match(own(await lines(a)), [/^rollcall ends: the read models are lost/])
-    // So does who writes them after.
+    // The next writer ends too.
     await ends(b)
     t.match(own(await lines(b)), [/^rollcall ends: the read models are lost/])
     await a.reopen()

@@ -8,7 +8,7 @@ import { type Stack, startStack } from './stack.ts'
 export const FLAGS = '/api/v1/namespaces/default/flags'
 type Line = Readonly<Record<string, unknown>>
 
-/** The lines of a log of this level. */
+/** Parses the log lines of a level. */
 export const linesOf = (log: string, level = 'ERROR'): readonly Line[] =>
   log
     .split('\n')
@@ -16,10 +16,10 @@ export const linesOf = (log: string, level = 'ERROR'): readonly Line[] =>
     .map((line) => JSON.parse(line) as Line)
     .filter((line) => line['level'] === level)
 export const lines = async (service: Started, level = 'ERROR') => linesOf(await service.logged(), level)
-/** What is told of the service itself, without that a server is away. */
+/** Messages about the service itself, not about servers. */
 export const own = (found: readonly Line[]) =>
   found.map(({ msg }) => msg as string).filter((msg) => !/out of reach|^a job failed/.test(msg))
-/** The names of the flags, as a list shows them. */
+/** Names of the flags in a list. */
 export const names = async (service: Started) =>
   (await known(() => service.request<{ flags: readonly { name: string }[] }>('GET', FLAGS))).json.flags.map(
     ({ name }) => name,
@@ -27,20 +27,20 @@ export const names = async (service: Started) =>
 /** Waits until it is ready. */
 export const ready = (service: Started) =>
   eventually(async () => (await service.request('GET', '/readyz')).status === 200, 'a service that is ready')
-/** Waits until the read models hold all that was written. */
+/** Waits until the read models are caught up. */
 export const written = (service: Started) =>
   eventually(
     async () => /^rollcall_view_lag_events 0$/m.test(await service.metrics()),
     'read models that hold everything',
   )
-/** A test on servers of its own, or why there are none. */
+/** Test on its own servers; skipped with the reason if there are none. */
 export const onStack = (name: string, body: (t: Test, stack: Stack) => Promise<unknown>, timeout = 180_000) =>
   root.test(name, { timeout }, async (t) => {
     const { stack, skip } = await startStack(t)
     if (!stack) return t.pass('needs servers', { skip })
     return body(t, stack)
   })
-/** How the start says why it is refused. */
+/** Returns the message of a refused start. */
 export const refusedStart = async (
   t: Test,
   settings: Readonly<Record<string, string>>,

@@ -6,16 +6,16 @@ import { BOUND, becomes, issue, revoke, revokedElsewhere, startTwo, staysRefused
 import { startStack } from './stack.ts'
 import { walking } from './walking.ts'
 
-/** For so long a proof that the head of the log was seen is good, and so often one is sought. */
+/** Validity of a proof of the head, and interval of its reads, in ms. */
 const LEASE = 2_000
 const EVERY = 500
 const TOKENS = 20
 
-/** Comes to a moment at which the instance asked for a proof and got it; another instance makes tokens meanwhile. */
+/** Advances to a moment right after a proof; the other instance creates tokens until then. */
 const provenNow = async (service: Started, clock: VirtualClock, other: Started): Promise<void> => {
   for (let rest = 0; ; ) {
     await clock.advance(PAGE_MS + rest)
-    // A token that is used for the first time asks for the head as the proof does, and not before it.
+    // The first use of a token reads the head like a proof.
     const { bearer } = await issue(other)
     await service.request('GET', '/auth/v1/self', undefined, bearer)
     const { text } = await service.request('GET', '/metrics')
@@ -44,7 +44,7 @@ await t.test('a revocation takes effect within the bound on an instance cut off 
       const statuses = async (at: number) => {
         const found = new Set<number>()
         await clocks.b.advance(since + at - TOKENS - clocks.b.monotonic())
-        // Each question takes a millisecond: the last is asked one before that moment.
+        // Each request takes one millisecond, so the last is sent one before that moment.
         for (const { bearer } of tokens) found.add(await use(b, bearer))
         return [...found]
       }

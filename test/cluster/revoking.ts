@@ -5,15 +5,15 @@ import { eventually } from '../wait.ts'
 import { type Stack, startStack } from './stack.ts'
 import { walking } from './walking.ts'
 
-/** Tokens of one round. */
+/** Tokens per round. */
 const TOKENS = 400
 const AT_ONCE = 8
-/** What is promised of every revocation, in milliseconds. */
+/** Guaranteed time (ms) until a revocation is in effect everywhere. */
 export const BOUND = 3000
 
 export type Bearer = { readonly authorization: string }
 
-/** Asks again while the instance says that it does not know. */
+/** Repeats a request while the instance answers that it is not up to date. */
 export const known = <T extends { readonly status: number }>(ask: () => Promise<T>): Promise<T> =>
   eventually(async () => {
     const answer = await ask()
@@ -27,28 +27,28 @@ export const issue = async (service: Started) => {
   if (status !== 200) throw new Error(`no token: ${status}`)
   return { bearer: { authorization: `Bearer ${json.clientToken}` }, id: json.authentication.id }
 }
-/** Gives the position of the revocation. */
+/** Revokes a token and returns the position of the event. */
 export const revoke = async (service: Started, id: string): Promise<bigint> => {
   const { status, text, headers } = await known(() => service.request('DELETE', `/auth/v1/tokens/${id}`))
   if (status !== 200) throw new Error(`not revoked: ${status} ${text}`)
   return BigInt(String(headers['event-position']))
 }
-/** The status of an evaluation with the token: it is answered from memory, so nothing but the token is asked about. */
+/** Status of an evaluation with the token. Flags are in memory, so only the token is checked. */
 export const use = async (service: Started, bearer: Bearer) =>
   (await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, bearer)).status
-/** The same, of an instance that knows. */
+/** Status of an evaluation on an up-to-date instance. */
 export const useKnown = async (service: Started, bearer: Bearer) =>
   (await known(async () => ({ status: await use(service, bearer) }))).status
-/** Waits until this is the answer. */
+/** Waits for this status. */
 export const becomes = async (service: Started, bearer: Bearer, wanted: 200 | 401): Promise<boolean> =>
   eventually(async () => (await use(service, bearer)) === wanted, `the answer ${wanted}`)
-/** Waits until the answer is a 401: false where it is a 200 before. */
+/** Waits for a 401; returns false if a 200 comes first. */
 export const staysRefused = async (service: Started, bearer: Bearer): Promise<boolean> =>
   (await eventually(async () => {
     const status = await use(service, bearer)
     return (status === 200 || status === 401) && status
   }, 'an instance that knows again')) === 401
-/** Does the work so many times, a few at once. */
+/** Runs the work `count` times, a few at once. */
 const many = async (count: number, work: () => Promise<void>) => {
   let begun = 0
   const worker = async () => {
@@ -57,7 +57,10 @@ const many = async (count: number, work: () => Promise<void>) => {
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
 }
 
-/** Two instances on these servers, the second on its own way to the event store. Each has a clock of its own, which stands still unless the test moves it or gives another. */
+/**
+ * Starts two instances on these servers, the second with its own connection to the event store. Their clocks stand
+ * still unless the test moves or replaces them.
+ */
 export const startTwo = async (
   t: Test,
   stack: Stack,
@@ -73,9 +76,9 @@ export const startTwo = async (
 }
 
 /**
- * Tokens are usable on the other instance the moment they are shown, and refused there while next to no time passes after they are revoked: so
- * many rounds of 400, each on servers of its own, for the stand-in for MongoDB reads a collection row by row. `ahead` = milliseconds by which a
- * follower of the event store delivers before its leader shows.
+ * Verifies that the other instance accepts tokens as soon as they are issued and refuses them right after revocation.
+ * Each round of 400 tokens has its own servers, because the stand-in for MongoDB reads collections row by row. `ahead`:
+ * ms by which a follower of the event store is ahead of its leader.
  */
 export const revokedElsewhere = async (t: Test, rounds: number, ahead?: number): Promise<void> => {
   let [revoked, unusable, stillUsable, overdue, late] = [0, 0, 0, 0, 0]

@@ -8,13 +8,13 @@ export type Stack = {
   readonly eventstore: {
     readonly kill: () => void
     readonly restart: () => Promise<void>
-    /** All that it holds now. */
+    /** Returns its present content. */
     readonly copy: () => readonly Recorded[]
-    /** Dies, and comes back on its port with what a copy holds; with nothing where there is none. */
+    /** Stops, and restarts on its port with a copy, or empty without one. */
     readonly restore: (copy?: readonly Recorded[]) => Promise<void>
-    /** While it hangs it takes every call and answers none. */
+    /** While true, it accepts calls without answering. */
     readonly hang: (hangs: boolean) => void
-    /** Before it takes the next append to a stream that is called so, it waits for this. */
+    /** Runs `work` before the next append to a matching stream. */
     readonly overtake: (name: RegExp, work: () => Promise<unknown>) => void
   }
   readonly mongo: Server
@@ -23,7 +23,10 @@ export type Stack = {
   readonly settings: Readonly<Record<string, string>>
 }
 
-/** The servers of a deployment of several instances: the stand-in of EventStoreDB, FerretDB and Redis; or, in one line, why they cannot be had here. `ahead`: the event store has a follower, which delivers so many milliseconds before the leader shows. */
+/**
+ * Starts the servers of a deployment: the stand-in of EventStoreDB, FerretDB and Redis; returns the reason if they are
+ * not available. `ahead`: ms by which a follower of the event store delivers before its leader.
+ */
 export const startStack = async (
   t: Test,
   ahead?: number,

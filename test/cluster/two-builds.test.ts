@@ -6,13 +6,13 @@ import { eventually } from '../wait.ts'
 import { becomes, EARLIEST, earlier, isOfReach, issue, known, present, type Serving, serve } from './builds.ts'
 import { startStack } from './stack.ts'
 
-/** This build and an earlier one on the same store: beside each other, and one after the other. */
+/** This build and an earlier one on the same store, together and one after another. */
 const F = '/api/v1/namespaces/default/flags'
 const { main, skip } = await earlier(t, EARLIEST)
 
 type Kept = { readonly live: Map<string, string>; readonly ended: Map<string, string>; readonly flags: string[] }
 
-/** Writes on an instance whatever there is to write; what was acknowledged is kept. */
+/** Writes all kinds of data on an instance and records what is acknowledged. */
 const write = async (t: Test, service: Serving, kept: Kept, name: string) => {
   for (let n = 0; n < 3; n++) {
     const { token, id } = await issue(service, name)
@@ -28,7 +28,7 @@ const write = async (t: Test, service: Serving, kept: Kept, name: string) => {
   kept.flags.push(name)
 }
 
-/** Ends a token that another instance made. */
+/** Revokes a token that another instance created. */
 const revokeOne = async (t: Test, service: Serving, kept: Kept) => {
   const [token, id] = [...kept.live][0]!
   t.equal((await known(() => service.request('DELETE', `/auth/v1/tokens/${id}`))).status, 200)
@@ -36,7 +36,7 @@ const revokeOne = async (t: Test, service: Serving, kept: Kept) => {
   kept.ended.set(token, id)
 }
 
-/** Everything that was ever acknowledged is there, and nothing is closed. */
+/** Expects all acknowledged data, and no closed document. */
 const honours = async (t: Test, service: Serving, kept: Kept, who: string) => {
   const all = (tokens: Iterable<string>, wanted: number) =>
     Promise.all([...tokens].map((token) => becomes(service, token, wanted)))

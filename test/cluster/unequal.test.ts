@@ -13,7 +13,7 @@ type Settings = Readonly<Record<string, string>>
 const flag = (key: string) => ({ key, name: key, type: 'BOOLEAN_FLAG_TYPE' })
 const make = (service: Started, key: string) => known(() => service.request('POST', FLAGS, flag(key)))
 
-/** Two instances hold together: what one does is in force on the other. */
+/** Expects changes on one instance to take effect on the other. */
 const together = async (t: Test, one: Started, other: Started) => {
   for (const [here, there] of [
     [one, other],
@@ -31,7 +31,7 @@ const lifetime = async (service: Started) => {
 }
 const nothing = async () => undefined
 
-/** Settings in which one instance differs from the other and both go on; and what each then does. */
+/** Settings that may differ between instances, with their effect. */
 const works: Readonly<Record<string, readonly [Settings, (t: Test, a: Started, b: Started) => Promise<unknown>]>> = {
   'clean-up intervals': [{ 'authentication.methods.token.cleanup.interval': '2h' }, nothing],
   'lifetimes of logins: each gives its own, and both take both': [
@@ -73,7 +73,7 @@ await onStack('instances whose settings differ hold together', async (t, stack) 
     'server.public_url': PUBLIC,
     ...(oidcSettings('main', liar.url, lyingClient) as Settings),
   }
-  // The provider goes by the clock of the machine.
+  // The provider uses the system clock.
   const a = await startService(t, settings, { clock: walkingClock(t, new Date().toISOString()) })
   t.equal((await make(a, 'f')).status, 200)
 

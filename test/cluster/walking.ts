@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 
-/** Much shorter than anything that waits for these clocks, and about the time between two looks: servers have as much real time. */
+/** Step in ms, much shorter than any wait on these clocks and similar to the polling interval in real time. */
 const STEP_MS = 10
 
 const walk = (clocks: readonly VirtualClock[], over: () => boolean) =>
@@ -11,7 +11,7 @@ const walk = (clocks: readonly VirtualClock[], over: () => boolean) =>
     return over()
   }, 'the end of what needs time')
 
-/** Does work that needs time: meanwhile these clocks go on in small steps, on a busy machine more slowly. */
+/** Advances the clocks in small steps while the work runs, more slowly on a busy machine. */
 export const walking = async <T>(clocks: readonly VirtualClock[], work: () => Promise<T>): Promise<T> => {
   const state = { over: false }
   const walked = walk(clocks, () => state.over)
@@ -23,7 +23,7 @@ export const walking = async <T>(clocks: readonly VirtualClock[], work: () => Pr
   }
 }
 
-/** A clock that goes on so until the test ends; the test may move it beyond. */
+/** Creates a clock that advances until the test ends; the test can advance it further. */
 export const walkingClock = (t: Pick<Test, 'teardown'>, begin?: string): VirtualClock => {
   const clock = virtualClock(begin)
   const state = { over: false }

@@ -28,7 +28,7 @@ await onStack(
     const asked: Promise<Answer>[] = []
     const ask = () => void asked.push(sleeper.request('GET', '/auth/v1/self', undefined, token))
     for (let n = 0; n < 8; n++) ask()
-    // That takes longer than a proof of freshness lasts: what it would let in it must not.
+    // This takes longer than the validity of a proof, so it must not accept old tokens.
     await eventually(async () => held(await pageOfB()) === 1, 'another that takes its place')
     await revoke(b, id)
     for (const name of ['one', 'two', 'after']) t.equal(await rename(name), 200)

@@ -13,14 +13,15 @@ import { tokens } from '../../src/projections/tokens.ts'
 import type { Row } from '../../src/projections/views.ts'
 
 /**
- * The process that is killed: appends the lives of tokens from many writers for ever, and says on stdout what was acknowledged, one line
- * `ack <stream> <revision> <id>` each, `refused` for a refusal. The second argument is how many writers, or `unsynced` for the negative control.
+ * Process that is killed: many writers append lives of tokens without end. It prints each acknowledged event as `ack
+ * <stream> <revision> <id>` and each refusal as `refused`. The second argument is the number of writers, or `unsynced`
+ * for the negative control.
  */
 const say = (line: string): void => {
   try {
     writeSync(1, `${line}\n`)
   } catch (error) {
-    // The pipe is full while its reader is busy.
+    // The pipe is full.
     if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
     say(line)
@@ -77,7 +78,7 @@ const durable = async (directory: string, writers: number) => {
 
 const MOST = 5_000
 
-/** The same file without syncs: what the rig must find out. */
+/** The same store without syncs, which the test must detect. */
 const unsynced = async (directory: string) => {
   const database = await openDatabase(join(directory, 'events.sqlite'), 'durable')
   database.exec(`pragma synchronous=off; ${eventsSchema}`)
@@ -89,7 +90,7 @@ const unsynced = async (directory: string) => {
     say(`ack ${stream} 0 ${id}`)
     await setImmediate()
   }
-  // Without syncs a slow observer would find the small disk full: past this it only waits to be killed.
+  // Without syncs it could fill the small disk, so now it only waits to be killed.
   setInterval(() => undefined, 2 ** 30)
 }
 

@@ -12,7 +12,7 @@ import { CHILD, canTrace, inspect, leaveOut, run, startChild } from './rig.ts'
 
 const TOKENS = '/auth/v1/tokens?pageSize=1'
 
-/** Mounts a disk of 4 MiB on a directory; says why where that cannot be, and gives false. */
+/** Mounts a disk of 4 MiB on a directory; returns false with a comment if that is not possible. */
 const smallDisk = async (t: Test, directory: string): Promise<boolean> => {
   const mounted =
     process.getuid?.() === 0 &&
@@ -121,7 +121,7 @@ void t.test('a rebuild of read models on a full disk waits for space and complet
   }, 'a list of tokens')
   t.match(whole, /"totalCount":21/)
   const errors = service.lines().filter(({ level }) => level === 'ERROR')
-  // SQLite may call the disk broken where it has no room for what it puts beside a new file.
+  // SQLite may report a disk I/O error if it has no space for its auxiliary files.
   const others = errors.filter(({ msg }) => msg !== 'the read models could not be built anew; it is tried again')
   t.match(others, [{ msg: /^disk full/ }])
   t.equal(others.length, 1)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { type Call, CHILD, canTrace, draws, inspect, rounds, startChild, startUntil } from './rig.ts'
 
-/** Calls after which a writer has acknowledged something, and before which it has only opened its files, if that. */
+/** Ranges of system calls: after these a writer has acknowledged events; before the others it has only opened files. */
 const writing = { 'fsync,fdatasync': [60, 260], pwrite64: [600, 2_600] } as const
 const opening = { 'fsync,fdatasync': [1, 6], pwrite64: [1, 30] } as const
 const calls: readonly Call[] = ['fsync,fdatasync', 'pwrite64']

@@ -19,9 +19,9 @@ import {
 } from './rig.ts'
 
 /**
- * Loss of power: the store lies on an ext4 file system in an image file; the writer is frozen and the image copied as it stands. What the
- * writer had not synced is in no copy, which killing a process alone never shows. It is frozen when it asks for such a call for the n-th time,
- * else once it has acknowledged as many events. Answers the copy, mounted, and what was acknowledged.
+ * Simulates a power loss: the store is on an ext4 file system in an image file; the writer is frozen and the image
+ * copied. The copy lacks all unsynced data, which a kill alone would keep. It is frozen at the n-th system call, or
+ * after n acknowledged events without strace. Returns the mounted copy and the acknowledged events.
  */
 const losePower = async (
   t: Test,
@@ -58,7 +58,7 @@ const losePower = async (
   }
 }
 
-/** Moments at which a writer has acknowledged more than twenty events. */
+/** Moments at which a writer has acknowledged more than 20 events. */
 const moments = [
   ['fsync,fdatasync', 100, 300],
   ['pwrite64', 1_500, 3_000],

@@ -13,22 +13,22 @@ import type { Row } from '../../src/projections/views.ts'
 import { eventually } from '../wait.ts'
 
 export const CHILD = fileURLToPath(new URL('./child.js', import.meta.url))
-/** Rounds of the kill and power-loss loops; more of them by ROLLCALL_CRASH_ROUNDS. */
+/** Rounds of the kill and power-loss loops, overridden by ROLLCALL_CRASH_ROUNDS. */
 export const rounds = (usual: number): number => Number(process.env['ROLLCALL_CRASH_ROUNDS'] ?? usual)
 export const run = promisify(execFile)
 
-/** True when a command of the system can be run at all. */
+/** Whether a command is available. */
 export const has = (command: string): Promise<boolean> =>
   run('sh', ['-c', `command -v ${command}`]).then(
     () => true,
     () => false,
   )
 
-/** True when strace may trace here. */
+/** Whether strace works here. */
 export const canTrace = async (): Promise<boolean> =>
   (await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))
 
-/** Numbers at random, by a seed that is told; ROLLCALL_CRASH_SEED gives that of a run before. */
+/** Random numbers with a logged seed; ROLLCALL_CRASH_SEED repeats an earlier run. */
 export const draws = (t: Pick<Test, 'comment'>): ((from: number, below: number) => number) => {
   const seed = Number(process.env['ROLLCALL_CRASH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
   t.comment(`drawn by ROLLCALL_CRASH_SEED=${seed}`)
@@ -41,14 +41,14 @@ export const draws = (t: Pick<Test, 'comment'>): ((from: number, below: number) 
   }
 }
 
-/** What a writer asks of the system for its files. A call of this kind is a moment at which it may end. */
+/** System calls of a writer at which it may be stopped. */
 export type Call = 'fsync,fdatasync' | 'pwrite64'
-/** The signal that comes when the process asks for such a call for the n-th time. */
+/** Signal at the n-th system call of a kind. */
 export type Moment = { readonly call: Call; readonly n: number; readonly signal: 'KILL' | 'STOP' }
 
 export type Acked = ReadonlyMap<string, { readonly stream: string; readonly revision: bigint }>
 
-/** A running child and what it has said so far. */
+/** Starts a child process and collects its output. */
 export const startChild = (args: readonly string[], command: string = process.execPath) => {
   const child: ChildProcess = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const lines: string[] = []
@@ -59,11 +59,11 @@ export const startChild = (args: readonly string[], command: string = process.ex
     lines.push(...parts)
   })
   const closed = once(child, 'close')
-  /** Waits until it is so, or the process is over. */
+  /** Waits for a condition or the end of the process. */
   const until = async (enough: () => boolean, what: string) => {
     await eventually(() => enough() || child.exitCode !== null || child.signalCode !== null, what)
   }
-  /** The process that writes, which is not the one started when that is a tracer. */
+  /** Id of the writing process, which differs from the started one under a tracer. */
   const pid = () => Number(lines.find((line) => line.startsWith('pid '))?.slice(4) ?? child.pid)
   const kill = async () => {
     process.kill(pid(), 'SIGKILL')
@@ -77,13 +77,13 @@ export const startChild = (args: readonly string[], command: string = process.ex
   return { child, lines, count, until, kill, acked, pid, closed }
 }
 
-/** A writer that gets a signal at a moment of its own, counted by strace. */
+/** Starts a writer under strace that receives a signal at a moment. */
 export const startUntil = ({ call, n, signal }: Moment, args: readonly string[]) => {
   const inject = ['-e', `trace=${call}`, '-e', `inject=${call}:signal=${signal}:when=${n}`]
   return startChild(['-f', '-qq', '-o', '/dev/null', ...inject, process.execPath, CHILD, ...args], 'strace')
 }
 
-/** Waits until a process that was told to stop stands still, all its threads included. */
+/** Waits until all threads of a stopped process stand still. */
 export const standsStill = async (pid: number): Promise<void> => {
   await eventually(async () => {
     const threads = await readdir(`/proc/${pid}/task`)
@@ -92,7 +92,10 @@ export const standsStill = async (pid: number): Promise<void> => {
   }, 'the process to stand still')
 }
 
-/** Opens what the crash left: how many acknowledged events are gone, whether every stream is whole, and whether the caught-up view equals a rebuild. */
+/**
+ * Opens the store after the crash: counts lost acknowledged events and checks that streams are whole and the caught-up
+ * view equals a rebuild.
+ */
 export const inspect = async (directory: string, acked: Acked) => {
   const store = await openEmbedded(directory, {
     clock: systemClock,
@@ -143,7 +146,7 @@ const text = (row: Row | undefined) =>
   JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
 const same = (a: Row | undefined, b: Row | undefined) => text(a) === text(b)
 
-/** Leaves a test out, and says why where everybody sees it. */
+/** Skips a test with a visible reason. */
 export const leaveOut = (t: Test, reason: string): void => {
   t.comment(`not run: ${reason}`)
   t.pass(`not run: ${reason}`, { skip: reason })

@@ -8,13 +8,13 @@ import { canTrace, leaveOut, run, startChild } from './rig.ts'
 
 const main = resolve(import.meta.dirname, '../../src/main.js')
 const BIG = 'x'.repeat(900)
-// No process of these tests is to end because its grace is over.
+// No process of these tests may end because of its grace period.
 process.env['ROLLCALL_SERVER_SHUTDOWN_GRACE'] = '1h'
 
 type Line = Readonly<Record<string, unknown>>
 type Answer<T> = { readonly status: number; readonly json: T }
 
-/** `rollcall serve` as a process of its own on a directory, once it listens; `through` is the command that starts it. */
+/** Starts `rollcall serve` in its own process and waits until it listens; `through` is the command that starts it. */
 const serve = async (t: Test, directory: string, through: readonly string[] = [], known = '') => {
   const serving = [main, 'serve', '--data', directory, '--host', '127.0.0.1', '--port', '0']
   const [command = process.execPath, ...args] = [...through, process.execPath, ...serving]
@@ -39,7 +39,7 @@ const serve = async (t: Test, directory: string, through: readonly string[] = []
     return { status: answer.status, json: (await answer.json()) as T }
   }
   const make = () => request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'n', description: BIG })
-  /** Makes tokens until one is refused; gives the values of the others. */
+  /** Creates tokens until one is refused; returns the others. */
   const fill = async (most: number) => {
     const made: string[] = []
     for (let n = 0; n < most; n++) {
@@ -111,7 +111,7 @@ await t.test('a full disk', async (t) => {
 
   await fill(5_000)
   t.equal((await service.make()).status, 503, 'full again')
-  // These must keep nobody here.
+  // These must not delay the end.
   await eventually(lags, 'events whose rows, and their mark, wait to be written to the read models')
   service.child.kill('SIGTERM')
   t.equal(await service.exited, 0, 'SIGTERM ends it')
@@ -125,7 +125,7 @@ await t.test('a full disk', async (t) => {
   await again.holds([...first.made, ...then.made])
 })
 
-/** Ends by itself with what its service acknowledged, and is found whole. */
+/** Expects the process to end by itself, and a restart to find all acknowledged data. */
 const lost = async (t: Test, through: readonly string[]): Promise<void> => {
   const directory = await newDirectory(t)
   const service = await serve(t, directory, through)
@@ -148,7 +148,7 @@ const lost = async (t: Test, through: readonly string[]): Promise<void> => {
   t.equal((await again.make()).status, 200)
 }
 
-// What the runner of the tests preloads writes files of its own, which the limit would end.
+// The test runner's preloaded module writes files that the limit would break.
 await t.test('a file size limit ends the process with 1, and a restart finds all events', (t) =>
   lost(t, ['sh', '-c', 'unset NODE_OPTIONS; ulimit -f 2000; exec "$@"', 'sh']),
 )

@@ -9,7 +9,7 @@ import { freePort } from '../free-port.ts'
 import { found, missing } from './programs.ts'
 import { type Running, serve } from './servers.ts'
 
-/** Why no real cluster runs here; false where it does. */
+/** Reason to skip tests of a real cluster; false if it is available. */
 export const skip = missing('etcd', 'kube-apiserver', 'kube-controller-manager')
 
 const ADMIN = 'the-administrator-of-the-cluster'
@@ -22,10 +22,10 @@ export type Reply = {
 }
 export type KeyKind = 'RS256' | 'ES256'
 
-/** How the API server is started: the first issuer and the first key sign, all are accepted. */
+/** Options of the API server: the first issuer and key sign, all are accepted. */
 export type Signing = { readonly issuers: readonly string[]; readonly keys: readonly string[] }
 
-/** A private key for tokens, in a file. */
+/** Writes a private key for tokens to a file. */
 const keyFile = (folder: string, name: string, kind: KeyKind): string => {
   const { privateKey } =
     kind === 'RS256'
@@ -56,7 +56,7 @@ const authority = async (folder: string) => {
   return { caPath, keyPath, ca: tls.cert }
 }
 
-/** Everybody's questions about tokens stand in the audit log of the cluster. */
+/** Audit policy that logs all token reviews. */
 const AUDIT = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
@@ -66,7 +66,10 @@ const AUDIT = {
   ],
 }
 
-/** etcd, an API server with RBAC and a controller manager, on loopback. There is no node: pods are kept and not run. */
+/**
+ * Starts etcd, an API server with RBAC and a controller manager on loopback. There are no nodes, so pods are stored and
+ * not run.
+ */
 export const realCluster = async (t: Scope) => {
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-real-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
@@ -96,7 +99,7 @@ export const realCluster = async (t: Scope) => {
       sent.on('error', reject)
       sent.end(bytes)
     })
-  /** The same, and it must succeed. */
+  /** Sends a request that must succeed. */
   const done = async (...asked: Parameters<typeof ask>): Promise<Reply['json']> => {
     const { status, text, json } = await ask(...asked)
     if (status >= 300) throw new Error(`${asked[0]} ${asked[1]} answered ${status}: ${text}`)
@@ -189,7 +192,7 @@ export const realCluster = async (t: Scope) => {
         .split('\n')
         .filter(Boolean)
         .map((line) => JSON.parse(line) as Record<string, unknown>),
-    /** Ends the API server and starts it anew, with other keys and issuers. */
+    /** Restarts the API server with other keys and issuers. */
     restart: async (next: Signing) => {
       signing = next
       await server.stop()

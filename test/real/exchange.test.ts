@@ -125,7 +125,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
           return
         }
         t.match(refusalOf(await exchange(service, second)), INVALID, 'is refused at once')
-        // The API server remembers for 10 s what it approved.
+        // The API server caches approvals for 10 s.
         await eventually(async () => !(await reviewed(cluster, first)).taken, 'the cluster to forget')
         t.match(refusalOf(await exchange(service, first)), INVALID, 'and so is the other')
       })
@@ -148,7 +148,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
     const [first] = cluster.signing.keys
     const next = cluster.newKey('second.key', 'ES256')
     const old = await tokenOf(cluster, 'apps', 'web', forUs)
-    // Keys are read again at most once in 30 s.
+    // Keys are read at most once in 30 s.
     let ahead = 0
     const now = () => new Date(Date.now() + ahead)
     const restart = async (next: Signing) => {

@@ -1,8 +1,8 @@
 import { fetched, missing, programs, versionOf } from './programs.ts'
 
 /**
- * `node dist/test/real/fetch.js` puts what the suite `real` meets into the cache. `--cached` fetches nothing: it says what
- * is not there, and fails unless all is. `--versions` says what the suite meets.
+ * `node dist/test/real/fetch.js` puts the programs of the suite `real` into the cache. `--cached` fetches nothing,
+ * lists missing ones and fails if there are any. `--versions` lists the versions.
  */
 if (process.argv.includes('--versions')) {
   console.log(programs.map((program) => `${program} ${versionOf(program)}`).join(', '))

@@ -10,7 +10,7 @@ import { versionOf } from './programs.ts'
 
 type Tree = Readonly<Record<string, unknown>>
 type World = {
-  /** Parts of the client, beside what the guide says. */
+  /** Parts of the client that differ from the guide. */
   readonly client?: Tree
   readonly at?: Hydra
   readonly settings?: Settings
@@ -25,12 +25,12 @@ await t.test('sign-in at a real Hydra', { skip }, async (t) => {
   t.comment(`Hydra ${versionOf('hydra')}`)
   let clients = 0
 
-  /** The line of the log about the last login that was refused. */
+  /** Log line of the last refused login. */
   const refusalIn = async (service: Started) => {
     const lines = (await service.logged()).split('\n').filter((line) => line.includes('a login was refused'))
     return JSON.parse(lines.at(-1)!) as Tree
   }
-  /** A client as the guide makes it, and a Rollcall that knows it. */
+  /** Creates a client like the guide, and a service that uses it. */
   const world = async (t: Test, { client = {}, at = hydra, settings, authorization }: World = {}) => {
     const clientId = `rollcall-${clients++}`
     await at.admin('POST', '/clients', {

@@ -8,11 +8,14 @@ import { freePort } from '../free-port.ts'
 import { found, missing } from './programs.ts'
 import { serve } from './servers.ts'
 
-/** Why no Hydra runs here; false where it does. */
+/** Reason to skip tests of Hydra; false if it is available. */
 export const skip = missing('hydra')
 
 type Tree = Readonly<Record<string, unknown>>
-/** What the pages that Hydra has not, of the login and of the consent, say of a person; `no` = they refuse, with the code and words of an error. */
+/**
+ * Answers of the login and consent pages, which Hydra does not have; `no`: they refuse with this error code and
+ * description.
+ */
 export type Said = {
   readonly subject?: string
   readonly session?: Tree
@@ -20,10 +23,10 @@ export type Said = {
   readonly remember?: boolean
   readonly no?: Tree
 }
-/** The cookies of one browser, at Hydra. */
+/** Cookies of one browser at Hydra. */
 export type Jar = Map<string, string>
 
-/** Hydra on loopback. It has no page for logins and consents: the test answers in their place. `path` is what its issuer has behind host and port. */
+/** Starts Hydra on loopback; the test answers for the login and consent pages. `path` is the path of its issuer. */
 export const realHydra = async (t: Scope, path: '' | '/' = '') => {
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-real-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
@@ -42,20 +45,20 @@ export const realHydra = async (t: Scope, path: '' | '/' = '') => {
       SERVE_ADMIN_HOST: '127.0.0.1',
       SERVE_ADMIN_PORT: String(management),
       URLS_SELF_ISSUER: issuer,
-      // It refuses whoever sends no proof of the code.
+      // Requires PKCE.
       OAUTH2_PKCE_ENFORCED: 'true',
-      // Nobody listens there: the test reads the challenge in the address.
+      // Not served: the test reads the challenge from the address.
       URLS_LOGIN: `${url}/the-page-of-the-login`,
       URLS_CONSENT: `${url}/the-page-of-the-consent`,
       SQA_OPT_OUT: 'true',
     },
     log: join(folder, 'hydra.log'),
-    // It makes its keys when it is first asked for them.
+    // It creates its keys on the first request for them.
     answers: async () =>
       (await fetch(`${adminUrl}/health/ready`)).ok && (await fetch(`${url}/.well-known/openid-configuration`)).ok,
   })
 
-  /** Asks its administration; it must succeed. */
+  /** Sends an admin request that must succeed. */
   const admin = async <T = unknown>(method: string, path: string, body?: unknown): Promise<T> => {
     const answer = await fetch(`${adminUrl}/admin${path}`, {
       method,
@@ -66,7 +69,7 @@ export const realHydra = async (t: Scope, path: '' | '/' = '') => {
     return (text === '' ? undefined : JSON.parse(text)) as T
   }
 
-  /** Opens an address as the browser with these cookies; gives where it is sent. */
+  /** Opens an address with the cookies of a browser; returns the redirect. */
   const follow = async (address: string | URL, jar: Jar): Promise<URL> => {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
     const answer = await fetch(address, { redirect: 'manual', headers: { cookie } })
@@ -79,7 +82,7 @@ export const realHydra = async (t: Scope, path: '' | '/' = '') => {
     if (location === null) throw new Error(`${String(address)} answered ${answer.status}: ${await answer.text()}`)
     return new URL(location, address)
   }
-  /** Answers for the page of the login, or of the consent, to which Hydra sent a browser. */
+  /** Answers for the login or consent page. */
   const decided = async (kind: 'login' | 'consent', address: URL, { no, ...yes }: Tree, jar: Jar): Promise<URL> => {
     const challenge = address.searchParams.get(`${kind}_challenge`)!
     const path = `/oauth2/auth/requests/${kind}/${no ? 'reject' : 'accept'}?${kind}_challenge=${challenge}`
@@ -92,20 +95,20 @@ export const realHydra = async (t: Scope, path: '' | '/' = '') => {
     issuer,
     adminUrl,
     admin,
-    /** A line of the command line of Hydra, as a shell runs it. */
+    /** Runs a shell line with the command `hydra`. */
     shell: async (line: string): Promise<string> => {
       const script = `hydra() { "$HYDRA" "$@"; }\n${line}`
       const env = { ...process.env, HYDRA: found('hydra').path }
       return (await promisify(execFile)('sh', ['-euc', script], { env })).stdout
     },
-    /** What Hydra knows of a login that it sent a browser to the page for. */
+    /** Login request of an address of the login page. */
     asked: (address: URL) =>
       admin<{ readonly skip: boolean; readonly subject: string }>(
         'GET',
         `/oauth2/auth/requests/login?login_challenge=${address.searchParams.get('login_challenge')}`,
       ),
     follow,
-    /** Somebody signs in and consents; gives the query that the browser comes back with. */
+    /** Signs in and consents; returns the query of the callback. */
     signIn: async (address: URL, login: Said, consent: Said = {}, jar: Jar = new Map()): Promise<URLSearchParams> => {
       const { subject = 'ada', remember = false, no } = login
       let at = await follow(address, jar)

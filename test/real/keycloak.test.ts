@@ -25,7 +25,7 @@ import { versionOf } from './programs.ts'
 
 type Tree = Readonly<Record<string, unknown>>
 type World = {
-  /** Parts of the client, beside what the guide says. */
+  /** Parts of the client that differ from the guide. */
   readonly client?: Tree
   readonly realm?: Tree
   readonly users?: readonly Tree[]
@@ -39,7 +39,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
   t.comment(`Keycloak ${versionOf('keycloak')}`)
   let realms = 0
 
-  /** A realm of its own with a client as the guide makes it, and a Rollcall that browsers reach. */
+  /** Creates a realm with a client like the guide, and a service that browsers reach. */
   const world = async (t: Test, { client = {}, realm = {}, users, settings, authorization }: World = {}) => {
     const url = await deadUrl()
     const name = `company-${realms++}`
@@ -61,7 +61,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
       const answer = await comeBack(service, OIDC, query, { cookie, accept: 'application/json' })
       return { answer, token: cookiesOf(answer)['service_client_token']?.value ?? '' }
     }
-    /** The line of the log about the last login that was refused. */
+    /** Log line of the last refused login. */
     const refusal = async () => {
       const lines = (await service.logged()).split('\n').filter((line) => line.includes('a login was refused'))
       return JSON.parse(lines.at(-1)!) as Tree
@@ -77,7 +77,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
     return { url, name, issuer, service, logIn, refusal, change }
   }
 
-  /** The realm of a reader of the guide, who has a Rollcall at an address: `client` and `file` are what the guide gives them. */
+  /** Creates a realm by the guide: `client` and `file` are its examples for an address. */
   const guided = async (t: Test, name: string, more: (client: Tree) => Tree) => {
     const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/oidc.md'), 'utf8')
     const [, section = ''] = /^### Keycloak\n(.*?)^### /ms.exec(guide)!
@@ -92,7 +92,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
       ...more(client),
     })
     Object.assign(file.authentication.methods.oidc.providers.keycloak, { issuer_url: issuer })
-    /** Whom the client and the rules let in. */
+    /** Returns the status codes of logins. */
     const statuses = async (secret: string) => {
       const settings = {
         'server.http_port': new URL(url).port,
@@ -302,7 +302,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
       await page.getByRole('menuitem', { name: /^Sign out/ }).click()
       await page.getByRole('heading', { name: 'Sign in' }).waitFor()
       await page.getByRole('button', provider).click()
-      // Keycloak still knows Ada, and asks for her password; this leads to the names of others.
+      // Keycloak remembers Ada and asks for her password only; this link allows another user name.
       await page.locator('#reset-login').click()
       await fillIn(page, 'bob')
       await page.getByRole('button', account('Bob')).waitFor()

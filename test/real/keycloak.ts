@@ -6,7 +6,7 @@ import { freePort } from '../free-port.ts'
 import { found, missing } from './programs.ts'
 import { serve } from './servers.ts'
 
-/** Why no Keycloak runs here; false where it does. */
+/** Reason to skip tests of Keycloak; false if it is available. */
 export const skip = missing('keycloak')
 
 export const ADMIN = { username: 'admin', password: 'the-administrator-of-keycloak' }
@@ -21,7 +21,7 @@ export type Mapper = {
   readonly config: Readonly<Record<string, string>>
 }
 
-/** Puts the groups of a person into the ID token, with their whole path unless told otherwise. */
+/** Mapper of groups into the ID token, with full paths by default. */
 export const groupsMapper = (fullPath = true): Mapper => ({
   name: 'groups',
   protocol: 'openid-connect',
@@ -33,7 +33,7 @@ export const groupsMapper = (fullPath = true): Mapper => ({
     'userinfo.token.claim': 'true',
   },
 })
-/** Puts the roles of the realm into the ID token, where `/realm_access/roles` finds them. */
+/** Mapper of realm roles into the ID token at `/realm_access/roles`. */
 export const rolesMapper: Mapper = {
   name: 'realm roles in the ID token',
   protocol: 'openid-connect',
@@ -47,7 +47,7 @@ export const rolesMapper: Mapper = {
   },
 }
 
-/** A client as the guide makes it, for a Rollcall at an address; `more` replaces parts of it. */
+/** Client like the guide for a service at an address; `more` replaces parts of it. */
 export const clientAt = (
   address: string,
   provider: string,
@@ -70,7 +70,10 @@ const keyOf = (algorithm: string, providerId: string, config: Readonly<Record<st
   providerId,
   config: Object.fromEntries(Object.entries({ ...config, priority: '100' }).map(([name, value]) => [name, [value]])),
 })
-/** A key for each algorithm: else Keycloak makes one while somebody waits, and our keys are read again once a minute. */
+/**
+ * A key for each algorithm, because Keycloak would create it on demand, and the service reads keys at most once a
+ * minute.
+ */
 export const everyKey = [
   ...'RS256 RS384 RS512 PS256 PS384 PS512'
     .split(' ')
@@ -80,7 +83,7 @@ export const everyKey = [
   ...'HS256 HS384 HS512'.split(' ').map((algorithm) => keyOf(algorithm, 'hmac-generated', { algorithm })),
 ]
 
-/** Puts the e-mail address of a person into the ID token, and nothing about whether it is verified. */
+/** Mapper of the email into the ID token without `email_verified`. */
 export const addressMapper: Mapper = {
   name: 'address alone',
   protocol: 'openid-connect',
@@ -99,7 +102,7 @@ export const person = (username: string, more: Tree = {}): Tree => ({
   ...more,
 })
 
-/** Keycloak on loopback, with nothing but its first realm. */
+/** Starts Keycloak on loopback with its first realm only. */
 export const realKeycloak = async (t: Scope) => {
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-real-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
@@ -121,7 +124,7 @@ export const realKeycloak = async (t: Scope) => {
     env: {
       KC_BOOTSTRAP_ADMIN_USERNAME: ADMIN.username,
       KC_BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password,
-      // Its own folder is in the cache, where others may use it.
+      // Its own folder is in the cache, which others may use.
       JAVA_OPTS_APPEND: `-Dcom.arjuna.ats.arjuna.objectstore.objectStoreDir=${folder} -XX:TieredStopAtLevel=1`,
     },
     log: join(folder, 'keycloak.log'),
@@ -134,7 +137,7 @@ export const realKeycloak = async (t: Scope) => {
     const answer = await fetch(`${url}/realms/master/protocol/openid-connect/token`, { method: 'POST', body: form })
     token = ((await answer.json()) as { access_token: string }).access_token
   }
-  /** Asks its administration; it must succeed. */
+  /** Sends an admin request that must succeed. */
   const admin = async <T = unknown>(method: string, path: string, body?: unknown): Promise<T> => {
     const headers = {
       authorization: `Bearer ${token}`,
@@ -150,14 +153,14 @@ export const realKeycloak = async (t: Scope) => {
     return (text === '' ? undefined : JSON.parse(text)) as T
   }
   await signedIn()
-  // The life of an administrator's token is a minute else.
+  // The default lifetime of an admin token is one minute.
   await admin('PUT', '/master', { accessTokenLifespan: 3600 })
   await signedIn()
 
   return {
     url,
     admin,
-    /** A realm that allows http on loopback; gives its issuer. */
+    /** Creates a realm that allows HTTP on loopback; returns its issuer. */
     realm: async (name: string, more: Tree): Promise<string> => {
       await admin('POST', '', { realm: name, enabled: true, sslRequired: 'none', ...more })
       return `${url}/realms/${name}`

@@ -10,14 +10,14 @@ import { type Manifest, manifests, manifestsOf, newAccount, newNamespace, post }
 import { found, versionOf } from './programs.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
-/** Nothing is kept, and a field that the API does not know is refused. */
+/** Stores nothing and refuses unknown fields. */
 const STRICT = '?fieldValidation=Strict&dryRun=All'
 const RESTRICTED = {
   'pod-security.kubernetes.io/enforce': 'restricted',
   'pod-security.kubernetes.io/warn': 'restricted',
 }
 
-/** Where a release of the chart may have left something; a volume claim of a StatefulSet stays on purpose. */
+/** Kinds of objects that a release may leave; volume claims of a StatefulSet stay on purpose. */
 const EVERY_KIND = [
   '/api/v1/NAMESPACE/services',
   '/api/v1/NAMESPACE/configmaps',
@@ -38,7 +38,7 @@ type Workload = Manifest & {
   }
 }
 
-/** The pod that the cluster makes of a workload, with an account that is there. */
+/** Pod of a workload with an existing account. */
 const podOf = ({ spec }: Workload): Manifest | undefined => {
   if (!spec?.template) return undefined
   const claims = (spec.volumeClaimTemplates ?? []).map(({ metadata: { name } }) => ({
@@ -63,7 +63,7 @@ await t.test('the manifests on a real API server', { skip }, async (t) => {
   for (const name of ['web', 'rollcall']) await newAccount(cluster, 'apps', name)
   await newAccount(cluster, 'rollcall', 'rollcall')
 
-  /** Each is taken strictly, and its pod is admitted where Pod Security is `restricted`. */
+  /** Expects all manifests to be accepted, and their pods under Pod Security `restricted`. */
   const taken = async (t: Test, all: readonly Workload[], namespace: string) => {
     for (const manifest of all) {
       const what = `${manifest.kind} ${manifest.metadata.name}`
@@ -76,7 +76,7 @@ await t.test('the manifests on a real API server', { skip }, async (t) => {
         )
         continue
       }
-      // An account may be there already: what is compared is what was read, strictly.
+      // An account may already exist; only strict parsing is tested.
       const wanted = manifest.kind === 'ServiceAccount' ? [201, 409] : [201]
       t.ok(wanted.includes(answer.status), wanted.includes(answer.status) ? what : `${what}: ${answer.text}`)
       const pod = podOf(manifest)
@@ -130,7 +130,7 @@ await t.test('the manifests on a real API server', { skip }, async (t) => {
     await newNamespace(cluster, 'released')
     const env = { ...process.env, KUBECONFIG: cluster.file('admin.kubeconfig') }
     const exchanges = `config=${JSON.stringify({ authentication: { methods: { orchestrator: { enabled: true, audiences: ['rollcall'], allowed: [{ namespace: 'apps', service_accounts: ['web'] }] } } } })}`
-    /** What Helm says of a command; of one that fails, its error. */
+    /** Output of a Helm command, or its error. */
     const says = (verb: string, ...args: readonly string[]): string => {
       const given = [verb, 'rollcall', ...args, '--namespace', 'released']
       const { status, stdout, stderr } = spawnSync(helm.path, given, { encoding: 'utf8', env })
@@ -139,7 +139,7 @@ await t.test('the manifests on a real API server', { skip }, async (t) => {
     const chart = join(t.testdir(), 'chart')
     cpSync(join(root, 'deploy/chart'), chart, { recursive: true })
     const about = readFileSync(join(chart, 'Chart.yaml'), 'utf8')
-    // An API server that is built from its module does not know its version.
+    // An API server built from its module does not know its version.
     writeFileSync(join(chart, 'Chart.yaml'), about.replace(/^kubeVersion: .*$/m, ''))
     const there = async (): Promise<readonly string[]> => {
       const names: string[] = []

@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { PASSWORD } from './keycloak.ts'
 
-/** The form of a page of Keycloak, as a browser that knows no scripts sees it: where it goes, and with which cookies. */
+/** Form of a Keycloak page without scripts: its target and cookies. */
 const formOf = async (answer: Response) => {
   const page = await answer.text()
   const [, action] = /<form[^>]*\baction="([^"]+)"/.exec(page) ?? []
@@ -14,7 +14,7 @@ const formOf = async (answer: Response) => {
   return { action: action.replaceAll('&amp;', '&'), cookie }
 }
 
-/** Signs a person in at Keycloak with requests alone; gives the query that the browser comes back with. */
+/** Signs in at Keycloak with plain requests; returns the query of the callback. */
 export const signInAt = async (address: URL, username: string): Promise<URLSearchParams> => {
   const { action, cookie } = await formOf(await fetch(address, { redirect: 'manual' }))
   const body = new URLSearchParams({ username, password: PASSWORD })
@@ -25,7 +25,7 @@ export const signInAt = async (address: URL, username: string): Promise<URLSearc
 }
 
 const buttonOf = (page: Page): Locator => page.getByRole('button', { name: 'Sign In' })
-/** The same by hand, in the window of a browser. */
+/** Signs in at Keycloak in a browser window. */
 export const fillIn = async (page: Page, username: string, password = PASSWORD): Promise<void> => {
   await buttonOf(page).waitFor()
   await page.getByLabel('Username or email').fill(username)

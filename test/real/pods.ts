@@ -22,7 +22,7 @@ type Resources = {
   readonly resources: readonly { readonly name: string; readonly kind: string; readonly namespaced: boolean }[]
 }
 
-/** Where the API server takes manifests of a kind, as it says itself; undefined where it knows none. */
+/** Collection path of a kind, from API discovery; undefined for an unknown kind. */
 const collectionOf = async (cluster: RealCluster, { apiVersion, kind, metadata }: Manifest, namespace: string) => {
   const base = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
   const { status, json } = await cluster.ask('GET', base)
@@ -31,7 +31,7 @@ const collectionOf = async (cluster: RealCluster, { apiVersion, kind, metadata }
   return found && `${base}/${found.namespaced ? `namespaces/${metadata.namespace ?? namespace}/` : ''}${found.name}`
 }
 
-/** Gives a manifest to the API server; `query` says how. */
+/** Posts a manifest to the API server with a query. */
 export const post = async (cluster: RealCluster, manifest: Manifest, namespace: string, query = '') => {
   const collection = await collectionOf(cluster, manifest, namespace)
   return collection === undefined ? undefined : cluster.ask('POST', `${collection}${query}`, manifest)
@@ -45,7 +45,7 @@ export const newNamespace = (cluster: RealCluster, name: string, labels: Readonl
 
 export type Bound = { readonly kind: string; readonly apiVersion: string; readonly name: string; readonly uid: string }
 type Wanted = { readonly audiences?: readonly string[]; readonly seconds?: number; readonly boundTo?: Bound }
-/** A token of a service account, as kubelet asks for it. */
+/** Requests a service account token like the kubelet. */
 export const tokenOf = async (
   cluster: RealCluster,
   namespace: string,
@@ -65,7 +65,7 @@ export const newAccount = (cluster: RealCluster, namespace: string, name: string
   cluster.done('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } })
 
 let pods = 0
-/** A pod of an account, which no node runs; its token, and how it is deleted. */
+/** Creates a pod of an account, which no node runs; returns functions for its token and deletion. */
 export const newPod = async (cluster: RealCluster, namespace: string, account: string) => {
   const path = `/api/v1/namespaces/${namespace}/pods`
   const made = await cluster.done('POST', path, {
@@ -82,14 +82,14 @@ export const newPod = async (cluster: RealCluster, namespace: string, account: s
   }
 }
 
-/** Whether the cluster takes a token, when somebody asks with this one. */
+/** Reviews a token, with `as` as credential. */
 export const reviewed = async (cluster: RealCluster, token: string, as?: string) => {
   const spec = { token, audiences: ['rollcall'] }
   const { status, json } = await cluster.ask('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { spec }, as)
   return { status, taken: (json.status as { authenticated?: boolean } | undefined)?.authenticated === true }
 }
 
-/** Installs what Rollcall needs of a cluster as the manifests say, and gives it the token of its own account. */
+/** Installs the cluster objects of the manifests; returns the token of the service's own account. */
 export const installed = async (cluster: RealCluster) => {
   await newNamespace(cluster, 'rollcall')
   for (const manifest of manifests('deploy/kubernetes/serviceaccount.yaml')) await apply(cluster, manifest, 'rollcall')
@@ -106,7 +106,7 @@ export const ORCHESTRATOR = 'authentication.methods.orchestrator'
 export type Verification = 'token_review' | 'jwks'
 export const VERIFICATIONS = ['token_review', 'jwks'] as const satisfies readonly Verification[]
 
-/** Rollcall, which asks the cluster. */
+/** Starts a service that uses the cluster. */
 export const onCluster = (
   t: Test,
   cluster: RealCluster,

@@ -9,22 +9,22 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../../..')
 
-/** Where programs are kept that were fetched or built. */
+/** Cache of fetched and built programs. */
 const cache =
   process.env['ROLLCALL_TEST_REAL_CACHE'] ??
   join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'rollcall-tests-real')
 
 type Source = {
-  /** The folder under `test/real` whose files pin the versions. */
+  /** Folder under `test/real` with the files that pin the versions. */
   readonly folder: string
-  /** The module, or the artifact of Maven, that has the version. */
+  /** Module or Maven artifact with the version. */
   readonly from: string
-  /** The package that Go builds the program from; without it Maven unpacks it. */
+  /** Package that Go builds; without it Maven unpacks the program. */
   readonly package?: string
-  /** Its store is SQLite, which is in C: Go needs a C compiler for it. */
+  /** Whether it uses SQLite, for which Go needs a C compiler. */
   readonly sqlite?: boolean
 }
-/** What the suite meets, in the order in which it is fetched. */
+/** Programs of the suite in fetch order. */
 const SOURCES = {
   keycloak: { folder: 'keycloak', from: 'keycloak-quarkus-dist' },
   etcd: { folder: 'etcd', from: 'go.etcd.io/etcd/server/v3', package: 'go.etcd.io/etcd/server/v3' },
@@ -44,20 +44,20 @@ const SOURCES = {
 export type Program = keyof typeof SOURCES
 export const programs = Object.keys(SOURCES) as readonly Program[]
 
-/** The files that pin the versions of a program, as one text. */
+/** Content of the files that pin the versions of a program. */
 const pinsOf = ({ folder }: Source): string =>
   ['go.mod', 'go.sum', 'pom.xml']
     .map((name) => join(root, 'test/real', folder, name))
     .flatMap((file) => (existsSync(file) ? [readFileSync(file, 'utf8')] : []))
     .join('')
-/** The pinned version of a program, as its own project numbers it. */
+/** Pinned version of a program. */
 export const versionOf = (program: Program): string => {
   const { from } = SOURCES[program]
   const line = new RegExp(`\\b${from.replaceAll('.', '\\.')}(?: v|</artifactId>\\s*<version>)([\\d.]+)`)
   return line.exec(pinsOf(SOURCES[program]))?.[1] ?? 'of no version'
 }
 
-/** A file, or the folder of Keycloak. What is pinned anew is made anew. */
+/** Path of a program, which depends on its pinned versions. */
 const placeOf = (program: Program): string => {
   const digest = createHash('sha256').update(pinsOf(SOURCES[program])).digest('hex')
   return join(cache, `${program}-${versionOf(program)}-${digest.slice(0, 12)}`)
@@ -65,7 +65,7 @@ const placeOf = (program: Program): string => {
 const reasonFile = (program: Program) => `${placeOf(program)}.failed`
 
 export type Found = { readonly path: string; readonly skip: false } | { readonly path: ''; readonly skip: string }
-/** Where a program is; else why it is missing, with the command that failed. */
+/** Path of a program, or the reason why it is missing with the failed command. */
 export const found = (program: Program): Found => {
   const path = placeOf(program)
   if (existsSync(path)) return { path, skip: false }
@@ -74,7 +74,7 @@ export const found = (program: Program): Found => {
     : 'it was not fetched yet: npm run test:real does'
   return { path: '', skip: `no ${program}: ${why}` }
 }
-/** Why tests that need all of these are left out; false where all are there. */
+/** Reason to skip tests that need all of these programs; false if all are available. */
 export const missing = (...wanted: readonly Program[]): string | false =>
   wanted.map((program) => found(program).skip).find((skip) => skip !== false) ?? false
 
@@ -83,7 +83,7 @@ const AUGMENTED = ['build', '--db=dev-mem', '--health-enabled=true']
 const build = async (program: Program, into: string): Promise<string> => {
   const { folder, package: name, sqlite = false }: Source = SOURCES[program]
   const cwd = join(root, 'test/real', folder)
-  // Others work on the machine too: two compilers at once, and they give way.
+  // Limit to two compilers with low priority.
   const command = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
     run('nice', ['-n', '10', ...args], { cwd, env: { ...process.env, ...env }, maxBuffer: 16_777_216 })
   if (name !== undefined) {
@@ -96,20 +96,20 @@ const build = async (program: Program, into: string): Promise<string> => {
   await command(['mvn', '-B', '-q', unpack, `-DoutputDirectory=${into}`, `-DmarkersDirectory=${into}/markers`])
   const unpacked = (await readdir(into)).find((each) => each.startsWith('keycloak-'))
   if (unpacked === undefined) throw new Error(`mvn ${unpack} left no folder keycloak-…`)
-  // Else each start would do this, half a minute long.
+  // Otherwise each start would do this for half a minute.
   await command(['sh', join(into, unpacked, 'bin/kc.sh'), ...AUGMENTED])
   return join(into, unpacked)
 }
 
 type Failure = Partial<Readonly<Record<'cmd' | 'code' | 'stdout' | 'stderr', string>>>
-/** Which command failed, and the last line of what it said. */
+/** Failed command with the last line of its output. */
 const failureOf = (error: unknown): string => {
   const { cmd, code, stdout, stderr } = error as Failure
   const said = `${stdout ?? ''}\n${stderr ?? ''}`.trim().split('\n').at(-1)
   return cmd === undefined ? String(error) : `${cmd.replace(/^nice -n 10 /, '')} failed (${code}): ${said}`
 }
 
-/** Fetches or builds a program that the cache has not. What keeps it from that is kept too, for the tests to tell. */
+/** Fetches or builds a missing program. A failure is stored too, for the tests to report. */
 export const fetched = async (program: Program): Promise<Found> => {
   const before = found(program)
   if (before.skip === false) return before

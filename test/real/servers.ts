@@ -7,7 +7,10 @@ import { eventually } from '../wait.ts'
 
 export type Running = { readonly stop: () => Promise<void> }
 
-/** Starts a server that runs until the test ends, and waits until it answers. What it says goes to a file, whose end is told where it does not start. */
+/**
+ * Starts a server until the test ends, and waits until it answers. Its output goes to a file, whose end is reported if
+ * it does not start.
+ */
 export const serve = async (
   t: Scope,
   {
@@ -29,7 +32,7 @@ export const serve = async (
   closeSync(out)
   const closed = once(child, 'close')
   const stop = async () => {
-    // A start script has the server as a child of its own: the whole group ends.
+    // A start script runs the server as its child, so the whole process group is killed.
     try {
       process.kill(-child.pid!, 'SIGKILL')
     } catch (error) {
