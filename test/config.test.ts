@@ -86,7 +86,7 @@ await t.test('every setting has its variable', async (t) => {
   }
 })
 
-await t.test('variables hold booleans, numbers, durations, lists, maps and lists of maps', async (t) => {
+await t.test('reads booleans, numbers, durations, lists and maps from variables', async (t) => {
   const { config } = fromEnv({
     ROLLCALL_AUTHENTICATION_EXCLUDE_OFREP: 'true',
     ROLLCALL_METRICS_ENABLED: '0',
@@ -113,7 +113,7 @@ await t.test('variables hold booleans, numbers, durations, lists, maps and lists
   t.strictSame({ ...methods.token.bootstrap.metadata }, { role: 'admin' })
 })
 
-await t.test('a provider comes from variables, its name in lower case, and over the file’s', async (t) => {
+await t.test('a provider from variables has a lower-case name and overrides the file', async (t) => {
   const one = {
     [`${P}_MY_IDP_ISSUER_URL`]: 'https://id.example.com',
     [`${P}_MY_IDP_CLIENT_ID`]: 'me',
@@ -215,7 +215,7 @@ await t.test('reports all problems at once, each with its key and line', async (
   t.match(message, /eventstore\.url: is required/)
 })
 
-await t.test('a file that cannot be read is a problem with its line', async (t) => {
+await t.test('reports an unreadable file with its line', async (t) => {
   t.match(failed(() => loadConfig({ file: join(folder, 'none.yml'), env: {} })).message, /cannot be read \(ENOENT\)/)
   t.match(
     failed(() => loadConfig({ file: write('a: 1\na: 2\n'), env: {} })).message,
@@ -294,7 +294,7 @@ await t.test('the public configuration is a valid file with the same values', as
   }
 })
 
-await t.test('the example file is the default, also with every # taken away', async (t) => {
+await t.test('the example file gives the defaults, also without any #', async (t) => {
   t.strictSame(loadConfig({ file: write(exampleFile()), env: {} }).config, fromEnv({}).config)
   const whole = exampleFile()
     .replace(/^( *)#([a-z])/gm, '$1$2')
@@ -305,7 +305,7 @@ await t.test('the example file is the default, also with every # taken away', as
   t.match(config.server, fromEnv({}).config.server)
 })
 
-await t.test('the schema names every setting and allows no other', async (t) => {
+await t.test('the schema contains every setting and allows no other', async (t) => {
   const schema = configSchema()
   t.equal(schema['additionalProperties'], false)
   type Inner = {

@@ -14,30 +14,27 @@ import { following, open } from './eventstoredb-nodes.ts'
 const query = (url: string) => new URLSearchParams(url.slice(url.indexOf('?')))
 const last = (url: string, key: string) => query(url).getAll(key).at(-1)
 
-void t.test(
-  'an address is taken as it is meant: several hosts by name, credentials whole, the leader for what needs it',
-  async (t) => {
-    for (const scheme of ['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover']) {
-      const { leader, follower } = addressOf(`${scheme}://a:2113,b,c:2115?tls=false&nodePreference=readOnlyReplica`)
-      for (const url of [leader, follower])
-        t.match(url, /^esdb:\/\/a:2113,b,c:2115\?/, 'discovery would know the first host only')
-      t.equal(last(leader, 'nodePreference'), 'leader')
-      t.equal(last(follower, 'nodePreference'), 'readOnlyReplica')
-    }
-    for (const word of ['esdb', 'kurrentdb']) {
-      const { leader } = addressOf(`${word}+discover://cluster.example/?tls=false`)
-      t.match(leader, /^esdb\+discover:\/\/cluster\.example\?/)
-    }
-    t.equal(last(addressOf('esdb://a?tls=false').follower, 'nodePreference'), 'follower')
-    t.equal(last(addressOf('esdb://a?tls=false&throwOnAppendFailure=false').leader, 'throwOnAppendFailure'), 'true')
-    t.equal(last(addressOf('esdb://a?tls=false&gossipTimeout=3').leader, 'gossipTimeout'), '3')
-    const { leader, credentials } = addressOf('esdb://us%40er:p:a@ss%2F?@host?tls=true'.replace('?@', '%3F@'))
-    t.same(credentials, { username: 'us@er', password: 'p:a@ss/?' })
-    t.match(leader, /^esdb:\/\/us%40er:p%3Aa%40ss%2F%3F@host\?/, 'the driver would cut a password at its colon')
-  },
-)
+void t.test('parses an address: several hosts, whole credentials, leader and follower', async (t) => {
+  for (const scheme of ['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover']) {
+    const { leader, follower } = addressOf(`${scheme}://a:2113,b,c:2115?tls=false&nodePreference=readOnlyReplica`)
+    for (const url of [leader, follower])
+      t.match(url, /^esdb:\/\/a:2113,b,c:2115\?/, 'discovery would know the first host only')
+    t.equal(last(leader, 'nodePreference'), 'leader')
+    t.equal(last(follower, 'nodePreference'), 'readOnlyReplica')
+  }
+  for (const word of ['esdb', 'kurrentdb']) {
+    const { leader } = addressOf(`${word}+discover://cluster.example/?tls=false`)
+    t.match(leader, /^esdb\+discover:\/\/cluster\.example\?/)
+  }
+  t.equal(last(addressOf('esdb://a?tls=false').follower, 'nodePreference'), 'follower')
+  t.equal(last(addressOf('esdb://a?tls=false&throwOnAppendFailure=false').leader, 'throwOnAppendFailure'), 'true')
+  t.equal(last(addressOf('esdb://a?tls=false&gossipTimeout=3').leader, 'gossipTimeout'), '3')
+  const { leader, credentials } = addressOf('esdb://us%40er:p:a@ss%2F?@host?tls=true'.replace('?@', '%3F@'))
+  t.same(credentials, { username: 'us@er', password: 'p:a@ss/?' })
+  t.match(leader, /^esdb:\/\/us%40er:p%3Aa%40ss%2F%3F@host\?/, 'the driver would cut a password at its colon')
+})
 
-void t.test('an address that is wrong is refused, and never repeated', async (t) => {
+void t.test('refuses an invalid address and never repeats it', async (t) => {
   const wrong: Readonly<Record<string, RegExp>> = {
     'http://host': /is invalid/,
     'esdb://': /is invalid/,
@@ -80,7 +77,7 @@ const secured = async (t: Test, user = 'admin:p%3Aw') => {
 }
 const causes = (error: unknown): string => (error instanceof Error ? `${error.message} < ${causes(error.cause)}` : '')
 
-void t.test('with TLS every call carries the credentials: appends, reads and subscriptions', async (t) => {
+void t.test('with TLS every call sends the credentials: appends, reads and subscriptions', async (t) => {
   const { url } = await secured(t)
   const { log, errors } = await open(t, url())
   const stream = `test-${randomUUID()}`
@@ -94,30 +91,27 @@ void t.test('with TLS every call carries the credentials: appends, reads and sub
   t.same(errors, [])
 })
 
-void t.test(
-  'a wrong password and a certificate of somebody else are refused with their cause, the password at once',
-  async (t) => {
-    const { url, authority } = await secured(t)
-    const clock = virtualClock()
-    const stranger = await open(t, url('admin:hunter2'), { clock })
-    for (const ask of [() => stranger.log.head(), () => stranger.log.append('test-1', [happened(1)], 'none')]) {
-      const error = await ask().catch((error: unknown) => error)
-      t.match(error, { reason: 'backend_unavailable' })
-      t.match(causes(error), /401/)
-      t.notMatch(causes(error), /hunter2/)
-      t.same([clock.monotonic(), clock.waiting()], [0, []], 'nothing was waited for')
-    }
-    const { cert } = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 })
-    await writeFile(`${authority}.other`, cert)
-    const misled = await open(t, url(undefined, `${authority}.other`), { patience: 500 })
-    const error = await misled.log.head().catch((error: unknown) => error)
+void t.test('refuses a wrong password at once and a foreign certificate, with their cause', async (t) => {
+  const { url, authority } = await secured(t)
+  const clock = virtualClock()
+  const stranger = await open(t, url('admin:hunter2'), { clock })
+  for (const ask of [() => stranger.log.head(), () => stranger.log.append('test-1', [happened(1)], 'none')]) {
+    const error = await ask().catch((error: unknown) => error)
     t.match(error, { reason: 'backend_unavailable' })
-    t.match(causes(error), /certificate/)
-    await t.rejects(open(t, url(undefined, `${authority}.missing`)), /certificate file/)
-  },
-)
+    t.match(causes(error), /401/)
+    t.notMatch(causes(error), /hunter2/)
+    t.same([clock.monotonic(), clock.waiting()], [0, []], 'nothing was waited for')
+  }
+  const { cert } = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 })
+  await writeFile(`${authority}.other`, cert)
+  const misled = await open(t, url(undefined, `${authority}.other`), { patience: 500 })
+  const error = await misled.log.head().catch((error: unknown) => error)
+  t.match(error, { reason: 'backend_unavailable' })
+  t.match(causes(error), /certificate/)
+  await t.rejects(open(t, url(undefined, `${authority}.missing`)), /certificate file/)
+})
 
-void t.test('a certificate file that is away for a moment ends nothing', async (t) => {
+void t.test('a temporarily missing certificate file ends nothing', async (t) => {
   const { server, url, authority } = await secured(t)
   const { log } = await open(t, url())
   const stream = `test-${randomUUID()}`

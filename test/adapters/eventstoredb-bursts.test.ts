@@ -38,7 +38,7 @@ const heldServer = async (
   return { log, faults, server, clock, restarts, held, hold, release }
 }
 
-await t.test('many more reads at once than a connection carries are all answered on it', async (t) => {
+await t.test('more concurrent reads than a connection carries all complete', async (t) => {
   const { log, restarts, held, hold, release, server } = await heldServer(t)
   await log.head()
   hold()
@@ -55,7 +55,7 @@ await t.test('many more reads at once than a connection carries are all answered
   t.strictSame(restarts, [])
 })
 
-await t.test('who asks for the same stream at once shares a read, one that was begun after it asked', async (t) => {
+await t.test('concurrent reads of a stream share a read that starts after their request', async (t) => {
   const { log, faults, server } = await heldServer(t)
   const [stream, first, second] = [fresh(), happened(1), happened(2)]
   await log.append(stream, [first], 'none')
@@ -78,7 +78,7 @@ await t.test('who asks for the same stream at once shares a read, one that was b
   t.equal(server.now().counts.read - before, 3, 'two of this stream, and one of another')
 })
 
-await t.test('reads that are never answered leave those in line refused, and the line empty', async (t) => {
+await t.test('unanswered reads make waiting ones fail and leave the queue empty', async (t) => {
   const { log, clock, held, hold, release } = await heldServer(t, { deadline: 200, patience: 600 })
   await log.head()
   hold()
@@ -97,7 +97,7 @@ await t.test('reads that are never answered leave those in line refused, and the
   t.strictSame(await collect(log.read(fresh())), [])
 })
 
-await t.test('where nothing is said a call has 1,750 ms, and waits for its turn for 10 s', async (t) => {
+await t.test('by default a call has 1,750 ms and waits 10 s for its turn', async (t) => {
   const { log, clock, held, hold, release } = await heldServer(t, {})
   await log.head()
   hold()
@@ -108,7 +108,7 @@ await t.test('where nothing is said a call has 1,750 ms, and waits for its turn 
   await Promise.all(all)
 })
 
-await t.test('an append is given up by the clock of the log alone, however long the machine takes', async (t) => {
+await t.test('only the clock of the log times an append out', async (t) => {
   const { log, faults, server } = await heldServer(t, { deadline: 1, patience: 8_000 })
   const held: (() => void)[] = []
   faults.before = (call) => (call === 'append' ? new Promise<void>((go) => held.push(go)) : undefined)

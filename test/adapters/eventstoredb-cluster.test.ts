@@ -7,7 +7,7 @@ import { failure } from '../stand-ins/eventstoredb/wire.ts'
 import { eventually } from '../wait.ts'
 import { following, fresh, ids, open, threeNodes } from './eventstoredb-nodes.ts'
 
-void t.test('a change of leader is followed, also when the old leader is named for a while or dies', async (t) => {
+void t.test('follows a change of leader, also when nodes name the old leader or it dies', async (t) => {
   const { cluster, a, b, c, url } = await threeNodes(t)
   const { log } = await open(t, url, { deadline: 500, patience: 10_000 })
   const seen = following(t, log)
@@ -43,7 +43,7 @@ void t.test('a change of leader is followed, also when the old leader is named f
   t.ok(c.counts.append >= 10)
 })
 
-void t.test('a cluster that goes as a whole while calls are under way takes nothing with it', async (t) => {
+void t.test('the loss of a whole cluster during calls causes no unhandled rejection', async (t) => {
   const faults: Faults = {}
   const { cluster, nodes, url } = await threeNodes(t, '&maxDiscoverAttempts=10', faults)
   const { log } = await open(t, url, { deadline: 2000, patience: 1500 })
@@ -76,7 +76,7 @@ void t.test('a cluster that goes as a whole while calls are under way takes noth
   t.same(rejected, [])
 })
 
-void t.test('a leader that hangs is left for the new one, and what it kept is not written twice', async (t) => {
+void t.test('replaces a hanging leader and writes its pending append once', async (t) => {
   const { cluster, a, b, c, url } = await threeNodes(t)
   const { log } = await open(t, url, { deadline: 300, patience: 10_000 })
   const seen = following(t, log)
@@ -102,7 +102,7 @@ void t.test('a leader that hangs is left for the new one, and what it kept is no
   t.same(ids(seen), ids(events as never))
 })
 
-void t.test('a follower that hangs holds an event up for one subscription, also when it is chosen again', async (t) => {
+void t.test('a hanging follower delays events for one subscription, also when chosen again', async (t) => {
   const { b, c, url } = await threeNodes(t)
   const { log } = await open(t, url, { deadline: 2000 })
   const subscribed = () => b.counts.subscribe + c.counts.subscribe
@@ -129,7 +129,7 @@ void t.test('a follower that hangs holds an event up for one subscription, also 
   }
 })
 
-void t.test('what needs the leader goes to the leader, whatever node the operator prefers', async (t) => {
+void t.test('calls that need the leader go to it, whatever node the operator prefers', async (t) => {
   const { a, b, c, url } = await threeNodes(t, '&nodePreference=follower')
   const { log } = await open(t, url)
   const stream = fresh()
@@ -140,7 +140,7 @@ void t.test('what needs the leader goes to the leader, whatever node the operato
   t.equal(a.counts.subscribe, 0, 'what is only followed is followed at a follower')
 })
 
-void t.test('a leader that was cut off is not believed, and what only it took is decided by the new one', async (t) => {
+void t.test('ignores a leader that was cut off; the new leader decides its pending appends', async (t) => {
   const { cluster, a, b } = await threeNodes(t)
   const at = (port: number) => `esdb://127.0.0.1:${port}?tls=false`
   const [one, two, other] = [
@@ -200,27 +200,24 @@ const used = `
   process.stdout.write('closed')
 `
 
-void t.test(
-  'a log that was closed keeps no process alive, whether its cluster answers, hangs or is gone',
-  async (t) => {
-    const { nodes, url } = await threeNodes(t)
-    const adapter = new URL('../../src/adapters/eventstoredb/open.js', import.meta.url).href
-    const time = new URL('../../src/clock.js', import.meta.url).href
-    const check = async (how: string) => {
-      const { stdout } = await promisify(execFile)(process.execPath, [
-        '--input-type=module',
-        '-e',
-        used,
-        adapter,
-        time,
-        url,
-      ])
-      t.equal(stdout, 'closed', how)
-    }
-    await check('answers')
-    for (const node of nodes) node.freeze(true)
-    await check('hangs')
-    for (const node of nodes) node.kill()
-    await check('is gone')
-  },
-)
+void t.test('a closed log keeps no process alive, whether its cluster answers, hangs or is gone', async (t) => {
+  const { nodes, url } = await threeNodes(t)
+  const adapter = new URL('../../src/adapters/eventstoredb/open.js', import.meta.url).href
+  const time = new URL('../../src/clock.js', import.meta.url).href
+  const check = async (how: string) => {
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      '--input-type=module',
+      '-e',
+      used,
+      adapter,
+      time,
+      url,
+    ])
+    t.equal(stdout, 'closed', how)
+  }
+  await check('answers')
+  for (const node of nodes) node.freeze(true)
+  await check('hangs')
+  for (const node of nodes) node.kill()
+  await check('is gone')
+})

@@ -42,7 +42,7 @@ const texts = fc.record({
   time: fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }),
 })
 
-void t.test('what comes back is byte for byte what was given', async (t) => {
+void t.test('an event is read back byte for byte', async (t) => {
   const { log } = await open(t)
   await fc.assert(
     fc.asyncProperty(fc.array(texts, { minLength: 1, maxLength: 20 }), async (all) => {
@@ -64,7 +64,7 @@ void t.test('what comes back is byte for byte what was given', async (t) => {
   )
 })
 
-void t.test('texts that are not canonical come back as they were too', async (t) => {
+void t.test('non-canonical JSON texts are read back unchanged', async (t) => {
   const { log } = await open(t)
   const stream = fresh()
   const data = [
@@ -85,28 +85,25 @@ void t.test('texts that are not canonical come back as they were too', async (t)
   )
 })
 
-void t.test(
-  'people and projections of the store read the data as JSON and find causation and correlation where it looks for them',
-  async (t) => {
-    const { log, client } = await open(t)
-    const stream = fresh()
-    const meta = canonical({ schema: 1, correlationId: 'request-1', causationId: 'event-1', actor: { kind: 'system' } })
-    const event = { ...happened(1), meta }
-    await log.append(stream, [event], 'none')
-    for await (const { event: kept } of client.readStream(stream)) {
-      t.same(kept!.isJson, true)
-      t.same(kept!.data, { n: 1 })
-      t.same(kept!.metadata, {
-        $correlationId: 'request-1',
-        $causationId: 'event-1',
-        time: event.time,
-        meta: JSON.parse(meta),
-      })
-    }
-  },
-)
+void t.test('the store sees data as JSON, with correlation and causation ids in its own fields', async (t) => {
+  const { log, client } = await open(t)
+  const stream = fresh()
+  const meta = canonical({ schema: 1, correlationId: 'request-1', causationId: 'event-1', actor: { kind: 'system' } })
+  const event = { ...happened(1), meta }
+  await log.append(stream, [event], 'none')
+  for await (const { event: kept } of client.readStream(stream)) {
+    t.same(kept!.isJson, true)
+    t.same(kept!.data, { n: 1 })
+    t.same(kept!.metadata, {
+      $correlationId: 'request-1',
+      $causationId: 'event-1',
+      time: event.time,
+      meta: JSON.parse(meta),
+    })
+  }
+})
 
-void t.test('large events are kept whole', async (t) => {
+void t.test('large events are stored completely', async (t) => {
   const { log, client } = await open(t)
   const stream = fresh()
   // The largest attachment a variant may have, of the least compressible characters that JSON knows, with every quote escaped twice.
@@ -126,7 +123,7 @@ void t.test('large events are kept whole', async (t) => {
   t.same(kinds, [false, true, true, false])
 })
 
-void t.test('what no server would take whole is refused and nothing of it is written', async (t) => {
+void t.test('refuses an append that exceeds the server limit without writing any event', async (t) => {
   const { log } = await open(t)
   const stream = fresh()
   const huge = { ...happened(1), data: canonical({ n: randomBytes(1_100_000).toString('base64') }) }
@@ -137,7 +134,7 @@ void t.test('what no server would take whole is refused and nothing of it is wri
   t.equal(await log.head(), 0n)
 })
 
-void t.test('data, metadata and type count, as the newest server counts them', async (t) => {
+void t.test('data, metadata and type count towards the size limit, as on the newest server', async (t) => {
   const { log, counts } = await open(t)
   const type = 'Ünhappened'
   const meta = canonical({ schema: 1, correlationId: 'request-1', actor: { kind: 'client', name: 'ä'.repeat(500) } })
@@ -174,7 +171,7 @@ const foreign = (type: string, data: EventData['data'], binary = false) =>
     metadata: undefined,
   }) as EventData
 
-void t.test('streams, links and marks of others are not the log', async (t) => {
+void t.test('the log excludes streams, links and marks of other applications', async (t) => {
   const { log, client } = await open(t)
   const stream = fresh()
   const write = (name: string, ...events: EventData[]) => client.appendToStream(name, events, { credentials })
@@ -196,7 +193,7 @@ void t.test('streams, links and marks of others are not the log', async (t) => {
   await t.rejects(log.append('other-2', [happened(1)], 'none'), /has no category of this log/)
 })
 
-void t.test('an event that somebody else wrote into a stream of the log is given on and not skipped', async (t) => {
+void t.test('an event of another application in a stream of the log is returned, not skipped', async (t) => {
   const { log, client } = await open(t)
   const stream = fresh()
   await log.append(stream, [happened(1)], 'none')
@@ -215,7 +212,7 @@ void t.test('an event that somebody else wrote into a stream of the log is given
   t.match(events[1]!.time, /^\d{4}-\d\d-\d\dT/)
 })
 
-void t.test('a history that was cut in the store shows the gap, and one that was deleted is an error', async (t) => {
+void t.test('reading a truncated stream shows the gap, and reading a deleted one fails', async (t) => {
   const { log, client } = await open(t)
   const [cut, buried, gone] = [fresh(), fresh(), fresh()]
   for (const stream of [cut, buried, gone])

@@ -44,111 +44,108 @@ const writer = async (
   return acknowledged
 }
 
-void t.test(
-  'whatever befalls three nodes, each acknowledged event stands once where it was said to, and is followed once',
-  async (t) => {
-    const { cluster, nodes, a, url } = await threeNodes(t)
-    const { law } = a
-    const logs = [
-      await open(t, url, { deadline: 300 }),
-      await open(t, url, { deadline: 300 }),
-      await open(t, url, { deadline: 300 }),
-    ]
-    const rejected: unknown[] = []
-    const onRejection = (reason: unknown) => rejected.push(reason)
-    process.on('unhandledRejection', onRejection)
-    t.teardown(() => process.off('unhandledRejection', onRejection))
-    const seen = following(t, logs[0]!.log)
-    let running = true
-    let acks = 0
-    t.comment(`seed ${seed}`)
-    /** So many appends more are acknowledged. */
-    const appended = (count: number) => {
-      const enough = acks + count
-      return eventually(() => acks >= enough, `${count} appends`)
-    }
-    /** So many more have asked a node for the leader. */
-    const sought = (count: number) => {
-      const asked = () => nodes.reduce((sum, { counts }) => sum + counts.gossip, 0)
-      const enough = asked() + count
-      return eventually(() => asked() >= enough, `${count} who look for the leader`)
-    }
-    const writing = Promise.all(
-      Array.from({ length: 12 }, (_, n) =>
-        writer(
-          logs[n % 3]!.log,
-          `test-${n}`,
-          1 + (n % 3),
-          () => running,
-          () => void acks++,
-        ),
+void t.test('acknowledged events are stored and followed once under random faults of three nodes', async (t) => {
+  const { cluster, nodes, a, url } = await threeNodes(t)
+  const { law } = a
+  const logs = [
+    await open(t, url, { deadline: 300 }),
+    await open(t, url, { deadline: 300 }),
+    await open(t, url, { deadline: 300 }),
+  ]
+  const rejected: unknown[] = []
+  const onRejection = (reason: unknown) => rejected.push(reason)
+  process.on('unhandledRejection', onRejection)
+  t.teardown(() => process.off('unhandledRejection', onRejection))
+  const seen = following(t, logs[0]!.log)
+  let running = true
+  let acks = 0
+  t.comment(`seed ${seed}`)
+  /** So many appends more are acknowledged. */
+  const appended = (count: number) => {
+    const enough = acks + count
+    return eventually(() => acks >= enough, `${count} appends`)
+  }
+  /** So many more have asked a node for the leader. */
+  const sought = (count: number) => {
+    const asked = () => nodes.reduce((sum, { counts }) => sum + counts.gossip, 0)
+    const enough = asked() + count
+    return eventually(() => asked() >= enough, `${count} who look for the leader`)
+  }
+  const writing = Promise.all(
+    Array.from({ length: 12 }, (_, n) =>
+      writer(
+        logs[n % 3]!.log,
+        `test-${n}`,
+        1 + (n % 3),
+        () => running,
+        () => void acks++,
       ),
-    )
+    ),
+  )
 
-    const leader = () => nodes.findIndex(({ port }) => port === cluster.leader)
-    const elect = (index: number) => {
-      cluster.leader = nodes[index % 3]!.port
-    }
-    const start = async (index: number) => {
-      const node: StandIn = await startEventStore({ cluster, law, port: nodes[index]!.port })
-      t.teardown(() => node.kill())
-      nodes[index] = node
-    }
-    const faults: Readonly<Record<string, (led: number) => Promise<void>>> = {
-      resigns: async (led) => elect(led + 1),
-      killed: async (led) => {
-        nodes[led]!.kill()
-        await sought(drawn(3))
-        elect(led + 1)
-        await appended(drawn(20))
-        await start(led)
-      },
-      hangs: async (led) => {
-        nodes[led]!.freeze(true)
-        await sought(drawn(3))
-        elect(led + 1)
-        await appended(drawn(40))
-        nodes[led]!.freeze(false)
-      },
-      cutOff: async (led) => {
-        nodes[led]!.cutOff(true)
-        elect(led + 2)
-        await appended(drawn(40))
-        nodes[led]!.cutOff(false)
-      },
-      allKilled: async (led) => {
-        for (const [n, node] of nodes.entries()) {
-          node.kill()
-          if (n === led && n < 2) await sought(1)
-        }
-        for (const index of nodes.keys()) await start(index)
-      },
-      dropped: async () => {
-        for (const node of nodes) node.drop()
-      },
-    }
-    for (const [name, happen] of Object.entries(faults)) {
-      t.comment(`the leader ${name}`)
-      await happen(leader())
-      await appended(drawn(60))
-    }
-    running = false
-    const acknowledged = await writing
+  const leader = () => nodes.findIndex(({ port }) => port === cluster.leader)
+  const elect = (index: number) => {
+    cluster.leader = nodes[index % 3]!.port
+  }
+  const start = async (index: number) => {
+    const node: StandIn = await startEventStore({ cluster, law, port: nodes[index]!.port })
+    t.teardown(() => node.kill())
+    nodes[index] = node
+  }
+  const faults: Readonly<Record<string, (led: number) => Promise<void>>> = {
+    resigns: async (led) => elect(led + 1),
+    killed: async (led) => {
+      nodes[led]!.kill()
+      await sought(drawn(3))
+      elect(led + 1)
+      await appended(drawn(20))
+      await start(led)
+    },
+    hangs: async (led) => {
+      nodes[led]!.freeze(true)
+      await sought(drawn(3))
+      elect(led + 1)
+      await appended(drawn(40))
+      nodes[led]!.freeze(false)
+    },
+    cutOff: async (led) => {
+      nodes[led]!.cutOff(true)
+      elect(led + 2)
+      await appended(drawn(40))
+      nodes[led]!.cutOff(false)
+    },
+    allKilled: async (led) => {
+      for (const [n, node] of nodes.entries()) {
+        node.kill()
+        if (n === led && n < 2) await sought(1)
+      }
+      for (const index of nodes.keys()) await start(index)
+    },
+    dropped: async () => {
+      for (const node of nodes) node.drop()
+    },
+  }
+  for (const [name, happen] of Object.entries(faults)) {
+    t.comment(`the leader ${name}`)
+    await happen(leader())
+    await appended(drawn(60))
+  }
+  running = false
+  const acknowledged = await writing
 
-    const written = law.all.filter(({ stream }) => stream.startsWith('test-'))
-    for (const [n, mine] of acknowledged.entries()) {
-      const there = written.filter(({ stream }) => stream === `test-${n}`)
-      t.ok(mine.length > 2, `${mine.length} events`)
-      t.same(
-        there.map(({ id, position }) => `${id} ${position}`),
-        mine,
-      )
-    }
-    await eventually(() => seen.length >= written.length, 'the events')
+  const written = law.all.filter(({ stream }) => stream.startsWith('test-'))
+  for (const [n, mine] of acknowledged.entries()) {
+    const there = written.filter(({ stream }) => stream === `test-${n}`)
+    t.ok(mine.length > 2, `${mine.length} events`)
     t.same(
-      seen.map(placed),
-      written.map(({ id, position }) => `${id} ${position}`),
+      there.map(({ id, position }) => `${id} ${position}`),
+      mine,
     )
-    t.same(rejected, [], 'nothing was left to nobody')
-  },
-)
+  }
+  await eventually(() => seen.length >= written.length, 'the events')
+  t.same(
+    seen.map(placed),
+    written.map(({ id, position }) => `${id} ${position}`),
+  )
+  t.same(rejected, [], 'nothing was left to nobody')
+})

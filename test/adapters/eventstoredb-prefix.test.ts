@@ -29,7 +29,7 @@ const store = async (t: Test) => {
   return { open, client, names }
 }
 
-void t.test('streams carry the prefix in the store, and their short names everywhere else', async (t) => {
+void t.test('streams have the prefix in the store and short names everywhere else', async (t) => {
   const { open, names } = await store(t)
   const log = await open()
   const { positions } = await log.append('test-1', [happened(1), happened(2)], 'none')
@@ -51,7 +51,7 @@ void t.test('streams carry the prefix in the store, and their short names everyw
   t.equal(seen.length, 8)
 })
 
-void t.test('two histories in one store see nothing of each other', async (t) => {
+void t.test('two histories in one store are isolated from each other', async (t) => {
   const { open, names } = await store(t)
   const [one, other, bare] = [await open('one.'), await open('other.'), await open('')]
   await one.append('test-1', [happened(1)], 'none')
@@ -82,32 +82,29 @@ const streams = async (log: EventLog, count: number) => {
   return followed
 }
 
-void t.test(
-  'under a prefix a category that only a later version knows is of the log, without one it is not',
-  async (t) => {
-    const { open } = await store(t)
-    for (const [prefix, seen] of [
-      ['mine.', ['test-1', 'later-1', 'test-2']],
-      ['', ['test-1', 'test-2']],
-    ] as const) {
-      const [log, ahead] = [await open(prefix), await open(prefix, ['test', 'later'])]
-      const followed = streams(log, seen.length)
-      await ahead.append('test-1', [happened(1)], 'none')
-      const { positions } = await ahead.append('later-1', [happened(2)], 'none')
-      t.equal((await log.head()) === positions[0], prefix !== '')
-      t.equal((await log.at(positions[0]!))?.stream, prefix === '' ? undefined : 'later-1')
-      await ahead.append('test-2', [happened(3)], 'none')
-      t.same(
-        (await collect(log.readAll(0n))).map(({ stream }) => stream),
-        seen,
-      )
-      t.same(await followed, seen)
-      await t.rejects(log.append('later-2', [happened(4)], 'none'), /has no category of this log/)
-    }
-  },
-)
+void t.test('a category of a later version belongs to the log only under a prefix', async (t) => {
+  const { open } = await store(t)
+  for (const [prefix, seen] of [
+    ['mine.', ['test-1', 'later-1', 'test-2']],
+    ['', ['test-1', 'test-2']],
+  ] as const) {
+    const [log, ahead] = [await open(prefix), await open(prefix, ['test', 'later'])]
+    const followed = streams(log, seen.length)
+    await ahead.append('test-1', [happened(1)], 'none')
+    const { positions } = await ahead.append('later-1', [happened(2)], 'none')
+    t.equal((await log.head()) === positions[0], prefix !== '')
+    t.equal((await log.at(positions[0]!))?.stream, prefix === '' ? undefined : 'later-1')
+    await ahead.append('test-2', [happened(3)], 'none')
+    t.same(
+      (await collect(log.readAll(0n))).map(({ stream }) => stream),
+      seen,
+    )
+    t.same(await followed, seen)
+    await t.rejects(log.append('later-2', [happened(4)], 'none'), /has no category of this log/)
+  }
+})
 
-void t.test('a prefix that another begins with sees nothing of it', async (t) => {
+void t.test('a log ignores streams of a longer prefix that begins with its own', async (t) => {
   const { open } = await store(t)
   const [one, other] = [await open('mine.'), await open('mine.eu.')]
   await other.append('test-1', [happened(1)], 'none')
@@ -117,22 +114,19 @@ void t.test('a prefix that another begins with sees nothing of it', async (t) =>
   t.equal((await collect(other.readAll(0n))).length, 1)
 })
 
-void t.test(
-  'a history under another prefix is found, streams of other applications are not taken for one',
-  async (t) => {
-    const { open, client } = await store(t)
-    const foreign = jsonEvent({ type: 'Ordered', data: { n: 1 } })
-    await client.appendToStream('test-of-another-application', foreign, {
-      credentials: { username: 'admin', password: 'changeit' },
-    })
-    const ours = await open()
-    t.equal(await ours.otherPrefix(), undefined)
-    const old = await open('')
-    await old.append('test-1', [happened(1)], 'none')
-    t.equal(await ours.otherPrefix(), '')
-    t.equal(await (await open('mine.')).otherPrefix(), '')
-    t.equal(await old.otherPrefix(), undefined, 'its own is none')
-    await ours.append('other-1', [happened(2)], 'none')
-    t.equal(await old.otherPrefix(), 'rollcall.')
-  },
-)
+void t.test('finds a history under another prefix, and ignores streams of other applications', async (t) => {
+  const { open, client } = await store(t)
+  const foreign = jsonEvent({ type: 'Ordered', data: { n: 1 } })
+  await client.appendToStream('test-of-another-application', foreign, {
+    credentials: { username: 'admin', password: 'changeit' },
+  })
+  const ours = await open()
+  t.equal(await ours.otherPrefix(), undefined)
+  const old = await open('')
+  await old.append('test-1', [happened(1)], 'none')
+  t.equal(await ours.otherPrefix(), '')
+  t.equal(await (await open('mine.')).otherPrefix(), '')
+  t.equal(await old.otherPrefix(), undefined, 'its own is none')
+  await ours.append('other-1', [happened(2)], 'none')
+  t.equal(await old.otherPrefix(), 'rollcall.')
+})

@@ -55,7 +55,7 @@ for (const known of [0n, 1n])
     [1, PATIENCE / PAUSE + 1, PATIENCE + 1],
   ] as const)
     void t.test(
-      `a node that knows the log up to ${known} is asked again for 10 s, and never makes it shorter; the first answer takes ${late} ms`,
+      `retries a node at ${known} for 10 s and never shortens the log; answer after ${late} ms`,
       async (t) => {
         let asked = 0
         const answer = (options: ReadAllOptions) => {
@@ -75,7 +75,7 @@ for (const known of [0n, 1n])
       },
     )
 
-void t.test('a read that gets on has its patience again with each page', async (t) => {
+void t.test('each page restarts the patience of a read', async (t) => {
   let known = 0n
   const { read: log, clock } = answeredBy(t, (options) => {
     if (isBackwards(options)) return [at(3n)]
@@ -95,22 +95,19 @@ for (const [late, quick, slow] of [
   [100, 1_500, 10_100],
   [101, 1_501, 9_901],
 ] as const)
-  void t.test(
-    `the head and one event are looked for within one deadline, a page for 10 s; the first try takes ${late} ms`,
-    async (t) => {
-      let tries = 0
-      const { read: log, clock } = answeredBy(t, silent, () => (tries++ < 4 ? late : 0))
-      const works = [log.head(), log.at(7n), log.first(), collect(log.readAll(0n))]
-      const ends = works.map(async (work) => {
-        await refused(t, work, 'backend_unavailable')
-        return clock.monotonic()
-      })
-      await clock.advance(PATIENCE + PAUSE)
-      t.same(await Promise.all(ends), [quick, quick, slow, slow])
-    },
-  )
+  void t.test(`head and single events have one deadline, pages 10 s; first try ${late} ms`, async (t) => {
+    let tries = 0
+    const { read: log, clock } = answeredBy(t, silent, () => (tries++ < 4 ? late : 0))
+    const works = [log.head(), log.at(7n), log.first(), collect(log.readAll(0n))]
+    const ends = works.map(async (work) => {
+      await refused(t, work, 'backend_unavailable')
+      return clock.monotonic()
+    })
+    await clock.advance(PATIENCE + PAUSE)
+    t.same(await Promise.all(ends), [quick, quick, slow, slow])
+  })
 
-void t.test('a failure in the middle of the log is no reason to search the log for the place', async (t) => {
+void t.test('a failure in the middle of the log starts no search for the position', async (t) => {
   let [searches, failures] = [0, 0]
   const { read: log, clock } = answeredBy(t, (options) => {
     if (isBackwards(options)) {
@@ -129,7 +126,7 @@ void t.test('a failure in the middle of the log is no reason to search the log f
   t.same([failures > 0, searches], [true, 1], 'the head was looked for, and nothing else')
 })
 
-void t.test('a log that became shorter says so, and a read begun before is not made shorter by it', async (t) => {
+void t.test('detects a log that became shorter, and does not shorten earlier reads', async (t) => {
   let positions = [9n, 8n, 7n]
   const { read: log, clock } = answeredBy(t, (options) => (isBackwards(options) ? positions.map(at) : []))
   t.equal(await log.head(), 9n)

@@ -39,7 +39,7 @@ const watched = () => {
   return { ...source, clock, told, live, stop }
 }
 
-await t.test('a subscription that is not confirmed within a second is left', async (t) => {
+await t.test('replaces a subscription that is not confirmed within 1 s', async (t) => {
   const { clock, told, live, left } = watched()
   await clock.advance(999)
   t.same([told.silences, left()], [0, 0])
@@ -51,7 +51,7 @@ await t.test('a subscription that is not confirmed within a second is left', asy
   t.same(clock.waiting(), [], 'and leaves no timer')
 })
 
-await t.test('one that says nothing is compared with the head each 500 ms, and left 500 ms later', async (t) => {
+await t.test('compares a silent subscription with the head every 500 ms, replaces it 500 ms later', async (t) => {
   const { clock, told, live, say } = watched()
   say('confirmation')
   await clock.advance(499)
@@ -70,7 +70,7 @@ await t.test('one that says nothing is compared with the head each 500 ms, and l
   t.match(live.failure(), { message: 'the subscription is silent' })
 })
 
-await t.test('an event on its way has 500 ms to arrive', async (t) => {
+await t.test('allows 500 ms for the delivery of an event', async (t) => {
   const { clock, told, say, deliver } = watched()
   say('confirmation')
   told.head = 7n
@@ -80,7 +80,7 @@ await t.test('an event on its way has 500 ms to arrive', async (t) => {
   t.same([told.asked, told.silences], [2, 0])
 })
 
-await t.test('one that was heard less than 500 ms ago is not compared with the head', async (t) => {
+await t.test('skips the comparison within 500 ms after an event', async (t) => {
   const { clock, told, say, deliver } = watched()
   say('confirmation')
   await clock.advance(499)
@@ -94,7 +94,7 @@ await t.test('one that was heard less than 500 ms ago is not compared with the h
   t.equal(told.asked, 1, 'heard 500 ms before the third')
 })
 
-await t.test('a head that cannot be asked for is asked for again at the next look', async (t) => {
+await t.test('retries at the next interval when the head cannot be read', async (t) => {
   const { clock, told, say } = watched()
   say('confirmation')
   Object.defineProperty(told, 'head', {
@@ -106,7 +106,7 @@ await t.test('a head that cannot be asked for is asked for again at the next loo
   t.same([told.asked, told.silences], [3, 0])
 })
 
-await t.test('a subscription that was left says nothing more and sets no timer', async (t) => {
+await t.test('a stopped subscription delivers nothing and sets no timer', async (t) => {
   const { clock, told, say, stop, left } = watched()
   say('confirmation')
   told.head = 7n
@@ -152,7 +152,7 @@ const followed = (t: Test, head: () => Promise<bigint>) => {
   return { clock, told, sources, seen, stop: async () => (stop.abort(), ended) }
 }
 
-await t.test('a follower waits for 100 ms after the first failure, then 200, then 400 each, told once', async (t) => {
+await t.test('a follower waits 100, 200, then 400 ms after failures, and reports them once', async (t) => {
   const { clock, told, stop } = followed(t, () => Promise.reject(new Error('away')))
   await clock.advance(2_000)
   t.same(told.asked, [0, 100, 300, 700, 1_100, 1_500, 1_900])
@@ -161,7 +161,7 @@ await t.test('a follower waits for 100 ms after the first failure, then 200, the
   t.same(clock.waiting(), [], 'one that is stopped waits no longer')
 })
 
-await t.test('what a subscription delivers begins the count of failures anew', async (t) => {
+await t.test('a delivered event resets the count of failures', async (t) => {
   const { clock, told, sources, seen, stop } = followed(t, async () => 0n)
   await clock.settle()
   sources[0]!.fail(new Error('torn'))
@@ -184,7 +184,7 @@ await t.test('what a subscription delivers begins the count of failures anew', a
   await stop()
 })
 
-await t.test('one that was dropped as too slow is back after 50 ms, and nobody is told', async (t) => {
+await t.test('resumes 50 ms after a drop for slowness, without an error', async (t) => {
   const { clock, told, sources, stop } = followed(t, async () => 0n)
   for (let n = 0; n < 5; n++) {
     await clock.settle()
@@ -199,7 +199,7 @@ await t.test('one that was dropped as too slow is back after 50 ms, and nobody i
   await stop()
 })
 
-await t.test('a follower that hangs is left in time for the lease: after 1,400 ms at most', async (t) => {
+await t.test('replaces a hanging follower before the lease ends, within 1,400 ms', async (t) => {
   const { clock, told, sources, stop } = followed(t, async () => 0n)
   await clock.settle()
   for (const [n, rest] of [100, 200, 400, 400, 400].entries()) {

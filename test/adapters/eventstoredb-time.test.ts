@@ -56,7 +56,7 @@ const fed = () => {
   return { start: () => read as unknown as Read, read, cancelled: () => cancelled }
 }
 
-await t.test('a call is given up 250 ms after its deadline, and what it answers later is dropped', async (t) => {
+await t.test('a call times out 250 ms after its deadline, and its late answer is discarded', async (t) => {
   const { call, clock } = connected()
   let answer: (value: string) => void = () => {}
   const asked = outcomeOf(call(() => new Promise((resolve) => (answer = resolve))))
@@ -73,7 +73,7 @@ await t.test('a call is given up 250 ms after its deadline, and what it answers 
   t.same(clock.waiting(), [], 'a call that was answered leaves no timer')
 })
 
-await t.test('a client is made anew after two expired calls in a row, whatever else is an answer', async (t) => {
+await t.test('replaces the client after two consecutive timeouts; any answer resets the count', async (t) => {
   const { call, clock, told } = connected()
   const expire = async () => {
     outcomeOf(call(never))
@@ -98,7 +98,7 @@ await t.test('a client is made anew after two expired calls in a row, whatever e
   t.same([told.made, told.renewed], [2, 1], 'the new client begins with none')
 })
 
-await t.test('a call of the client before says nothing of the new one', async (t) => {
+await t.test('timeouts of the previous client do not count for the new one', async (t) => {
   const { call, clock, told } = connected()
   outcomeOf(call(never))
   outcomeOf(call(never))
@@ -112,7 +112,7 @@ await t.test('a call of the client before says nothing of the new one', async (t
   t.equal(told.renewed, 1)
 })
 
-await t.test('a read may last as long as something comes: it is given up 1,750 ms after its last event', async (t) => {
+await t.test('a read times out 1,750 ms after its last event, however long it takes in total', async (t) => {
   const { gather, clock } = connected()
   const { start, read, cancelled } = fed()
   let taken = 0
@@ -131,7 +131,7 @@ await t.test('a read may last as long as something comes: it is given up 1,750 m
   t.same(clock.waiting(), [])
 })
 
-await t.test('what came while this process was busy is read before a read is given up', async (t) => {
+await t.test('processes events that arrived while the process was busy before a timeout', async (t) => {
   const clock = virtualClock()
   const { read, cancelled } = fed()
   // The first timer is due when the process has time again: the event waits on the socket, and comes in the same turn.
@@ -153,7 +153,7 @@ await t.test('what came while this process was busy is read before a read is giv
   t.same([asked.now, cancelled()], ['deadline-exceeded', 1])
 })
 
-await t.test('a read ends when it has enough, fails as it fails, and leaves no timer', async (t) => {
+await t.test('a read ends when it has enough, rejects with its error, and leaves no timer', async (t) => {
   const { gather, clock } = connected()
   const [enough, ended, failed, thrown] = [fed(), fed(), fed(), fed()]
   const asked = [enough, ended, failed].map(({ start }) => outcomeOf(gather('log', start, () => true)))
@@ -180,7 +180,7 @@ for (const [lane, places, limit] of [
   ['log', 6, 900],
   ['stream', 20, 900],
 ] as const satisfies readonly (readonly [Lane, number, number])[])
-  await t.test(`${places} reads of the lane ${lane} are on the wire, the next waits for ${limit} ms`, async (t) => {
+  await t.test(`${places} reads of the lane ${lane} run concurrently, the next waits ${limit} ms`, async (t) => {
     const { gather, clock } = connected(900)
     let started = 0
     const reading = () => {
@@ -208,7 +208,7 @@ for (const [lane, places, limit] of [
     t.equal(one.asked.now, 'waits')
   })
 
-await t.test('a pause lasts between a quarter of what it may and all of it', async (t) => {
+await t.test('a pause lasts between a quarter and all of its maximum', async (t) => {
   const clock = virtualClock()
   for (const [share, ms] of [
     [0, 50],
@@ -223,7 +223,7 @@ await t.test('a pause lasts between a quarter of what it may and all of it', asy
   }
 })
 
-await t.test('what fails is tried again until less than 100 ms are left, then it is refused', async (t) => {
+await t.test('retries a failure until less than 100 ms are left, then refuses', async (t) => {
   drawn(t, 1)
   const clock = virtualClock()
   const tries: number[] = []
@@ -258,7 +258,7 @@ await t.test('what fails is tried again until less than 100 ms are left, then it
   }
 })
 
-await t.test('an answer is no reason to try again, however it reads', async (t) => {
+await t.test('does not retry after a definite answer', async (t) => {
   const clock = virtualClock()
   for (const [error, outcome] of [
     [Object.assign(new Error('gone'), { type: 'stream-deleted' }), 'damaged'],
@@ -294,7 +294,7 @@ for (const [took, tries] of [
   [1, 25],
 ] as const)
   await t.test(
-    `an append without a certain answer is sent again every 400 ms, for 10 s: ${tries} times where the first took ${took} ms`,
+    `resends an uncertain append every 400 ms for 10 s: ${tries} times when the first took ${took} ms`,
     async (t) => {
       drawn(t, 1)
       const unanswered = async () => {
@@ -317,7 +317,7 @@ for (const [took, tries] of [
     },
   )
 
-await t.test('an append is given up at the next try once the log closes', async (t) => {
+await t.test('stops retrying an append when the log closes', async (t) => {
   drawn(t, 1)
   const { append, clock, sent, close } = appending(() => Promise.reject(Object.assign(new Error('no'), { code: 14 })))
   const asked = append()
@@ -330,7 +330,7 @@ await t.test('an append is given up at the next try once the log closes', async 
   t.same([asked.now, sent.length], ['backend_unavailable', 1])
 })
 
-await t.test('a wrong version that the stream does not show is asked for again after one pause', async (t) => {
+await t.test('retries an unconfirmed wrong version after one pause', async (t) => {
   drawn(t, 1)
   const wrong = Object.assign(new Error('no'), { type: 'wrong-expected-version', actualVersion: 7n })
   const { append, clock, sent } = appending(() => Promise.reject(wrong))
@@ -340,7 +340,7 @@ await t.test('a wrong version that the stream does not show is asked for again a
   t.same(sent, [0, 200, 400, 600, 800, 1_000])
 })
 
-await t.test('the look for another prefix is tried again until less than 100 ms of 10 s are left', async (t) => {
+await t.test('retries the search for another prefix until less than 100 ms of 10 s are left', async (t) => {
   for (const [ms, outcome] of [
     [9_900, 'waits'],
     [9_901, 'backend_unavailable'],

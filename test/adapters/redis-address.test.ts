@@ -11,7 +11,7 @@ writeFileSync(cert, pair.cert)
 writeFileSync(key, pair.private)
 const missing = join(folder, 'missing.pem')
 
-await t.test('what can never be right is told by its setting, without a word of the address', (t) => {
+await t.test('reports invalid settings by key, without any part of the address', (t) => {
   const url = 'redis://r'
   const tls = 'rediss://r'
   const sentinel = { url: 'redis://a,b:1', mode: 'sentinel' } as const
@@ -44,7 +44,7 @@ await t.test('what can never be right is told by its setting, without a word of 
   t.end()
 })
 
-await t.test('an address that may be right says where to go, and as whom', (t) => {
+await t.test('parses valid addresses into hosts and credentials', (t) => {
   const cases: readonly (readonly [place: RedisPlace, address: object])[] = [
     [{ url: 'redis://r' }, { mode: 'single', nodes: [{ host: 'r', port: 6379 }], credentials: {}, database: 0 }],
     [{ url: 'redis://[::1]:7/3' }, { nodes: [{ host: '::1', port: 7 }], database: 3 }],

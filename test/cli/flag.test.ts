@@ -8,7 +8,7 @@ import { collect } from '../contracts/log.ts'
 import { startService } from '../start.ts'
 import { rollcall } from './service.ts'
 
-await t.test('flags are listed and shown, now and as they were', async (t) => {
+await t.test('lists and shows flags, in the present and in the past', async (t) => {
   const service = await startService(t)
   const env = { ROLLCALL_TOKEN: service.token, ROLLCALL_ADDRESS: service.url }
   const root = '/api/v1/namespaces/default/flags'
@@ -46,7 +46,7 @@ await t.test('flags are listed and shown, now and as they were', async (t) => {
   t.equal((await flag('get', 'f0', '--at', '-1h')).exit, 4, 'an hour ago there was none')
 })
 
-await t.test('a flag is deleted through the service, and on its data while it is down', async (t) => {
+await t.test('deletes a flag through the service, and on the data of a stopped one', async (t) => {
   // What lies in a directory is what this is about, on whichever stack the suites run.
   const embedded = { 'storage.type': 'embedded' }
   const service = await startService(t, embedded)

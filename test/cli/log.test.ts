@@ -6,7 +6,7 @@ import { startService } from '../start.ts'
 import { rollcall } from './service.ts'
 
 await t.test(
-  'log check reads all of the log, beside the service, and tells what is wrong',
+  'log check reads the whole log of a running service and prints problems',
   { timeout: 120_000 },
   async (t) => {
     const service = await startService(t, { 'storage.type': 'embedded' })

@@ -42,7 +42,7 @@ const servers = (esdb: string, mongodb: string, redis: string) => ({
 })
 
 for (const what of Object.keys(makers))
-  await t.test(`${what} in the place of a file of the configuration is named, and never opened`, async (t) => {
+  await t.test(`${what} at the path of a configuration file is reported and never opened`, async (t) => {
     const path = placeOf(what)
     const { exit, out } = await rollcallProcess(['config', 'check', '--config', path], files(path))
     t.equal(exit, 3)
@@ -68,7 +68,7 @@ for (const what of Object.keys(makers))
     t.match([started.exit, started.err], [2, `cannot be read (${what})`], 'a start is refused')
   })
 
-await t.test('a link to a file is a file, as secrets are mounted', async (t) => {
+await t.test('follows a link to a file, as in mounted secrets', async (t) => {
   const { out } = await rollcallProcess(['config', 'check', '--config', link], files(link))
   t.notMatch(out, /cannot be read/)
 })

@@ -22,7 +22,7 @@ const write = (name: string, content: string): string => {
   return file
 }
 
-await t.test('without a verb there is help, and a wrong word is answered with the right one', async (t) => {
+await t.test('prints help without a verb, and suggests the right verb for a wrong one', async (t) => {
   const bare = await rollcall([])
   t.match([bare.exit, bare.out, bare.err], [0, /Usage: rollcall[^]*serve[^]*Exit codes/, ''])
   t.equal((await rollcall(['--help'])).exit, 0)
@@ -39,7 +39,7 @@ await t.test('without a verb there is help, and a wrong word is answered with th
   }
 })
 
-await t.test('every verb, and every option of it, says what it is for', async (t) => {
+await t.test('every verb and every option has a description', async (t) => {
   let verbs = 0
   const check = async (words: readonly string[]): Promise<unknown> => {
     verbs++
@@ -56,7 +56,7 @@ await t.test('every verb, and every option of it, says what it is for', async (t
   t.ok(verbs > 20, `${verbs} verbs`)
 })
 
-await t.test('version is that of the package', async (t) => {
+await t.test('prints the version of the package', async (t) => {
   const { version } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../../package.json'), 'utf8')) as {
     version: string
   }
@@ -64,7 +64,7 @@ await t.test('version is that of the package', async (t) => {
   t.strictSame(await rollcallProcess(['--version']), { exit: 0, out: `${version}\n`, err: '' })
 })
 
-await t.test('a reader that has seen enough is no failure', async (t) => {
+await t.test('a reader that closes the pipe is not a failure', async (t) => {
   const main = resolve(import.meta.dirname, '../../src/main.js')
   for (const args of [['config', 'schema'], ['--help']]) {
     const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -75,7 +75,7 @@ await t.test('a reader that has seen enough is no failure', async (t) => {
   }
 })
 
-await t.test('an option goes before the environment, and that before the default', async (t) => {
+await t.test('options have priority over the environment, and that over the default', async (t) => {
   const service = await standIn(() => ({ body: record('x') }))
   t.teardown(service.close)
   const [here, nowhere] = [service.address, 'http://127.0.0.1:1']
@@ -97,7 +97,7 @@ await t.test('an option goes before the environment, and that before the default
   t.match(await rollcall(['config', 'show', '--help']), { out: /configuration file \(env: ROLLCALL_CONFIG\)/ })
 })
 
-await t.test('an answer of the service decides the exit code', async (t) => {
+await t.test('the answer of the service determines the exit code', async (t) => {
   const cases: readonly (readonly [number, Answer, RegExp])[] = [
     [5, refusal(401, 16, 'credential_missing', 'request was not authenticated'), /ROLLCALL_TOKEN/],
     [5, refusal(403, 7, 'token_scoped', 'permission denied'), /permission denied/],
@@ -130,7 +130,7 @@ const running = (clock: VirtualClock, { address: url }: { readonly address: stri
   return { state, over }
 }
 
-await t.test('an answer is waited for as long as was said', async (t) => {
+await t.test('waits for an answer as long as --timeout', async (t) => {
   const service = await standIn(() => ({ silent: true }))
   t.teardown(service.close)
   for (const [said, ms] of [
@@ -148,55 +148,52 @@ await t.test('an answer is waited for as long as was said', async (t) => {
   }
 })
 
-await t.test(
-  'a read that the service has no place for is asked again while there is time, a write is not',
-  async (t) => {
-    let [wait, left] = ['1', 2]
-    const busy = (): Answer => ({
-      ...refusal(429, 8, 'rate_limited', 'too many requests'),
-      headers: { 'retry-after': wait },
-    })
-    const service = await standIn(({ method }) => (method === 'GET' && --left < 0 ? { body: record('x') } : busy()))
-    t.teardown(service.close)
-    /** Waits until the verb rests for so long. */
-    const resting = (clock: VirtualClock, ms: number) =>
-      eventually(() => clock.waiting().includes(ms), `a rest of ${ms} ms`)
+await t.test('retries a read that the service is too busy for within the timeout, but no write', async (t) => {
+  let [wait, left] = ['1', 2]
+  const busy = (): Answer => ({
+    ...refusal(429, 8, 'rate_limited', 'too many requests'),
+    headers: { 'retry-after': wait },
+  })
+  const service = await standIn(({ method }) => (method === 'GET' && --left < 0 ? { body: record('x') } : busy()))
+  t.teardown(service.close)
+  /** Waits until the verb rests for so long. */
+  const resting = (clock: VirtualClock, ms: number) =>
+    eventually(() => clock.waiting().includes(ms), `a rest of ${ms} ms`)
+  const clock = virtualClock()
+  const { over } = running(clock, service, 'token', 'get', 'x')
+  for (const asked of [1, 2]) {
+    await resting(clock, 1_000)
+    await clock.advance(999)
+    t.equal(service.seen.length, asked, 'not sooner than the service says')
+    await clock.advance(1)
+    await eventually(() => service.seen.length === asked + 1, 'the next request')
+  }
+  t.match(await over, { exit: 0, err: '' })
+  t.equal(service.seen.length, 3)
+
+  left = 1000
+  wait = '5'
+  for (const [timeout, times] of [
+    ['5s', 1],
+    ['5001ms', 2],
+    ['9s', 2],
+    ['10s', 2],
+  ] as const) {
+    const before = service.seen.length
     const clock = virtualClock()
-    const { over } = running(clock, service, 'token', 'get', 'x')
-    for (const asked of [1, 2]) {
-      await resting(clock, 1_000)
-      await clock.advance(999)
-      t.equal(service.seen.length, asked, 'not sooner than the service says')
-      await clock.advance(1)
-      await eventually(() => service.seen.length === asked + 1, 'the next request')
+    const { over } = running(clock, service, 'token', 'get', 'x', '--timeout', timeout)
+    for (let n = 1; n < times; n++) {
+      await resting(clock, 5_000)
+      await clock.advance(5_000)
     }
-    t.match(await over, { exit: 0, err: '' })
-    t.equal(service.seen.length, 3)
+    t.match(await over, { exit: 7, err: /too many/ }, 'the last answer is told')
+    t.equal(service.seen.length - before, times, `${timeout}: no longer than there is time`)
+  }
+  t.match(await running(virtualClock(), service, 'token', 'create', 'ci').over, { exit: 7, err: /too many/ })
+  t.equal(service.seen.filter(({ method }) => method === 'POST').length, 1)
+})
 
-    left = 1000
-    wait = '5'
-    for (const [timeout, times] of [
-      ['5s', 1],
-      ['5001ms', 2],
-      ['9s', 2],
-      ['10s', 2],
-    ] as const) {
-      const before = service.seen.length
-      const clock = virtualClock()
-      const { over } = running(clock, service, 'token', 'get', 'x', '--timeout', timeout)
-      for (let n = 1; n < times; n++) {
-        await resting(clock, 5_000)
-        await clock.advance(5_000)
-      }
-      t.match(await over, { exit: 7, err: /too many/ }, 'the last answer is told')
-      t.equal(service.seen.length - before, times, `${timeout}: no longer than there is time`)
-    }
-    t.match(await running(virtualClock(), service, 'token', 'create', 'ci').over, { exit: 7, err: /too many/ })
-    t.equal(service.seen.filter(({ method }) => method === 'POST').length, 1)
-  },
-)
-
-await t.test('a service that is not there, and an address that is none', async (t) => {
+await t.test('reports an unreachable service and an invalid address', async (t) => {
   const gone = await standIn(() => ({}))
   gone.close()
   const ran = await rollcall(['token', 'list', '--address', gone.address])
@@ -210,7 +207,7 @@ await t.test('a service that is not there, and an address that is none', async (
   t.notMatch(secret.err, /hunter2/)
 })
 
-await t.test('config check tells every problem and ends with 3', async (t) => {
+await t.test('config check prints all problems and exits with 3', async (t) => {
   const bad = write(
     'bad.yml',
     'log: {level: LOUD}\nserver: {http_prt: 1}\nauthentication: {methods: {token: {bootstrap: {token: hunter2}}}}\n',
@@ -231,7 +228,7 @@ await t.test('config check tells every problem and ends with 3', async (t) => {
   t.equal((await rollcall(['config', 'check', join(folder, 'none.yml')])).exit, 3)
 })
 
-await t.test('config show says what is in effect and where it came from', async (t) => {
+await t.test('config show prints effective settings and their sources', async (t) => {
   const file = write('show.yml', 'server: {http_port: 1}\n')
   const env = {
     ROLLCALL_LOG_LEVEL: 'WARN',
@@ -251,7 +248,7 @@ await t.test('config show says what is in effect and where it came from', async 
   })
 })
 
-await t.test('who accepts that keys are lost says why', async (t) => {
+await t.test('--accept-lost-keys requires a reason', async (t) => {
   for (const reason of [' ', 'x'.repeat(501), 'two\nlines'])
     t.match(await rollcallProcess(['serve', '--accept-lost-keys', reason]), {
       exit: 2,
@@ -259,7 +256,7 @@ await t.test('who accepts that keys are lost says why', async (t) => {
     })
 })
 
-await t.test('serve tells all problems of the configuration before it listens', async (t) => {
+await t.test('serve reports all configuration problems before it listens', async (t) => {
   const ran = await rollcallProcess(['serve', '--port', 'many'], { ROLLCALL_LOG_LEVEL: 'LOUD' })
   t.match([ran.exit, ran.out, ran.err], [2, '', /log\.level: [^]*server\.http_port: [^]*\(command line\)/])
 })
@@ -296,7 +293,7 @@ const house = () => {
 const exitOn = async (load: () => Promise<Services>, ...args: readonly string[]) =>
   (await rollcall(args, {}, '', { load })).exit
 
-await t.test('projections are rebuilt by name or all, and not without a yes', async (t) => {
+await t.test('rebuilds projections by name or all after a confirmation', async (t) => {
   const { asked, load } = house()
   t.equal(await exitOn(load, 'projections', 'rebuild'), 2)
   t.equal(await exitOn(load, 'projections', 'rebuild', 'tokens', '--all'), 2)
@@ -308,28 +305,25 @@ await t.test('projections are rebuilt by name or all, and not without a yes', as
   t.strictSame(asked, ['rebuild tokens', 'rebuild tokens flags'])
 })
 
-await t.test(
-  'a store moves to a directory or to the servers of the configuration, and not without a yes',
-  async (t) => {
-    const { asked, load } = house()
-    const cluster =
-      'storage: {type: cluster}\neventstore: {url: "esdb://e"}\nmongodb: {url: "mongodb://m"}\nredis: {url: "redis://r"}\n'
-    const file = write('servers.yml', cluster)
-    t.equal(await exitOn(load, 'migrate', '--from', 'a'), 2)
-    t.equal(await exitOn(load, 'migrate', '--from', 'a', '--to', 'b'), 2, 'nobody is there to say yes')
-    t.equal(await exitOn(load, 'migrate', '--from', 'a', '--to', './a/', '-y'), 2, 'to itself')
-    t.equal(await exitOn(load, 'migrate', '--from', 'a', '--to', 'cluster', '-y'), 2, 'to no servers')
-    t.strictSame(asked, [])
-    t.equal(await exitOn(load, 'migrate', '--from', 'a', '--to', 'b', '--dry-run'), 0)
-    t.equal(
-      await exitOn(load, 'migrate', '--from', 'a', '--from-keys', 'k', '--to', 'cluster', '--config', file, '-y'),
-      0,
-    )
-    t.strictSame(asked, ['move a (a/keys) to embedded b, dry run true', 'move a (k) to cluster ./data, dry run false'])
-  },
-)
+await t.test('a store moves to a directory or to configured servers after a confirmation', async (t) => {
+  const { asked, load } = house()
+  const cluster =
+    'storage: {type: cluster}\neventstore: {url: "esdb://e"}\nmongodb: {url: "mongodb://m"}\nredis: {url: "redis://r"}\n'
+  const file = write('servers.yml', cluster)
+  t.equal(await exitOn(load, 'migrate', '--from', 'a'), 2)
+  t.equal(await exitOn(load, 'migrate', '--from', 'a', '--to', 'b'), 2, 'nobody is there to say yes')
+  t.equal(await exitOn(load, 'migrate', '--from', 'a', '--to', './a/', '-y'), 2, 'to itself')
+  t.equal(await exitOn(load, 'migrate', '--from', 'a', '--to', 'cluster', '-y'), 2, 'to no servers')
+  t.strictSame(asked, [])
+  t.equal(await exitOn(load, 'migrate', '--from', 'a', '--to', 'b', '--dry-run'), 0)
+  t.equal(
+    await exitOn(load, 'migrate', '--from', 'a', '--from-keys', 'k', '--to', 'cluster', '--config', file, '-y'),
+    0,
+  )
+  t.strictSame(asked, ['move a (a/keys) to embedded b, dry run true', 'move a (k) to cluster ./data, dry run false'])
+})
 
-await t.test('a token is made on the data where the service is down and only there', async (t) => {
+await t.test('creates a token on the data only while the service is stopped', async (t) => {
   const { asked, load } = house()
   const gone = await standIn(() => ({}))
   gone.close()
@@ -354,7 +348,7 @@ await t.test('a token is made on the data where the service is down and only the
   t.strictSame(asked.slice(1), ['create more on cluster'])
 })
 
-await t.test('a command that works on data names a store that is there, and makes none', async (t) => {
+await t.test('a command on data requires an existing store and creates none', async (t) => {
   const there = join(folder, 'nowhere')
   for (const args of [
     ['token', 'create', 'rescue', '--reason', 'lost'],
@@ -388,7 +382,7 @@ await t.test('progress without a terminal is a line every ten seconds, with rate
   ])
 })
 
-await t.test('an expiry is a span from now, an instant, or never', async (t) => {
+await t.test('an expiry is a time span from now, an instant, or never', async (t) => {
   const now = Date.parse('2026-01-01T00:00:00Z')
   t.equal(expiryOf('30d', now), '2026-01-31T00:00:00.000Z')
   t.equal(expiryOf('1d12h', now), '2026-01-02T12:00:00.000Z')
@@ -399,7 +393,7 @@ await t.test('an expiry is a span from now, an instant, or never', async (t) => 
     t.throws(() => expiryOf(text, now), text)
 })
 
-await t.test('a field is found by its path, also where names hold dots', async (t) => {
+await t.test('finds a field by its path, also when names contain dots', async (t) => {
   const value = { a: { 'b.c': { d: 1 } }, 'x.y': null }
   t.equal(at(value, 'a.b.c.d'), 1)
   t.equal(at(value, 'x.y'), null)
@@ -407,7 +401,7 @@ await t.test('a field is found by its path, also where names hold dots', async (
   t.equal(at(value, 'a.b'), undefined)
 })
 
-await t.test('read models are told of and built anew on the data, while the service is down', async (t) => {
+await t.test('shows and rebuilds read models on the data of a stopped service', async (t) => {
   // What lies in a directory is what this is about, on whichever stack the suites run.
   const embedded = { 'storage.type': 'embedded' }
   const service = await startService(t, embedded)

@@ -14,7 +14,7 @@ import { record, refusal, rollcall, rollcallProcess, standIn } from './service.t
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-cli-'))
 const SECRET = 'hunter2-secret-token'
 
-await t.test('create prints the token alone on standard output and all else beside it', async (t) => {
+await t.test('create prints only the token on standard output', async (t) => {
   const service = await standIn(() => ({
     body: { clientToken: 'minted-token', authentication: record('id-1', 'ci', { expiresAt: '2030-01-01T00:00:00Z' }) },
   }))
@@ -62,7 +62,7 @@ await t.test('create prints the token alone on standard output and all else besi
   }
 })
 
-await t.test('what is said of time is said from now on', async (t) => {
+await t.test('durations count from the present', async (t) => {
   const service = await standIn(({ method }) => ({
     body:
       method === 'POST'
@@ -85,7 +85,7 @@ await t.test('what is said of time is said from now on', async (t) => {
   t.equal(last().query.get('at'), '2026-03-01T11:00:00.000Z')
 })
 
-await t.test('a token is never taken from the command line', async (t) => {
+await t.test('never takes a token from the command line', async (t) => {
   for (const args of [['--token', SECRET], [`--token=${SECRET}`]]) {
     const { exit, out, err } = await rollcall(['token', 'list', ...args])
     t.equal(exit, 2)
@@ -94,44 +94,41 @@ await t.test('a token is never taken from the command line', async (t) => {
   }
 })
 
-await t.test(
-  'the credential comes from a file, standard input, the environment or the home directory, in this order',
-  async (t) => {
-    const service = await standIn(() => ({ body: { authentications: [], nextPageToken: '', totalCount: 0 } }))
-    t.teardown(service.close)
-    const file = join(folder, 'token')
-    writeFileSync(file, 'from-file\n', { mode: 0o600 })
-    mkdirSync(join(folder, 'home/rollcall'), { recursive: true })
-    writeFileSync(join(folder, 'home/rollcall/token'), 'from-home\n', { mode: 0o644 })
-    const used = async (args: readonly string[], env: NodeJS.ProcessEnv, input = '', runs = rollcall) => {
-      const ran = await runs(
-        ['token', 'list', '--address', service.address, ...args],
-        { XDG_CONFIG_HOME: join(folder, 'home'), ...env },
-        input,
-      )
-      t.equal(ran.exit, 0, ran.err)
-      return { ...ran, authorization: service.seen.at(-1)!.headers.authorization }
-    }
-    const all = { ROLLCALL_TOKEN: 'from-env', ROLLCALL_TOKEN_FILE: file }
-    t.equal((await used(['--token-file', file], all)).authorization, 'Bearer from-file')
-    for (const runs of [rollcall, rollcallProcess])
-      t.equal((await used(['--token-file', '-'], all, 'from-stdin\n', runs)).authorization, 'Bearer from-stdin')
-    t.equal((await used([], all)).authorization, 'Bearer from-env')
-    t.equal((await used([], { ROLLCALL_TOKEN_FILE: file })).authorization, 'Bearer from-file')
-    const home = await used([], {})
-    t.equal(home.authorization, 'Bearer from-home')
-    t.match(home.err, /chmod 600/, 'others can read it')
-    t.equal((await used([], { XDG_CONFIG_HOME: folder })).authorization, undefined)
-    mkdirSync(join(folder, '.config/rollcall'), { recursive: true })
-    writeFileSync(join(folder, '.config/rollcall/token'), 'from-dot-config\n', { mode: 0o600 })
-    t.equal((await used([], { XDG_CONFIG_HOME: '', HOME: folder })).authorization, 'Bearer from-dot-config')
-    const bad = await rollcall(['token', 'list', '--address', service.address], {
-      ROLLCALL_TOKEN: `${SECRET}\nX-Other: 1`,
-    })
-    t.equal(bad.exit, 2)
-    t.notMatch(bad.err, SECRET)
-  },
-)
+await t.test('reads the credential from file, standard input, environment or home, in this order', async (t) => {
+  const service = await standIn(() => ({ body: { authentications: [], nextPageToken: '', totalCount: 0 } }))
+  t.teardown(service.close)
+  const file = join(folder, 'token')
+  writeFileSync(file, 'from-file\n', { mode: 0o600 })
+  mkdirSync(join(folder, 'home/rollcall'), { recursive: true })
+  writeFileSync(join(folder, 'home/rollcall/token'), 'from-home\n', { mode: 0o644 })
+  const used = async (args: readonly string[], env: NodeJS.ProcessEnv, input = '', runs = rollcall) => {
+    const ran = await runs(
+      ['token', 'list', '--address', service.address, ...args],
+      { XDG_CONFIG_HOME: join(folder, 'home'), ...env },
+      input,
+    )
+    t.equal(ran.exit, 0, ran.err)
+    return { ...ran, authorization: service.seen.at(-1)!.headers.authorization }
+  }
+  const all = { ROLLCALL_TOKEN: 'from-env', ROLLCALL_TOKEN_FILE: file }
+  t.equal((await used(['--token-file', file], all)).authorization, 'Bearer from-file')
+  for (const runs of [rollcall, rollcallProcess])
+    t.equal((await used(['--token-file', '-'], all, 'from-stdin\n', runs)).authorization, 'Bearer from-stdin')
+  t.equal((await used([], all)).authorization, 'Bearer from-env')
+  t.equal((await used([], { ROLLCALL_TOKEN_FILE: file })).authorization, 'Bearer from-file')
+  const home = await used([], {})
+  t.equal(home.authorization, 'Bearer from-home')
+  t.match(home.err, /chmod 600/, 'others can read it')
+  t.equal((await used([], { XDG_CONFIG_HOME: folder })).authorization, undefined)
+  mkdirSync(join(folder, '.config/rollcall'), { recursive: true })
+  writeFileSync(join(folder, '.config/rollcall/token'), 'from-dot-config\n', { mode: 0o600 })
+  t.equal((await used([], { XDG_CONFIG_HOME: '', HOME: folder })).authorization, 'Bearer from-dot-config')
+  const bad = await rollcall(['token', 'list', '--address', service.address], {
+    ROLLCALL_TOKEN: `${SECRET}\nX-Other: 1`,
+  })
+  t.equal(bad.exit, 2)
+  t.notMatch(bad.err, SECRET)
+})
 
 const shop = Array.from({ length: 230 }, (_, n) => record(`id-${n}`, n === 0 ? 'evil\u001b[31m\u202e' : `name-${n}`))
 const pages = (limit: number, token: string | null) => {
@@ -144,7 +141,7 @@ const pages = (limit: number, token: string | null) => {
   }
 }
 
-await t.test('list says when there are more tokens than were counted', async (t) => {
+await t.test('list reports when there are more tokens than were counted', async (t) => {
   const [authentications, nextPageToken] = [shop.slice(0, 2), 'more']
   const service = await standIn(() => ({
     body: { authentications, nextPageToken, totalCount: 10_000, totalCountExact: false },
@@ -154,7 +151,7 @@ await t.test('list says when there are more tokens than were counted', async (t)
   t.match(err, /2 of more than 10000 shown; use --all/)
 })
 
-await t.test('list shows a page, or with --all everything', async (t) => {
+await t.test('list prints a page, or with --all every token', async (t) => {
   const service = await standIn(({ query }) => ({ body: pages(Number(query.get('limit')), query.get('pageToken')) }))
   t.teardown(service.close)
   const list = (...args: readonly string[]) => rollcall(['token', 'list', '--address', service.address, ...args])
@@ -228,7 +225,7 @@ await t.test('get prints one record, or one field of it', async (t) => {
   for (const id of ['', '.', '..']) t.equal((await get(id)).exit, 2, `"${id}"`)
 })
 
-await t.test('revoke asks first, also for one, goes on after a failure, and says why', async (t) => {
+await t.test('revoke asks for confirmation, continues after a failure and sends the reason', async (t) => {
   const service = await standIn(({ path, method }) => {
     const id = path.slice(path.lastIndexOf('/') + 1)
     if (id === 'bad') return refusal(403, 7, 'token_scoped', 'permission denied')
@@ -260,7 +257,7 @@ await t.test('revoke asks first, also for one, goes on after a failure, and says
   t.equal((await revoke('bad', '--yes')).exit, 5)
 })
 
-await t.test('at a terminal revoke asks, and goes on with a yes', async (t) => {
+await t.test('revoke asks at a terminal and continues after a yes', async (t) => {
   const service = await standIn(({ method }) => (method === 'GET' ? { body: record('a') } : {}))
   t.teardown(service.close)
   const answered = (answer: string) =>
@@ -272,7 +269,7 @@ await t.test('at a terminal revoke asks, and goes on with a yes', async (t) => {
   t.equal(service.seen.filter(({ method }) => method === 'DELETE').length, 2)
 })
 
-await t.test('revoke tells what was there', async (t) => {
+await t.test('revoke reports unknown and already ended tokens', async (t) => {
   const service = await startService(t)
   const create = async () =>
     (await service.request<{ authentication: { id: string } }>('POST', '/auth/v1/method/token', { name: 'ci' })).json
@@ -299,7 +296,7 @@ await t.test('revoke tells what was there', async (t) => {
   })
 })
 
-await t.test('whoever has lost every token makes one on the data, while the service is down', async (t) => {
+await t.test('a token is created on the data of a stopped service when all tokens are lost', async (t) => {
   // What lies in a directory is what this is about, on whichever stack the suites run.
   const embedded = { 'storage.type': 'embedded' }
   const service = await startService(t, embedded)

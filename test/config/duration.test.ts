@@ -15,7 +15,7 @@ await t.test('a duration is a sum of hours, minutes, seconds and milliseconds', 
   for (const [text, ms] of Object.entries(known)) t.equal(parseDuration(text), ms, text)
 })
 
-await t.test('any other text is no duration', async (t) => {
+await t.test('rejects any other text', async (t) => {
   for (const text of [
     '',
     '10',
@@ -35,7 +35,7 @@ await t.test('any other text is no duration', async (t) => {
   }
 })
 
-await t.test('what is printed reads back to the same', async (t) => {
+await t.test('a printed duration parses to the same value', async (t) => {
   assert(property(integer({ min: 0, max: 3_000_000_000_000 }), (ms) => parseDuration(printDuration(ms)) === ms))
   t.equal(printDuration(5_400_000), '1h30m')
   t.equal(printDuration(0), '0s')

@@ -12,7 +12,7 @@ await t.test('the defaults fit a heap of 512 MiB', async (t) => {
   t.strictSame(told(406 * MIB), [])
 })
 
-await t.test('what may come to more than there is is told, with both figures', async (t) => {
+await t.test('warns with both figures when settings may exceed the memory', async (t) => {
   for (const more of [
     { budgets: { answers: 200 * MIB, bodies: 64 * MIB } },
     { budgets: { answers: 64 * MIB, bodies: 200 * MIB } },
@@ -25,7 +25,7 @@ await t.test('what may come to more than there is is told, with both figures', a
   t.match(told(400 * MIB), [/need 406 MiB, .* has 400 MiB/])
 })
 
-await t.test('it is a warning of the configuration, of the memory that this process has', async (t) => {
+await t.test('loading the configuration warns by the memory of this process', async (t) => {
   const flags = { 'budgets.answers': String(2 ** 40) }
   const [line, ...others] = loadConfig({ env: {}, flags }).warnings
   t.match(line, /^budgets together .* may need 1048\d{3} MiB, but the process has \d+ MiB/)

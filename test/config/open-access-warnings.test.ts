@@ -42,7 +42,7 @@ const open: readonly (readonly [Flags, readonly string[]])[] = [
   [{ [`${A}.exclude.evaluation`]: 'true', [`${A}.exclude.ofrep`]: 'true' }, ['exclude.evaluation', 'exclude.ofrep']],
 ]
 
-await t.test('each door that stands open is told once, as a warning or, where it is meant, as a note', async (t) => {
+await t.test('reports open access once, as a warning or, if intentional, as a note', async (t) => {
   for (const [flags, words] of open) {
     const { warnings, meant } = told(flags)
     t.equal(warnings.length, words.length, words.join())
@@ -58,7 +58,7 @@ await t.test('each door that stands open is told once, as a warning or, where it
   }
 })
 
-await t.test('a word that is no door is refused, with the one that may be meant', async (t) => {
+await t.test('refuses an unknown word and suggests a known one', async (t) => {
   for (const [words, wanted] of [
     ['requird', /open_on_purpose: "requird" is not open access of this configuration \(did you mean required\?\)/],
     [
@@ -77,7 +77,7 @@ await t.test('a word that is no door is refused, with the one that may be meant'
   }
 })
 
-await t.test('an account that may exchange has no more than rules grant', async (t) => {
+await t.test('an allowed account has only the grants of the rules', async (t) => {
   const rule = { name: 'a', method: 'orchestrator', namespaces: ['*'], service_accounts: ['*'], grants: ['server@*'] }
   t.match(told(orchestrator).warnings, [/gets a token with full access; /])
   t.match(told({ ...orchestrator, 'authorization.rules': JSON.stringify([rule]) }).warnings, [

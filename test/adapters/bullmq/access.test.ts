@@ -37,7 +37,7 @@ const user = { username: 'rollcall', password: 'change-me' } as const
 /** Everything that is asked of Redis, and that nothing of it was denied. */
 const all = async (t: Test, place: RedisPlace, servers: readonly Server[]) => {
   const { denied, empty, close } = await withUser(servers)
-  await t.test('a queue keeps what it promises', async (t) =>
+  await t.test('a queue fulfils its contract', async (t) =>
     queueContract(t, async (t) => {
       await empty()
       const { username: _, password: __, ...admin } = place
@@ -48,15 +48,15 @@ const all = async (t: Test, place: RedisPlace, servers: readonly Server[]) => {
   t.same(await denied(), [])
   close()
 }
-await t.test('the user of the guide may do all that is needed', { skip }, async (t) =>
+await t.test('the user of the guide has sufficient rights', { skip }, async (t) =>
   all(t, { url: `${server!.url}/7`, ...user }, [server!]),
 )
 
-await t.test('on a Redis Cluster too', { skip: cluster.skip }, async (t) =>
+await t.test('the user of the guide has sufficient rights on a Redis Cluster', { skip: cluster.skip }, async (t) =>
   all(t, { ...cluster.topology!.place, ...user }, cluster.topology!.servers),
 )
 
-await t.test('and nothing else', { skip }, async (t) => {
+await t.test('the user of the guide has no further rights', { skip }, async (t) => {
   const admin = new Redis(server!.url)
   await admin.set('theirs', '1')
   const redis = new Redis(server!.url, user)
@@ -94,7 +94,7 @@ await t.test('and nothing else', { skip }, async (t) => {
   admin.disconnect()
 })
 
-await t.test('what is denied is told of, and works once it is allowed', { skip }, async (t) => {
+await t.test('reports denied commands and works once they are allowed', { skip }, async (t) => {
   const admin = new Redis(server!.url)
   await admin.call(command, args)
   await admin.acl('SETUSER', 'rollcall', '-info', '-evalsha', '-eval')

@@ -11,11 +11,11 @@ const cluster = await redisCluster(t)
 await t.test('a Redis Cluster of three masters', { skip: cluster.skip }, async (t) => {
   const { place, servers } = cluster.topology!
 
-  await t.test('keeps what a queue promises', async (t) => queueContract(t, async (t) => contractedQueue(t, place)))
+  await t.test('fulfils the contract of a queue', async (t) => queueContract(t, async (t) => contractedQueue(t, place)))
 
   await t.test('has limits that instances share', async (t) => t.ok(await shareLimits(place)))
 
-  await t.test('has every key of a prefix on one node, by its braces', async (t) => {
+  await t.test('stores all keys of a prefix on one node, by its braces', async (t) => {
     const { keys, more, close, faults } = await counting(place)
     t.ok(await more(3))
     const having: string[] = []
@@ -29,7 +29,7 @@ await t.test('a Redis Cluster of three masters', { skip: cluster.skip }, async (
     await close()
   })
 
-  await t.test('may lose the node of the keys: jobs go on, and by Redis again when it is back', async (t) => {
+  await t.test('jobs run after the node of the keys dies, and through Redis after its return', async (t) => {
     const { keys, more, heard, close, faults } = await counting(place)
     t.ok(await more(2), 'before')
     const asked = connectRedis(place, true, { failed: ignore })

@@ -26,27 +26,23 @@ const counting = async () => {
   return { ...store, queue, more }
 }
 
-await t.test(
-  'jobs go on while Redis is dead, and by Redis again when it is back, emptied by that',
-  { skip },
-  async (t) => {
-    const { queue, more, errors, faults, keys } = await counting()
-    t.ok(await more(2), 'before')
-    await server!.kill()
-    t.ok(await more(3), 'without Redis')
-    t.match(await queue.runs(), [{ name: 'tick', finishedAt: Number }])
-    await server!.start()
-    t.ok(await more(5), 'afterwards')
-    t.same(errors, [], 'no run of the job failed')
-    t.match(String(faults), /ECONNREFUSED/, 'and the outage is told of')
-    const redis = admin()
-    t.ok(await redis.exists(`${keys}:tick:repeat`), 'the schedule is there again')
-    redis.disconnect()
-    await queue.close()
-  },
-)
+await t.test('jobs run while Redis is dead, and through Redis after an empty restart', { skip }, async (t) => {
+  const { queue, more, errors, faults, keys } = await counting()
+  t.ok(await more(2), 'before')
+  await server!.kill()
+  t.ok(await more(3), 'without Redis')
+  t.match(await queue.runs(), [{ name: 'tick', finishedAt: Number }])
+  await server!.start()
+  t.ok(await more(5), 'afterwards')
+  t.same(errors, [], 'no run of the job failed')
+  t.match(String(faults), /ECONNREFUSED/, 'and the outage is told of')
+  const redis = admin()
+  t.ok(await redis.exists(`${keys}:tick:repeat`), 'the schedule is there again')
+  redis.disconnect()
+  await queue.close()
+})
 
-await t.test('jobs go on after everything in Redis was deleted', { skip }, async (t) => {
+await t.test('jobs run after all data in Redis was deleted', { skip }, async (t) => {
   const { queue, more, keys } = await counting()
   t.ok(await more(2), 'before')
   const redis = admin()
@@ -59,7 +55,7 @@ await t.test('jobs go on after everything in Redis was deleted', { skip }, async
   await queue.close()
 })
 
-await t.test('jobs go on when the schedule has lost its next run', { skip }, async (t) => {
+await t.test('jobs run after the schedule lost its next run', { skip }, async (t) => {
   const { queue, more, keys } = await counting()
   t.ok(await more(2), 'before')
   const redis = admin()
@@ -70,7 +66,7 @@ await t.test('jobs go on when the schedule has lost its next run', { skip }, asy
   await queue.close()
 })
 
-await t.test('jobs go on while Redis hangs, nothing waits for it, and it is taken up again', { skip }, async (t) => {
+await t.test('jobs run while Redis hangs, without waiting, and through Redis afterwards', { skip }, async (t) => {
   const { queue, more } = await counting()
   t.ok(await more(2), 'before')
   server!.freeze()
@@ -82,7 +78,7 @@ await t.test('jobs go on while Redis hangs, nothing waits for it, and it is take
   await queue.close()
 })
 
-await t.test('a job runs at start without Redis too', { skip }, async (t) => {
+await t.test('a job runs at start without Redis', { skip }, async (t) => {
   await server!.kill()
   const { queue, more } = await counting()
   t.ok(await more(1))
@@ -90,7 +86,7 @@ await t.test('a job runs at start without Redis too', { skip }, async (t) => {
   await server!.start()
 })
 
-await t.test('a run that its instance cuts short by closing is taken over by another', { skip }, async (t) => {
+await t.test('another instance takes over a run that a close interrupted', { skip }, async (t) => {
   const store = sharedQueue(server!.url)
   const [one, two] = await Promise.all([store.open(), store.open()])
   let began = 0
@@ -109,7 +105,7 @@ await t.test('a run that its instance cuts short by closing is taken over by ano
   await two.close()
 })
 
-await t.test('the run of an instance that was killed is taken over', { skip }, async (t) => {
+await t.test('another instance takes over the run of a killed one', { skip }, async (t) => {
   const store = sharedQueue(server!.url)
   const script = join(import.meta.dirname, 'hanging-worker.js')
   const child = spawn(process.execPath, [script, server!.url, store.prefix], { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -50,7 +50,7 @@ await t.test('Limiter on Redis', { skip }, async (t) =>
 )
 
 await t.test(
-  'what one instance counts uses up the limit in all, client by client, until the minute ends',
+  'counts of one instance exhaust the limit in all, per client, until the minute ends',
   { skip },
   async (t) => {
     const { limiters, pass, until, close } = pair()
@@ -74,7 +74,7 @@ await t.test(
   },
 )
 
-await t.test('without Redis each instance counts for itself, at once, and tells it afterwards', { skip }, async (t) => {
+await t.test('without Redis each instance counts for itself and sends its counts later', { skip }, async (t) => {
   const { opened, limiters, errors, until, close } = pair()
   const [one, two] = limiters
   await server!.kill()
@@ -91,7 +91,7 @@ await t.test('without Redis each instance counts for itself, at once, and tells 
   await close()
 })
 
-await t.test('a Redis that hangs keeps nobody waiting', { skip }, async (t) => {
+await t.test('a hanging Redis delays no request', { skip }, async (t) => {
   const { opened, limiters, clock, close } = pair()
   const [one] = limiters
   await eventually(() => opened.every(({ ready }) => ready()), 'the connections')
@@ -104,7 +104,7 @@ await t.test('a Redis that hangs keeps nobody waiting', { skip }, async (t) => {
   server!.thaw()
 })
 
-await t.test('Redis is told of counts four times a second where nothing else is said', { skip }, async (t) => {
+await t.test('sends counts to Redis four times a second by default', { skip }, async (t) => {
   const clock = virtualClock()
   const health = { failed: () => undefined }
   const { close } = openRedisLimits({ url: server!.url }, { clock, health, key: Buffer.from('the key of the tests') })

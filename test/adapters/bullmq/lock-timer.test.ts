@@ -46,52 +46,48 @@ const losing = (run: (signal: AbortSignal) => Promise<void>) => {
   return { clock, client, lose, stop, job, disconnect }
 }
 
-await t.test(
-  'a job that ends while its worker has no connection leaves no timer behind, after 1,500 ms at most',
-  { skip },
-  async (t) => {
-    const before = timers()
-    let running = false
-    const { clock, client, lose, stop, job, disconnect } = losing(async (signal) => {
-      running = true
-      await new Promise((end) => signal.addEventListener('abort', end))
-    })
-    await eventually(() => running, 'a run')
-    await lose()
-    await eventually(() => clock.waiting().length === 1, 'the answers of Redis')
-    // The answer comes at the last moment.
-    const ping = client.ping.bind(client)
-    let answer = () => {}
-    const late = new Promise<void>((come) => (answer = come))
-    let pinged = false
-    client.ping = async () => {
-      await late
-      const pong = await ping()
-      pinged = true
-      return pong
-    }
+await t.test('a job that ends without a connection leaves no timer, after at most 1,500 ms', { skip }, async (t) => {
+  const before = timers()
+  let running = false
+  const { clock, client, lose, stop, job, disconnect } = losing(async (signal) => {
+    running = true
+    await new Promise((end) => signal.addEventListener('abort', end))
+  })
+  await eventually(() => running, 'a run')
+  await lose()
+  await eventually(() => clock.waiting().length === 1, 'the answers of Redis')
+  // The answer comes at the last moment.
+  const ping = client.ping.bind(client)
+  let answer = () => {}
+  const late = new Promise<void>((come) => (answer = come))
+  let pinged = false
+  client.ping = async () => {
+    await late
+    const pong = await ping()
+    pinged = true
+    return pong
+  }
 
-    stop.abort()
-    const closing = job.close()
-    const closed = noted(closing)
-    await eventually(() => clock.waiting().length > 0, 'its end')
-    t.same(clock.waiting(), [500], 'for an answer')
-    await clock.advance(499)
-    answer()
-    await eventually(() => pinged, 'the answer')
-    await clock.settle()
-    t.same(clock.waiting(), [1000], 'for what the worker wants to tell')
-    await clock.advance(999)
-    t.same(closed, [])
-    await clock.advance(1)
-    t.same(closed, [undefined])
-    await clock.advance(10_000)
-    await closing
-    disconnect()
-    await eventually(() => timers() <= before, 'the end of all timers')
-    t.pass('the process may end')
-  },
-)
+  stop.abort()
+  const closing = job.close()
+  const closed = noted(closing)
+  await eventually(() => clock.waiting().length > 0, 'its end')
+  t.same(clock.waiting(), [500], 'for an answer')
+  await clock.advance(499)
+  answer()
+  await eventually(() => pinged, 'the answer')
+  await clock.settle()
+  t.same(clock.waiting(), [1000], 'for what the worker wants to tell')
+  await clock.advance(999)
+  t.same(closed, [])
+  await clock.advance(1)
+  t.same(closed, [undefined])
+  await clock.advance(10_000)
+  await closing
+  disconnect()
+  await eventually(() => timers() <= before, 'the end of all timers')
+  t.pass('the process may end')
+})
 
 /** The timers of this process that are set from now on and were not cleared, in milliseconds. */
 const timersSet = (t: Test) => {
@@ -114,7 +110,7 @@ const timersSet = (t: Test) => {
   return () => [...set.values()]
 }
 
-await t.test('one that waits for its next turn with no connection leaves none either', { skip }, async (t) => {
+await t.test('a worker that waits without a connection leaves no timer', { skip }, async (t) => {
   const set = timersSet(t)
   const left = () => set().filter((ms) => ms > DISCONNECT_MS)
   let runs = 0

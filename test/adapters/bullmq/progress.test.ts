@@ -9,7 +9,7 @@ import { sharedQueue } from './store.ts'
 const { server, skip } = await ownRedis(t)
 
 await t.test(
-  'a job that tells of every one of 100,000 things costs Redis a few calls, and its end says all',
+  '100,000 progress updates cost Redis a few calls, and the end has the final count',
   { skip },
   async (t) => {
     const redis = new Redis(server!.url)
@@ -41,7 +41,7 @@ await t.test(
   },
 )
 
-await t.test('how far a run is Redis hears once a second, and its end at once', async (t) => {
+await t.test('sends progress to Redis once a second and the end immediately', async (t) => {
   const clock = virtualClock()
   const told: (readonly [ms: number, done: number | undefined])[] = []
   const client = {

@@ -21,7 +21,7 @@ const hanging = async () => {
   return { ...world, queue, runs: () => runs }
 }
 
-await t.test('a Redis that hangs is asked for one second what ran last', { skip }, async (t) => {
+await t.test('waits 1 s for the last runs while Redis hangs', { skip }, async (t) => {
   const { clock, queue } = await hanging()
   const asked = noted(queue.runs())
   await clock.advance(999)
@@ -32,7 +32,7 @@ await t.test('a Redis that hangs is asked for one second what ran last', { skip 
   await queue.close()
 })
 
-await t.test('an end waits for a Redis that hangs for half a second', { skip }, async (t) => {
+await t.test('close waits half a second while Redis hangs', { skip }, async (t) => {
   const { clock, queue } = await hanging()
   const closing = queue.close()
   const closed = noted(closing)
@@ -53,7 +53,7 @@ for (const [early, runs] of [
   [1, 1],
 ] as const)
   await t.test(
-    `${early} ms before its interval and the grace are over a job has run ${runs} times while Redis hangs`,
+    `${early} ms before interval and grace end, a job has run ${runs} times while Redis hangs`,
     { skip },
     async (t) => {
       const world = await hanging()
@@ -67,7 +67,7 @@ for (const [early, runs] of [
     },
   )
 
-await t.test('while Redis hangs a job that ran by itself runs each interval', { skip }, async (t) => {
+await t.test('a job that runs without Redis runs at each interval while Redis hangs', { skip }, async (t) => {
   const { clock, queue, runs, sleep } = await hanging()
   sleep(EVERY + GRACE)
   await clock.advance(LOOKS_MS)
@@ -90,7 +90,7 @@ for (const [age, anew] of [
   [5000, 0],
   [5001, 1],
 ] as const)
-  await t.test(`a connection that has not answered for ${age} ms is made anew ${anew} times`, { skip }, async (t) => {
+  await t.test(`a connection without an answer for ${age} ms is replaced ${anew} times`, { skip }, async (t) => {
     const leave = Reflect.get(Redis.prototype, 'disconnect')
     let times = 0
     const counting = function (this: Redis, reconnect = false) {

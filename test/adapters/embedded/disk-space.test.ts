@@ -16,26 +16,23 @@ const world = async (t: Test, directory?: string) => {
   return { clock, told, place, room: roomOf(place, clock, (full) => told.push(full)) }
 }
 
-await t.test(
-  'a disk is full from the first write without room until a look each five seconds finds some',
-  async (t) => {
-    const { clock, told, place, room } = await world(t)
-    t.equal(room.full(), false)
-    t.match(room.lacking(), { message: `disk full: no space left in ${place}`, code: 'ENOSPC' })
-    t.same([room.full(), told], [true, [true]])
-    await clock.advance(LOOK_MS - 1)
-    t.match(room.lacking(), { code: 'ENOSPC' })
-    t.same([room.full(), told, clock.waiting()], [true, [true], [1]], 'told once, and looked at when it is due')
-    await clock.advance(1)
-    await eventually(() => !room.full(), 'the look at the disk')
-    t.same([told, clock.waiting()], [[true, false], []])
-    room.lacking()
-    t.same(told, [true, false, true], 'it may be full again')
-    room.close()
-  },
-)
+await t.test('the disk counts as full until a check, every 5 s, finds space', async (t) => {
+  const { clock, told, place, room } = await world(t)
+  t.equal(room.full(), false)
+  t.match(room.lacking(), { message: `disk full: no space left in ${place}`, code: 'ENOSPC' })
+  t.same([room.full(), told], [true, [true]])
+  await clock.advance(LOOK_MS - 1)
+  t.match(room.lacking(), { code: 'ENOSPC' })
+  t.same([room.full(), told, clock.waiting()], [true, [true], [1]], 'told once, and looked at when it is due')
+  await clock.advance(1)
+  await eventually(() => !room.full(), 'the look at the disk')
+  t.same([told, clock.waiting()], [[true, false], []])
+  room.lacking()
+  t.same(told, [true, false, true], 'it may be full again')
+  room.close()
+})
 
-await t.test('what cannot be looked at has no room, and is looked at again', async (t) => {
+await t.test('a failed check counts as full and is repeated', async (t) => {
   const place = join(await newDirectory(t), 'not there')
   const { clock, told, room } = await world(t, place)
   room.lacking()
@@ -47,7 +44,7 @@ await t.test('what cannot be looked at has no room, and is looked at again', asy
   room.close()
 })
 
-await t.test('after the end nothing is looked at, and nobody is told', async (t) => {
+await t.test('runs no checks and calls no listener after close', async (t) => {
   const { clock, told, room } = await world(t)
   room.lacking()
   room.close()
@@ -55,7 +52,7 @@ await t.test('after the end nothing is looked at, and nobody is told', async (t)
   t.same(told, [true])
 })
 
-await t.test('a look that is under way at the end tells nobody', async (t) => {
+await t.test('a check that is pending at close calls no listener', async (t) => {
   const looks: (() => void)[] = []
   const clock = virtualClock()
   const after: Clock['after'] = (ms, look) => {

@@ -6,7 +6,7 @@ import { portOf } from './store.ts'
 
 void t.test('Log', async (t) => logContract(t, (t) => portOf(t, 'log')))
 
-void t.test('a long way forward tells the position that each event has in the file, over gaps too', async (t) => {
+void t.test('reading many events returns their stored positions, also across gaps', async (t) => {
   const { open, directory } = await portOf(t, 'log')
   const first = await open()
   for (let n = 0; n < 3; n++) {

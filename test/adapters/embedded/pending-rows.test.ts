@@ -27,7 +27,7 @@ const outcomeOf = (work: Promise<unknown>) => {
 }
 const late = 'writing the read models takes longer than 5000 ms'
 
-await t.test('a put waits for room behind 1024 others for five seconds, and is refused then', async (t) => {
+await t.test('a put waits 5 s behind 1024 others and is then refused', async (t) => {
   const { clock, held, rows } = world()
   for (let n = 0; n < BACKLOG; n++) await rows.put(view, [row(n)])
   t.equal(held.length, BACKLOG)
@@ -45,7 +45,7 @@ await t.test('a put waits for room behind 1024 others for five seconds, and is r
   t.equal(rows.get('pets_1', `k${BACKLOG + 1}`), undefined)
 })
 
-await t.test('the room of who gave up waiting is not lost', async (t) => {
+await t.test('the slot of a put that timed out is released', async (t) => {
   const { clock, held, rows } = world()
   for (let n = 0; n < BACKLOG; n++) await rows.put(view, [row(n)])
   for (let n = 0; n < 10; n++) rows.put(view, [row(n)]).catch(() => undefined)
@@ -56,7 +56,7 @@ await t.test('the room of who gave up waiting is not lost', async (t) => {
   t.equal(held.length, BACKLOG, 'as many as before go on their way at once')
 })
 
-await t.test('a list waits for what is on its way for five seconds, and is refused then', async (t) => {
+await t.test('a list waits 5 s for pending rows and is then refused', async (t) => {
   const { clock, held, rows } = world()
   await rows.flushed()
   await rows.put(view, [row(1)])
@@ -74,7 +74,7 @@ await t.test('a list waits for what is on its way for five seconds, and is refus
   t.same(clock.waiting(), [])
 })
 
-await t.test('once a write fails all is refused, with its cause and at once', async (t) => {
+await t.test('refuses all calls with the cause after a failed write', async (t) => {
   const { clock, held, rows } = world()
   await rows.put(view, [row(1)])
   const cause = new Error('lost')

@@ -29,7 +29,7 @@ const world = () => {
   return { clock, queue, noted, errors, starts, run }
 }
 
-await t.test('a job runs at start and then at each interval, to the millisecond', async (t) => {
+await t.test('a job runs at start and then at exact intervals', async (t) => {
   const { clock, queue, starts, run } = world()
   await queue.schedule({ name: 'tick', every: 60_000, run })
   await clock.settle()
@@ -44,7 +44,7 @@ await t.test('a job runs at start and then at each interval, to the millisecond'
   t.same(clock.waiting(), [])
 })
 
-await t.test('an interval is counted from the start of a run; one that takes longer is followed at once', async (t) => {
+await t.test('the interval begins at the start of a run; a longer run is followed at once', async (t) => {
   const { clock, queue, starts } = world()
   let takes = 40
   const run = async () => {
@@ -66,7 +66,7 @@ await t.test('an interval is counted from the start of a run; one that takes lon
   await closed
 })
 
-await t.test('the store is told when each run began and ended, and why it failed', async (t) => {
+await t.test('stores start, end and error of each run', async (t) => {
   const { clock, queue, noted, errors } = world()
   const run = async () => {
     await clock.sleep(30)
@@ -88,7 +88,7 @@ await t.test('the store is told when each run began and ended, and why it failed
   await closed
 })
 
-await t.test('an interval longer than a timer takes is waited for in parts', async (t) => {
+await t.test('splits an interval that is longer than the maximum of a timer', async (t) => {
   const { clock, queue, starts, run } = world()
   await queue.schedule({ name: 'rare', every: 30 * DAY_MS, run })
   await clock.settle()
@@ -102,29 +102,26 @@ await t.test('an interval longer than a timer takes is waited for in parts', asy
   await queue.close()
 })
 
-await t.test(
-  'a job is due by the wall clock: one that is set back makes it later, one set ahead no sooner',
-  async (t) => {
-    const { clock, queue, starts, run } = world()
-    await queue.schedule({ name: 'tick', every: 60_000, run })
-    await clock.advance(30_000)
-    clock.jump(-10_000)
-    await clock.advance(30_000)
-    t.same(starts, [0], 'by the wall clock 50 seconds have passed')
-    await clock.advance(9_999)
-    t.same(starts, [0])
-    await clock.advance(1)
-    t.same(starts, [0, 70_000])
-    clock.jump(3_600_000)
-    await clock.advance(59_999)
-    t.same(starts, [0, 70_000])
-    await clock.advance(1)
-    t.same(starts, [0, 70_000, 130_000])
-    await queue.close()
-  },
-)
+await t.test('setting the wall clock back delays a job; setting it ahead does not advance it', async (t) => {
+  const { clock, queue, starts, run } = world()
+  await queue.schedule({ name: 'tick', every: 60_000, run })
+  await clock.advance(30_000)
+  clock.jump(-10_000)
+  await clock.advance(30_000)
+  t.same(starts, [0], 'by the wall clock 50 seconds have passed')
+  await clock.advance(9_999)
+  t.same(starts, [0])
+  await clock.advance(1)
+  t.same(starts, [0, 70_000])
+  clock.jump(3_600_000)
+  await clock.advance(59_999)
+  t.same(starts, [0, 70_000])
+  await clock.advance(1)
+  t.same(starts, [0, 70_000, 130_000])
+  await queue.close()
+})
 
-await t.test('the end stops what runs by its signal, and starts nothing more', async (t) => {
+await t.test('close aborts running jobs and starts no others', async (t) => {
   const { clock, queue, starts } = world()
   let ended = 0
   const run = async (signal: AbortSignal) => {

@@ -51,7 +51,7 @@ const refused = async (t: Test, work: () => unknown) => {
   t.match(error, { headers: { 'retry-after': '1' }, cause: { code: 'DAMAGED' } })
 }
 
-await t.test('a damaged row closes the views to requests until they were built anew, and nothing else', async (t) => {
+await t.test('a damaged row makes only the views unavailable until they are rebuilt', async (t) => {
   const { views, renewal, files, told, directory, close } = await damaged(t)
   const scan = async () => {
     for await (const rows of views.scan(view)) t.fail(String(rows.length))
@@ -98,7 +98,7 @@ await t.test('a damaged row closes the views to requests until they were built a
   await again.close()
 })
 
-await t.test('the new file may be damaged while it is built: nothing of that build is believed', async (t) => {
+await t.test('discards a build whose file is damaged during the build', async (t) => {
   const { views, renewal, told, directory, close } = await damaged(t)
   await refused(t, () => views.list(view, query))
   const fresh = await renewal.begin()
@@ -118,7 +118,7 @@ await t.test('the new file may be damaged while it is built: nothing of that bui
   await close()
 })
 
-await t.test('a build that an end, or a kill, has cut is gone on with by the next start', async (t) => {
+await t.test('the next start continues a build that a close or a kill interrupted', async (t) => {
   const { views, renewal, directory, close } = await damaged(t)
   await t.rejects(views.list(view, query))
   const fresh = await renewal.begin()

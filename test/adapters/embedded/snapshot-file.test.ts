@@ -11,7 +11,7 @@ void t.test('Snapshots in a file', async (t) => {
   snapshotsContract(t, async () => snapshotFile(join(directory, 'memory.snapshot')))
 })
 
-void t.test('the file is its owner’s alone, and nothing is left beside it', async (t) => {
+void t.test('only the owner can access the file, and no temporary file is left', async (t) => {
   const directory = await newDirectory(t)
   const path = join(directory, 'memory.snapshot')
   const umask = process.umask(0)
@@ -24,35 +24,32 @@ void t.test('the file is its owner’s alone, and nothing is left beside it', as
   t.same(await readdir(directory), ['memory.snapshot'])
 })
 
-void t.test('a file that cannot be read is an error, not the absence of one', async (t) => {
+void t.test('an unreadable file is an error, unlike a missing one', async (t) => {
   const path = join(await newDirectory(t), 'memory.snapshot')
   const snapshots = snapshotFile(path)
   await mkdir(path)
   await t.rejects(snapshots.read(), /is a directory, not a file/)
 })
 
-void t.test(
-  'a named pipe is put aside when it stands there at first, and never waited for when it comes later',
-  async (t) => {
-    const path = join(await newDirectory(t), 'memory.snapshot')
-    const told: string[] = []
-    const piped = (place: string) => spawnSync('mkfifo', [place])
-    piped(path)
-    piped(`${path}.new`)
-    const snapshots = snapshotFile(path, (file, { message }) => told.push(`${file}: ${message}`))
-    t.same(told, [
-      `${path}.damaged: ${path} is a named pipe, not a file`,
-      `${path}.new.damaged: ${path}.new is a named pipe, not a file`,
-    ])
-    t.equal(await snapshots.read(), undefined)
-    piped(path)
-    await t.rejects(snapshots.read(), /is a named pipe, not a file/)
-    piped(`${path}.new`)
-    await snapshots.write(
-      (async function* () {
-        yield Buffer.from('x')
-      })(),
-    )
-    t.same(await snapshots.read(), Buffer.from('x'))
-  },
-)
+void t.test('a named pipe is set aside at start and never blocks later', async (t) => {
+  const path = join(await newDirectory(t), 'memory.snapshot')
+  const told: string[] = []
+  const piped = (place: string) => spawnSync('mkfifo', [place])
+  piped(path)
+  piped(`${path}.new`)
+  const snapshots = snapshotFile(path, (file, { message }) => told.push(`${file}: ${message}`))
+  t.same(told, [
+    `${path}.damaged: ${path} is a named pipe, not a file`,
+    `${path}.new.damaged: ${path}.new is a named pipe, not a file`,
+  ])
+  t.equal(await snapshots.read(), undefined)
+  piped(path)
+  await t.rejects(snapshots.read(), /is a named pipe, not a file/)
+  piped(`${path}.new`)
+  await snapshots.write(
+    (async function* () {
+      yield Buffer.from('x')
+    })(),
+  )
+  t.same(await snapshots.read(), Buffer.from('x'))
+})

@@ -21,27 +21,24 @@ const open = (directory: string) =>
     },
   })
 
-void t.test(
-  'a data directory belongs to one process, and another is told which, until that process is gone, however it went',
-  async (t) => {
-    const directory = await newDirectory(t)
-    const { child, until, count, kill } = startChild([CHILD, directory, '1'])
-    await until(() => count('ack') > 0, 'the other process to write')
-    await t.rejects(open(directory), { message: `data directory ${directory} is in use by process ${child.pid}` })
-    await kill()
-    const store = await openEmbedded(directory, {
-      clock: systemClock,
-      kek: new Uint8Array(32),
-      onError: () => undefined,
-    })
-    await t.rejects(openEmbedded(directory, { clock: systemClock, kek, onError: () => undefined }), {
-      message: `in use by process ${process.pid}`,
-    })
-    await store.close()
-  },
-)
+void t.test('a directory in use is refused with its process id until that process has ended', async (t) => {
+  const directory = await newDirectory(t)
+  const { child, until, count, kill } = startChild([CHILD, directory, '1'])
+  await until(() => count('ack') > 0, 'the other process to write')
+  await t.rejects(open(directory), { message: `data directory ${directory} is in use by process ${child.pid}` })
+  await kill()
+  const store = await openEmbedded(directory, {
+    clock: systemClock,
+    kek: new Uint8Array(32),
+    onError: () => undefined,
+  })
+  await t.rejects(openEmbedded(directory, { clock: systemClock, kek, onError: () => undefined }), {
+    message: `in use by process ${process.pid}`,
+  })
+  await store.close()
+})
 
-void t.test('a store that does not open gives its directory free again', async (t) => {
+void t.test('a store that fails to open unlocks its directory', async (t) => {
   const directory = await newDirectory(t)
   await (await open(directory)).close()
   const other = openEmbedded(directory, { clock: systemClock, kek: randomBytes(32), onError: () => undefined })
@@ -49,7 +46,7 @@ void t.test('a store that does not open gives its directory free again', async (
   await (await open(directory)).close()
 })
 
-void t.test('events cannot be changed or deleted, also not by somebody with the file', async (t) => {
+void t.test('triggers reject changes and deletions of events by any client of the file', async (t) => {
   const directory = await newDirectory(t)
   const store = await open(directory)
   await store.log.append('test-1', [happened(1)], 'none')
@@ -66,7 +63,7 @@ void t.test('events cannot be changed or deleted, also not by somebody with the 
   await store.close()
 })
 
-void t.test('times never run backwards in the log, and the writer is told the time kept', async (t) => {
+void t.test('times in the log never decrease, and append returns the stored time', async (t) => {
   const store = await open(await newDirectory(t))
   const early = await store.log.append('test-a', [happened(1000)], 'none')
   const late = await store.log.append('test-b', [happened(1), happened(2000)], 'none')
@@ -81,7 +78,7 @@ void t.test('times never run backwards in the log, and the writer is told the ti
   await store.close()
 })
 
-void t.test('many more appends and rows at once than may wait all get through', async (t) => {
+void t.test('more concurrent appends and rows than the limit all complete', async (t) => {
   const store = await open(await newDirectory(t))
   const count = 10_000
   await Promise.all(Array.from({ length: count }, (_, n) => store.log.append(`test-${n}`, [happened(n)], 'none')))
@@ -93,7 +90,7 @@ void t.test('many more appends and rows at once than may wait all get through', 
   await store.close()
 })
 
-void t.test('the views file can be deleted: the log is whole without it', async (t) => {
+void t.test('the views file can be deleted without affecting the log', async (t) => {
   const directory = await newDirectory(t)
   const view = { name: 'gone', version: 1, fields: [], indexes: [] }
   let store = await open(directory)
@@ -108,32 +105,29 @@ void t.test('the views file can be deleted: the log is whole without it', async 
   await store.close()
 })
 
-void t.test(
-  'a scan that has ended, or was left, keeps nobody from bringing all that was written into the file',
-  async (t) => {
-    const directory = await newDirectory(t)
-    const view = { name: 'scanned', version: 1, fields: [], indexes: [] }
-    const row = (n: number): Row => ({ key: `k${n}`, revision: 0n, position: 1n, changes: 1n, doc: { n } })
-    const store = await open(directory)
-    for (const left of [false, true]) {
-      await store.views.put(
-        view,
-        Array.from({ length: 1500 }, (_, n) => row(n)),
-      )
-      for await (const page of store.views.scan(view)) {
-        t.equal(page.length, left ? 1000 : page.length)
-        if (left) break
-      }
-      const another = await openDatabase(join(directory, 'views.sqlite'), 'rebuildable')
-      const { busy } = another.prepare('pragma wal_checkpoint(truncate)').get() as { readonly busy: number }
-      t.equal(busy, 0, left ? 'left' : 'ended')
-      another.close()
+void t.test('a finished or abandoned scan does not block a checkpoint of the write-ahead log', async (t) => {
+  const directory = await newDirectory(t)
+  const view = { name: 'scanned', version: 1, fields: [], indexes: [] }
+  const row = (n: number): Row => ({ key: `k${n}`, revision: 0n, position: 1n, changes: 1n, doc: { n } })
+  const store = await open(directory)
+  for (const left of [false, true]) {
+    await store.views.put(
+      view,
+      Array.from({ length: 1500 }, (_, n) => row(n)),
+    )
+    for await (const page of store.views.scan(view)) {
+      t.equal(page.length, left ? 1000 : page.length)
+      if (left) break
     }
-    await store.close()
-  },
-)
+    const another = await openDatabase(join(directory, 'views.sqlite'), 'rebuildable')
+    const { busy } = another.prepare('pragma wal_checkpoint(truncate)').get() as { readonly busy: number }
+    t.equal(busy, 0, left ? 'left' : 'ended')
+    another.close()
+  }
+  await store.close()
+})
 
-void t.test('a build that another version replaces takes the old version away', async (t) => {
+void t.test('the build of a new version drops the old version', async (t) => {
   const store = await open(await newDirectory(t))
   const [first, second] = [1, 2].map((version) => ({ name: 'pets', version, fields: [], indexes: [] }))
   const near = { name: 'pets_old', version: 1, fields: [], indexes: [] }
@@ -145,7 +139,7 @@ void t.test('a build that another version replaces takes the old version away', 
   await store.close()
 })
 
-void t.test('a destroyed key is in no file of the directory any more, in no form', async (t) => {
+void t.test('a destroyed key is left in no file of the directory', async (t) => {
   const directory = await newDirectory(t)
   let store = await open(directory)
   await store.keys.make('ann')
@@ -167,21 +161,18 @@ void t.test('a destroyed key is in no file of the directory any more, in no form
   await store.close()
 })
 
-void t.test(
-  'a connection waits five seconds for another that holds its file; a directory in use is not waited for',
-  async (t) => {
-    const directory = await newDirectory(t)
-    const waits: number[] = []
-    for (const mode of ['durable', 'rebuildable', 'erasing', 'read', 'lock'] as const) {
-      const database = await openDatabase(join(directory, mode === 'read' ? 'durable' : mode), mode)
-      waits.push((database.prepare('pragma busy_timeout').get() as { readonly timeout: number }).timeout)
-      database.close()
-    }
-    t.same(waits, [5_000, 5_000, 5_000, 5_000, 0])
-  },
-)
+void t.test('a connection waits 5 s for a locked file but not for a directory in use', async (t) => {
+  const directory = await newDirectory(t)
+  const waits: number[] = []
+  for (const mode of ['durable', 'rebuildable', 'erasing', 'read', 'lock'] as const) {
+    const database = await openDatabase(join(directory, mode === 'read' ? 'durable' : mode), mode)
+    waits.push((database.prepare('pragma busy_timeout').get() as { readonly timeout: number }).timeout)
+    database.close()
+  }
+  t.same(waits, [5_000, 5_000, 5_000, 5_000, 0])
+})
 
-void t.test('nobody but the owner can look into the directory', async (t) => {
+void t.test('only the owner can read the directory', async (t) => {
   const directory = join(await newDirectory(t), 'data')
   await (await open(directory)).close()
   t.equal((await stat(directory)).mode & 0o777, 0o700)

@@ -23,7 +23,7 @@ const world = () => {
   return { clock, disk, write }
 }
 
-await t.test('rows that found no room are tried again each 250 ms, until there is some', async (t) => {
+await t.test('retries rows every 250 ms until the disk has space', async (t) => {
   const { clock, disk, write } = world()
   disk.full = true
   write([put(1)])
@@ -43,7 +43,7 @@ await t.test('rows that found no room are tried again each 250 ms, until there i
   t.same(disk.refused, [])
 })
 
-await t.test('what comes meanwhile is written behind what waits; all but rows is refused at once', async (t) => {
+await t.test('queues later rows behind waiting ones and refuses all other writes', async (t) => {
   const { clock, disk, write } = world()
   disk.full = true
   write([put(1), mark(2)])
@@ -67,7 +67,7 @@ await t.test('what comes meanwhile is written behind what waits; all but rows is
   t.same([disk.tried.at(-1), disk.refused], [[5], [2, 3]])
 })
 
-await t.test('where only others found no room nothing is tried again', async (t) => {
+await t.test('retries nothing when no rows wait', async (t) => {
   const { clock, disk, write } = world()
   disk.full = true
   write([mark(1)])

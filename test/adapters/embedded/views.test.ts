@@ -4,7 +4,7 @@ import { portOf } from './store.ts'
 
 void t.test('Views', async (t) => viewsContract(t, (t, clock) => portOf(t, 'views', clock)))
 
-void t.test('a scan of large rows comes in pages that hold four mebibytes and one row more at most', async (t) => {
+void t.test('a scan of large rows returns pages of at most 4 MiB plus one row', async (t) => {
   const { open } = await portOf(t, 'views')
   const views = await open()
   t.teardown(views.close)

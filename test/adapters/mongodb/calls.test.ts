@@ -21,28 +21,25 @@ for (const [kind, ms] of [
   ['write', 2_000],
   ['batch', 10_000],
 ] as const)
-  await t.test(
-    `a call of the kind ${kind} is refused after ${ms} ms, and what it asked for is stopped then`,
-    async (t) => {
-      const clock = virtualClock()
-      let told: AbortSignal | undefined
-      const call = mongoCalls(clock).call(kind, ({ signal, maxTimeMS }) => {
-        told = signal
-        t.equal(maxTimeMS, undefined, 'a server does not measure by this clock')
-        return never
-      })
-      const seen = outcomeOf(call)
-      await clock.advance(ms - 1)
-      t.same([seen.outcome, told?.aborted], [undefined, false])
-      await clock.advance(1)
-      t.match(seen.outcome, new Refusal('backend_unavailable'))
-      t.match((seen.outcome as Error).cause, { message: `MongoDB did not answer within ${ms} ms` })
-      t.equal(told?.reason, (seen.outcome as Error).cause)
-      t.same(clock.waiting(), [])
-    },
-  )
+  await t.test(`a call of the kind ${kind} is refused and aborted after ${ms} ms`, async (t) => {
+    const clock = virtualClock()
+    let told: AbortSignal | undefined
+    const call = mongoCalls(clock).call(kind, ({ signal, maxTimeMS }) => {
+      told = signal
+      t.equal(maxTimeMS, undefined, 'a server does not measure by this clock')
+      return never
+    })
+    const seen = outcomeOf(call)
+    await clock.advance(ms - 1)
+    t.same([seen.outcome, told?.aborted], [undefined, false])
+    await clock.advance(1)
+    t.match(seen.outcome, new Refusal('backend_unavailable'))
+    t.match((seen.outcome as Error).cause, { message: `MongoDB did not answer within ${ms} ms` })
+    t.equal(told?.reason, (seen.outcome as Error).cause)
+    t.same(clock.waiting(), [])
+  })
 
-await t.test('an answer in the last millisecond is given, and nothing is waited for then', async (t) => {
+await t.test('returns an answer of the last millisecond and leaves no timer', async (t) => {
   const clock = virtualClock()
   const seen = outcomeOf(mongoCalls(clock).call('read', () => clock.sleep(1_499).then(() => 'there')))
   await clock.advance(1_499)
@@ -50,25 +47,22 @@ await t.test('an answer in the last millisecond is given, and nothing is waited 
   t.same(clock.waiting(), [])
 })
 
-await t.test(
-  'whatever the driver throws is the same refusal, with its cause; after the end all is refused unasked',
-  async (t) => {
-    const calls = mongoCalls(virtualClock())
-    const cause = new MongoServerError({ message: 'no primary', code: 10107 })
-    const refused = await calls.call('read', () => Promise.reject(cause)).catch((error: unknown) => error)
-    t.match(refused, new Refusal('backend_unavailable'))
-    t.equal((refused as Error).cause, cause)
-    await calls.close(async () => undefined)
-    let asked = 0
-    await t.rejects(
-      calls.call('read', async () => void asked++),
-      new Refusal('backend_unavailable'),
-    )
-    t.equal(asked, 0)
-  },
-)
+await t.test('any driver error gives the same refusal with its cause; after close all is refused', async (t) => {
+  const calls = mongoCalls(virtualClock())
+  const cause = new MongoServerError({ message: 'no primary', code: 10107 })
+  const refused = await calls.call('read', () => Promise.reject(cause)).catch((error: unknown) => error)
+  t.match(refused, new Refusal('backend_unavailable'))
+  t.equal((refused as Error).cause, cause)
+  await calls.close(async () => undefined)
+  let asked = 0
+  await t.rejects(
+    calls.call('read', async () => void asked++),
+    new Refusal('backend_unavailable'),
+  )
+  t.equal(asked, 0)
+})
 
-await t.test('the driver has time limits of its own, each so short that it gives up before a call does', (t) => {
+await t.test('the timeouts of the driver are shorter than those of a call', (t) => {
   t.strictSame(driverLimits, {
     serverSelectionTimeoutMS: 1000,
     connectTimeoutMS: 1000,
@@ -82,7 +76,7 @@ await t.test('the driver has time limits of its own, each so short that it gives
   t.end()
 })
 
-await t.test('the end waits two seconds for a server that does not answer any more', async (t) => {
+await t.test('close waits 2 s for a server that does not answer', async (t) => {
   const clock = virtualClock()
   const seen = outcomeOf(
     mongoCalls(clock)

@@ -32,53 +32,45 @@ await t.test('instances that start at once without a key file share one set of k
   await close()
 })
 
-await t.test(
-  'an instance with another key file than the deployment began with is refused, one with the same is not',
-  { skip },
-  async (t) => {
-    const { opened, close } = await instances(server!.url, 2)
-    const [one, other] = opened.map(({ deploymentKeys }) => deploymentKeys)
-    const file = keyFile()
-    t.same(hex(await one!(file)), hex(file))
-    t.same(hex(await other!(file)), hex(file))
-    await t.rejects(other!(keyFile()), { message: /belongs to another deployment/ })
-    await t.rejects(other!({ ...file, pepper: { ...file.pepper, kid: 'cafe0002' } }), {
-      message: /belongs to another deployment/,
-    })
-    await t.rejects(other!(), { message: /set keys.file/ })
-    await close()
-  },
-)
+await t.test('refuses an instance whose key file differs from that of the deployment', { skip }, async (t) => {
+  const { opened, close } = await instances(server!.url, 2)
+  const [one, other] = opened.map(({ deploymentKeys }) => deploymentKeys)
+  const file = keyFile()
+  t.same(hex(await one!(file)), hex(file))
+  t.same(hex(await other!(file)), hex(file))
+  await t.rejects(other!(keyFile()), { message: /belongs to another deployment/ })
+  await t.rejects(other!({ ...file, pepper: { ...file.pepper, kid: 'cafe0002' } }), {
+    message: /belongs to another deployment/,
+  })
+  await t.rejects(other!(), { message: /set keys.file/ })
+  await close()
+})
 
-await t.test(
-  'a deployment that is moved here begins with its own keys; one that has begun keeps those it has',
-  { skip },
-  async (t) => {
-    const { opened, close } = await instances(server!.url, 1)
-    const { deploymentKeys } = opened[0]!
-    const moved = keyFile()
-    t.same(hex(await deploymentKeys(undefined, moved)), hex(moved))
-    t.same(hex(await deploymentKeys()), hex(moved))
-    t.same(hex(await deploymentKeys(undefined, keyFile())), hex(moved))
-    await close()
-  },
-)
+await t.test('a migrated deployment starts with its own keys; an existing one keeps its keys', { skip }, async (t) => {
+  const { opened, close } = await instances(server!.url, 1)
+  const { deploymentKeys } = opened[0]!
+  const moved = keyFile()
+  t.same(hex(await deploymentKeys(undefined, moved)), hex(moved))
+  t.same(hex(await deploymentKeys()), hex(moved))
+  t.same(hex(await deploymentKeys(undefined, keyFile())), hex(moved))
+  await close()
+})
 
-await t.test('a key file that holds the keys made without one is taken', { skip }, async (t) => {
+await t.test('accepts a key file with the keys that were created without one', { skip }, async (t) => {
   const { opened, close } = await instances(server!.url, 1)
   const made = await opened[0]!.deploymentKeys()
   t.same(hex(await opened[0]!.deploymentKeys(made)), hex(made))
   await close()
 })
 
-await t.test('keys of subjects do not open under another key-encryption key', { skip }, async (t) => {
+await t.test('subject keys do not open with another key-encryption key', { skip }, async (t) => {
   const { opened, close } = await instances(server!.url, 1)
   await opened[0]!.keys(randomBytes(32))
   await t.rejects(opened[0]!.keys(randomBytes(32)), { message: /wrapped with a different key-encryption key/ })
   await close()
 })
 
-await t.test('an erasure made by one instance is known to the others a second later', { skip }, async (t) => {
+await t.test('an erasure by one instance takes effect in others within 1 s', { skip }, async (t) => {
   const clock = virtualClock()
   const { opened, close } = await instances(server!.url, 2, clock)
   const kek = randomBytes(32)

@@ -37,7 +37,7 @@ const world = () => {
   return { clock, store, instance }
 }
 
-await t.test('a key is known for a second from when it was asked for, however late the answer came', async (t) => {
+await t.test('caches a key for 1 s from its request, however late the answer arrives', async (t) => {
   for (const slow of [0, 400]) {
     const { clock, store, instance } = world()
     const keys = await instance()
@@ -62,7 +62,7 @@ await t.test('a key is known for a second from when it was asked for, however la
   }
 })
 
-await t.test('a key that another instance erased is gone a second later, and is asked for no more', async (t) => {
+await t.test('an erasure by another instance takes effect within 1 s and is cached', async (t) => {
   const { clock, store, instance } = world()
   const [ours, other] = [await instance(), await instance()]
   const key = await ours.make('ann')

@@ -46,7 +46,7 @@ const world = () => {
   return { clock, store, instance }
 }
 
-await t.test('a lease is renewed each third of its time, and not in between', async (t) => {
+await t.test('renews a lease at each third of its length', async (t) => {
   const { clock, store, instance } = world()
   const { lease } = instance()
   await clock.settle()
@@ -64,7 +64,7 @@ await t.test('a lease is renewed each third of its time, and not in between', as
   t.same(store.asked.at(-1), 'update 600', 'and given up with one more, in the same moment')
 })
 
-await t.test('a term is counted from when its renewal was sent, however late the answer comes', async (t) => {
+await t.test('a term starts when its renewal is sent, however late the answer arrives', async (t) => {
   const { clock, store, instance } = world()
   const { lease, lose } = instance()
   await clock.advance(200)
@@ -84,7 +84,7 @@ for (const [after, taken] of [
   [751, true],
 ] as const)
   await t.test(
-    `who has seen no renewal for ${after} ms ${taken ? 'takes' : 'does not take'} a lease of 600`,
+    `${after} ms without a renewal ${taken ? 'lets' : 'do not let'} another instance take a lease of 600`,
     async (t) => {
       const { clock, store, instance } = world()
       const first = instance()
@@ -106,7 +106,7 @@ for (const [after, taken] of [
     },
   )
 
-await t.test('each renewal that is seen begins the waiting anew', async (t) => {
+await t.test('each observed renewal restarts the wait', async (t) => {
   const { clock, instance } = world()
   const [first, second] = [instance(), instance()]
   await clock.advance(1_000)
@@ -117,7 +117,7 @@ await t.test('each renewal that is seen begins the waiting anew', async (t) => {
   t.ok(second.lease.held())
 })
 
-await t.test('who gave it up takes it again after twice its time, and no sooner', async (t) => {
+await t.test('an instance retakes a lease it gave up only after twice its length', async (t) => {
   const { clock, store, instance } = world()
   const { lease } = instance()
   let able = true
@@ -134,7 +134,7 @@ await t.test('who gave it up takes it again after twice its time, and no sooner'
   t.same(store.asked, ['find 1400', 'update 1400'])
 })
 
-await t.test('a look that is answered late is not followed by another until it is answered', async (t) => {
+await t.test('sends no further request until a late answer arrives', async (t) => {
   const { clock, store, instance } = world()
   const { lease } = instance()
   await clock.settle()

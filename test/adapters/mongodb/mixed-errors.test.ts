@@ -57,7 +57,7 @@ for (const [what, revision] of [
       [DUPLICATE, DUPLICATE, DUPLICATE, code],
     ])
       await t.test(
-        `${what} that fail with ${codes.map((each) => each ?? 'nothing').join(', ')}: refused`,
+        `${what} that fail with ${codes.map((each) => each ?? 'nothing').join(', ')} are refused`,
         async (t) => {
           once({ n: 0, writeErrors: failed(codes) })
           await t.rejects(put(collection, at(revision)), new Refusal('backend_unavailable'))
@@ -66,25 +66,22 @@ for (const [what, revision] of [
       )
   for (const code of [64, 91, 100, 11602])
     for (const codes of [[], [DUPLICATE], [DUPLICATE, DUPLICATE]])
-      await t.test(
-        `${what} with ${codes.length} duplicates that a majority did not confirm, code ${code}: refused`,
-        async (t) => {
-          once({
-            n: ROWS - codes.length,
-            ...(codes.length > 0 && { writeErrors: failed(codes) }),
-            writeConcernError: { code, errmsg: `code ${code}` },
-          })
-          await t.rejects(put(collection, at(revision)), new Refusal('backend_unavailable'))
-          t.equal(commands.length, 1)
-        },
-      )
-  await t.test(`${what} refused whole with the code of duplicates: refused`, async (t) => {
+      await t.test(`${what} with ${codes.length} duplicates and write concern error ${code} are refused`, async (t) => {
+        once({
+          n: ROWS - codes.length,
+          ...(codes.length > 0 && { writeErrors: failed(codes) }),
+          writeConcernError: { code, errmsg: `code ${code}` },
+        })
+        await t.rejects(put(collection, at(revision)), new Refusal('backend_unavailable'))
+        t.equal(commands.length, 1)
+      })
+  await t.test(`${what} that fail as a whole with the code of duplicates are refused`, async (t) => {
     once({ ok: 0, code: DUPLICATE, errmsg: 'whole' })
     await t.rejects(put(collection, at(revision)), new Refusal('backend_unavailable'))
   })
 }
 
-await t.test('duplicates alone are tried again without upsert, and nothing else is', async (t) => {
+await t.test('retries only duplicates, without upsert', async (t) => {
   once({ n: 2, nModified: 2, writeErrors: failed([DUPLICATE, undefined, DUPLICATE]) })
   await put(collection, at(1n))
   t.strictSame(commands, ['update 4 upsert', 'update 2'])
@@ -93,7 +90,7 @@ await t.test('duplicates alone are tried again without upsert, and nothing else 
   t.strictSame(commands, ['insert 4', 'update 4 upsert'])
 })
 
-await t.test('one row: a duplicate is tried again without upsert, all else is refused', async (t) => {
+await t.test('one row: retries a duplicate without upsert and refuses other errors', async (t) => {
   for (const revision of [0n, 1n]) {
     once({ n: 0, writeErrors: failed([DUPLICATE]) })
     await put(collection, at(revision, 1))

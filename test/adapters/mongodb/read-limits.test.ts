@@ -27,7 +27,7 @@ const listening = async (tap: Parameters<typeof scriptedMongo>[0]) => {
   return { url, reads }
 }
 
-await t.test('the server is told how long each read may take', async (t) => {
+await t.test('sends the time limit of each read to the server', async (t) => {
   const { url, reads } = await listening(t)
   const onError = (error: unknown) => t.fail(String(error))
   const mongo = await openMongo(url, 'test', { clock: systemClock, onError })
@@ -69,7 +69,7 @@ await t.test('the server is told how long each read may take', async (t) => {
   }
 })
 
-await t.test('and told nothing where the clock is not the one that it measures by', async (t) => {
+await t.test('sends no time limit with a virtual clock', async (t) => {
   const { url, reads } = await listening(t)
   const mongo = await openMongo(url, 'test', { clock: virtualClock(), onError: () => undefined })
   t.teardown(mongo.close)
