@@ -43,8 +43,41 @@ type Listed = { readonly key: string; readonly doc: { readonly order: string } }
 
 type InList = { readonly order: string; readonly incarnation: string }
 
+/** Reads the documents of lists of a moment. */
+const documentReaders = ({ readFirst, present, position }: Pick<AtMoment, 'readFirst' | 'present' | 'position'>) => {
+  const load =
+    <D extends object, E extends AnyEvent>(model: Projection<D, E>) =>
+    async (items: readonly Listed[]): Promise<readonly (Live<D> | undefined)[]> => {
+      const rows = await readFirst(
+        model,
+        items.map(({ key }) => key),
+      )
+      return rows.map((row) => (row?.doc && !row.unreadable ? (row as Live<D>) : undefined))
+    }
+
+  /** The same to search and sort by: what has not changed since is as it is in memory, and is not read. */
+  const peek = <D extends object, E extends AnyEvent>(model: Projection<D, E>) => {
+    const unchanged = ({ key }: Listed): Live<D> | undefined => {
+      const row = present(model.name, key)
+      return row?.doc && !row.unreadable && row.position <= position ? (row as Live<D>) : undefined
+    }
+    return async (items: readonly Listed[]): Promise<readonly (Live<D> | undefined)[]> => {
+      const rows = items.map(unchanged)
+      const changed = items.filter((_, n) => !rows[n])
+      const then = changed.length === 0 ? [] : await load(model)(changed)
+      const beyond = changed[then.length]
+      const known = beyond === undefined ? items : items.slice(0, items.indexOf(beyond))
+      const read = then.values()
+      return known.map((_, n) => rows[n] ?? read.next().value)
+    }
+  }
+  return { load, peek }
+}
+
 /** The lists of a moment, in order of creation, known without folding what is in them. What cannot be read is left out and counted. */
-export const listsAsOf = ({ lives, closed, present, seen, position, signal, read, readFirst, lifeOf }: AtMoment) => {
+export const listsAsOf = (moment: AtMoment) => {
+  const { lives, closed, seen, position, signal, read, lifeOf } = moment
+  const { load, peek } = documentReaders(moment)
   let left = 0
 
   /** The keys of a category that were closed at the moment. */
@@ -90,33 +123,6 @@ export const listsAsOf = ({ lives, closed, present, seen, position, signal, read
     // Which of them were there only a namespace says that cannot be read.
     if (closedOf(namespaces.category).has(namespace)) for (const each of keys) if (each.life) left++
     return []
-  }
-
-  const load =
-    <D extends object, E extends AnyEvent>(model: Projection<D, E>) =>
-    async (items: readonly Listed[]): Promise<readonly (Live<D> | undefined)[]> => {
-      const rows = await readFirst(
-        model,
-        items.map(({ key }) => key),
-      )
-      return rows.map((row) => (row?.doc && !row.unreadable ? (row as Live<D>) : undefined))
-    }
-
-  /** The same to search and sort by: what has not changed since is as it is in memory, and is not read. */
-  const peek = <D extends object, E extends AnyEvent>(model: Projection<D, E>) => {
-    const unchanged = ({ key }: Listed): Live<D> | undefined => {
-      const row = present(model.name, key)
-      return row?.doc && !row.unreadable && row.position <= position ? (row as Live<D>) : undefined
-    }
-    return async (items: readonly Listed[]): Promise<readonly (Live<D> | undefined)[]> => {
-      const rows = items.map(unchanged)
-      const changed = items.filter((_, n) => !rows[n])
-      const then = changed.length === 0 ? [] : await load(model)(changed)
-      const beyond = changed[then.length]
-      const known = beyond === undefined ? items : items.slice(0, items.indexOf(beyond))
-      const read = then.values()
-      return known.map((_, n) => rows[n] ?? read.next().value)
-    }
   }
 
   return {

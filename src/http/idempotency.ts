@@ -77,6 +77,18 @@ const keptBytes = (now: () => Date) => {
   }
 }
 
+/** The kept answer, as an answer to a repeated request. */
+const replayOf = ({ answer }: StoredResponse, requestId: string): Answer => {
+  const { status, text, headers, etag, secret } = answer!
+  const body = JSON.parse(text) as object
+  return {
+    status,
+    body: secret ? alreadyShown(body, requestId) : body,
+    headers: { ...headers, 'idempotency-replayed': 'true' },
+    ...(etag === undefined ? {} : { etag }),
+  }
+}
+
 /** Requests under an idempotency key: one effect and one answer for 24 hours, across instances and restarts (api.md §4). */
 export const idempotency = ({ views, now, instance, replays, alone }: Options) => {
   const abandonedMs = alone ? 0 : ABANDONED_MS
@@ -89,18 +101,6 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
     return secret || (bytes <= MOST_KEPT_BYTES && take(owner, bytes))
   }
 
-  const replay = ({ answer }: StoredResponse, requestId: string): Answer => {
-    const { status, text, headers, etag, secret } = answer!
-    replays.value++
-    const body = JSON.parse(text) as object
-    return {
-      status,
-      body: secret ? alreadyShown(body, requestId) : body,
-      headers: { ...headers, 'idempotency-replayed': 'true' },
-      ...(etag === undefined ? {} : { etag }),
-    }
-  }
-
   /** Reserves the key, or tells what became of the request that has it. */
   const reserve = async (
     key: string,
@@ -110,7 +110,10 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
       const present = await views.record<StoredResponse>(TABLE, key)
       const time = now().getTime()
       if (present && present.value.fingerprint !== fingerprint) return refuse('idempotency_mismatch')
-      if (present?.value.answer) return replay(present.value, requestId)
+      if (present?.value.answer) {
+        replays.value++
+        return replayOf(present.value, requestId)
+      }
       if (present && present.value.owner !== instance && time - present.value.since < abandonedMs) {
         return refuse('idempotency_in_progress', undefined, { headers: { 'retry-after': '1' } })
       }

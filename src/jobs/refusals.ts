@@ -35,6 +35,17 @@ const summaryOf = ({ since, total, byReason, byRoute, byNetwork }: ReturnType<ty
   }
 }
 
+const begunOf = ({ since, total, byWay }: ReturnType<typeof begunSpan>, time: Date) => ({
+  from: since.toISOString(),
+  to: time.toISOString(),
+  total,
+  byWay: Object.fromEntries(byWay.counts),
+})
+
+/** Whether a summary of these counts is due: after a minute, or at the end. */
+const isDue = ({ since, total }: { readonly since: Date; readonly total: number }, time: Date, final: boolean) =>
+  total > 0 && (final || time.getTime() - since.getTime() >= SUMMARY_MS)
+
 /** Records refusals and begun logins: some individually, all as counts. Never delays a request. */
 export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: unknown) => void) => {
   const { now } = clock
@@ -64,25 +75,16 @@ export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: 
   /** Removes and returns the data that is due to be written. */
   const take = (final: boolean): Batch | undefined => {
     const time = now()
-    const isDue = ({ since, total }: { readonly since: Date; readonly total: number }) =>
-      total > 0 && (final || time.getTime() - since.getTime() >= SUMMARY_MS)
-    const due = isDue(current)
-    const loginsDue = isDue(logins)
+    const due = isDue(current, time, final)
+    const loginsDue = isDue(logins, time, final)
     const refusals = singly.take()
     if (refusals.length === 0 && !due && !loginsDue) return undefined
     const id = `${time.toISOString().slice(0, 10)}+${randomUUID()}`
-    const { since, total, byWay } = logins
-    const counted = {
-      from: since.toISOString(),
-      to: time.toISOString(),
-      total,
-      byWay: Object.fromEntries(byWay.counts),
-    }
     const batch = {
       id,
       refusals,
       ...(due && { summary: summaryOf(current, time) }),
-      ...(loginsDue && { begun: counted }),
+      ...(loginsDue && { begun: begunOf(logins, time) }),
     }
     if (due) current = span(time)
     if (loginsDue) logins = begunSpan(time)

@@ -71,19 +71,26 @@ export const isAtFault = (error: unknown) => isBroken(error) || isDamage(error)
 /** Path of the log file and the listener for its damage. */
 export type LogFile = { readonly file: string; readonly onDamage: (error: Error) => void }
 
+/** Queries of the log file. */
+const queriesOf = (reader: Database) => {
+  const from = (columns: string, where: string) => rowsOf(reader, `select ${columns} from events where ${where}`)
+  return {
+    ofStream: from(`${COLUMNS}, position`, IN_STREAM),
+    ofAll: from(`${COLUMNS}, position`, `${BETWEEN} order by position`),
+    unplaced: from(COLUMNS, `${BETWEEN} order by position`),
+    extent: from('count(*), total(octet_length(data) + octet_length(meta))', BETWEEN),
+    newest: rowsOf(reader, 'select max(position) from events'),
+    oneAt: from(`${COLUMNS}, position`, 'position = ?'),
+    oldest: from(`${COLUMNS}, position`, 'position > ? order by position limit 1'),
+  }
+}
+
 /**
  * Event log in a SQLite file. The writer thread appends; reads use a connection of their own. Positions are 1, 2, 3 …;
  * times never run backwards.
  */
 export const embeddedLog = (channel: Channel, reader: Database, { file, onDamage }: LogFile): EventLog => {
-  const from = (columns: string, where: string) => rowsOf(reader, `select ${columns} from events where ${where}`)
-  const ofStream = from(`${COLUMNS}, position`, IN_STREAM)
-  const ofAll = from(`${COLUMNS}, position`, `${BETWEEN} order by position`)
-  const unplaced = from(COLUMNS, `${BETWEEN} order by position`)
-  const extent = from('count(*), total(octet_length(data) + octet_length(meta))', BETWEEN)
-  const newest = rowsOf(reader, 'select max(position) from events')
-  const oneAt = from(`${COLUMNS}, position`, 'position = ?')
-  const oldest = from(`${COLUMNS}, position`, 'position > ? order by position limit 1')
+  const { ofStream, ofAll, unplaced, extent, newest, oneAt, oldest } = queriesOf(reader)
   const followers = sleepers()
   let open = true
 

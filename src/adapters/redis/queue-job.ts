@@ -95,6 +95,26 @@ const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) =
   }
 }
 
+/** Opens the queue and the worker of a job. The worker pauses after an error of a Redis that answers. */
+const openQueue = (job: Job, parts: JobParts, process: (turn: Turn) => Promise<void>) => {
+  const { clock, client, prefix, signal, health } = parts
+  const { name } = job
+  const options = { connection: client, prefix }
+  const queue = new Queue(name, options)
+  const workers = new Worker(name, process, { ...options, ...worker })
+  const backOff = (error: Error) => {
+    // The watchdog handles a lock that is lost in an outage or on a suspended machine.
+    if (/\block\b/i.test(error.message)) return
+    health.failed(error)
+    if (client.status !== 'ready' || workers.isPaused() || signal.aborted) return
+    void workers.pause(true)
+    clock.after(BACK_OFF_MS, () => void (signal.aborted || workers.resume())).unref()
+  }
+  queue.on('error', health.failed)
+  workers.on('error', backOff)
+  return { queue, workers, look: redisView(job, queue, parts) }
+}
+
 /**
  * One job over all instances: a BullMQ queue of its own with a scheduler, and at most one run at a time. A watchdog
  * works without Redis: it recreates the scheduler after Redis has been emptied, and runs the job itself if no instance
@@ -102,9 +122,8 @@ const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) =
  * workers.
  */
 export const bullmqJob = (job: Job, parts: JobParts) => {
-  const { clock, client, prefix, signal, grace, onError, health } = parts
+  const { clock, client, signal, grace, onError, health } = parts
   const { name } = job
-  const options = { connection: client, prefix }
   const own = ownRuns(job, parts)
   let alone = false
 
@@ -119,29 +138,14 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
     if (signal.aborted) throw new Error('interrupted: this instance is closing')
   }
 
-  const open = () => {
-    const queue = new Queue(name, options)
-    const workers = new Worker(name, process, { ...options, ...worker })
-    const backOff = (error: Error) => {
-      // The watchdog handles a lock that is lost in an outage or on a suspended machine.
-      if (/\block\b/i.test(error.message)) return
-      health.failed(error)
-      if (client.status !== 'ready' || workers.isPaused() || signal.aborted) return
-      void workers.pause(true)
-      clock.after(BACK_OFF_MS, () => void (signal.aborted || workers.resume())).unref()
-    }
-    queue.on('error', health.failed)
-    workers.on('error', backOff)
-    return { queue, workers, look: redisView(job, queue, parts) }
-  }
-  let opened: ReturnType<typeof open> | undefined
+  let opened: ReturnType<typeof openQueue> | undefined
   let opening: Promise<void> | undefined
   /** Opens the queue after Redis has answered INFO. BullMQ starts with INFO and never retries it after a denial. */
   const openOnce = (): Promise<void> =>
     (opening ??= client
       .info('server')
       .then(() => {
-        if (!signal.aborted) opened ??= open()
+        if (!signal.aborted) opened ??= openQueue(job, parts, process)
       })
       .finally(() => (opening = undefined)))
   const look = async () => {

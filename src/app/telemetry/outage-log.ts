@@ -64,60 +64,70 @@ export const hasOwnLine = (error: unknown): boolean => {
   return cause instanceof Error && 'code' in cause && (cause.code === 'ENOSPC' || cause.code === 'DAMAGED')
 }
 
-/** Tells of what the service needs and cannot reach: one ERROR line when it begins to fail, one INFO line when it works again. */
-export const outageLog = (
+/** Logs the failures of one store: the first one of an outage, and the end of the outage. */
+const faultOf = (
+  adapter: string,
   log: Pick<Logger, 'error' | 'info'>,
   { monotonic, after }: Pick<Clock, 'monotonic' | 'after'>,
-) => {
+): Fault => {
+  const failing = new Set<string>()
+  let [since, last, calls] = [0, 0, 0]
+  let quiet: Timer | undefined
+
+  const over = () => {
+    log.info({ adapter, failures: calls, seconds: Math.round((last - since) / 1000) }, 'it works again')
+    failing.clear()
+    calls = 0
+    quiet = undefined
+  }
+  return {
+    failed: (port, operation, error) => {
+      if (hasOwnLine(error)) return
+      quiet?.cancel()
+      quiet = undefined
+      const now = monotonic()
+      if (calls === 0 || now - last > STALE_MS) {
+        ;[since, calls] = [now, 0]
+        const why = whyOf(error)
+        const record = {
+          port,
+          adapter,
+          operation,
+          why,
+          advice: refusalDetailsOf(error).change ?? adviceOf(adapter, port, why),
+        }
+        log.error(record, effects[adapter] ?? REFUSED)
+      }
+      last = now
+      calls++
+      failing.add(`${port} ${operation}`)
+    },
+    worked: (port, operation) => {
+      if (failing.size > 0 && failing.has(`${port} ${operation}`)) quiet ??= after(QUIET_MS, over).unref()
+    },
+    failing: () => failing.size > 0,
+  }
+}
+
+/** Tells of what the service needs and cannot reach: one ERROR line when it begins to fail, one INFO line when it works again. */
+export const outageLog = (log: Pick<Logger, 'error' | 'info'>, clock: Pick<Clock, 'monotonic' | 'after'>) => {
   const known = new WeakSet<object>()
   const faults = new Map<string, Fault>()
 
-  const fault = (adapter: string) => {
-    const failing = new Set<string>()
-    let [since, last, calls] = [0, 0, 0]
-    let quiet: Timer | undefined
-
-    const over = () => {
-      log.info({ adapter, failures: calls, seconds: Math.round((last - since) / 1000) }, 'it works again')
-      failing.clear()
-      calls = 0
-      quiet = undefined
+  /** A fault that also records the errors that it receives. */
+  const reporting = (adapter: string): Fault => {
+    const fault = faultOf(adapter, log, clock)
+    const failed: Fault['failed'] = (port, operation, error) => {
+      if (typeof error !== 'object' || error === null) return
+      known.add(error)
+      fault.failed(port, operation, error)
     }
-    const listeners: Fault = {
-      failed: (port, operation, error) => {
-        if (typeof error !== 'object' || error === null) return
-        known.add(error)
-        if (hasOwnLine(error)) return
-        quiet?.cancel()
-        quiet = undefined
-        const now = monotonic()
-        if (calls === 0 || now - last > STALE_MS) {
-          ;[since, calls] = [now, 0]
-          const why = whyOf(error)
-          const record = {
-            port,
-            adapter,
-            operation,
-            why,
-            advice: refusalDetailsOf(error).change ?? adviceOf(adapter, port, why),
-          }
-          log.error(record, effects[adapter] ?? REFUSED)
-        }
-        last = now
-        calls++
-        failing.add(`${port} ${operation}`)
-      },
-      worked: (port, operation) => {
-        if (failing.size > 0 && failing.has(`${port} ${operation}`)) quiet ??= after(QUIET_MS, over).unref()
-      },
-      failing: () => failing.size > 0,
-    }
-    return listeners
+    return { ...fault, failed }
   }
 
   /** One for each store, whatever its ports are. */
   const listener = (adapter: string): Fault => {
-    const made = faults.get(adapter) ?? fault(adapter)
+    const made = faults.get(adapter) ?? reporting(adapter)
     faults.set(adapter, made)
     return made
   }

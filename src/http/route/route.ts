@@ -106,6 +106,17 @@ const unless = (refusal: ReturnType<AuthorizeRest>, rest: () => Promise<Answer> 
   return rest()
 }
 
+/** The body of a request. Its refusal (`wrong`) is thrown after the checks that come before it in the order of api.md §1.3. */
+type ReadBody<B> = { readonly fields?: B; readonly wrong?: Error }
+const fieldsOf = <B>(body: Input<B> | undefined, raw: Raw): ReadBody<B> => {
+  if (!body) return {}
+  try {
+    return { fields: body.read(raw) }
+  } catch (error) {
+    return { wrong: settle(error, undefined) }
+  }
+}
+
 /** Mounts a route. Its checks run in the order of api.md §1.3 and each failure is a Refusal. */
 export const route = <A extends TSchema, B = undefined, Q = undefined>(
   app: FastifyInstance,
@@ -125,26 +136,19 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
 
   const respond = (request: FastifyRequest, reply: FastifyReply): Promise<Answer> | Answer => {
     const raw: Raw = discards ? nothing : jsonBody(request)
-    let wrong: Error | undefined
-    let fields: B | undefined
-    try {
-      fields = body?.read(raw)
-    } catch (error) {
-      wrong = settle(error, undefined)
-    }
-    if (!request.undecided) return proceed(request, reply, fields as B, wrong)
-    return unless(authorizeRest(request, raw), () => proceed(request, reply, fields as B, wrong))
+    const fields = fieldsOf(body, raw)
+    if (!request.undecided) return proceed(request, reply, fields)
+    return unless(authorizeRest(request, raw), () => proceed(request, reply, fields))
   }
 
   const proceed = (
     request: FastifyRequest,
     reply: FastifyReply,
-    fields: B,
-    wrong?: Error,
+    { fields, wrong }: ReadBody<B>,
   ): Promise<Answer> | Answer => {
     const params = request.params as Readonly<Record<string, string>>
     const call: Call<B, Q> = {
-      body: fields,
+      body: fields as B,
       query: query?.read(parametersOf(request)) as Q,
       params,
       request,

@@ -39,6 +39,30 @@ const keysIn = (named: string): readonly string[] | undefined => {
   return [...new Set(names.flatMap((name) => name.trim() || []))]
 }
 
+/** Namespace of the flags, and whether answers name segments. */
+type EvaluationTarget = { readonly namespace: string; readonly names: boolean }
+
+/** Keys of every flag that can say something. */
+const everyKey = (flagStore: Service['flagStore'], namespace: string): readonly string[] => {
+  const all = flagStore.evaluable(namespace)
+  return all.filter(({ doc }) => doc.type === 'boolean' || doc.enabled).map(({ doc }) => doc.key)
+}
+
+/** Names the state of the namespace, what is asked of it and the form of the answer; a new state never has an old name. */
+const tagOf = (
+  flagStore: Service['flagStore'],
+  { namespace, names }: EvaluationTarget,
+  context: Context,
+): string | undefined => {
+  const version = flagStore.version(namespace)
+  if (version === undefined) return undefined
+  const asked = JSON.stringify(context, Object.keys(context).sort())
+  return createHash('sha256')
+    .update(`bulk|${names ? '' : 'unnamed|'}${namespace}|${version}|${asked}`)
+    .digest('base64url')
+    .slice(0, 22)
+}
+
 /** The OpenFeature remote evaluation protocol (api.md §10). */
 export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
   const { flagStore } = service
@@ -46,31 +70,14 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
   const shared = { ...ordinary, access, writes: false, tag: 'OpenFeature', errorBody: ofrepError } as const
 
   /** Which flags are asked, and whether their answers name segments. */
-  const askedOf = ({ caller, request }: Call<unknown, unknown>) => {
+  const askedOf = ({ caller, request }: Call<unknown, unknown>): EvaluationTarget => {
     const namespace = namespaceHeader(request, service)
     return { namespace, names: showsSegments(caller, namespace) }
   }
 
-  const one = (asked: ReturnType<typeof askedOf>, key: string, context: Context, work?: Work) => {
+  const one = (asked: EvaluationTarget, key: string, context: Context, work?: Work) => {
     const flag = evaluator.look(flagStore, asked.namespace, key) ?? flagNotFound(key)
     return resolve(evaluator, asked, flag, context, work)
-  }
-
-  /** Keys of every flag that can say something. */
-  const everyKey = (namespace: string): readonly string[] => {
-    const all = flagStore.evaluable(namespace)
-    return all.filter(({ doc }) => doc.type === 'boolean' || doc.enabled).map(({ doc }) => doc.key)
-  }
-
-  /** Names the state of the namespace, what is asked of it and the form of the answer; a new state never has an old name. */
-  const tagOf = ({ namespace, names }: ReturnType<typeof askedOf>, context: Context): string | undefined => {
-    const version = flagStore.version(namespace)
-    if (version === undefined) return undefined
-    const asked = JSON.stringify(context, Object.keys(context).sort())
-    return createHash('sha256')
-      .update(`bulk|${names ? '' : 'unnamed|'}${namespace}|${version}|${asked}`)
-      .digest('base64url')
-      .slice(0, 22)
   }
 
   route(app, {
@@ -109,7 +116,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
       const { namespace } = asked
       const answer = (): Answer<OfrepBulk> | Promise<Answer<OfrepBulk>> => {
         const named = keysIn(Object.hasOwn(context, 'flags') ? context['flags']! : '')
-        const etag = tagOf(asked, context)
+        const etag = tagOf(flagStore, asked, context)
         const left = named ? 0 : unevaluable(flagStore, namespace)
         if (etag !== undefined && held(request, etag))
           return leavingOut<OfrepBulk>(service, left, { body: undefined, etag })
@@ -120,7 +127,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
           return () => jsonOf(entry)
         }
         const around = () => ({ before: {}, after: {} })
-        const keys = named ?? everyKey(namespace)
+        const keys = named ?? everyKey(flagStore, namespace)
         const all = allOf(call, keys, mostBytesFor(service, call.caller), make, 'flags', around, etag)
         return all instanceof Promise
           ? all.then((answer) => leavingOut(service, left, answer))

@@ -31,6 +31,33 @@ const LATELY = 1_000
 const isBefore = ({ revision, position }: Row, event: Stored): boolean =>
   revision === event.revision ? position !== event.position : revision > event.revision && position < event.position
 
+/** True if the event ends its document, and the row is not of another log. */
+const isEnd = (projection: AnyProjection, event: Stored, row: Row | undefined): boolean =>
+  projection.ends?.has(typeName(event.type)) === true && !(row && isBefore(row, event))
+
+/** Position of the last followed event, and the ids of at least `LATELY` events before it, in two generations. */
+const followedEvents = () => {
+  let followed = 0n
+  let [current, previous] = [new Set<string>(), new Set<string>()]
+  return {
+    position: (): bigint => followed,
+    has: (id: string): boolean => current.has(id) || previous.has(id),
+    add: (position: bigint, page: readonly Stored[]): void => {
+      if (current.size >= LATELY) [current, previous] = [new Set(), current]
+      for (const { id } of page) current.add(id)
+      followed = position
+    },
+  }
+}
+
+/** Refuses if the log is not the one that was followed. */
+const insistOnLog = async (agrees: () => Promise<boolean>, { stream, position }: Stored): Promise<void> => {
+  if (!(await agrees()))
+    refuse('backend_unavailable', undefined, {
+      cause: new Error(`${stream} was appended at ${position}, which another log had`),
+    })
+}
+
 /** Applies events to the memory of this instance: its own events at once, all others as they are followed, in order for each document. */
 export const memory = (options: MemoryOptions) => {
   const { log, projections, remember, recall = () => undefined } = options
@@ -39,9 +66,7 @@ export const memory = (options: MemoryOptions) => {
   const inTurn = keyedQueue()
   const remembered = revisionTracker()
   const recent = new LRUCache<string, Row>({ max: RECENT })
-  /** Ids of recently followed events, in two generations. */
-  let [lately, before] = [new Set<string>(), new Set<string>()]
-  let followed = 0n
+  const followed = followedEvents()
 
   const ofStream = (stream: string) => projections.filter(({ category }) => stream.startsWith(`${category}-`))
 
@@ -50,11 +75,7 @@ export const memory = (options: MemoryOptions) => {
     recall(projection, keyOf(projection, stream)) ?? recent.get(`${projection.name} ${stream}`)
 
   /** Folds the newest rows of a stream's documents and stores them in memory, unless memory has them. */
-  const apply = async (
-    stream: string,
-    events: readonly Stored[],
-    known: boolean,
-  ): Promise<ReadonlyMap<AnyProjection, Row>> => {
+  const apply = async (stream: string, events: readonly Stored[], known: boolean) => {
     const rows = new Map<AnyProjection, Row>()
     for (const projection of ofStream(stream)) {
       const row = await foldRow(options, projection, events, newest(projection, stream))
@@ -76,30 +97,20 @@ export const memory = (options: MemoryOptions) => {
     return true
   }
 
-  /** Refuses if the log is not the one that was followed. */
-  const insistOnLog = async ({ stream, position }: Stored) => {
-    if (!(await agrees()))
-      refuse('backend_unavailable', undefined, {
-        cause: new Error(`${stream} was appended at ${position}, which another log had`),
-      })
-  }
   /** True if these events end their documents and memory has applied them, so no row is needed now. */
   const over = (stream: string, events: readonly Stored[], known: boolean): boolean => {
     const ends = (event: Stored) =>
-      ofStream(stream).every((projection) => {
-        const held = recent.get(`${projection.name} ${stream}`)
-        return projection.ends?.has(typeName(event.type)) === true && !(held && isBefore(held, event))
-      })
+      ofStream(stream).every((projection) => isEnd(projection, event, recent.get(`${projection.name} ${stream}`)))
     return events.every(ends) && (known || taken(stream, events))
   }
   const applyOwn = async (stream: string, events: readonly Stored[]) => {
     const last = events.at(-1)!
-    const below = last.position <= followed
-    if (below && !lately.has(last.id) && !before.has(last.id)) await insistOnLog(last)
+    const below = last.position <= followed.position()
+    if (below && !followed.has(last.id)) await insistOnLog(agrees, last)
     const known = below || remembered.has(events)
     if (over(stream, events, known)) return new Map<AnyProjection, Row>()
     const rows = await apply(stream, events, known)
-    for (const row of rows.values()) if (isBefore(row, last)) await insistOnLog(last)
+    for (const row of rows.values()) if (isBefore(row, last)) await insistOnLog(agrees, last)
     return rows
   }
 
@@ -122,9 +133,7 @@ export const memory = (options: MemoryOptions) => {
     },
     /** Records that memory holds every event up to the position; `page`: the last of them. */
     reach: (position: bigint, page: readonly Stored[] = []): void => {
-      if (lately.size >= LATELY) [lately, before] = [new Set(), lately]
-      for (const { id } of page) lately.add(id)
-      followed = position
+      followed.add(position, page)
       remembered.forget(position)
     },
   }

@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import type { Stored } from '../../events/log.ts'
 import type { LogProjection, ReadModel } from '../history/log-projection.ts'
 import { type AnyProjection, type RowOf, rowOf } from '../projection.ts'
@@ -82,6 +83,35 @@ const lagOf = async (views: Views, projections: readonly AnyProjection[], follow
 /** Views that requests search. Documents of other views are read from memory. */
 const searchedOf = (projections: readonly AnyProjection[]) => projections.filter(({ fields }) => fields.length > 0)
 
+/** How far memory holds the log: the position, the event there, and the number of events up to it. */
+const followProgress = (clock: Clock, reach: ReturnType<typeof memory>['reach']) => {
+  const known = positionWaiters(clock)
+  let events = 0
+  let last: Anchor = { position: 0n, event: '' }
+  const reached = (position: bigint, page: readonly Stored[] = []) => {
+    reach(position, page)
+    known.advance(position)
+  }
+  return {
+    position: known.reached,
+    waitFor: known.waitFor,
+    events: (): number => events,
+    last: (): Anchor => last,
+    /** Sets the number of events that memory is loaded with. */
+    count: (loaded: number): void => void (events = loaded),
+    begin: (anchor: Anchor): void => {
+      last = anchor
+      reached(anchor.position)
+    },
+    advance: (page: readonly Stored[]): void => {
+      events += page.length
+      const { position, id } = page.at(-1)!
+      last = { position, event: id }
+      reached(position, page)
+    },
+  }
+}
+
 /** Keeps memory and views up to date: builds missing views, applies this instance's own events at once, and follows the log. */
 export const runner = (given: RunnerOptions) => {
   const options = { writes: () => true, ...given }
@@ -90,27 +120,15 @@ export const runner = (given: RunnerOptions) => {
   const recent = recentEvents(clock, writes)
   const writer = viewWriter({ ...options, recent, newest })
   const caughtUp = catchUp(searchedOf(projections), writer.reached)
-  const known = positionWaiters(clock)
+  const progress = followProgress(clock, reach)
   const healed = reopenRows(log, views, options.onError)
   const stop = new AbortController()
   let running: Promise<void> = Promise.resolve()
-  /** Number of events up to the position that memory has reached. */
-  let followed = 0
 
-  /** The last event that was followed. */
-  let last: Anchor = { position: 0n, event: '' }
-
-  const reached = (position: bigint, page: readonly Stored[] = []) => {
-    reach(position, page)
-    known.advance(position)
-  }
   const take = async (page: readonly Stored[]) => {
     for (const [stream, events] of byStream(page)) await applyFollowed(stream, events)
     recent.add(page)
-    followed += page.length
-    const { position, id } = page.at(-1)!
-    last = { position, event: id }
-    reached(position, page)
+    progress.advance(page)
   }
 
   /** Loads memory from its snapshot or from the read models. Returns the position reached, and whether it came from a snapshot (`before`). */
@@ -119,12 +137,12 @@ export const runner = (given: RunnerOptions) => {
     const before = anew ? undefined : await options.restore?.()
     if (before) {
       restored(before.ahead)
-      followed = before.events
+      progress.count(before.events)
       return { from: before.position, before: true }
     }
     const head = await log.head()
     const upTo = checkpoint.position < head ? checkpoint.position : head
-    followed = checkpoint.events
+    progress.count(checkpoint.events)
     await loadMemory({ log, views, projections, upTo, onProgress }, options, healed)
     return { from: upTo, before: false }
   }
@@ -135,33 +153,28 @@ export const runner = (given: RunnerOptions) => {
       const { from, before } = await filled(onProgress)
       const head = await log.head()
       caughtUp.begin(head)
-      last = { position: from, event: from > 0n ? ((await log.at(from))?.id ?? '') : '' }
+      const event = from > 0n ? ((await log.at(from))?.id ?? '') : ''
       recent.begin(from)
-      reached(from)
-      running = follow(known.reached, take, options, stop.signal)
+      progress.begin({ position: from, event })
+      running = follow(progress.position, take, options, stop.signal)
       writer.start()
-      while (!(await known.waitFor(head, 1_000))) if (stop.signal.aborted) break
+      while (!(await progress.waitFor(head, 1_000))) if (stop.signal.aborted) break
       return before ? from : undefined
     },
 
-    /**
-     * Applies events that this instance has just appended to memory; gives the newest rows of their documents. Every later read of memory
-     * sees them. The view writer writes their rows when it follows the log, so the request does not wait for the views.
-     */
+    /** Applies own events to memory and returns the newest rows of their documents. The view writer writes the rows later. */
     applied: async (events: readonly Stored[]): Promise<RowOf> => {
       const all: (readonly [AnyProjection, Row])[] = []
-      for (const [stream, own] of byStream(events)) {
-        all.push(...(await applyOwn(stream, own)))
-      }
+      for (const [stream, own] of byStream(events)) all.push(...(await applyOwn(stream, own)))
       return rowOf(all)
     },
 
-    seen: known.waitFor,
+    seen: progress.waitFor,
     /** Current state of memory. */
-    remembered: (): Remembered => ({ position: known.reached(), events: followed, ahead: ahead() }),
-    followed: (): Anchor => last,
+    remembered: (): Remembered => ({ position: progress.position(), events: progress.events(), ahead: ahead() }),
+    followed: progress.last,
     /** Position that memory has reached, and position that the view writer has reached. */
-    position: known.reached,
+    position: progress.position,
     viewPosition: writer.position,
     viewsAdvance: writer.advancing,
     viewsReached: writer.reached,
@@ -169,7 +182,7 @@ export const runner = (given: RunnerOptions) => {
     /** Resolves to true once the views hold every event that was in the log at the start. */
     caughtUp: caughtUp.done,
     /** Number of events by which the views are behind memory. */
-    viewLag: (): Promise<number> => lagOf(views, projections, followed),
+    viewLag: (): Promise<number> => lagOf(views, projections, progress.events()),
     /** Stops writing to the views, because memory does not fit the log. */
     abandon: writer.abandon,
     close: async (): Promise<void> => {

@@ -55,6 +55,30 @@ const isReady = (worker: Worker): Promise<void> =>
     worker.once('message', () => resolve())
   })
 
+/** Sends all requests of one turn of the event loop as one message. */
+const batches = (worker: Worker) => {
+  let requests: Request[] = []
+  const send = () => {
+    const batch = requests
+    requests = []
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+    worker.postMessage(batch)
+  }
+  return (request: Request): void => {
+    // Not `nextTick`: it runs after each message read, so requests that arrived together would be sent one by one.
+    if (requests.push(request) === 1) setImmediate(send)
+  }
+}
+
+/** Resolves when the writer thread has ended. */
+const endOf = (worker: Worker, onEnd: (cause: Error) => void): Promise<void> =>
+  new Promise((resolve) => {
+    worker.once('exit', () => {
+      onEnd(new Error('the writer thread is not running'))
+      resolve()
+    })
+  })
+
 /** Starts the writer thread on its files and resolves when it is ready. Throws if a file does not open. */
 export const openChannel = async (
   paths: Paths,
@@ -63,7 +87,7 @@ export const openChannel = async (
   const worker = new Worker(new URL('./writer.js', import.meta.url), { workerData: paths })
   const pending = new Map<number, Pending>()
   const gates = { log: semaphore(BOUND), views: semaphore(BOUND), keys: semaphore(BOUND) }
-  let requests: Request[] = []
+  const send = batches(worker)
   /** Number of the current file of the views. */
   let [serial, era] = [0, 0]
   let closing: Promise<void> | undefined
@@ -100,27 +124,14 @@ export const openChannel = async (
   await isReady(worker)
   worker.on('message', onReply)
   worker.on('error', onEnd)
-  const ended = new Promise<void>((resolve) => {
-    worker.once('exit', () => {
-      onEnd(new Error('the writer thread is not running'))
-      resolve()
-    })
-  })
-
-  const send = () => {
-    const batch = requests
-    requests = []
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-    worker.postMessage(batch)
-  }
+  const ended = endOf(worker, onEnd)
 
   const post = (op: Op, args: readonly unknown[], side: Side | undefined) =>
     new Promise<unknown>((resolve, reject) => {
       const fail = (cause: Error) => reject(new Refusal('backend_unavailable', undefined, { cause }))
       const id = ++serial
       pending.set(id, { side, done: resolve, fail })
-      // Not `nextTick`: it runs after each message read, so requests that arrived together would be sent one by one.
-      if (requests.push([id, op, args]) === 1) setImmediate(send)
+      send([id, op, args])
     })
 
   const call = async (op: Op, ...args: readonly unknown[]) => {
