@@ -78,12 +78,12 @@ const refusedWith = async (t: Test, { config, open, file, logged }: Awaited<Retu
 
 for (const [what, damage, says] of [
   [
-    'triggers that were taken away',
+    'removed triggers',
     WITHOUT_GUARDS,
     /trigger events_never_change: it is missing, so events may have been changed; trigger events_never_go: it is missing, so events may have been deleted/,
   ],
   [
-    'a trigger that was changed',
+    'a changed trigger',
     'drop trigger events_never_go; create trigger events_never_go before delete on events begin select 1; end;',
     /trigger events_never_go: it was changed, so events may have been deleted/,
   ],

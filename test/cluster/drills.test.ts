@@ -172,7 +172,7 @@ const counted = async (t: Test, service: Started, { before, after, older }: Depl
 }
 
 await onStack(
-  'what is put back in place of what a deployment had, and what becomes of its start',
+  'a start after each store is restored from a copy',
   async (t, stack) => {
     const { stack: foreign } = await startStack(t)
     const [deployment, other] = [await ran(t, stack), await ran(t, foreign!)]

@@ -19,7 +19,7 @@ const rename = async (service: Started, name: string) =>
   (await service.request('PUT', `${FLAGS}/f`, { key: 'f', name, type: 'BOOLEAN_FLAG_TYPE', enabled: true })).status
 
 await onStack(
-  'an event store put back to an older copy under running instances ends them, and the next start tells',
+  'an event store restored under running instances ends them, and the next start reports it',
   async (t, stack) => {
     const { a, b, clocks } = await startTwo(t, stack)
     const keep = await issue(a)
@@ -94,45 +94,39 @@ for (const [what, other] of [
   ['an older copy', (copy: ReturnType<Stack['eventstore']['copy']>) => copy],
   ['another, longer history', (copy: ReturnType<Stack['eventstore']['copy']>) => [...before(500), ...copy]],
 ] as const)
-  await onStack(
-    `no command is acknowledged in ${what} that is put in place under running instances`,
-    async (t, stack) => {
-      const { a, b } = await startTwo(t, stack)
-      const keep = await issue(a)
-      t.ok(await becomes(b, keep.bearer, 200))
-      const copy = stack.eventstore.copy()
-      const late = await issue(a)
-      t.ok(await becomes(b, late.bearer, 200))
-      await stack.eventstore.restore(other(copy))
-      t.equal(await writesTaken([a, b]), 0)
-      for (const one of [a, b]) {
-        await ends(one)
-        t.match(own(await lines(one)), [/^rollcall ends: the history is not the one that this instance followed/])
-      }
-    },
-  )
-
-await onStack(
-  'put back between a stop and a start: read models are built anew before it is ready',
-  async (t, stack) => {
+  await onStack(`acknowledges no command on ${what} restored under running instances`, async (t, stack) => {
     const { a, b } = await startTwo(t, stack)
+    const keep = await issue(a)
+    t.ok(await becomes(b, keep.bearer, 200))
     const copy = stack.eventstore.copy()
-    t.equal(await rename(a, 'two'), 200)
-    t.equal((await a.request('POST', FLAGS, { key: 'g', name: 'G', type: 'BOOLEAN_FLAG_TYPE' })).status, 200)
-    await written(a)
-    await a.close()
-    await b.close()
-    await stack.eventstore.restore(copy)
-    const c = await startService(t, stack.settings, { clock: walkingClock(t) })
-    await ready(c)
-    t.strictSame(await names(c), ['F'])
-    const [line] = await lines(c)
-    t.match(line, { cause: 'shorter' })
-    t.ok(Number(line!['events_gone']) >= 1)
-    t.equal(await rename(c, 'new'), 200)
-    t.strictSame(await names(c), ['new'])
-  },
-)
+    const late = await issue(a)
+    t.ok(await becomes(b, late.bearer, 200))
+    await stack.eventstore.restore(other(copy))
+    t.equal(await writesTaken([a, b]), 0)
+    for (const one of [a, b]) {
+      await ends(one)
+      t.match(own(await lines(one)), [/^rollcall ends: the history is not the one that this instance followed/])
+    }
+  })
+
+await onStack('restored between stop and start: rebuilds the read models before it is ready', async (t, stack) => {
+  const { a, b } = await startTwo(t, stack)
+  const copy = stack.eventstore.copy()
+  t.equal(await rename(a, 'two'), 200)
+  t.equal((await a.request('POST', FLAGS, { key: 'g', name: 'G', type: 'BOOLEAN_FLAG_TYPE' })).status, 200)
+  await written(a)
+  await a.close()
+  await b.close()
+  await stack.eventstore.restore(copy)
+  const c = await startService(t, stack.settings, { clock: walkingClock(t) })
+  await ready(c)
+  t.strictSame(await names(c), ['F'])
+  const [line] = await lines(c)
+  t.match(line, { cause: 'shorter' })
+  t.ok(Number(line!['events_gone']) >= 1)
+  t.equal(await rename(c, 'new'), 200)
+  t.strictSame(await names(c), ['new'])
+})
 
 /** Content of the database without the lease. */
 const database = async ({ settings }: Stack) => {
@@ -146,7 +140,7 @@ const database = async ({ settings }: Stack) => {
   return JSON.stringify(found, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
 }
 
-await onStack('another event store, and an emptied one, are refused, and nothing is written', async (t, stack) => {
+await onStack('refuses another or an emptied event store and writes nothing', async (t, stack) => {
   const { a, b } = await startTwo(t, stack)
   const { bearer } = await issue(a)
   await written(a)
@@ -175,7 +169,7 @@ await onStack('another event store, and an emptied one, are refused, and nothing
 })
 
 await onStack(
-  'an event store emptied under running instances ends them, and the next start is refused',
+  'an event store emptied under running instances ends them and refuses the next start',
   async (t, stack) => {
     const { a, b } = await startTwo(t, stack)
     await stack.eventstore.restore()
@@ -188,7 +182,7 @@ await onStack(
 )
 
 await onStack(
-  'read models lost under running instances are not written over: who writes them ends, and a start builds them',
+  'read models lost under running instances end the writer, and a start rebuilds them',
   async (t, stack) => {
     const { a, b } = await startTwo(t, stack)
     const { bearer } = await issue(a)

@@ -33,19 +33,19 @@ const nothing = async () => undefined
 
 /** Settings that may differ between instances, with their effect. */
 const works: Readonly<Record<string, readonly [Settings, (t: Test, a: Started, b: Started) => Promise<unknown>]>> = {
-  'clean-up intervals': [{ 'authentication.methods.token.cleanup.interval': '2h' }, nothing],
-  'lifetimes of logins: each gives its own, and both take both': [
+  'cleanup intervals': [{ 'authentication.methods.token.cleanup.interval': '2h' }, nothing],
+  'lifetimes of logins: each issues its own, both accept both': [
     { 'authentication.session.token_lifetime': '30m' },
     async (t, a, b) => t.strictSame([await lifetime(a), await lifetime(b)], [24 * 60, 30]),
   ],
-  'quotas: each holds its own': [
+  'quotas: each applies its own': [
     { 'quotas.flags_per_namespace': '1' },
     async (t, a, b) => {
       t.equal((await make(a, 'beyond')).status, 200)
       t.match(refusalOf(await make(b, 'refused')), { status: 400, reason: 'quota_exceeded' })
     },
   ],
-  'storage.read_only: that one writes no flags': [
+  'storage.read_only: this one writes no flags': [
     { 'storage.read_only': 'true' },
     async (t, a, b) => {
       t.equal((await make(a, 'written')).status, 200)
@@ -53,18 +53,18 @@ const works: Readonly<Record<string, readonly [Settings, (t: Test, a: Started, b
       t.ok((await names(b)).includes('written'))
     },
   ],
-  'the size of the index of tokens': [{ 'tokens.index_size': '1' }, nothing],
-  'the service’s name: each calls its metrics by its own': [
+  'size of the token index': [{ 'tokens.index_size': '1' }, nothing],
+  'service name: each uses its own in metrics': [
     { 'identifiers.service': 'acme' },
     async (t, a, b) => {
       t.match(await a.metrics(), /^rollcall_view_lease_held [01]$/m)
       t.match(await b.metrics(), /^acme_view_lease_held [01]$/m)
     },
   ],
-  'redis.prefix: jobs and limits of each by itself': [{ 'redis.prefix': 'other' }, nothing],
+  'redis.prefix: separate jobs and limits': [{ 'redis.prefix': 'other' }, nothing],
 }
 
-await onStack('instances whose settings differ hold together', async (t, stack) => {
+await onStack('instances with different settings work together', async (t, stack) => {
   const liar = await lyingProvider(t)
   const settings: Settings = {
     ...stack.settings,

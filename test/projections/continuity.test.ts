@@ -26,9 +26,9 @@ const found = (more: Partial<Found> = {}): Found => ({ first, head: 30n, bound: 
 
 /** Findings of a start, its decision, and the cause for each view that is behind. */
 const rows: readonly [string, Found, string, ...string[]][] = [
-  ['nothing was ever there', found({ first: undefined, head: 0n, bound: undefined, views: [] }), 'fresh'],
+  ['an empty store', found({ first: undefined, head: 0n, bound: undefined, views: [] }), 'fresh'],
   [
-    'views were made, and there was no event yet',
+    'empty views and no event',
     found({
       first: undefined,
       head: 0n,
@@ -37,54 +37,45 @@ const rows: readonly [string, Found, string, ...string[]][] = [
     }),
     'fresh',
   ],
-  ['all is as it was', found(), 'same'],
-  ['no views: they are built as ever', found({ views: [view({ checkpoint: undefined })] }), 'same'],
-  ['a log that was begun before the binding was kept', found({ bound: undefined }), 'same'],
+  ['no change', found(), 'same'],
+  ['no views', found({ views: [view({ checkpoint: undefined })] }), 'same'],
+  ['a log from before the binding', found({ bound: undefined }), 'same'],
   ['a log without views and binding', found({ bound: undefined, views: [] }), 'same'],
   ['views older than the log', found({ views: [view({ checkpoint: at(2n), event: 'event 2', newest: 2n })] }), 'same'],
   ['a row ahead of its checkpoint', found({ views: [view({ newest: 25n, newestThere: true })] }), 'same'],
   [
-    'the view holds more rows and changes than were counted',
+    'more rows and changes in the view than in its checkpoint',
     found({ views: [view({ totals: { rows: 4, changes: 9 } })] }),
     'same',
   ],
-  [
-    'first event at another position: positions decide for each view',
-    found({ bound: { event: 'one', position: 9n } }),
-    'same',
-  ],
-  [
-    'the log is shorter than a checkpoint',
-    found({ head: 10n, views: [view({ event: undefined })] }),
-    'behind',
-    'shorter',
-  ],
+  ['the first event at another position', found({ bound: { event: 'one', position: 9n } }), 'same'],
+  ['a log shorter than a checkpoint', found({ head: 10n, views: [view({ event: undefined })] }), 'behind', 'shorter'],
   ['another event at the checkpoint', found({ views: [view({ event: 'another' })] }), 'behind', 'forked'],
   ['no event at the checkpoint', found({ views: [view({ event: undefined })] }), 'behind', 'forked'],
   ['a row behind the head', found({ views: [view({ newest: 33n })] }), 'behind', 'shorter'],
-  ['a row where the log has nothing', found({ views: [view({ newest: 25n })] }), 'behind', 'forked'],
+  ['a row at a position without an event', found({ views: [view({ newest: 25n })] }), 'behind', 'forked'],
   [
-    'fewer rows than were begun',
+    'fewer rows than in the checkpoint',
     found({ views: [view({ totals: { rows: 2, changes: 5 } })] }),
     'behind',
     'rows_missing',
   ],
   [
-    'as many rows as were begun, and one of them older than the checkpoint',
+    'a row older than the checkpoint',
     found({ views: [view({ totals: { rows: 3, changes: 4 } })] }),
     'behind',
     'rows_missing',
   ],
   ['a view of another log', found({ views: [view({ checkpoint: at(20n, { log: 'two' }) })] }), 'behind', 'another_log'],
   [
-    'a view at the start that says which log it is of',
+    'a view at the start, bound to this log',
     found({
       views: [view({ checkpoint: at(0n, { log: 'one', rows: 0, changes: 0 }), newest: 2n, newestThere: true })],
     }),
     'same',
   ],
   [
-    'a view at the start that is of another log, whatever stands where its rows were made',
+    'a view at the start, bound to another log',
     found({
       views: [view({ checkpoint: at(0n, { log: 'two', rows: 0, changes: 0 }), newest: 2n, newestThere: true })],
     }),
@@ -92,13 +83,13 @@ const rows: readonly [string, Found, string, ...string[]][] = [
     'another_log',
   ],
   [
-    'a view at the start with rows, and no word of which log they are of',
+    'a view at the start with rows, not bound to a log',
     found({ views: [view({ checkpoint: at(0n, { rows: 0, changes: 0 }), newest: 2n, newestThere: true })] }),
     'behind',
     'another_log',
   ],
   [
-    'a view at the start without rows is of any log',
+    'a view at the start without rows, not bound to a log',
     found({
       views: [view({ checkpoint: at(0n, { rows: 0, changes: 0 }), totals: { rows: 0, changes: 0 }, newest: 0n })],
     }),
@@ -113,13 +104,13 @@ const rows: readonly [string, Found, string, ...string[]][] = [
   ],
   ['another log', found({ first: { event: 'two', position: 1n } }), 'another'],
   [
-    'another log, known by its views alone',
+    'another log, known by its views only',
     found({ first: { event: 'two', position: 1n }, bound: undefined }),
     'another',
   ],
   ['an emptied log', found({ first: undefined, head: 0n }), 'another'],
   ['an emptied log without views', found({ first: undefined, head: 0n, views: [] }), 'another'],
-  ['an emptied log, known by its views alone', found({ first: undefined, head: 0n, bound: undefined }), 'another'],
+  ['an emptied log, known by its views only', found({ first: undefined, head: 0n, bound: undefined }), 'another'],
 ]
 
 for (const [name, given, is, ...causes] of rows)

@@ -43,23 +43,23 @@ const law = (name: string, holds: (doc: TokenDoc, state: State, now: Date) => vo
     t.strictSame([...met].sort(), [...STATUSES].sort(), 'tokens of every status were met')
   })
 
-await law('a record has exactly one status, the one whose conditions it meets', (doc, _state, now) => {
+await law('a record has exactly one status, by its conditions', (doc, _state, now) => {
   const fitting = STATUSES.filter((status) => meets(doc, ofStatus[status](now.toISOString())))
   assert.deepEqual(fitting, [statusOf(doc, now)])
 })
 
-await law('it may be used until one instant, which its status says too', (doc, _state, now) => {
+await law('it is usable until one instant, in agreement with its status', (doc, _state, now) => {
   assert.equal(now.getTime() < usableUntil(doc), statusOf(doc, now) === 'ACTIVE')
 })
 
-await law('the decider says the same', (doc, state, now) => {
+await law('the decider agrees', (doc, state, now) => {
   const { status, expiresAt } = state
   const usable = status === 'live' && (expiresAt === undefined || now.toISOString() < expiresAt)
   assert.equal(statusOf(doc, now) === 'ACTIVE', usable)
   assert.equal(statusOf(doc, now) === 'DELETED', status === 'deleted')
 })
 
-await law('what is revoked was not deleted, and what is cleaned up had expired', (doc, state, now) => {
+await law('a revoked token was not deleted, a cleaned-up one had expired', (doc, state, now) => {
   const [id, before] = [doc.id, now.toISOString()]
   const revoked = decided(token, state, { name: 'RevokeToken', command: { id } })
   assert.equal(revoked.length > 0, statusOf(doc, now) !== 'DELETED')

@@ -51,7 +51,7 @@ const saving = { method: 'POST', busy: 'Saving…', submit: /^Save changes$/, fa
 const deleting = { method: 'DELETE', busy: 'Deleting…' } as const
 
 const writes: Readonly<Record<string, Write>> = {
-  'a token is made': {
+  'create a token': {
     ...creating,
     address: '**/auth/v1/method/token',
     open: async (page) => {
@@ -63,7 +63,7 @@ const writes: Readonly<Record<string, Write>> = {
     failed: 'The token was not created',
     done: (page) => page.getByRole('dialog', { name: 'Token created' }),
   },
-  'a token is deleted': {
+  'delete a token': {
     ...deleting,
     address: '**/auth/v1/tokens/*',
     open: (page) => asked(page, '/settings/tokens', 'Delete doomed', 'Delete token doomed?'),
@@ -71,7 +71,7 @@ const writes: Readonly<Record<string, Write>> = {
     failed: 'The token was not deleted',
     done: said('Token doomed deleted.'),
   },
-  'a flag is made': {
+  'create a flag': {
     ...creating,
     address: FLAGS,
     open: (page) => filled(page, `${N}/flags/new`, undefined, 'made'),
@@ -79,13 +79,13 @@ const writes: Readonly<Record<string, Write>> = {
     failed: 'The flag was not created',
     done: said('Flag made created.'),
   },
-  'a flag is saved': {
+  'save a flag': {
     ...saving,
     address: `${FLAGS}/kept/changes`,
     open: (page) => reviewed(page, `${N}/flags/kept?tab=about`, 'Kept and renamed'),
     done: said('1 change saved.'),
   },
-  'a flag older than a day is deleted': {
+  'delete a flag older than a day': {
     ...deleting,
     address: `${FLAGS}/aged`,
     open: async (page) => {
@@ -102,7 +102,7 @@ const writes: Readonly<Record<string, Write>> = {
     failed: 'The flag was not deleted',
     done: said('Flag aged deleted.'),
   },
-  'a flag of today is deleted': {
+  'delete a flag of today': {
     ...deleting,
     address: `${FLAGS}/young`,
     open: (page) => asked(page, `${N}/flags/young?tab=about`, 'Delete flag', 'Delete flag young?'),
@@ -110,7 +110,7 @@ const writes: Readonly<Record<string, Write>> = {
     failed: 'The flag was not deleted',
     done: said('Flag young deleted.'),
   },
-  'a segment is made': {
+  'create a segment': {
     ...creating,
     address: SEGMENTS,
     open: (page) => filled(page, `${N}/segments/new`, undefined, 'made'),
@@ -118,13 +118,13 @@ const writes: Readonly<Record<string, Write>> = {
     failed: 'The segment was not created',
     done: said('Segment made created.'),
   },
-  'a segment is saved': {
+  'save a segment': {
     ...saving,
     address: `${SEGMENTS}/kept/changes`,
     open: (page) => reviewed(page, `${N}/segments/kept?tab=about`, 'Kept and renamed'),
     done: said('1 change saved.'),
   },
-  'a segment is deleted': {
+  'delete a segment': {
     ...deleting,
     address: `${SEGMENTS}/doomed`,
     open: (page) => asked(page, `${N}/segments/doomed?tab=about`, 'Delete segment', 'Delete segment doomed?'),
@@ -132,7 +132,7 @@ const writes: Readonly<Record<string, Write>> = {
     failed: 'The segment was not deleted',
     done: said('Segment doomed deleted.'),
   },
-  'a namespace is made': {
+  'create a namespace': {
     ...creating,
     address: '**/api/v1/namespaces',
     open: (page) => filled(page, '/settings/namespaces', 'New namespace', 'made'),
@@ -140,14 +140,14 @@ const writes: Readonly<Record<string, Write>> = {
     failed: 'The namespace was not created',
     done: said('Namespace made created.'),
   },
-  'a namespace is renamed': {
+  'rename a namespace': {
     ...saving,
     method: 'PUT',
     address: '**/api/v1/namespaces/kept',
     open: (page) => filled(page, '/settings/namespaces', 'Edit kept', 'Kept and renamed'),
     done: said('Namespace kept changed.'),
   },
-  'a namespace is deleted': {
+  'delete a namespace': {
     ...deleting,
     address: '**/api/v1/namespaces/doomed',
     open: (page) => asked(page, '/settings/namespaces', 'Delete doomed', 'Delete namespace doomed?'),
@@ -158,7 +158,7 @@ const writes: Readonly<Record<string, Write>> = {
 }
 
 const ofSessions: Readonly<Record<string, Write>> = {
-  'a session is ended': {
+  'end a session': {
     method: 'DELETE',
     busy: 'Ending…',
     address: '**/auth/v1/tokens/*',
@@ -167,7 +167,7 @@ const ofSessions: Readonly<Record<string, Write>> = {
     failed: 'The session was not ended',
     done: said('The session of Alice has ended.'),
   },
-  'all sessions of somebody are ended': {
+  'end all sessions of a person': {
     method: 'POST',
     busy: 'Ending…',
     address: '**/auth/v1/tokens/revoke',

@@ -50,11 +50,11 @@ const people: Readonly<Record<string, { readonly asked: Fields; readonly section
     asked: { role: 'auditor' },
     sections: ['Flags', 'Segments', 'Evaluate', 'Static Tokens', 'Sessions', 'Namespaces'],
   },
-  'who keeps the namespaces': {
+  'a manager of namespaces': {
     asked: { grants: [{ rights: KEEPING, namespaceKey: '*' }] },
     sections: ['Flags', 'Segments', 'Namespaces'],
   },
-  'who may only read flags of one namespace': {
+  'a reader of the flags of one namespace': {
     asked: { grants: [{ rights: ['flag.read', 'self.use'], namespaceKey: 'shop' }] },
     sections: ['Flags'],
   },

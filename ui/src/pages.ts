@@ -24,7 +24,7 @@ export type Entry = {
   readonly short?: string
   /** Key that opens the page after `g`. */
   readonly key?: string
-  /** Rights of which one opens the section. Empty: the section is open to everybody. */
+  /** Rights, any one of which opens the section. Empty: the section is open to every user. */
   readonly needs: readonly Needed[]
 }
 
