@@ -27,6 +27,38 @@ const refusedMoment = async (at: string): Promise<string | undefined> => {
   }
 }
 
+/** The present time of the service minus one day, by the calendar of the zone. */
+const yesterday = (zone: string): Date => {
+  const then = new Date(serviceNow())
+  if (zone === 'utc') then.setUTCDate(then.getUTCDate() - 1)
+  else then.setDate(then.getDate() - 1)
+  return then
+}
+
+/** Buttons for frequent moments. */
+const Shortcuts = ({
+  why,
+  onMoment,
+  onNow,
+}: {
+  readonly why: string | undefined
+  readonly onMoment: (moment: Date) => void
+  readonly onNow: (() => void) | undefined
+}) => {
+  const { zone } = usePreferences()
+  return (
+    <div className="bar">
+      <Button why={why} onClick={() => onMoment(new Date(serviceNow() - HOUR_MS))}>
+        {past.hourAgo}
+      </Button>
+      <Button why={why} onClick={() => onMoment(yesterday(zone))}>
+        {past.yesterday}
+      </Button>
+      {onNow && <Button onClick={onNow}>{past.backToNow}</Button>}
+    </div>
+  )
+}
+
 const Form = ({ onDone }: { readonly onDone: () => void }) => {
   const at = useAt()
   const go = useGoTo()
@@ -55,11 +87,9 @@ const Form = ({ onDone }: { readonly onDone: () => void }) => {
     else if (instant) void show(instant.toISOString())
     else setWrong(past.choose)
   }
-  const yesterday = () => {
-    const then = new Date(serviceNow())
-    if (zone === 'utc') then.setUTCDate(then.getUTCDate() - 1)
-    else then.setDate(then.getDate() - 1)
-    return then
+  const toNow = () => {
+    go(undefined)
+    onDone()
   }
   const why = useMissing()({ right: 'history.read' })
   const busy = looking ? past.looking : undefined
@@ -96,24 +126,11 @@ const Form = ({ onDone }: { readonly onDone: () => void }) => {
           {past.show}
         </Button>
       </div>
-      <div className="bar">
-        <Button why={why} onClick={() => void show(new Date(serviceNow() - HOUR_MS).toISOString())}>
-          {past.hourAgo}
-        </Button>
-        <Button why={why} onClick={() => void show(yesterday().toISOString())}>
-          {past.yesterday}
-        </Button>
-        {at !== undefined && (
-          <Button
-            onClick={() => {
-              go(undefined)
-              onDone()
-            }}
-          >
-            {past.backToNow}
-          </Button>
-        )}
-      </div>
+      <Shortcuts
+        why={why}
+        onMoment={(next) => void show(next.toISOString())}
+        onNow={at === undefined ? undefined : toNow}
+      />
     </form>
   )
 }

@@ -61,6 +61,47 @@ const Option = ({
 
 const order = [words.goTo, words.flags, words.segments, words.tokens, words.actions]
 
+const optionId = (id: string, n: number): string => `${id}-${n}`
+
+/** List of the found commands, by group. */
+const Results = ({
+  id,
+  groups,
+  shown,
+  present,
+  onRun,
+}: {
+  readonly id: string
+  readonly groups: readonly string[]
+  readonly shown: readonly Command[]
+  readonly present: number
+  readonly onRun: (command: Command) => void
+}) => {
+  const headId = (group: string) => `${id}-group-${groups.indexOf(group)}`
+  return (
+    <div id={`${id}-list`} role="listbox" aria-label={words.results} className="results" tabIndex={-1}>
+      {groups.map((name) => (
+        <div key={name} role="group" aria-labelledby={headId(name)}>
+          <div className="group-name" id={headId(name)} role="presentation">
+            {name}
+          </div>
+          {shown.map((command, n) =>
+            command.group === name ? (
+              <Option
+                key={command.id}
+                id={optionId(id, n)}
+                command={command}
+                chosen={n === present}
+                onRun={() => onRun(command)}
+              />
+            ) : null,
+          )}
+        </div>
+      ))}
+    </div>
+  )
+}
+
 /** Command palette: finds pages, actions of the page, and search results of the service (ui.md §5). */
 export const Palette = ({
   onClose,
@@ -80,8 +121,6 @@ export const Palette = ({
   const groups = order.filter((name) => found.some(({ group }) => group === name))
   const shown = groups.flatMap((name) => found.filter(({ group }) => group === name))
   const present = Math.min(at, shown.length - 1)
-  const nameAt = (n: number) => `${id}-${n}`
-  const headAt = (group: string) => `${id}-group-${groups.indexOf(group)}`
 
   const run = (command: Command | undefined, aside = false) => {
     if (!command || command.why !== undefined) return
@@ -95,7 +134,7 @@ export const Palette = ({
       event.preventDefault()
       const next = (present + by + shown.length) % shown.length
       setAt(next)
-      document.getElementById(nameAt(next))?.scrollIntoView({ block: 'nearest' })
+      document.getElementById(optionId(id, next))?.scrollIntoView({ block: 'nearest' })
     } else if (event.key === 'Enter') {
       event.preventDefault()
       run(shown[present], event.ctrlKey || event.metaKey)
@@ -112,33 +151,14 @@ export const Palette = ({
         autoComplete="off"
         spellCheck={false}
         aria-controls={`${id}-list`}
-        aria-activedescendant={shown.length > 0 ? nameAt(present) : undefined}
+        aria-activedescendant={shown.length > 0 ? optionId(id, present) : undefined}
         onChange={(event) => {
           setTyped(event.target.value)
           setAt(0)
         }}
         onKeyDown={onKey}
       />
-      <div id={`${id}-list`} role="listbox" aria-label={words.results} className="results" tabIndex={-1}>
-        {groups.map((name) => (
-          <div key={name} role="group" aria-labelledby={headAt(name)}>
-            <div className="group-name" id={headAt(name)} role="presentation">
-              {name}
-            </div>
-            {shown.map((command, n) =>
-              command.group === name ? (
-                <Option
-                  key={command.id}
-                  id={nameAt(n)}
-                  command={command}
-                  chosen={n === present}
-                  onRun={() => run(command)}
-                />
-              ) : null,
-            )}
-          </div>
-        ))}
-      </div>
+      <Results id={id} groups={groups} shown={shown} present={present} onRun={run} />
       <p className="hint" role="status">
         {failed ? words.failed : searching ? words.searching : shown.length === 0 ? words.nothing : words.help}
       </p>

@@ -35,6 +35,41 @@ const changesOf = (before: Named, after: Named): readonly Change[] =>
 /** State of the namespace after a conflicting change, and that change. */
 type Theirs = LoadedNamespace & { readonly last: Pick<ListedNamespace, 'changedAt' | 'changedBy'> | undefined }
 
+/** Fields and buttons of the dialog. `kept`: the fields hold the user's values after a conflict. */
+const Fields = ({
+  form,
+  kept,
+  onSubmit,
+  onClose,
+}: {
+  readonly form: ReturnType<typeof useNamedForm>
+  readonly kept: boolean
+  readonly onSubmit: (event: FormEvent) => Promise<void>
+  readonly onClose: () => void
+}) => (
+  <form className="stack" noValidate onSubmit={(event) => void onSubmit(event)}>
+    {kept && (
+      <p role="alert" className="alert warn">
+        {pending.conflict.kept}
+      </p>
+    )}
+    {form.failure && <FailureAlert title={states.nothingSaved} failure={form.failure} write />}
+    <NamedFields form={form} keyFixed autoFocus />
+    <ReasonField form={form} />
+    <Actions>
+      <Button onClick={onClose}>{common.cancel}</Button>
+      <Button
+        type="submit"
+        look="primary"
+        busy={form.sending ? words.change.sending : undefined}
+        aria-keyshortcuts="Control+Enter"
+      >
+        {words.change.submit}
+      </Button>
+    </Actions>
+  </form>
+)
+
 const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly onClose: () => void }) => {
   const [base, setBase] = useState(loaded)
   const [theirs, setTheirs] = useState<Theirs | undefined>()
@@ -78,27 +113,7 @@ const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly 
   }
   return (
     <>
-      <form className="stack" noValidate onSubmit={(event) => void submit(event)}>
-        {kept && (
-          <p role="alert" className="alert warn">
-            {pending.conflict.kept}
-          </p>
-        )}
-        {form.failure && <FailureAlert title={states.nothingSaved} failure={form.failure} write />}
-        <NamedFields form={form} keyFixed autoFocus />
-        <ReasonField form={form} />
-        <Actions>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button
-            type="submit"
-            look="primary"
-            busy={form.sending ? words.change.sending : undefined}
-            aria-keyshortcuts="Control+Enter"
-          >
-            {words.change.submit}
-          </Button>
-        </Actions>
-      </form>
+      <Fields form={form} kept={kept} onSubmit={submit} onClose={onClose} />
       {gone && (
         <Gone
           thing={words.thing}

@@ -19,36 +19,53 @@ export type Selecting = {
   readonly whyKept: (records: readonly Authentication[]) => string | undefined
 }
 
-/** Columns of the token list; `sort` marks those that the service sorts by. */
-export const columnsOf = (
-  rows: readonly Authentication[],
-  zone: string,
-  { chosen, choose, remove, whyKept }: Selecting,
-) => {
+/** Checkboxes that select tokens. */
+const selectColumn = (rows: readonly Authentication[], { chosen, choose }: Selecting): Column<Authentication> => {
   const all = rows.filter(({ status }) => status !== 'DELETED').map(({ id }) => id)
-  const columns: Column<Authentication>[] = [
-    {
-      key: 'select',
-      label: '',
-      head: (
+  return {
+    key: 'select',
+    label: '',
+    head: (
+      <Checkbox
+        label={words.selectAll}
+        hiddenLabel
+        checked={all.length > 0 && all.every((id) => chosen.has(id))}
+        some={all.some((id) => chosen.has(id))}
+        onChange={(on) => choose(all, on)}
+      />
+    ),
+    cell: (row) =>
+      row.status === 'DELETED' ? null : (
         <Checkbox
-          label={words.selectAll}
+          label={words.select(nameOf(row))}
           hiddenLabel
-          checked={all.length > 0 && all.every((id) => chosen.has(id))}
-          some={all.some((id) => chosen.has(id))}
-          onChange={(on) => choose(all, on)}
+          checked={chosen.has(row.id)}
+          onChange={(on) => choose([row.id], on)}
         />
       ),
-      cell: (row) =>
-        row.status === 'DELETED' ? null : (
-          <Checkbox
-            label={words.select(nameOf(row))}
-            hiddenLabel
-            checked={chosen.has(row.id)}
-            onChange={(on) => choose([row.id], on)}
-          />
-        ),
-    },
+  }
+}
+
+/** Buttons that delete a token. */
+const actionsColumn = ({ remove, whyKept }: Selecting): Column<Authentication> => ({
+  key: 'actions',
+  head: <span className="visually-hidden">{words.columns.actions}</span>,
+  label: '',
+  cell: (row) =>
+    row.status === 'DELETED' ? null : (
+      <IconButton
+        name={words.deleteOne(nameOf(row))}
+        icon={<TrashIcon />}
+        why={whyKept([row])}
+        onClick={() => remove([row])}
+      />
+    ),
+})
+
+/** Columns of the token list; `sort` marks those that the service sorts by. */
+export const columnsOf = (rows: readonly Authentication[], zone: string, selecting: Selecting) => {
+  const columns: Column<Authentication>[] = [
+    selectColumn(rows, selecting),
     {
       key: 'token',
       head: words.columns.token,
@@ -91,20 +108,7 @@ export const columnsOf = (
       sort: 'expiresAt',
       cell: (row) => <Time instant={row.expiresAt} />,
     },
-    {
-      key: 'actions',
-      head: <span className="visually-hidden">{words.columns.actions}</span>,
-      label: '',
-      cell: (row) =>
-        row.status === 'DELETED' ? null : (
-          <IconButton
-            name={words.deleteOne(nameOf(row))}
-            icon={<TrashIcon />}
-            why={whyKept([row])}
-            onClick={() => remove([row])}
-          />
-        ),
-    },
+    actionsColumn(selecting),
   ]
   return columns
 }
