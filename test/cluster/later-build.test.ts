@@ -12,13 +12,14 @@ import { startStack } from './stack.ts'
 const changes = [
   [
     'src/events/token.ts',
-    "TokenRevoked: v1(object('The token is refused from here on, for ever.', token)),",
-    `TokenRevoked: next(
-      v1(object('The token is refused from here on, for ever.', token)),
-      object('The token is refused from here on, for ever.', { ...token, why: word('Why.', 'word') }),
-      ({ id }) => ({ id, why: 'unknown' }),
-      { format: 3, downcast: ({ id }) => ({ id }) },
-    ),`,
+    'TokenRevoked: v1(',
+    `TokenRevoked: ((schema) =>
+      next(
+        v1(schema),
+        object('The token was revoked.', { ...token, why: word('Why.', 'word') }),
+        ({ id }) => ({ id, why: 'unknown' }),
+        { format: 3, downcast: ({ id }) => ({ id }) },
+      ))(`,
   ],
   ['src/commands/token.ts', "'TokenRevoked', data: { id }", "'TokenRevoked', data: { id, why: 'asked' }"],
   [
