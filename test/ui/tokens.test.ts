@@ -112,7 +112,7 @@ await t.test('deleting the token of the session signs out', { skip }, async (t) 
   await ask.getByText('You are signed in with it: you will be signed out.').waitFor()
   await ask.getByRole('button', { name: 'Delete 3 tokens' }).click()
   const results = page.getByRole('dialog', { name: '1 of 3 tokens deleted' })
-  await results.getByText('mine: Not deleted: you are signed in with it, so it goes after all the others').waitFor()
+  await results.getByText('mine: Not deleted: you are signed in with it, so it is deleted last').waitFor()
   const status = async (token: string) =>
     (await service.request('GET', '/auth/v1/self', undefined, { authorization: `Bearer ${token}` })).status
   t.equal(await status(mine.token), 200, 'who sees what failed can try again')

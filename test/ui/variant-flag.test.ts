@@ -206,7 +206,7 @@ await t.test('deletes a used variant with its uses after a warning', { skip }, a
   await page.getByRole('rowheader', { name: 'blue' }).waitFor({ state: 'detached' })
   await button(page, 'Delete red').click()
   const ask = page.getByRole('alertdialog', { name: 'Delete variant red?' })
-  await ask.getByText('Rule 1 gives it: that weight goes with it.').waitFor()
+  await ask.getByText('Rule 1 uses it: its weight is deleted too.').waitFor()
   await ask.getByText('It is the default variant: the flag then has no default.').waitFor()
   await ask.getByRole('button', { name: 'Cancel' }).click()
   await page.getByRole('rowheader', { name: 'red' }).waitFor()

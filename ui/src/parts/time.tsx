@@ -8,7 +8,7 @@ import { distanceWords, fullWords, instantWords, isSameDay } from './moment.ts'
 
 /**
  * Instant, shown as the distance from the page's moment if it is near, else as date and time. The tooltip has the full
- * time with its zone. With `exact` it has seconds; with `toHour` it is never more precise than the day.
+ * time with its zone. With `exact` it has seconds; with `toHour` an instant of the same day is “today”.
  */
 export const Time = ({
   instant,

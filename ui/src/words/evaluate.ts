@@ -81,7 +81,7 @@ export const evaluate = {
   things: { link: 'link', curl: 'curl command', command: 'command' },
   first: 'Evaluate first.',
   tooLong: 'The context is too long for a link.',
-  tooLongHint: 'The context is too long for an address: the link holds the flag alone.',
+  tooLongHint: 'The context is too long for an address: the link contains only the flag.',
   notOnCommandLine:
     'The command line cannot take a property without a name or with “=” in it, nor the character U+0000.',
 }

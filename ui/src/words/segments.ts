@@ -65,7 +65,7 @@ export const segment = {
   value: 'Value',
   valueIn: (zone: string) => `Value (${zone})`,
   valueMissing: 'Enter a value.',
-  valuesHint: 'Enter adds a value. What is pasted is split at commas and line ends.',
+  valuesHint: 'Enter adds a value. Pasted text is split at commas and line ends.',
   tooMany: (most: number, has: number) => `At most ${number(most)} values; this has ${number(has)}.`,
   notNumber: (value: string) => `${value} is not a number.`,
   never: (value: string) => `This never matches: ${value} is not a number.`,

@@ -33,7 +33,7 @@ export const sessions = {
   ended: 'Ended',
   id: 'Id',
   metadata: 'Metadata',
-  noMetadata: 'Nothing is kept with it.',
+  noMetadata: 'It has no metadata.',
 
   endOne: (name: string) => `End session of ${name}`,
   endAll: (name: string) => `End all sessions of ${name}`,

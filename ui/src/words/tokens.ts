@@ -53,7 +53,7 @@ export const tokens = {
   description: 'Description',
   id: 'Id',
   metadata: 'Metadata',
-  noMetadata: 'Nothing is kept with it.',
+  noMetadata: 'It has no metadata.',
   moments: {
     used: 'Last used',
     expires: 'Expires',
@@ -119,7 +119,7 @@ export const tokens = {
     why: 'Programs that use it are refused at once. This cannot be undone. Its history is kept.',
     lastUsed: 'Last used',
     own: 'You are signed in with it: you will be signed out.',
-    ownLast: 'you are signed in with it, so it goes after all the others',
+    ownLast: 'you are signed in with it, so it is deleted last',
     submit: 'Delete token',
     sending: 'Deleting…',
     done: (name: string) => `Token ${name} deleted.`,

@@ -15,8 +15,8 @@ export const variant = {
   fields: { key: 'Key', name: 'Name', description: 'Description', attachment: 'Attachment' },
   field: (name: string, value: string) => `${name}: ${value === '' ? '–' : value}`,
   has: (fields: readonly string[]) => fields.join(' · '),
-  keyHint: 'What programs get.',
-  attachmentHint: 'JSON that programs get with it, as it is written here. Optional.',
+  keyHint: 'Programs receive this key.',
+  attachmentHint: 'JSON that programs receive with it, exactly as written. Optional.',
   attachmentOf: (key: string) => `Attachment of ${key}`,
   attachmentLarge: 'At most 1,000 KB.',
   keyTaken: 'This key is taken in this flag.',
@@ -37,8 +37,8 @@ export const variant = {
     title: (key: string) => `Delete variant ${key}?`,
     rules: (rules: readonly number[]) =>
       rules.length === 1
-        ? `Rule ${rules[0]} gives it: that weight goes with it.`
-        : `Rules ${each().format(rules.map(String))} give it: those weights go with it.`,
+        ? `Rule ${rules[0]} uses it: its weight is deleted too.`
+        : `Rules ${each().format(rules.map(String))} use it: their weights are deleted too.`,
     default: 'It is the default variant: the flag then has no default.',
     draft: 'Nothing is deleted before the changes are saved.',
     submit: 'Delete variant',
