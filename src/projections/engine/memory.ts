@@ -25,7 +25,7 @@ export type MemoryOptions = {
 /** Number of rows kept of recently changed documents, so that an event which is followed and then applied is folded once. */
 const RECENT = 1_000
 /** Minimum number of ids kept of recently followed events. */
-const LATELY = 1_000
+const RECENT_IDS = 1_000
 
 /** True if a row has the revision of the event or a later one, but an earlier position: they are of different logs. */
 const isBefore = ({ revision, position }: Row, event: Stored): boolean =>
@@ -35,7 +35,7 @@ const isBefore = ({ revision, position }: Row, event: Stored): boolean =>
 const isEnd = (projection: AnyProjection, event: Stored, row: Row | undefined): boolean =>
   projection.ends?.has(typeName(event.type)) === true && !(row && isBefore(row, event))
 
-/** Position of the last followed event, and the ids of at least `LATELY` events before it, in two generations. */
+/** Position of the last followed event, and the ids of at least `RECENT_IDS` events before it, in two generations. */
 const followedEvents = () => {
   let followed = 0n
   let [current, previous] = [new Set<string>(), new Set<string>()]
@@ -43,7 +43,7 @@ const followedEvents = () => {
     position: (): bigint => followed,
     has: (id: string): boolean => current.has(id) || previous.has(id),
     add: (position: bigint, page: readonly Stored[]): void => {
-      if (current.size >= LATELY) [current, previous] = [new Set(), current]
+      if (current.size >= RECENT_IDS) [current, previous] = [new Set(), current]
       for (const { id } of page) current.add(id)
       followed = position
     },

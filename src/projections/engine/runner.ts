@@ -83,7 +83,7 @@ const lagOf = async (views: Views, projections: readonly AnyProjection[], follow
 /** Views that requests search. Documents of other views are read from memory. */
 const searchedOf = (projections: readonly AnyProjection[]) => projections.filter(({ fields }) => fields.length > 0)
 
-/** How far memory holds the log: the position, the event there, and the number of events up to it. */
+/** Progress of memory in the log: the position, the event there, and the number of events up to it. */
 const followProgress = (clock: Clock, reach: ReturnType<typeof memory>['reach']) => {
   const known = positionWaiters(clock)
   let events = 0
