@@ -16,8 +16,8 @@ export type Lease = {
 }
 
 /**
- * Share of the budget: a holder may have a quarter; all holders of published tokens together may have a quarter, and
- * each of them a quarter of that.
+ * Limits as fractions of the budget: a quarter for each holder, and a quarter for all holders of published tokens
+ * together. Each of the latter may have a quarter of that quarter.
  */
 const SHARE = 4
 /** Maximum waiting requests in total and per holder. */
@@ -59,31 +59,31 @@ const account = (most: number) => {
 const lines = () => {
   const waiting = new Map<string, Set<Waiting>>()
   let all = 0
-  const remove = (one: Waiting): void => {
-    const line = waiting.get(one.taker.holder)
-    if (line?.delete(one)) all--
-    if (line?.size === 0) waiting.delete(one.taker.holder)
+  const remove = (request: Waiting): void => {
+    const line = waiting.get(request.taker.holder)
+    if (line?.delete(request)) all--
+    if (line?.size === 0) waiting.delete(request.taker.holder)
   }
   return {
     size: (): number => all,
     isFull: (holder: string): boolean => all >= WAITING.all || (waiting.get(holder)?.size ?? 0) >= WAITING.each,
-    add: (one: Waiting): void => {
-      const { holder } = one.taker
-      waiting.set(holder, (waiting.get(holder) ?? new Set()).add(one))
+    add: (request: Waiting): void => {
+      const { holder } = request.taker
+      waiting.set(holder, (waiting.get(holder) ?? new Set()).add(request))
       all++
     },
     remove,
     /** First waiting request, in round-robin order, that fits. */
-    next: (fits: (one: Waiting) => boolean): Waiting | undefined => {
-      for (const [one] of waiting.values()) if (one && fits(one)) return one
+    next: (fits: (request: Waiting) => boolean): Waiting | undefined => {
+      for (const [request] of waiting.values()) if (request && fits(request)) return request
       return undefined
     },
     /** Removes a request that is served and moves its holder to the end of the order. */
-    leave: (one: Waiting): void => {
-      const line = waiting.get(one.taker.holder)!
-      waiting.delete(one.taker.holder)
-      waiting.set(one.taker.holder, line)
-      remove(one)
+    leave: (request: Waiting): void => {
+      const line = waiting.get(request.taker.holder)!
+      waiting.delete(request.taker.holder)
+      waiting.set(request.taker.holder, line)
+      remove(request)
     },
   }
 }
@@ -155,12 +155,12 @@ export const byteBudget = (most: number, { after }: Pick<Clock, 'after'>, within
         timer.cancel()
         resolve(hold(taker, bytes))
       }
-      const one = { taker, bytes, go }
+      const request = { taker, bytes, go }
       const timer = after(withinMs, () => {
-        line.remove(one)
+        line.remove(request)
         reject(busy())
       }).unref()
-      line.add(one)
+      line.add(request)
     })
   const takeNow = (taker: Taker, bytes: number): Lease | undefined =>
     fits(taker, bytes) ? hold(taker, bytes) : undefined

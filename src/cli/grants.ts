@@ -36,6 +36,6 @@ export const grantsDiffer = (
   record: Pick<Authentication, 'grants'>,
 ): string | undefined => {
   const due = role === undefined ? grants : [{ namespaceKey: namespaceKey ?? EVERYWHERE, role, rights: undefined }]
-  const [asked, given] = [due, record.grants].map((all) => (all ?? []).map(grantWords).join(' '))
-  return asked === given ? undefined : `Requested: ${asked || 'no grants'}; issued: ${given || 'no grants'}.`
+  const [requested, issued] = [due, record.grants].map((all) => (all ?? []).map(grantWords).join(' '))
+  return requested === issued ? undefined : `Requested: ${requested || 'no grants'}; issued: ${issued || 'no grants'}.`
 }

@@ -52,8 +52,8 @@ const program = async (word: string | undefined, given: CommandServices): Promis
       'after',
       '\nStart a service with:  rollcall serve\nExit codes: 0 done, 1 failed, 2 usage or configuration, 3 check failed, 4 not found, 5 not allowed, 6 conflict, 7 unavailable',
     )
-  const asked = word !== undefined && Object.hasOwn(verbs, word) ? [verbs[word]!] : Object.values(verbs)
-  for (const add of await Promise.all(asked.map((verb) => verb()))) add(rollcall, given)
+  const loaders = word !== undefined && Object.hasOwn(verbs, word) ? [verbs[word]!] : Object.values(verbs)
+  for (const add of await Promise.all(loaders.map((verb) => verb()))) add(rollcall, given)
   return rollcall
 }
 

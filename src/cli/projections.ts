@@ -57,8 +57,8 @@ const rebuild = async (
   process.once('SIGINT', stop)
   const { update, end } = progressBar(terminal, clock, options)
   try {
-    const asked = { names: chosen.map(({ name }) => name), progress: update, signal: stopped.signal }
-    await services.rebuildProjections(config, asked, info)
+    const request = { names: chosen.map(({ name }) => name), progress: update, signal: stopped.signal }
+    await services.rebuildProjections(config, request, info)
   } catch (error) {
     if (!stopped.signal.aborted) throw error
   } finally {

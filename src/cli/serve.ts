@@ -26,7 +26,7 @@ export const flagsOf = ({
  * Signal that aborts on SIGTERM or SIGINT, also in the first process of a container. A second signal ends the process
  * immediately.
  */
-const endAsked = (): AbortSignal => {
+const shutdownSignal = (): AbortSignal => {
   const ending = new AbortController()
   for (const [signal, exit] of [
     ['SIGTERM', 143],
@@ -48,7 +48,7 @@ const cut = (): void => {
   process.exit(EXIT.failed)
 }
 
-const asked = (ending: AbortSignal): Promise<void> =>
+const aborted = (ending: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (ending.aborted) resolve()
     else ending.addEventListener('abort', () => resolve(), { once: true })
@@ -65,7 +65,7 @@ export const addServe = (program: Command, given: CommandServices): void => {
     .option('--accept-lost-keys <reason>', 'start although keys of the log are lost; the reason is kept in the history')
     .option('--accept-damaged-log <reason>', 'start although the log is damaged; the reason is kept in the history')
     .action(async ({ acceptLostKeys, acceptDamagedLog, ...options }: ServeOptions) => {
-      const ending = endAsked()
+      const ending = shutdownSignal()
       if (acceptLostKeys !== undefined) reasonOf(acceptLostKeys, '--accept-lost-keys')
       if (acceptDamagedLog !== undefined) reasonOf(acceptDamagedLog, '--accept-damaged-log')
       const { config, warnings, meant } = loadConfig({
@@ -77,7 +77,7 @@ export const addServe = (program: Command, given: CommandServices): void => {
       const fatal = () => process.exit(EXIT.failed)
       try {
         const service = await start(config, { warnings, meant, acceptLostKeys, acceptDamagedLog, ending, fatal, cut })
-        await asked(ending)
+        await aborted(ending)
         await service.close()
       } catch (error) {
         if (!ending.aborted || error !== ending.reason) throw error

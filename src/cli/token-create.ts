@@ -86,8 +86,8 @@ const ask = async (
 }
 
 /**
- * Creates a token through the service. Works on the data itself with --data; if no service answers and a configuration
- * is given; or if the configuration uses servers and there is no token for the service.
+ * Creates a token through the service, or on the data itself in three cases: with --data; with a configuration while no
+ * service answers; or with a configuration of servers and without a token for the service.
  */
 const make = async (
   request: TokenRequest,

@@ -49,7 +49,7 @@ type Reading = {
 }
 
 /** Merges a tree into the settings given so far. */
-const lay = (node: Node, value: unknown, key: string, placeOf: (key: string) => string, reading: Reading): void => {
+const merge = (node: Node, value: unknown, key: string, placeOf: (key: string) => string, reading: Reading): void => {
   if (value === undefined || value === null) return
   const problem = (description: string, at = key) =>
     reading.problems.push({ key: at || 'the file', description, place: placeOf(at) })
@@ -67,17 +67,17 @@ const lay = (node: Node, value: unknown, key: string, placeOf: (key: string) => 
       if (!node.names.test(name)) problem(`the name must match ${node.names.source}`, inner(name))
       else {
         reading.names.set(key, (reading.names.get(key) ?? new Set()).add(name))
-        lay(node.each, entry, inner(name), placeOf, reading)
+        merge(node.each, entry, inner(name), placeOf, reading)
       }
-    } else if (Object.hasOwn(node, name)) lay(node[name]!, entry, inner(name), placeOf, reading)
+    } else if (Object.hasOwn(node, name)) merge(node[name]!, entry, inner(name), placeOf, reading)
     else if (!OPEN.has(key)) problem(`is not a setting${didYouMean(name, Object.keys(node))}`, inner(name))
   }
 }
 
 /** Merges one value, by its key, into the settings given so far. */
-const put = ({ key, value, place }: GivenSetting, reading: Reading): void => {
+const mergeOne = ({ key, value, place }: GivenSetting, reading: Reading): void => {
   const wrap = (path: readonly string[]): unknown => (path.length === 0 ? value : { [path[0]!]: wrap(path.slice(1)) })
-  lay(TABLE, wrap(key.split('.')), '', () => place, reading)
+  merge(TABLE, wrap(key.split('.')), '', () => place, reading)
 }
 
 /** All settings, with the configured names of maps. */
@@ -109,20 +109,20 @@ const assemble = (node: Node, names: Reading['names'], values: ReadonlyMap<strin
  */
 export const loadConfig = ({ file, env, flags = {} }: LoadOptions): Loaded => {
   const reading: Reading = { given: new Map(), names: new Map(), problems: [] }
-  for (const given of readUsual(env)) put(given, reading)
+  for (const given of readUsual(env)) mergeOne(given, reading)
   if (file !== undefined) {
     const { tree, placeOf, problems } = readConfigFile(file)
     reading.problems.push(...problems)
-    lay(TABLE, tree, '', placeOf, reading)
+    merge(TABLE, tree, '', placeOf, reading)
   }
   const environment = readEnvironment(env, TABLE)
   reading.problems.push(...environment.problems)
-  for (const given of environment.given) put(given, reading)
+  for (const given of environment.given) mergeOne(given, reading)
   const flagged = readEnvironment(
     Object.fromEntries(Object.entries(flags).map(([key, text]) => [variableOf(key), text])),
     TABLE,
   )
-  for (const given of flagged.given) put({ ...given, place: 'command line' }, reading)
+  for (const given of flagged.given) mergeOne({ ...given, place: 'command line' }, reading)
 
   const values = new Map<string, unknown>()
   const faulty = new Set(reading.problems.map(({ key }) => key))

@@ -20,8 +20,8 @@ const secretOfClient: Derived<string | undefined> = {
 }
 
 /** Base URL to which browsers return after a login. */
-export const redirectAddress = (whom: string) =>
-  setting(url, publicUrl, `Base URL to which the ${whom} redirects browsers.`)
+export const redirectAddress = (remote: string) =>
+  setting(url, publicUrl, `Base URL to which the ${remote} redirects browsers.`)
 
 /** Settings of one OpenID Connect provider (api.md §12.2). */
 export const oidcProvider = {

@@ -46,17 +46,17 @@ export const outgoing = {
 }
 
 /** Setting for the certificate authority of a remote service. */
-export const authority = (whom: string) =>
+export const authority = (remote: string) =>
   setting(
     path,
     none,
-    `File with the certificate authority of the ${whom} (PEM), in addition to those of the system; reloaded when it changes.`,
+    `File with the certificate authority of the ${remote} (PEM), in addition to those of the system; reloaded when it changes.`,
   )
 
 /** Setting for the proxy of a remote service. */
-export const ownProxy = (whom: string) =>
+export const ownProxy = (remote: string) =>
   setting(
     proxyOrNone,
     none,
-    `Proxy for the ${whom}, instead of those of outgoing; ${DIRECT}: no proxy. A name and a password are written before an @.`,
+    `Proxy for the ${remote}, instead of those of outgoing; ${DIRECT}: no proxy. A name and a password are written before an @.`,
   )

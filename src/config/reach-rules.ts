@@ -73,11 +73,11 @@ export const reachErrors = ({ outgoing, authentication: { methods } }: Config): 
       ),
     ],
   }
-  const asks = (Object.keys(byMethod) as readonly RuledMethod[]).some((method) => methods[method].enabled)
+  const isUsed = (Object.keys(byMethod) as readonly RuledMethod[]).some((method) => methods[method].enabled)
   return [
     ...(['https_proxy', 'http_proxy'] as const).map((key): Finding => {
       const given = outgoing[key]
-      return [`outgoing.${key}`, asks && given !== undefined && wrongWithProxy(given)]
+      return [`outgoing.${key}`, isUsed && given !== undefined && wrongWithProxy(given)]
     }),
     ...Object.values(byMethod).flat(),
   ]

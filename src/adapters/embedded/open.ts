@@ -67,10 +67,10 @@ type EmbeddedOptions = {
 }
 
 /** Forwards only the first call. */
-const once = (tell: (error: Error) => void) => {
+const once = (listener: (error: Error) => void) => {
   let reported = false
   return (error: Error): void => {
-    if (!reported) tell(error)
+    if (!reported) listener(error)
     reported = true
   }
 }

@@ -52,7 +52,7 @@ export const openDatabase = async (path: string, mode: Mode): Promise<Database> 
   insistOnFiles(...filesOf(path))
   if (mode !== 'read') {
     privateFile(path)
-    for (const beside of filesOf(path).slice(1)) closeToOthers(beside)
+    for (const companion of filesOf(path).slice(1)) closeToOthers(companion)
   }
   const database = new DatabaseSync(path, { readOnly: mode === 'read', timeout: mode === 'lock' ? 0 : 5000 })
   database.exec(settings[mode])

@@ -21,8 +21,8 @@ type Options = {
    */
   readonly prefix?: string
   /**
-   * Categories that may be written. Without a prefix, the log consists of their streams; with a prefix, of all streams
-   * that start with the prefix and any category, including those of later versions. Other streams are ignored.
+   * Categories that may be written. Without a prefix, the log consists of their streams. With a prefix, it consists of
+   * the streams of any category under the prefix, including those of later versions.
    */
   readonly categories: Iterable<string>
   /** Called once per outage that a follower survives. */

@@ -44,10 +44,10 @@ const silenceWatch = (
   last: () => bigint,
   onSilence: (message: string) => void,
 ) => {
-  let heard = monotonic()
+  let lastEvent = monotonic()
   const confirmation = after(CONFIRM_MS, () => onSilence('the subscription is not confirmed'))
   const watch = every(SILENT_MS, () => {
-    if (monotonic() - heard < SILENT_MS) return
+    if (monotonic() - lastEvent < SILENT_MS) return
     // A node that is cut off from the cluster keeps a subscription open without events; only the leader knows the head.
     reader.head().then(
       (head) => after(DELIVERY_MS, () => head > last() && onSilence('the subscription is silent')).unref(),
@@ -56,8 +56,8 @@ const silenceWatch = (
   })
   return {
     confirmed: () => confirmation.cancel(),
-    heard: () => {
-      heard = monotonic()
+    eventReceived: () => {
+      lastEvent = monotonic()
     },
     end: () => {
       confirmation.cancel()
@@ -113,7 +113,7 @@ export const liveFrom = (
     wake()
   }
   subscription.on('data', ({ event }: AllStreamResolvedEvent) => {
-    watch.heard()
+    watch.eventReceived()
     if (state.over || !event || event.position.commit <= last || !isOwn(event)) return
     try {
       keep(event)

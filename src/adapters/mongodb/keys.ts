@@ -68,19 +68,19 @@ export const mongoKeys = async (
     const known = cache.get(subject)
     return known && (known.key === 'erased' || known.until > clock.monotonic()) ? known.key : undefined
   }
-  const remember = (subject: string, asked: number, stored: StoredKey): Uint8Array | 'erased' => {
+  const remember = (subject: string, requestedAt: number, stored: StoredKey): Uint8Array | 'erased' => {
     if (cache.get(subject)?.key === 'erased') return 'erased'
     const key = stored.key ? unwrap(kek, subject, stored.key.value()) : 'erased'
-    cache.set(subject, { key, until: asked + FRESH_MS })
+    cache.set(subject, { key, until: requestedAt + FRESH_MS })
     return key
   }
 
   const find: Keys['find'] = async (subject) => {
     const known = recall(subject)
     if (known !== undefined) return known
-    const asked = clock.monotonic()
+    const requestedAt = clock.monotonic()
     const stored = await calls.call('read', (limits) => subjects.findOne({ _id: subject }, limits))
-    return stored ? remember(subject, asked, stored) : undefined
+    return stored ? remember(subject, requestedAt, stored) : undefined
   }
   const make: Keys['make'] = async (subject, given) => {
     const held = cache.get(subject)?.key
@@ -91,7 +91,7 @@ export const mongoKeys = async (
       return held
     })
     if (known !== undefined) return known
-    const asked = clock.monotonic()
+    const requestedAt = clock.monotonic()
     const fresh = Buffer.from(wrap(kek, subject, given ?? randomBytes(32)))
     const insert = { $setOnInsert: { key: fresh, madeAt: clock.now() } } as object
     const write = () =>
@@ -100,7 +100,7 @@ export const mongoKeys = async (
       )
     const stored = (await write()) ?? (await write())
     if (!stored) throw new Error(`the key of a subject cannot be read back after its creation`)
-    return remember(subject, asked, stored)
+    return remember(subject, requestedAt, stored)
   }
 
   if (accepted) await putAside(db, calls, kek)

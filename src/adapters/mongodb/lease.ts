@@ -7,7 +7,7 @@ import { type Calls, unlessDuplicate } from './calls.ts'
 /** `beat` counts renewals, `term` counts holders. No wall-clock time is stored. */
 type StoredLease = { readonly _id: string; readonly holder: string; readonly term: number; readonly beat: number }
 
-const NOBODY = ''
+const NO_HOLDER = ''
 /** After giving up the lease, an instance waits this many times its length before it takes the lease again. */
 const REST = 2
 
@@ -31,7 +31,7 @@ export const mongoLease = (db: Db, calls: Calls, clock: Clock, name: string, ttl
     term = undefined
     until = Number.NEGATIVE_INFINITY
     restsUntil = clock.monotonic() + REST * ttl
-    await calls.call('write', () => leases.updateOne(mine, { $set: { holder: NOBODY } }))
+    await calls.call('write', () => leases.updateOne(mine, { $set: { holder: NO_HOLDER } }))
   }
 
   const renew = async (mine: number) => {
@@ -48,12 +48,12 @@ export const mongoLease = (db: Db, calls: Calls, clock: Clock, name: string, ttl
     const now = clock.monotonic()
     if (!found) {
       await calls.call('write', () =>
-        unlessDuplicate(leases.insertOne({ _id: name, holder: NOBODY, term: 0, beat: 0 })),
+        unlessDuplicate(leases.insertOne({ _id: name, holder: NO_HOLDER, term: 0, beat: 0 })),
       )
       return take()
     }
     if (found.term !== seen.term || found.beat !== seen.beat) seen = { term: found.term, beat: found.beat, since: now }
-    if (found.holder !== NOBODY && now - seen.since <= ttl * 1.25) return
+    if (found.holder !== NO_HOLDER && now - seen.since <= ttl * 1.25) return
     const where = { _id: name, term: found.term, beat: found.beat }
     const update = { $set: { holder: me, term: found.term + 1 }, $inc: { beat: 1 } }
     const sent = clock.monotonic()

@@ -59,8 +59,8 @@ const duplicatesOf = (work: Promise<BulkWriteResult>) =>
 const latest = (rows: readonly Row[]): StoredRow[] => {
   const byKey = new Map<string, Row>()
   for (const row of rows) {
-    const there = byKey.get(row.key)
-    if (!there || supersedes(row, there)) byKey.set(row.key, row)
+    const earlier = byKey.get(row.key)
+    if (!earlier || supersedes(row, earlier)) byKey.set(row.key, row)
   }
   return Array.from(byKey.values(), storedOf)
 }

@@ -54,7 +54,7 @@ const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) =
   const runOnce = async (turn: Turn | undefined) => {
     const startedAt = clock.now().getTime()
     let progressNote: { readonly progress?: Progress } = {}
-    const tell = (progress: Progress) => {
+    const noteProgress = (progress: Progress) => {
       progressNote = { progress }
       if (runs.noteProgress({ name, startedAt, progress })) turn?.updateProgress(progress).catch(health.failed)
     }
@@ -63,7 +63,7 @@ const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) =
     known = startedAt
     runs.note({ name, startedAt })
     try {
-      await job.run(signal, tell)
+      await job.run(signal, noteProgress)
       runs.note({ name, startedAt, finishedAt: clock.now().getTime(), ...progressNote })
     } catch (error) {
       runs.note({ name, startedAt, finishedAt: clock.now().getTime(), ...progressNote, error: messageOf(error) })
@@ -186,8 +186,8 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
       await own.running()?.catch(() => undefined)
       if (!opened) return
       // Close by force if Redis does not answer; a normal close would wait for it while its timers run.
-      const there = client.status === 'ready' && (await soon(clock, client.ping(), CLOSE_MS / 2)) !== undefined
-      await soon(clock, Promise.all([opened.workers.close(!there), opened.queue.close()]), CLOSE_MS)
+      const isReady = client.status === 'ready' && (await soon(clock, client.ping(), CLOSE_MS / 2)) !== undefined
+      await soon(clock, Promise.all([opened.workers.close(!isReady), opened.queue.close()]), CLOSE_MS)
       await giveUpLocks(opened.workers)
     },
   }

@@ -17,12 +17,12 @@ const later = (a: Run, b: Run): Run => {
 }
 
 /** Minimum interval in ms between progress updates of a run. */
-const TELL_MS = 1000
+const PROGRESS_MS = 1000
 
 /** Last run of each job. Redis stores those of all instances; memory keeps those of this instance for Redis outages. */
 export const lastRuns = (client: Client, clock: Clock, key: string, onError: (error: unknown) => void) => {
   const own = new Map<string, Run>()
-  const toldAt = new Map<string, number>()
+  const sentAt = new Map<string, number>()
   /**
    * Stores a run without waiting. If Redis is unavailable, other instances do not see it and run the job themselves.
    */
@@ -38,8 +38,8 @@ export const lastRuns = (client: Client, clock: Clock, key: string, onError: (er
      */
     noteProgress: (run: Run): boolean => {
       own.set(run.name, run)
-      if (clock.monotonic() - (toldAt.get(run.name) ?? Number.NEGATIVE_INFINITY) < TELL_MS) return false
-      toldAt.set(run.name, clock.monotonic())
+      if (clock.monotonic() - (sentAt.get(run.name) ?? Number.NEGATIVE_INFINITY) < PROGRESS_MS) return false
+      sentAt.set(run.name, clock.monotonic())
       note(run)
       return client.status === 'ready'
     },

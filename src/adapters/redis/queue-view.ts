@@ -24,7 +24,7 @@ export const missedTurn = (name: string, startedAt = 0) => ({
   jobId: `missed-${name}-${startedAt}`,
 })
 /** Time in ms without an answer after which the connection is replaced. */
-const DEAF_MS = 5000
+const UNANSWERED_MS = 5000
 
 type ViewParts = {
   readonly clock: Clock
@@ -59,7 +59,7 @@ export const heard = async <T>(
 export const redisView = ({ name, every }: Job, queue: Queue, { clock, client, runs, health }: ViewParts) => {
   type Seen = { readonly runs: boolean; readonly startedAt: number | undefined }
   let looking: Promise<Seen> | undefined
-  let asked = 0
+  let lookedAt = 0
   let settled = false
 
   /** Returns true if a live worker has the job. A dead worker's job is active too, but has no lock. */
@@ -85,10 +85,10 @@ export const redisView = ({ name, every }: Job, queue: Queue, { clock, client, r
   /** Undefined if Redis does not answer. */
   return async (): Promise<Seen | undefined> => {
     if (!looking) {
-      asked = clock.monotonic()
+      lookedAt = clock.monotonic()
       looking = look().finally(() => (looking = undefined))
-    } else if (clock.monotonic() - asked > DEAF_MS && client.status === 'ready') {
-      asked = clock.monotonic()
+    } else if (clock.monotonic() - lookedAt > UNANSWERED_MS && client.status === 'ready') {
+      lookedAt = clock.monotonic()
       client.disconnect(true)
     }
     return heard(clock, looking, health)

@@ -34,8 +34,8 @@ export const openBullmq = async (
   const failed = (error: unknown) => {
     if (!stop.signal.aborted) health.failed(error)
   }
-  const telling: Health = { failed, worked: health.worked }
-  const client = connectRedis(place, true, telling)
+  const ownHealth: Health = { failed, worked: health.worked }
+  const client = connectRedis(place, true, ownHealth)
   const disconnect = familyOf(client)
   const prefix = keysOf(word)
   const runs = lastRuns(client, clock, `${prefix}:runs`, failed)
@@ -54,7 +54,7 @@ export const openBullmq = async (
       if (jobs.has(job.name)) throw new Error(`job ${job.name} is scheduled already`)
       jobs.set(
         job.name,
-        bullmqJob(job, { clock, client, prefix, runs, signal: stop.signal, grace, onError, health: telling }),
+        bullmqJob(job, { clock, client, prefix, runs, signal: stop.signal, grace, onError, health: ownHealth }),
       )
     },
     runs: runs.all,

@@ -6,7 +6,7 @@ import { type Client, connectRedis, familyOf, type Health, keysOf, PREFIX } from
 
 const FLUSH_MS = 250
 /** Maximum counts sent to Redis in one call. */
-const TOLD = 5_000
+const MOST_SENT = 5_000
 
 type RedisLimitsOptions = {
   /** Its wall clock defines the minutes. */
@@ -43,17 +43,17 @@ const sharedLimiter = ({ client, hashOf, pseudonym, failed }: Shared, limit: num
   const flush = async (): Promise<void> => {
     const minute = window.minute()
     if (unsent.size === 0 || client.status !== 'ready') return
-    const telling = [...unsent].slice(0, TOLD)
-    for (const [key] of telling) unsent.delete(key)
+    const sending = [...unsent].slice(0, MOST_SENT)
+    for (const [key] of sending) unsent.delete(key)
     const hash = hashOf(minute)
     const pipeline = client.pipeline()
-    for (const [key, by] of telling) pipeline.hincrby(hash, pseudonym(key), by)
+    for (const [key, by] of sending) pipeline.hincrby(hash, pseudonym(key), by)
     pipeline.expire(hash, 120)
     const replies = await pipeline.exec().catch((error: unknown) => failed(error))
     const refused = replies?.find(([error]) => error)
     if (refused) failed(refused[0])
     if (minute !== window.minute()) return
-    for (const [n, [key, by]] of telling.entries()) {
+    for (const [n, [key, by]] of sending.entries()) {
       const [error, total] = replies?.[n] ?? [new Error('no answer'), undefined]
       // An unanswered increment may have arrived. Counting it twice only makes the limit stricter for that client.
       if (error || typeof total !== 'number') addUnsent(key, by)

@@ -40,7 +40,7 @@ const grouped = (documents: readonly Document[]): ReadonlyMap<string, Group> => 
   return groups
 }
 
-const there = async (client: Client, key: string): Promise<Keys & { readonly namespace?: Namespace }> => {
+const existingKeys = async (client: Client, key: string): Promise<Keys & { readonly namespace?: Namespace }> => {
   const path = `/api/v1/namespaces/${encodeURIComponent(key)}`
   const keys = async (list: string) =>
     (await all<{ readonly key: string }>(client, `${path}/${list}`, list)).map(({ key }) => key)
@@ -71,7 +71,7 @@ export const planned = async (client: Client, documents: readonly Document[], { 
     problems.push(...unnamed)
     if (unnamed.length > 0) continue
 
-    const { namespace: present, ...keys } = await there(client, key)
+    const { namespace: present, ...keys } = await existingKeys(client, key)
     const stay = drop ? nothing : keys
     const [flags, segments] = [sorted(given.flags, stay.flags), sorted(given.segments, stay.segments)]
     const known = new Set([...stay.segments, ...keysOf(given.segments)])

@@ -15,7 +15,7 @@ export type Look = {
 }
 
 /** Maximum findings of one kind. */
-const TOLD = 10
+const MOST_FINDINGS = 10
 export const NOTHING: Look = { findings: [], positionsMissing: 0, revisionsMissing: 0 }
 
 /**
@@ -40,9 +40,9 @@ const WITHOUT: Readonly<Record<string, string>> = {
 /** Names of the guards that differ from the schema. */
 const wrongGuards = (database: Database): readonly (readonly [name: string, found: string])[] => {
   const texts = rowsOf(database, "select name, sql from sqlite_schema where tbl_name = 'events'").all()
-  const there = new Map(texts as [string, string | null][])
+  const existing = new Map(texts as [string, string | null][])
   return [...GUARDS].flatMap(([name, text]) => {
-    const found = there.get(name)
+    const found = existing.get(name)
     return found?.endsWith(` ${text}`) ? [] : [[name, found ? 'it was changed' : 'it is missing'] as const]
   })
 }
@@ -63,7 +63,7 @@ const positions = (database: Database, head: number): readonly [missing: number,
   const gaps = rowsOf(
     database,
     `select before, position from (select position, lag(position, 1, 0) over (order by position) as before from events where position <= ?)
-     where position <> before + 1 limit ${TOLD}`,
+     where position <> before + 1 limit ${MOST_FINDINGS}`,
   ).all(head) as [number, number][]
   return [
     missing,
@@ -81,7 +81,7 @@ const revisions = (database: Database, head: number): readonly [missing: number,
     `select stream, max(revision) + 1 - count(*) as missing from events indexed by events_stream where position <= ?
      group by stream having missing <> 0`,
   ).all(head) as [string, number][]
-  const findings = holes.slice(0, TOLD).map(
+  const findings = holes.slice(0, MOST_FINDINGS).map(
     ([stream, missing]): Finding => ({
       check: 'revisions',
       where: `stream ${stream}`,
@@ -96,7 +96,7 @@ const ids = (database: Database, head: number): readonly Finding[] =>
   (
     rowsOf(
       database,
-      `select id, count(*) from events where position <= ? group by id having count(*) > 1 limit ${TOLD}`,
+      `select id, count(*) from events where position <= ? group by id having count(*) > 1 limit ${MOST_FINDINGS}`,
     ).all(head) as [string, number][]
   ).map(([id, count]) => ({ check: 'ids', where: `id ${id}`, found: `${events(count)} have it` }))
 
@@ -105,7 +105,7 @@ const times = (database: Database, head: number): readonly Finding[] =>
     rowsOf(
       database,
       `select position from (select position, time, lag(time) over (order by position) as before from events where position <= ?)
-       where time < before limit ${TOLD}`,
+       where time < before limit ${MOST_FINDINGS}`,
     ).all(head) as [number][]
   ).map(([position]) => ({
     check: 'times',
@@ -118,7 +118,7 @@ const times = (database: Database, head: number): readonly Finding[] =>
  * changes nothing.
  */
 export const checkLog = (database: Database): readonly Finding[] => {
-  const own = (rowsOf(database, `pragma integrity_check(${TOLD})`).all() as [string][])
+  const own = (rowsOf(database, `pragma integrity_check(${MOST_FINDINGS})`).all() as [string][])
     .filter(([message]) => message !== 'ok')
     .map(([message]): Finding => ({ check: 'sqlite', where: 'the file', found: message }))
   if (own.length > 0 || !rowsOf(database, IS_THERE).get()) return own

@@ -8,10 +8,10 @@ const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fal
  */
 export const setAside = (file: string): string => {
   const aside = `${file}.damaged`
-  for (const beside of ['', '-wal']) {
-    rmSync(`${aside}${beside}`, { force: true, recursive: true })
-    if (isThere(`${file}${beside}`)) renameSync(`${file}${beside}`, `${aside}${beside}`)
+  for (const suffix of ['', '-wal']) {
+    rmSync(`${aside}${suffix}`, { force: true, recursive: true })
+    if (isThere(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${aside}${suffix}`)
   }
-  for (const beside of ['-shm', '-journal']) rmSync(`${file}${beside}`, { force: true, recursive: true })
+  for (const suffix of ['-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true, recursive: true })
   return aside
 }

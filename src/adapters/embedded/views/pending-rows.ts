@@ -18,8 +18,8 @@ const pendingRows = () => {
       let waiting = tables.get(table)
       if (!waiting) tables.set(table, (waiting = new Map()))
       for (const row of rows) {
-        const there = waiting.get(row.key)
-        if (!there || supersedes(row, there)) waiting.set(row.key, row)
+        const earlier = waiting.get(row.key)
+        if (!earlier || supersedes(row, earlier)) waiting.set(row.key, row)
       }
     },
     /** Removes rows that have reached the file. A later row of the same key stays. */

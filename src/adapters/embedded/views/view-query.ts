@@ -115,8 +115,7 @@ export const valuesOf = (shape: Shape, where: Query['where'], field: string, mos
 
 /**
  * Statements of a query on a table: one page of documents, and the total number of rows up to `count`. A row without a
- * document has no fields, so the index alone identifies the rows; if they must be sorted, only the rows of the page are
- * read.
+ * document has no fields, so the index alone identifies the rows. For a sort, only the rows of the page are read.
  */
 export const queryOf = (
   shape: Shape,

@@ -39,8 +39,8 @@ export const createIndex = (table: string, index: Index) => {
 /** Upserts rows unless the table has a later revision of the key. With `rowid`, each row starts with its row number. */
 export const insertInto = (table: string, view: Shape, rows: number, by: '_key' | 'rowid') => {
   const columns = [...(by === 'rowid' ? [by] : []), ...columnsOf(view)]
-  const one = `(${list(columns, () => '?')})`
-  return `insert into ${quoted(table)} (${list(columns, quoted)}) values ${Array.from({ length: rows }, () => one).join(', ')}
+  const placeholders = `(${list(columns, () => '?')})`
+  return `insert into ${quoted(table)} (${list(columns, quoted)}) values ${Array.from({ length: rows }, () => placeholders).join(', ')}
    on conflict (${by}) do update set ${list(columnsOf(view), (name) => `${quoted(name)} = excluded.${quoted(name)}`)}
    where excluded._revision > _revision
    or (excluded._revision = _revision and excluded._unreadable is null and _unreadable is not null)`

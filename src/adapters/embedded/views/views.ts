@@ -38,14 +38,14 @@ export type EmbeddedViews = Views & { readonly flushed: () => Promise<void> }
 
 /** Finds the row of a key in a table; undefined if the table does not exist. */
 const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading: ReturnType<typeof whileOpen>) => {
-  const one = new Map<string, Statement>()
+  const statements = new Map<string, Statement>()
   return <D extends object>(table: string, key: string): Row<D> | undefined =>
     reading(() => {
-      let statement = one.get(table)
+      let statement = statements.get(table)
       if (!statement) {
         if (!isThere(table)) return undefined
         statement = rowsOf(views, `select ${ROW} from "${table}" where _key = ?`)
-        one.set(table, statement)
+        statements.set(table, statement)
       }
       const raw = statement.get(key) as Raw | undefined
       return raw && rowOf<D>(raw)
@@ -58,10 +58,10 @@ export const tableQuery = (views: Database): Statement =>
 
 /** Returns true if a table exists; caches positive results. */
 export const tablesIn = (hasTable: Statement) => {
-  const there = new Set<string>()
+  const known = new Set<string>()
   return (table: string): boolean => {
-    const found = there.has(table) || hasTable.get(table) !== undefined
-    if (found) there.add(table)
+    const found = known.has(table) || hasTable.get(table) !== undefined
+    if (found) known.add(table)
     return found
   }
 }
@@ -91,7 +91,7 @@ const extents = (
   }
 }
 
-/** Scans a table in a connection of its own, and so in one state of the file. */
+/** Scans a table over a connection of its own, which gives a consistent snapshot. */
 async function* scannedAlone<D extends object>(
   another: ViewReaders['another'],
   watched: Watched,
@@ -131,9 +131,9 @@ export const embeddedViews = (
   const { build, indexSoon, indexing } = viewBuilder(channel, views, clock, () => open)
 
   const newest = <D extends object>({ table }: { readonly table: string }, key: string): Row<D> | undefined => {
-    const there = kept<D>(table, key)
-    const coming = underWay.get(table, key) as Row<D> | undefined
-    return coming && (!there || supersedes(coming, there)) ? coming : there
+    const stored = kept<D>(table, key)
+    const pending = underWay.get(table, key) as Row<D> | undefined
+    return pending && (!stored || supersedes(pending, stored)) ? pending : stored
   }
 
   return {

@@ -39,10 +39,10 @@ type ChannelOptions = {
  * Sides that can no longer be written, with the cause. A loss is reported once; the loss of the views is reported only
  * if nothing else is lost.
  */
-const losses = (tell: (cause: Error, report: (cause: Error) => void) => void) => {
+const losses = (deliver: (cause: Error, report: (cause: Error) => void) => void) => {
   const lost = new Map<Side, Error>()
   const lose = (side: Side, cause: Error, report: (cause: Error) => void) => {
-    if (side === 'views' ? lost.size === 0 : !lost.has('log') && !lost.has('keys')) tell(cause, report)
+    if (side === 'views' ? lost.size === 0 : !lost.has('log') && !lost.has('keys')) deliver(cause, report)
     if (!lost.has(side)) lost.set(side, cause)
   }
   return { lost, lose }
@@ -95,12 +95,12 @@ export const openChannel = async (
   const files: Readonly<Record<Side, string>> = { log: paths.events, views: paths.views, keys: paths.subjects }
   const { lost, lose } = losses((cause, report) => void (closing ?? report(cause)))
 
-  const settle = (id: number, how: (one: Pending) => void) => {
-    const one = pending.get(id)
-    if (!one) return
+  const settle = (id: number, how: (request: Pending) => void) => {
+    const request = pending.get(id)
+    if (!request) return
     pending.delete(id)
-    if (one.side) gates[one.side].leave()
-    how(one)
+    if (request.side) gates[request.side].leave()
+    how(request)
   }
 
   const onReply = ([ids, outcome]: Reply) => {

@@ -13,27 +13,27 @@ const MOST_PLACED = 6_291_456
 const keyless = (database: Database, table: string) => {
   const at = rowsOf(database, `select _key from ${quoted(table)} where rowid = ?`)
   /** Keys of the rows about to be written, which follow the existing rows. */
-  let coming: string[] = []
-  let there = 0
+  let pending: string[] = []
+  let written = 0
   const places = keyPlaces((number) =>
-    number > there ? coming[number - there - 1]! : (at.get(number) as readonly [string])[0],
+    number > written ? pending[number - written - 1]! : (at.get(number) as readonly [string])[0],
   )
   return {
     find: places.find,
     size: places.size,
     /** Rows with their row numbers prepended. */
     numbered: (rows: FlatRows, width: number): FlatRows => {
-      there = places.size()
-      coming = []
+      written = places.size()
+      pending = []
       const values: FlatRows[number][] = []
       for (let n = 0; n < rows.length; n += width) {
         const key = rows[n] as string
         const number = places.take(key)
-        if (number > there + coming.length) coming.push(key)
+        if (number > written + pending.length) pending.push(key)
         values.push(number)
         for (let column = n; column < n + width; column++) values.push(rows[column]!)
       }
-      there = places.size()
+      written = places.size()
       return values
     },
   }
@@ -43,7 +43,7 @@ type Statements = { readonly one: Statement; readonly many: Statement; readonly 
 
 /**
  * Writes rows into tables and finds the rows of a table under construction. Such a table gets its key index on
- * completion, because inserting keys in random order rewrites index pages; until then a hash table in memory locates
+ * completion, because inserting keys in random order rewrites index pages. Until then a hash table in memory locates
  * its rows. The live table of a view is created on its first write.
  */
 export const rowWriter = (database: Database, isThere: (table: string) => boolean, most = MOST_PLACED) => {

@@ -30,17 +30,17 @@ const checkpointMarks = (database: Database) => {
   const raise = database.prepare('update views set newest = ? where name = ? and newest < ?')
   const drop = database.prepare('delete from views where name = ?')
   /** Per view under construction, the position of the newest row put to the live view during the build. */
-  const meanwhile = new Map<string, number>()
+  const newestOfBuild = new Map<string, number>()
   const of = (table: string) => find.get(table) as FlatCheckpoint | undefined
   /** Records the newest row put to the live view, also for its views under construction. */
   const rise = (table: string, stagings: readonly string[], newest: number) => {
     raise.run(newest, table, newest)
-    for (const staging of stagings) meanwhile.set(staging, Math.max(newest, meanwhile.get(staging) ?? 0))
+    for (const staging of stagings) newestOfBuild.set(staging, Math.max(newest, newestOfBuild.get(staging) ?? 0))
   }
   const swap = (table: string, staging: string, to: FlatCheckpoint) => {
     drop.run(staging)
-    set.run(table, ...to, Math.max(to[0], meanwhile.get(staging) ?? 0))
-    meanwhile.delete(staging)
+    set.run(table, ...to, Math.max(to[0], newestOfBuild.get(staging) ?? 0))
+    newestOfBuild.delete(staging)
   }
   return { of, first, move, set, rise, swap, drop }
 }
