@@ -73,7 +73,7 @@ await t.test('a later build writes the older format until the older instance has
   t.equal((await expire(now)).status, 200, 'which the present build does as ever')
 
   t.equal(await now.end(), 0)
-  const switched = () => next.told('INFO').find(({ msg }) => String(msg).endsWith('is written from here on'))
+  const switched = () => next.told('INFO').find(({ msg }) => String(msg).endsWith('is written from now on'))
   t.match(await eventually(switched, 'a build that writes its own format'), { from: 2, to: 3, instances: 1 })
   const second = await ended(next)
   t.equal(second.wire, 'TokenRevoked.v2')
