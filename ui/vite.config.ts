@@ -5,7 +5,7 @@ import { defineConfig, type Plugin } from 'vite'
 
 const out = join(import.meta.dirname, '../dist/ui')
 
-/** Puts `.br` and `.gz` beside every file that is served compressed. */
+/** Writes a `.br` and a `.gz` copy of every file that is served compressed. */
 const compressed: Plugin = {
   name: 'compressed',
   apply: 'build',
@@ -20,7 +20,7 @@ const compressed: Plugin = {
   },
 }
 
-/** While the UI is made, its page has no service in front of it that writes the base path. */
+/** The development server has no service that writes the base path into the page. */
 const basePath: Plugin = {
   name: 'base-path',
   apply: 'serve',
@@ -31,7 +31,7 @@ const own = /\/ui\/src\/(?:(?:parts|api|words|shell)\/|(?!main|routes)[^/]+$)/
 const first = /\/ui\/src\/(?:main|pages\/flags\/flags)\.tsx$/
 type Importers = { readonly getModuleInfo: (id: string) => { readonly importers: readonly string[] } | null }
 
-/** A file for what the list of flags needs: what other pages alone share comes with those. */
+/** Chunk for modules that the list of flags needs. Modules that only other pages share go into another chunk. */
 const withTheList =
   (name: string) =>
   (module: string, context: Importers): string | null => {
@@ -59,11 +59,11 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     cssCodeSplit: false,
     target: 'es2023',
-    // Packages for servers too say "use client", which means nothing here.
+    // Packages for servers contain "use client", which has no effect here.
     rolldownOptions: {
       onwarn: (warning, tell) => warning.code !== 'MODULE_LEVEL_DIRECTIVE' && tell(warning),
       output: {
-        // What pages share comes in a few files: one for each part would be more requests than it saves bytes.
+        // Shared modules form a few chunks, because one per module would cost more requests than it saves bytes.
         codeSplitting: {
           groups: [
             { name: 'react', test: /\/node_modules\/(?:react|react-dom|scheduler)\// },
@@ -76,7 +76,7 @@ export default defineConfig({
       },
     },
   },
-  // The page lives at every address; its files at one, which is relative to the base path.
+  // The page is served at every address, its files at one, relative to the base path.
   experimental: {
     renderBuiltUrl: (file, { hostType }) => (hostType === 'html' ? `ui/${file}` : { relative: true }),
   },

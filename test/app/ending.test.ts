@@ -48,7 +48,7 @@ await t.test('ends a stopping process after its grace period and logs it', async
     told.push('cut'),
   )
   await clock.advance(60_000)
-  t.strictSame(told, [], 'nobody asked for the end')
+  t.strictSame(told, [], 'no stop was requested')
   ending.abort()
   await clock.advance(29_999)
   t.strictSame(told, [])

@@ -41,7 +41,7 @@ await t.test('logs one line when a store starts to fail and one when it has reco
   t.notMatch(JSON.stringify(lines), /canary/)
   t.ok(knows(first) && !knows(new Error('of somebody else')))
   mongo.failed('views', 'put', away())
-  t.equal(lines.length, 3, 'a new failure is told anew')
+  t.equal(lines.length, 3, 'a new failure is logged again')
 })
 
 await t.test('only the failed operation ends the outage; another failure restarts the wait', async (t) => {
@@ -133,5 +133,5 @@ await t.test('logs a failure again if more than ten minutes have passed', async 
   }
   mongo.worked('views', 'put')
   await clock.advance(QUIET)
-  t.match(lines[2], ['INFO', { failures: 2 }], 'those of before are not counted')
+  t.match(lines[2], ['INFO', { failures: 2 }], 'earlier ones are not counted')
 })

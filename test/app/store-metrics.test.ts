@@ -64,7 +64,11 @@ await t.test('passes results through and counts calls by port, adapter, operatio
   await t.rejects(views.checkpoint(view), new Refusal('backend_unavailable'))
   await t.rejects(views.checkpoint(view), new Refusal('body_too_large'))
   t.same(await calls('checkpoint'), [1, 1, 1])
-  t.match(lines, [{ port: 'views', adapter: 'v', operation: 'checkpoint' }], 'the failure is told, the refusal is not')
+  t.match(
+    lines,
+    [{ port: 'views', adapter: 'v', operation: 'checkpoint' }],
+    'the failure is logged, the refusal is not',
+  )
   t.same(
     (await found('calls_total', 'checkpoint'))[0]![0],
     'port="views",adapter="v",operation="checkpoint",outcome="ok"',

@@ -138,7 +138,7 @@ await t.test('two instances on the same servers', { skip }, async (t) => {
       await eventually(async () => (await evaluate()).status === 200, 'an answer once it is back')
     })
     const spells = (await a.logged()).split('\n').filter((line) => line.includes('no proof that every revocation'))
-    t.equal(spells.length, 1, 'the operator is told once')
+    t.equal(spells.length, 1, 'logged once')
     t.match(spells[0], /"level":"WARN".*"why":"the log does not tell its head/)
     t.match(await a.logged(), '"msg":"every revocation is known here again"')
   })

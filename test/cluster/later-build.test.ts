@@ -84,7 +84,7 @@ await t.test('a later build writes the older format until the older instance has
   // build.
   t.ok(
     [401, 503].includes((await self(back, second.token)).status),
-    'nobody is let in for what only the later format says',
+    'no token is accepted by an event of the later format',
   )
   t.ok(await becomes(back, first.token, 401))
   const third = await ended(next)

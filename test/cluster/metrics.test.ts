@@ -72,7 +72,7 @@ await t.test('metrics of the servers', { skip }, async (t) => {
     const before = await connections()
     t.ok(before >= 0, 'there from the start')
     await link.set('blackhole')
-    t.ok(await eventually(async () => (await connections()) > before, 'a connection made anew'))
+    t.ok(await eventually(async () => (await connections()) > before, 'a new connection'))
     await link.set('pass')
     await proven(b)
   })
@@ -85,7 +85,7 @@ await t.test('metrics of the servers', { skip }, async (t) => {
     await eventually(async () => (await read(a, failed)) > before, 'a call that failed')
     await stack!.eventstore.restart()
     const anew = async () => (await read(a, 'log_restarts_total{what="subscription"}')) > subscriptions
-    t.ok(await eventually(anew, 'a subscription made anew'))
+    t.ok(await eventually(anew, 'a new subscription'))
     await proven(a)
   })
 })

@@ -43,7 +43,7 @@ await t.test('Redis restarts while a service runs', { skip }, async (t) => {
   await becomes(service, 'degraded')
   t.equal(await shared(service), '0')
   const ended = async () => /^rollcall_cleanup_deleted_total\{method="token"\} 1$/m.test(await service.metrics())
-  await eventually(ended, 'the cleanup of a token that expires meanwhile')
+  await eventually(ended, 'the cleanup of a token that expires during the outage')
   await clock.advance(3_000)
   const during = await told(service)
   t.match(during.ofRedis, [{ level: 'ERROR', port: 'queue', why: /ECONNREFUSED/, advice: /see that Redis runs/ }])
@@ -57,7 +57,7 @@ await t.test('Redis restarts while a service runs', { skip }, async (t) => {
   t.match(after.ofRedis.slice(1), [{ level: 'INFO', msg: 'it works again', failures: Number, seconds: Number }])
   t.ok(Number(after.ofRedis[1]!['failures']) > 1, 'of an outage that failed more than one call')
   t.equal(after.ofRedis.length, 2)
-  t.equal(after.others.length, before, 'and nothing else is told')
+  t.equal(after.others.length, before, 'no other log line')
 })
 
 await t.test('Redis is unavailable at the start', { skip }, async (t) => {

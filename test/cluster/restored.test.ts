@@ -38,7 +38,7 @@ await onStack(
       if ((await gone(b, keep.bearer)) === 200 && asked - since > 4_000) late++
       return (await ended(a)) && (await ended(b))
     }, 'the end of both')
-    t.equal(late, 0, 'nobody is let in on a history that is gone')
+    t.equal(late, 0, 'no token of a lost history is accepted')
     for (const one of [a, b]) {
       await ends(one)
       t.match(own(await lines(one)), [/^rollcall ends: the history is not the one that this instance followed/])

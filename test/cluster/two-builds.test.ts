@@ -73,7 +73,11 @@ await t.test('on servers: a rolling update and a rollback', { skip }, async (t) 
   const fresh = await serve(t, present, stack.settings)
   await honours(t, fresh, kept, 'the present build, beside')
   const granted = await known(() => fresh.request('POST', '/auth/v1/method/token', { name: 'granted', role: 'viewer' }))
-  t.match(granted, { status: 503, text: /"release_in_progress"/ }, 'nobody takes a token with grants for one without')
+  t.match(
+    granted,
+    { status: 503, text: /"release_in_progress"/ },
+    'no instance accepts a token with grants as one without',
+  )
   await write(t, fresh, kept, 'fresh')
   await revokeOne(t, fresh, kept)
   await honours(t, old, kept, 'the earlier build, beside')

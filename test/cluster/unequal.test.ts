@@ -84,7 +84,7 @@ await onStack('instances with different settings work together', async (t, stack
       await ready(b)
       await together(t, a, b)
       await each(t, a, b)
-      t.strictSame(own([...(await lines(a)), ...(await lines(b))]), [], 'no fault is told')
+      t.strictSame(own([...(await lines(a)), ...(await lines(b))]), [], 'no error is logged')
     })
 
   const otherKeys = join(await newDirectory(t), 'keys')

@@ -32,7 +32,7 @@ await t.test('records the access configuration whenever it changes', async (t) =
       { name: 'ann', claim: 'email', anyOf: [/^claim-/], grants: [{ place: 'shop', role: 'editor' }] },
     ],
   })
-  t.notMatch(JSON.stringify(second), /example\.org/, 'who somebody is stands there as a pseudonym')
+  t.notMatch(JSON.stringify(second), /example\.org/, 'people are recorded as pseudonyms')
   await reopenUnder(service, {})
   t.equal((await configurations(service)).length, 3, 'going back is a change too')
   await reopenUnder(service, { unmatched: ['viewer@shop'] })

@@ -188,7 +188,7 @@ export const pathAttacks: readonly Attack[] = [
   ['X18 chunks in any case', coded('Chunked'), 200, '"key":"k"'],
   ['X18 gzip, then chunks', coded('gzip, chunked'), 400, 'invalid_header'],
   ['X18 chunks in chunks', coded('chunked, chunked'), 400, 'invalid_argument'],
-  ['X18 chunks told twice', coded('chunked\r\nTransfer-Encoding: chunked'), 400, 'invalid_argument'],
+  ['X18 chunked twice', coded('chunked\r\nTransfer-Encoding: chunked'), 400, 'invalid_argument'],
   ['X18 gzip, then chunks, and no route', coded('gzip, chunked').replace(flags, '/nowhere'), 400, 'invalid_header'],
   ['X18 no chunks at the end', coded('gzip'), 400, 'invalid_header'],
   ['X18 identity', coded('identity'), 400, 'invalid_header'],

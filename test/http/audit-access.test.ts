@@ -122,7 +122,7 @@ await t.test('shows whether access was open without a credential', async (t) => 
   const service = await startService(t, { 'authentication.required': 'false' })
   t.match((await review(service, 'right=flag.delete', open)).json, { anonymous: true })
   const at = (await service.request('GET', '/auth/v1/access/check?right=flag.read&at=1', undefined, open)).json
-  t.match(at, { allowed: true, reason: 'open' }, 'before the history told it, as it told first')
+  t.match(at, { allowed: true, reason: 'open' }, 'before the first event, as in the first event')
   const partly = await startService(t, { 'authentication.exclude.evaluation': 'true' })
   for (const [right, anonymous] of [
     ['flag.evaluate', true],

@@ -96,7 +96,7 @@ const rows: readonly Row[] = [
   ],
   [
     'X19',
-    'an account token for somebody else',
+    'an account token of another audience',
     async () => exchange(await cluster.token()),
     401,
     'service_account_token_invalid',

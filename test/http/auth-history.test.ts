@@ -55,7 +55,7 @@ await t.test('records a login from start to token, each event with its cause', a
   )
   t.notOk(answer.headers['event-position'], 'authorize writes nothing')
   t.strictSame(new Set(events.map(({ meta }) => meta.requestId)).size, 1)
-  t.ok(String(started.data['startedAt']) <= String(returned.data['returnedAt']), 'when it began is told')
+  t.ok(String(started.data['startedAt']) <= String(returned.data['returnedAt']), 'the start is recorded')
   t.match(started.data, { method: 'oidc', provider: 'main' })
   t.match(issued.data, {
     id,
@@ -172,6 +172,6 @@ await t.test('counts every refused request', async (t) => {
   t.equal(
     (await eventsOf(service.directory, ({ type }) => type === 'AuthenticationRefused')).length,
     0,
-    'nobody can fill the log',
+    'the number of events is limited',
   )
 })

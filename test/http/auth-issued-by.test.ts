@@ -30,7 +30,7 @@ await t.test('a record has the id of its creator, and lists filter by it', async
     first.authentication.id,
   )
   for (const { authentication } of [login, exchanged.json])
-    t.notOk('issuedBy' in authentication, 'whoever proves who they are is made by nobody')
+    t.notOk('issuedBy' in authentication, 'a login has no creator')
   t.notOk('issuedBy' in (await list(service, 'limit=1')).authentications[0]!, 'nor is the bootstrap token')
 
   const mine = `issuedBy=${login.authentication.id}`
@@ -85,7 +85,7 @@ await t.test('includeIssued revokes the tokens of a holder and all tokens these 
   const key = { 'idempotency-key': 'who-left' }
   t.match((await revoke(asked, key)).json, { revoked: 122 }, 'also behind what ended before')
   for (const { clientToken } of [last, below, ...many]) t.equal(await status(clientToken), 401)
-  t.equal(await status(other.clientToken), 200, 'nobody else is touched')
+  t.equal(await status(other.clientToken), 200, 'other tokens stay valid')
   t.equal(
     (await list(service, `issuedBy=${deleted.authentication.id}&status=EXPIRED`)).totalCount,
     1,

@@ -108,7 +108,7 @@ const table: readonly Wrong[] = [
     usedUp: false,
   },
   {
-    name: 'a cookie of nobody',
+    name: 'an unknown cookie',
     ...handled('state_mismatch', 'unexpected state parameter'),
     cookie: (cookie) => `${cookie}x`,
     usedUp: false,
@@ -153,7 +153,7 @@ const table: readonly Wrong[] = [
     search: (query) => `${without(query, 'code')}&code=wrong`,
   },
   {
-    name: 'an ID token of somebody else',
+    name: 'an ID token of another person',
     ...handled('id_token_invalid', 'ID token was refused'),
     lies: { claims: { aud: 'other' } },
     only: 'OIDC',
@@ -171,7 +171,7 @@ const table: readonly Wrong[] = [
     only: 'OIDC',
   },
   {
-    name: 'a user of whom too much is told',
+    name: 'a user with too many claims',
     ...handled('identity_too_large', 'the provider tells more of this person than is kept'),
     host: (host) => (host.lies['/api/user'] = json(200, { id: 7, name: 'n'.repeat(50_000) })),
     only: 'codehost',
@@ -277,7 +277,7 @@ await t.test('answers every row of the table of failed logins, as JSON and as a 
   t.match(
     await world.service.logged(),
     /"why":"token endpoint at 127[^"]*answered with status 500/,
-    'the operator is told why a provider cannot be used',
+    'the log states why a provider is unusable',
   )
 })
 

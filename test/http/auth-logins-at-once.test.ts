@@ -87,7 +87,7 @@ await t.test('limits callbacks by login, and by address only without a login', a
   const answers = await Promise.all(
     people.map(({ jar, logins }) => comeBack(service, OIDC, logins[0]!.query, { cookie: asHeader(jar) })),
   )
-  t.strictSame(new Set(answers.map(({ status }) => status)), new Set([302]), 'everybody who has begun comes in')
+  t.strictSame(new Set(answers.map(({ status }) => status)), new Set([302]), 'every started login succeeds')
   const { jar, logins } = people[0]!
   const again = async () => refusalOf(await comeBack(service, OIDC, logins[0]!.query, { cookie: asHeader(jar) })).reason
   t.strictSame(

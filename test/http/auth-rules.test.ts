@@ -37,7 +37,7 @@ await t.test('a login gets the grants of the matching rules and records their na
     ],
     roles: { viewer: ['flag.evaluate', 'flag.snapshot'], auditor: ['flag.evaluate'], editor: ['flag.evaluate'] },
   })
-  t.notOk('admin' in ((await lastIssued(service))['roles'] as object), 'no role that nobody gave')
+  t.notOk('admin' in ((await lastIssued(service))['roles'] as object), 'no role without a grant')
 
   liar.lies = { claims: { groups: 'root' } }
   const root = await logIn(service, OIDC)
@@ -142,7 +142,7 @@ await t.test('refuses an unmatched login after the email rule, with log and metr
   t.equal(browser.headers.location, '/login?error=no_grant&ref=seen&return_to=%2Fflags')
   const remembered = cookiesOf(browser)['service_client_state']!
   t.match(remembered.attributes, /Max-Age=300; Path=\/auth\/v1\/self\/session; .*HttpOnly; .*SameSite=Strict/)
-  t.notOk('service_client_state' in cookiesOf(answer), 'a program is told nothing but the reason')
+  t.notOk('service_client_state' in cookiesOf(answer), 'a program receives only the reason')
   const sessionOf = async (cookie: string) =>
     (await service.request('GET', '/auth/v1/self/session', undefined, { authorization: '', cookie })).json
   const refused = { requestId: 'seen', email: 'alice@example.com' }

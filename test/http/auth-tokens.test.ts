@@ -152,7 +152,7 @@ await t.test('A4: lists tokens with filters and pages', async (t) => {
   t.strictSame(
     seen,
     ['initial_bootstrap_token', 'Blue-1', 'Blue-2', 'Blue-3', 'Blue-4', 'Blue-5'],
-    'what is deleted meanwhile hides nothing',
+    'a concurrent deletion hides no other token',
   )
 
   const { nextPageToken } = (await list(service, 'limit=1')).json
@@ -435,5 +435,5 @@ await t.test('revokes every active token of a holder, of any method, atomically'
   ] as const)
     t.match((await later.request('POST', `${TOKENS}/revoke`, body)).json, { revoked: count }, JSON.stringify(body))
   for (const token of [...web, seven, deploy[0]!]) t.equal((await asked(token)).status, 401)
-  for (const token of [bob, deploy[1]!]) t.equal((await asked(token)).status, 200, 'nobody else is touched')
+  for (const token of [bob, deploy[1]!]) t.equal((await asked(token)).status, 200, 'other tokens stay valid')
 })

@@ -88,7 +88,7 @@ await t.test('a clock that was once two hours ahead', async (t) => {
   t.equal(await get(`/api/v1/namespaces/late?at=${late.createdAt}`), 200, 'and when the clock has come there')
   t.equal(await get(`/api/v1/namespaces/late?at=${new Date(Date.parse(late.createdAt) - MINUTE).toISOString()}`), 404)
   t.equal(await aheadOf(service), 0)
-  t.strictSame(await toldOf(service), ['ERROR', 'ERROR', 'INFO'], 'told once at each start, and when it was over')
+  t.strictSame(await toldOf(service), ['ERROR', 'ERROR', 'INFO'], 'logged once per start and at its end')
   await service.close()
   if (onCluster) return
   const metas = await metasOf(t, service)

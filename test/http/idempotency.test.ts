@@ -43,7 +43,7 @@ await t.test('a crash between effect and answer leaves one effect, and a retry r
   t.strictSame(
     [effects.length, effects[1]],
     [2, effects[0]],
-    'nobody else is there: taken over at once, under the same id',
+    'without other instances: resumed at once with the same id',
   )
   const replayed = await cluster.once('me', 'key', asked, work)
   t.strictSame(replayed.body, restarted.body)

@@ -485,7 +485,7 @@ await t.test('each cause occurs and is logged with advice', async (t) => {
         t.equal(
           seen !== undefined,
           OF_PERSON.includes(reason) && answer.status === 302,
-          'who it was is told of a person',
+          'the account of a person is shown',
         )
         if (!seen) return
         const session = await service.request<{ refused: unknown }>('GET', '/auth/v1/self/session', undefined, {

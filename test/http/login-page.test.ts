@@ -79,7 +79,7 @@ await t.test('reports too many callbacks with the request id of log and history'
   t.match(browser.headers, { location: '/login?error=rate_limited&ref=seen', 'retry-after': '60' })
   t.equal(program.status, 429)
   const lines = (await service.logged()).split('\n').filter((line) => line.includes('"reason":"rate_limited"'))
-  t.equal(lines.length, 5, 'nobody fills the log with it')
+  t.equal(lines.length, 5, 'the number of log lines is limited')
   t.match(lines[0], /"requestId":"limited-0","method":"oidc".*a login was refused/)
   await service.close()
   const told = await eventsOf(

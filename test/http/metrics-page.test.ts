@@ -159,14 +159,14 @@ await t.test('exports jobs by their last result and leases by their holder', asy
   t.strictSame(
     items.map(([, ...item]) => item.join(' ')),
     ['good done 2', 'good total 3', 'bad done 1'],
-    'what told nothing of its progress has none',
+    'no series without a reported progress',
   )
   t.match(page, /^m_log_restarts_total\{what="connection"\} 2$/m)
   const durations = [...page.matchAll(/^m_job_last_duration_seconds\{name="(\w+)"\} (\S+)$/gm)]
   t.strictSame(
     durations.map(([, ...duration]) => duration.join(' ')),
     ['good 2', 'bad 0.5', 'now 5.5'],
-    'one that runs is told by how long it has so far',
+    'a running job has its duration so far',
   )
   t.match(page, /^m_view_lease_held 0$/m)
   t.match(page, /^m_view_lag_events 7$/m)

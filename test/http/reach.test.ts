@@ -102,7 +102,7 @@ await t.test('uses one proxy for all, except for excluded hosts', async (t) => {
     [`${M}.codehost.proxy`]: 'none',
   })
   const { status } = await direct.request('GET', `${OIDC}/authorize`, undefined, open)
-  t.equal(status, 503, 'nobody here knows the name')
+  t.equal(status, 503, 'the name does not resolve here')
   t.equal(proxy.asked.length, before)
 })
 

@@ -132,6 +132,6 @@ await t.test('OpenFeature: hides segments without the right', async (t) => {
       { ...inNamespace, 'if-none-match': own.headers.etag },
     )
     t.equal(again.own.status, 304)
-    t.equal(again.all.status, namespace === 'desk' ? 304 : 200, 'what was told to one is not what is told to the other')
+    t.equal(again.all.status, namespace === 'desk' ? 304 : 200, 'the answers to the two differ')
   }
 })

@@ -51,14 +51,14 @@ await t.test('reports why an existing session is refused, as at the login', asyn
         reason: 'email_not_allowed',
         message: 'request was not authenticated',
       })
-      t.notMatch(answer.text, /cause|email_matches|canary/, 'the client is told no more than before')
+      t.notMatch(answer.text, /cause|email_matches|canary/, 'the client learns no more than before')
       if (isPage) t.match(cookiesOf(answer)['service_client_token'], { value: '' }, 'the cookie is cleared')
       const reason = 'email_not_allowed'
       const told = { requestId, route: '/auth/v1/self', tokenId: id, provider: 'main', reason, cause, why, change }
       t.match(await linesOf(id), [told])
       for (let again = 0; again < 3; again++)
         t.equal((await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status, 401)
-      t.equal((await linesOf(id)).length, 1, 'it is told once a minute, however often it comes')
+      t.equal((await linesOf(id)).length, 1, 'it is logged once a minute')
     })
 
   await t.test('keeps a session whose email is allowed', async (t) => {

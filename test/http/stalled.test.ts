@@ -70,7 +70,7 @@ for (const protocol of ['http', 'https'] as const) {
       }
       const stuck = () => [...sockets].filter((socket) => !idle.includes(socket))
       await eventually(() => stuck().length === 4, 'four more connections')
-      await eventually(() => stuck().every((socket) => queuedOf(socket) > 0), 'answers that nobody takes')
+      await eventually(() => stuck().every((socket) => queuedOf(socket) > 0), 'unread answers')
       await full()
       await clock.advance(LOOK_MS)
       await clock.advance(59_999)

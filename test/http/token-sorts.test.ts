@@ -162,6 +162,6 @@ await t.test('searches sessions by service account only', async (t) => {
   ])
   t.same(await methodsOf(`q=x${encodeURIComponent(account)}&identity=${encodeURIComponent(account)}`), [])
   t.same(await methodsOf('q=nobody'), [])
-  t.same(await methodsOf('q=nobody&method=METHOD_OIDC'), ['METHOD_OIDC'], 'a list that cannot be searched is whole')
+  t.same(await methodsOf('q=nobody&method=METHOD_OIDC'), ['METHOD_OIDC'], 'a list without search is complete')
   t.same(await methodsOf('q=nobody&method=METHOD_ORCHESTRATOR'), [])
 })

@@ -42,7 +42,7 @@ await t.test('a record has the hour of the last use, without an event', async (t
   if (!onCluster) t.equal(await position(), before + 1, 'no event came of it')
   time += 10 * HOUR
   t.equal(await read('?at=2031-06-10T11:05:00Z'), '2031-06-10T10:00:00Z', 'at a moment behind that hour')
-  t.equal(await read('?at=2031-06-10T10:15:00Z'), undefined, 'within it nobody knows')
+  t.equal(await read('?at=2031-06-10T10:15:00Z'), undefined, 'unknown within the hour')
   t.equal(
     (await request<Authentication>('GET', '/auth/v1/self', undefined, bearer(made.clientToken))).json.lastUsedAt,
     undefined,

@@ -28,7 +28,7 @@ await t.test('U1 returns the signed-in identity, A13 the end of the session', as
   const none = await request<object>('GET', SELF, undefined, open)
   t.equal(none.status, 200)
   t.match(none.json, { authenticated: false, required: true, service: { name: 'rollcall', readOnly: false } })
-  t.notMatch(none.json, { service: { version: String } }, 'nobody is told the version')
+  t.notMatch(none.json, { service: { version: String } }, 'no version without a session')
   const expiresAt = new Date(clock.now().getTime() + 3_600_000).toISOString()
   const { json } = await request<Issued>('POST', '/auth/v1/method/token', { name: 'n', expiresAt })
   const mine = { authorization: `Bearer ${json.clientToken}` }

@@ -129,7 +129,7 @@ const closed = async (t: Test, service: Started, { tokens, before }: Filled) => 
   t.equal((await self(tokens.well)).status, 200)
   for (const token of [tokens.sick, tokens.cut]) {
     const answer = await self(token)
-    t.equal(answer.status, 503, 'nobody knows whether the token is valid')
+    t.equal(answer.status, 503, 'the state of the token is unknown')
     t.equal(reasonOf(answer), 'event_unreadable')
     await refused('GET', `/auth/v1/tokens/${token.authentication.id}`)
   }

@@ -121,7 +121,11 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
         await asked.gone()
         await unasked.gone()
         if (verification === 'jwks') {
-          t.equal((await exchange(service, second)).status, 200, 'is good until it ends: nobody is asked')
+          t.equal(
+            (await exchange(service, second)).status,
+            200,
+            'is valid until it ends, without a request to the cluster',
+          )
           return
         }
         t.match(refusalOf(await exchange(service, second)), INVALID, 'is refused at once')
@@ -219,7 +223,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
     const discovery = '/.well-known/openid-configuration'
     await eventually(
       async () => (await cluster.ask('GET', discovery, undefined, '')).status === 200,
-      'everybody to read keys',
+      'anonymous access to keys',
     )
     t.equal((await exchange(asNobody, token)).status, 200, 'with a token of ours that the cluster does not know')
   })

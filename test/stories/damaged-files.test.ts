@@ -63,7 +63,7 @@ const endsWithOne = async (t: Test, service: Served, says: RegExp) => {
   t.equal(await service.ended, 1)
   const [line, ...more] = of(service.lines(), 'ERROR')
   t.match(line, { msg: says, err: { message: /\.sqlite: / } })
-  t.strictSame(more, [], 'it is told once')
+  t.strictSame(more, [], 'it is logged once')
 }
 
 await t.test('a bad page found by a read ends the service and is logged once', async (t) => {

@@ -60,7 +60,7 @@ await t.test('rereads the file and exchanges before expiresAt', async (t) => {
   t.not(second, first)
   t.equal(exchanges(), 2)
   passed = 1_000_000
-  t.equal(await works(), 200, 'the first token has ended and nobody noticed')
+  t.equal(await works(), 200, 'works although the first token has expired')
 
   // The second token, exchanged at 850 s, ends at 1,800 s; 15 % remain from 1,657.5 s on.
   passed = 1_657_499

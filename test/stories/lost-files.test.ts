@@ -95,7 +95,7 @@ await t.test('rebuilds read models newer than the history and logs it', async (t
   t.equal(await evaluated(service), true)
   await service.reopen()
   t.strictSame(await names(service), ['new'])
-  t.equal((await lines(service)).length, 1, 'it is told once')
+  t.equal((await lines(service)).length, 1, 'it is logged once')
   await service.close()
   t.match(
     (await events(service))

@@ -54,7 +54,7 @@ await t.test('sets aside a non-file in place of a rebuildable file', async (t) =
         t.match(told, [{ file: join(data, `${name}.damaged`), why: new RegExp(`${name} is ${what}, not a file`) }])
         t.equal(told.length, 1)
         t.notOk((await lstat(join(data, `${name}.damaged`))).isFile())
-        if (name === 'memory.snapshot') t.ok((await readFile(join(data, name))).length > 0, 'it is written anew')
+        if (name === 'memory.snapshot') t.ok((await readFile(join(data, name))).length > 0, 'it is written again')
       })
 })
 

@@ -58,7 +58,7 @@ await t.test(
     for (const name of await readdir(data)) if (name !== 'keys') await chmod(join(data, name), 0o644)
     await startService(t, { 'log.file': join(directory, 'data/log') }, { directory })
     t.same(await open(data), [])
-    t.equal(await modeOf(data), '755', 'a directory that somebody else made is theirs')
+    t.equal(await modeOf(data), '755', 'the mode of an existing directory stays')
   },
 )
 

@@ -115,8 +115,8 @@ await t.test(
     await service.close()
     await damage(service)
     const again = await startService(t, {}, { directory: service.directory })
-    t.same(await judged(again), [200, 401], 'and without, when rows are read anew')
+    t.same(await judged(again), [200, 401], 'and without, when rows are read again')
     const one = await again.request('GET', `/auth/v1/tokens/${revoked.id}`)
-    t.equal(one.status, 404, 'a single record is told from the log')
+    t.equal(one.status, 404, 'a single record is read from the log')
   },
 )

@@ -46,7 +46,7 @@ await t.test('waits for an instance that answers auth_stale', { skip }, async (t
   await page.unroute('**/auth/v1/**')
   await runsOnTo(page, page.getByRole('heading', { name: 'No tokens match' }))
   await words.waitFor({ state: 'detached' })
-  t.notOk(await page.getByRole('dialog').isVisible(), 'nobody is asked to sign in')
+  t.notOk(await page.getByRole('dialog').isVisible(), 'no dialog to sign in')
 })
 
 await t.test('retries if the service is unreachable when the page opens', { skip }, async (t) => {

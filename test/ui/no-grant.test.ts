@@ -20,7 +20,7 @@ await t.test('shows a user without grants their account, in that browser only', 
 
   await page.goto('/login?error=no_grant&ref=another')
   await alert.getByText('Request another').waitFor()
-  t.notMatch(await alert.innerText(), /provider says/, 'nor is it told of another request')
+  t.notMatch(await alert.innerText(), /provider says/, 'not for another request either')
   const other = await openBrowser(t, service)
   await other.page.goto(`/login?error=no_grant&ref=${searchParams.get('ref')}`)
   await other.page.getByRole('alert').getByText('You are known').waitFor()

@@ -122,7 +122,7 @@ export const ofFlag: readonly Screen[] = [
         await addRollout(page)
         await openReview(page)
       },
-      'dialog of the place open': async (page) => {
+      'dialog of the position open': async (page) => {
         await button(page, 'Move rollout 1 to…').click()
         await dialog(page, 'Move rollout 1')
       },
@@ -169,7 +169,7 @@ export const ofFlag: readonly Screen[] = [
         await page.getByRole('textbox', { name: 'Weight of classic' }).fill('20')
         await openReview(page)
       },
-      'question before a variant goes open': async (page) => {
+      'question before the deletion of a variant open': async (page) => {
         await button(page, 'Delete semantic').click()
         await question(page, 'Delete variant semantic?')
       },
@@ -180,11 +180,11 @@ export const ofFlag: readonly Screen[] = [
     },
   },
   {
-    name: 'flag that somebody else changes',
+    name: 'flag with a conflict',
     path: `${N}/flags/dark-mode`,
     shows: heading('dark-mode'),
     states: {
-      'changed meanwhile': async (page, service) => {
+      'conflict open': async (page, service) => {
         await addRollout(page)
         await maker(service).threshold('dark-mode', 10, false)
         await save(page)
@@ -248,7 +248,7 @@ export const ofSegments: readonly Screen[] = [
         await page.getByRole('link', { name: 'Rollcall' }).click()
         await question(page, 'Leave without saving?')
       },
-      'changed by somebody else meanwhile': async (page, service) => {
+      'conflict open': async (page, service) => {
         await page.getByRole('radio', { name: 'Any of them' }).check()
         await maker(service).constraint('staff', { property: 'team', operator: 'eq', value: 'shop' })
         await save(page)
@@ -366,7 +366,7 @@ export const ofSettings: readonly Screen[] = [
     },
   },
   {
-    name: 'token not there',
+    name: 'missing token',
     path: '/settings/tokens/5f0c5a7e-6a51-4f2e-9d52-0d8a3d0f3a11',
     shows: heading('Token not found'),
   },
@@ -395,7 +395,7 @@ export const ofSettings: readonly Screen[] = [
     },
   },
   {
-    name: 'session not there',
+    name: 'missing session',
     path: '/settings/sessions/none-such',
     shows: heading('Session not found'),
   },
@@ -481,7 +481,7 @@ export const ofShell: readonly Screen[] = [
         await page.keyboard.press('Control+k')
         await dialog(page, 'Command palette')
       },
-      'palette with what was found': async (page) => {
+      'palette with results': async (page) => {
         await page.keyboard.press('Control+k')
         await page.getByRole('textbox', { name: 'Type a command or search' }).fill('new')
         await page.getByRole('group', { name: 'Flags' }).getByRole('option').first().waitFor()
@@ -523,7 +523,7 @@ export const ofShell: readonly Screen[] = [
         await page.getByRole('heading', { name: 'Something in this page broke', level: 1 }).waitFor()
         await page.unroute(BROKEN)
       },
-      'service away': async (page) => {
+      'service unreachable': async (page) => {
         await page.route('**/auth/v1/tokens?*', (route) => route.abort())
         await page.keyboard.press('g')
         await page.keyboard.press('t')

@@ -410,7 +410,11 @@ await t.test('lists the uses of a segment, which prevent its deletion', { skip }
   await ask.getByRole('button', { name: 'Delete segment' }).click()
   await inUse.getByRole('link', { name: 'Flag b' }).waitFor()
   await inUse.getByRole('button', { name: 'Close' }).click()
-  t.equal((await service.request('GET', `${N}/segments/beta`)).status, 200, 'nor when it came into use meanwhile')
+  t.equal(
+    (await service.request('GET', `${N}/segments/beta`)).status,
+    200,
+    'nor if it came into use since the page was opened',
+  )
 
   await service.request('DELETE', `${N}/flags/b`)
   let failed = false

@@ -47,7 +47,7 @@ await t.test('an ended session keeps the input and sends nothing until submitted
   await form(page).getByRole('button', { name: 'Create token' }).click()
   await page.getByRole('dialog', { name: 'Token created' }).waitFor()
   t.equal((await made()).json.totalCount, 1)
-  t.equal(await page.evaluate('window.kept'), 'since it was opened', 'the page was never loaded anew')
+  t.equal(await page.evaluate('window.kept'), 'since it was opened', 'the page was not reloaded')
 })
 
 await t.test('sends no input under another identity', { skip }, async (t) => {

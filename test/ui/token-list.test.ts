@@ -121,7 +121,7 @@ await t.test('shows the timeline of a token, also after its end', { skip }, asyn
   const life = page.getByRole('list', { name: 'Life of the token' })
   t.match(await life.getByRole('listitem').allTextContents(), [/^Created \(UTC\)/, /^Last usedtoday/, /^ExpiresNever/])
   for (const words of ['of the night', 'team', 'blue', 'Active']) await page.getByText(words, { exact: true }).waitFor()
-  t.notMatch(await page.getByRole('main').textContent(), /token\.name/, 'what is told is not told twice')
+  t.notMatch(await page.getByRole('main').textContent(), /token\.name/, 'no fact appears twice')
 
   await page.getByRole('button', { name: 'Delete token' }).click()
   const ask = page.getByRole('alertdialog', { name: 'Delete token nightly?' })

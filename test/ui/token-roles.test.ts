@@ -54,7 +54,7 @@ await t.test('lists roles narrowest first with their rights, and full access las
   const { page } = await openBrowser(t, service, FORCED)
   await signIn(page, path)
   const form = await opened(page, 'one-role')
-  t.equal(await roleOf(form).inputValue(), '', 'nothing is chosen for somebody')
+  t.equal(await roleOf(form).inputValue(), '', 'nothing is preselected')
   t.strictSame(await names(roleOf(form)), [
     'Choose a role',
     'Client',

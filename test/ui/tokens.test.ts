@@ -126,7 +126,7 @@ await t.test('deleting the token of the session signs out', { skip }, async (t) 
   await page.waitForURL(/\/login$/)
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   for (const { token } of [mine, ...others]) t.equal(await status(token), 401)
-  t.equal(await page.evaluate(`sessionStorage.getItem('asked')`), null, 'nobody was asked to sign in again')
+  t.equal(await page.evaluate(`sessionStorage.getItem('asked')`), null, 'no dialog to sign in again')
   t.strictSame(refused, [], 'nothing was read under the token that had ended')
 })
 

@@ -15,7 +15,7 @@ const read = async (ns: string, signal: AbortSignal): Promise<FlagList> => {
   return (await (await fetch(new URL(address, document.baseURI), { signal })).json()) as FlagList
 }
 
-/** The table of the flags, and nothing else: what the list of the web UI is measured against. */
+/** Plain table of the flags, the baseline for the list of the web UI. */
 const Flags = () => {
   const { ns } = flagsRoute.useParams()
   const { data } = useQuery({ queryKey: ['flags', ns], queryFn: ({ signal }) => read(ns, signal) })

@@ -323,7 +323,7 @@ await t.test('handles concurrent and repeated requests', async (t) => {
   )
   const won = answers.find(({ status }) => status === 200)!
   const lost = answers.find(({ status }) => status === 412)!
-  t.equal(lost.headers['etag'], won.headers['etag'], 'who was slower is told the present revision')
+  t.equal(lost.headers['etag'], won.headers['etag'], 'the loser receives the present revision')
   t.match((await request('GET', `${F}/rollouts`)).json, { totalCount: 2 })
   t.equal((await request('POST', CHANGES, body(3), { 'if-match': etag })).status, 412)
 
