@@ -31,7 +31,7 @@ await t.test('an unavailable port fails the start with advice before any file is
     [
       ['--host', '300.1.1.1', '--port', String(free)],
       {},
-      'error: 300.1.1.1 is no address of this machine: choose another with --host ADDRESS\n',
+      'error: 300.1.1.1 is not an address of this machine: choose another with --host ADDRESS\n',
     ],
     [
       ['--host', '127.0.0.1', '--port', String(free)],

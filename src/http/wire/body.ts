@@ -7,7 +7,7 @@ import { bodyRoom, type Of, SMALL } from './room.ts'
 const DEEPEST = 64
 const MOST_MEMBERS = 50_000
 
-/** The body of a request as it was sent; undefined when there is none. */
+/** Bytes of the request body as received; undefined for a request without a body. */
 type Bytes = Buffer | undefined
 
 declare module 'fastify' {
@@ -16,7 +16,10 @@ declare module 'fastify' {
   }
 }
 
-/** Reads every body here and not in the framework, whose parsers refuse some types and would copy the bytes. */
+/**
+ * Disables the framework's body parsers, because they refuse some content types and would copy the bytes. `takeBody`
+ * reads all bodies.
+ */
 export const takeBodies = (app: FastifyInstance): void => {
   app.decorateRequest('bytes', undefined)
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'])
@@ -24,8 +27,9 @@ export const takeBodies = (app: FastifyInstance): void => {
 }
 
 /**
- * Calls back with the body, or with 413 as soon as it is larger than `limit`, or with 503 when all bodies under way have
- * no room for more; the rest is read and discarded. A body that never ends is left to the server's time limit.
+ * Calls back with the body. Calls back with 413 as soon as the body exceeds `limit`, and with 503 when the shared
+ * budget for bodies has no room; the remaining bytes are then read and discarded. An unfinished body ends with the
+ * request timeout of the server.
  */
 export const takeBody = (of: Of, limit: number, done: (bytes: Bytes, refusal?: Refusal) => void): void => {
   const { raw, server } = of.request
@@ -51,15 +55,16 @@ export const takeBody = (of: Of, limit: number, done: (bytes: Bytes, refusal?: R
       leave()
       chunks.length = 0
       done(undefined, server.budgets.bodies.busy())
-      // With the last byte, and not at the stream's end: requests answered from there were kept for long after, and every collection copied them.
+      // Finish at the last byte, not at the stream's `end` event: requests answered from that event stay referenced for
+      // a long time, and each garbage collection copies them.
     } else if (size === wanted) onEnd()
   }
   raw.on('data', onData).on('end', onEnd)
 }
 
 /**
- * The JSON object in the body, `{}` when it is empty. Refuses with 415 (charset, encoding), and with 400 what cannot be
- * read, is nested too deep or has too many members.
+ * JSON object in the body; `{}` for an empty body. Refuses an unsupported charset or encoding with 415. Refuses invalid
+ * JSON, too deep nesting or too many members with 400.
  */
 export const jsonBody = (request: FastifyRequest): Raw => {
   const { headers, bytes } = request
@@ -100,8 +105,8 @@ const openersOf = (text: string, most: number): number => {
 }
 
 /**
- * What a JSON text has too much of, found in one walk that skips strings: depth, or members and items together. Small
- * texts with few openers need no walk.
+ * Limit that a JSON text exceeds: nesting depth, or members and items together. One scan that skips strings. Small
+ * texts with few opening brackets are not scanned.
  */
 export const excessOf = (text: string, deepest = DEEPEST, most = MOST_MEMBERS): 'depth' | 'members' | undefined => {
   if (text.length <= most * 2 && (text.length <= deepest * 2 || openersOf(text, deepest) <= deepest)) return undefined
@@ -110,7 +115,7 @@ export const excessOf = (text: string, deepest = DEEPEST, most = MOST_MEMBERS): 
     const unit = text.charCodeAt(at)
     if (unit <= 0x20) continue
     const closes = unit === BRACE_END || unit === BRACKET_END
-    // The first thing in an object or a list is a member of it, each comma tells of another.
+    // The first value in an object or list counts as one member, and each comma as one more.
     if ((empty && !closes) || unit === COMMA) members++
     if (members > most) return 'members'
     empty = unit === BRACE || unit === BRACKET

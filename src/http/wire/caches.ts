@@ -1,13 +1,13 @@
 import type { FastifyReply } from 'fastify'
 import type { Statement } from '../route/statements.ts'
 
-/** Adds to the request headers that an answer depends on, for caches. */
+/** Adds request headers to `Vary`. */
 export const vary = (reply: FastifyReply, names: string): void => {
   const others = reply.getHeader('vary')
   reply.header('vary', others === undefined ? names : `${String(others)}, ${names}`)
 }
 
-/** Sets what the answers of a route tell caches: to keep nothing, or that another credential may be answered otherwise. */
+/** Sets the cache headers of a route: `no-store`, or `Vary` by credential for GET routes that use one. */
 export const toldCaches = ({
   method,
   cache,

@@ -4,12 +4,12 @@ import type { Taker } from '../../byte-budget.ts'
 import type { Actor } from '../../events/meta.ts'
 import { addressKey } from './client-address.ts'
 
-/** Who calls, as the access check found it. */
+/** Caller of a request, as determined by the access check. */
 export interface Caller {
   readonly actor: Actor
-  /** What the token may do; absent where nobody known calls. */
+  /** Rights of the token; absent for an anonymous caller. */
   readonly reach?: Reach
-  /** The token may be published, so that anybody may come with it. */
+  /** True for a publishable token, which any client may hold. */
   readonly published?: boolean
   readonly via: 'bearer' | 'cookie' | 'none'
 }
@@ -17,12 +17,18 @@ export interface Caller {
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller
-    /** Where the request came from, as far as forwarded headers are trusted; `unknown` when the connection was reset before it was looked at. */
+    /**
+     * Address of the client, taken from forwarded headers only behind trusted proxies; `unknown` if the connection was
+     * reset before the check.
+     */
     address: string
   }
 }
 
-/** For whom a request takes of what all share: its credential, of a published token each address by itself, without one the address. */
+/**
+ * Holder to which shared memory is charged: the credential, or the address of an anonymous caller. A publishable token
+ * is charged per address.
+ */
 export const takerOf = ({ caller: { actor, published = false }, address }: FastifyRequest): Taker => {
   const holder = actor.id ?? addressKey(address)
   return published ? { holder: `${holder} ${addressKey(address)}`, published } : { holder, published }

@@ -9,17 +9,20 @@ declare module 'fastify' {
 
 type Heard = Pick<IncomingMessage, 'headers'> & { readonly socket: { readonly remoteAddress?: string | undefined } }
 
-/** So many proxies in a row are believed. */
+/** Maximum number of proxies in the chain. */
 const HOPS = 32
 const PORT = /^(?:\[([^\]]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
-/** The longest text of an address, with the zone that is dropped from it and with brackets and a port. */
+/** Maximum length of the text of an address, including brackets, port and zone. */
 const LONGEST = 128
 
-/** An IPv4-mapped address as IPv4; every other text as it is. */
+/** Converts an IPv4-mapped address to IPv4; returns every other text unchanged. */
 const unmapped = (address: string): string => MAPPED.exec(address)?.[1] ?? address
 
-/** An address in its one spelling, at most 45 characters: without brackets, port and zone, an IPv4-mapped one as IPv4 (RFC 5952). Undefined of any other text. */
+/**
+ * Canonical form of an address (RFC 5952), at most 45 characters: without brackets, port and zone; an IPv4-mapped
+ * address as IPv4. Undefined for any other text.
+ */
 export const addressIn = (text: string): string | undefined => {
   if (text.length > LONGEST) return undefined
   const bare = text.trim().replace(PORT, '$1$2')
@@ -31,9 +34,9 @@ export const addressIn = (text: string): string | undefined => {
 }
 
 /**
- * The address that a request comes from: that of the connection's peer or, as far as each hop is a trusted proxy, the
- * one that the hop wrote into `X-Forwarded-For`. Where a proxy wrote anything but an address, that proxy's own counts.
- * `unknown` when the connection was reset before it was looked at.
+ * Returns the client's address. The chain starts at the connection's peer and follows `X-Forwarded-For` through trusted
+ * proxies. If a proxy wrote anything but an address, the address of that proxy counts. Returns `unknown` if the
+ * connection was reset before the check.
  */
 export const clientAddress =
   (trusts: (hop: string) => boolean) =>
@@ -52,7 +55,7 @@ export const clientAddress =
     return hop
   }
 
-/** The key that rate limits count an address by: IPv4 (mapped ones too) as it is, IPv6 by its first 64 bits. */
+/** Key of an address in rate limits: IPv4 (also IPv4-mapped) unchanged, IPv6 by its first 64 bits. */
 export const addressKey = (address: string): string => {
   const plain = address.split('%', 1)[0]!
   const ipv4 = unmapped(plain)

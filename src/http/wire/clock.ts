@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 
-/** The present as RFC 3339 UTC text with milliseconds, made once a millisecond. */
+/** Current time as RFC 3339 UTC text with milliseconds, formatted at most once per millisecond. */
 export const textClock = (now: () => Date): (() => string) => {
   let last = Number.NaN
   let text = ''
@@ -14,6 +14,8 @@ export const textClock = (now: () => Date): (() => string) => {
   }
 }
 
-/** Milliseconds since a reading of `monotonic`, to the microsecond: more digits cost more than they tell. */
+/**
+ * Milliseconds since a reading of `monotonic`, rounded to the microsecond because longer numbers cost more in the log.
+ */
 export const since = (monotonic: Clock['monotonic'], start: number): number =>
   Math.round((monotonic() - start) * 1e3) / 1e3

@@ -7,21 +7,24 @@ import { errorBody, refusalHeaders } from './error-reply.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The open connections, so that a stop can tell the quiet ones from those that are being answered. */
+    /** The open connections; a stop uses them to separate idle connections from busy ones. */
     sockets: ReadonlySet<Socket>
     clock: Clock
   }
 }
 
 /**
- * The answer that a connection is busy with, if any. Node has no public name for it: its own `closeIdleConnections` takes a connection whose
- * answer is written but not yet sent for an idle one, and cuts it.
+ * Returns the response in progress on a connection, if any. It reads a private field of Node, because
+ * `closeIdleConnections` treats a connection with a written but unsent response as idle and cuts it.
  */
 export const answering = (socket: Socket): unknown => Reflect.get(socket, '_httpMessage') ?? undefined
 
 type ClientError = Error & { readonly code?: string }
 
-/** Answers bytes that never became a request in the one shape of an error, and closes. A slow sender gets a bare 408. */
+/**
+ * Answers input that is not a valid HTTP request with the common error body, then closes the connection. A request
+ * timeout is answered with a bare 408.
+ */
 export const brokenRequest = ({ code }: ClientError, socket: Socket, clock: Clock): void => {
   const begun = answering(socket)
   const sent = typeof begun === 'object' && begun !== null && 'headersSent' in begun && begun.headersSent === true
@@ -55,7 +58,7 @@ export const brokenRequest = ({ code }: ClientError, socket: Socket, clock: Cloc
 
 const LINGER = 500
 
-/** Reads on for a moment, so that the client sees the answer before a reset. */
+/** Keeps reading for `LINGER` ms, so that the client receives the response before a reset. */
 const lingering = (socket: Socket, { after }: Clock): void => {
   socket.removeAllListeners('data').on('data', () => undefined)
   socket.resume()

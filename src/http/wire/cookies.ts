@@ -3,7 +3,7 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../clock.ts'
 
-/** Names and attributes of the two cookies (api.md §3.4). `domain` is without scheme and port. */
+/** Names and attributes of the two cookies (api.md §3.4). `domain` has no scheme or port. */
 export type CookieSettings = {
   readonly tokenName: string
   readonly stateName: string
@@ -18,7 +18,7 @@ const plainPrefix = /^(?:\/[A-Za-z0-9._~-]+)*$/
 
 const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4')
 
-/** Whether a peer is a proxy whose forwarded headers count: all, none, or these addresses and CIDRs. */
+/** Returns a test for trusted proxies: all peers, no peer, or the listed addresses and CIDRs. */
 export const truster = (trusted: CookieSettings['trustProxy']): ((peer: string | undefined) => boolean) => {
   if (typeof trusted === 'boolean') return () => trusted
   const proxies = new BlockList()
@@ -31,12 +31,15 @@ export const truster = (trusted: CookieSettings['trustProxy']): ((peer: string |
 }
 
 const DOMAINS = 4
-/** So much of the hash of a login's state stands in the name of its cookie. */
+/** Number of hex digits of the state's hash in the name of a state cookie. */
 const DIGITS = 16
-/** Where a page asks who it is for. */
+/** Path at which a page requests its session. */
 const SESSION = '/auth/v1/self/session'
 
-/** The domains whose cookies a browser sends to a host, the shortest first; a browser itself refuses those that are nobody's (`com`). None for an address. */
+/**
+ * Domains whose cookies a browser sends to a host, shortest first; none for an IP address. Browsers reject public
+ * suffixes such as `com` themselves.
+ */
 const domainsOf = (host: string): readonly string[] => {
   const labels = host.includes(':') || isIP(host) !== 0 ? [] : host.split('.')
   return labels
@@ -46,7 +49,10 @@ const domainsOf = (host: string): readonly string[] => {
     .slice(0, DOMAINS)
 }
 
-/** The path that the outside world sees in front of ours, `''` for none: a trusted proxy's `X-Forwarded-Prefix`, then the path of the public URL. */
+/**
+ * Returns the external base path, `''` for none: `X-Forwarded-Prefix` of a trusted proxy, followed by the path of the
+ * public URL.
+ */
 const basePathOf = ({ publicUrl, trustProxy }: Pick<CookieSettings, 'publicUrl' | 'trustProxy'>) => {
   const own = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '')
   const trusts = truster(trustProxy)
@@ -58,11 +64,14 @@ const basePathOf = ({ publicUrl, trustProxy }: Pick<CookieSettings, 'publicUrl' 
   }
 }
 
-/** Sets and clears the token cookie and the state cookies. Lives are milliseconds; `path` of a state cookie is that of the redirect address. */
+/**
+ * Sets and clears the token cookie and the state cookies. Lifetimes are in ms; `path` of a state cookie is the path of
+ * the redirect address.
+ */
 export const cookieJar = (settings: CookieSettings) => {
   const { tokenName, stateName, domain, secure, clock } = settings
   const basePath = basePathOf(settings)
-  // Both values are made of cookie characters: they are sent letter for letter.
+  // Both values consist of cookie characters, so they are sent without encoding.
   const shared = {
     httpOnly: true,
     secure,
@@ -73,10 +82,10 @@ export const cookieJar = (settings: CookieSettings) => {
     ({ ...shared, sameSite: 'strict', path: basePath(request) || '/' }) as const
   const ofRefused = (request: FastifyRequest) =>
     ({ ...shared, sameSite: 'strict', path: `${basePath(request)}${SESSION}` }) as const
-  // The browser shows it at `/authorize` beside it too, where the next login begins.
+  // The path without `/callback` also covers `/authorize`, at which the next login begins.
   const ofState = (path: string) => ({ ...shared, sameSite: 'lax', path: path.replace(/\/callback$/, '') }) as const
   const isTwice = ({ headers: { cookie = '' } }: FastifyRequest): boolean => pairs(cookie, tokenName) > 1
-  /** A life of less than a second would be an order to forget the cookie at once. */
+  /** Lifetime of a cookie, at least 1 s because browsers delete a cookie with lifetime 0. */
   const lasting = (ms: number) => {
     const seconds = Math.max(1, Math.floor(ms / 1000))
     return { maxAge: seconds, expires: new Date(clock.now().getTime() + seconds * 1000) }
@@ -84,7 +93,10 @@ export const cookieJar = (settings: CookieSettings) => {
   return {
     setToken: (request: FastifyRequest, reply: FastifyReply, token: string, life: number) =>
       void reply.setCookie(tokenName, token, { ...ofToken(request), ...lasting(life) }),
-    /** Clears the token cookie. Of two, as far as a server can, every one that this host may have been given, by a sibling domain too. */
+    /**
+     * Clears the token cookie. If the browser sent two, clears it for every domain and path that may have set one,
+     * including sibling domains.
+     */
     clearToken: (request: FastifyRequest, reply: FastifyReply): void => {
       const own = ofToken(request)
       if (!isTwice(request)) return void reply.clearCookie(tokenName, own)
@@ -93,32 +105,40 @@ export const cookieJar = (settings: CookieSettings) => {
         for (const path of new Set([own.path, '/']))
           reply.clearCookie(tokenName, { ...shared, path, ...(domain === undefined ? {} : { domain }) })
     },
-    /** The name of the state cookie of a login, by the hash of its state: each has its own, so that no login ends another. */
+    /**
+     * Name of the state cookie of a login, derived from the hash of its state, so that concurrent logins do not
+     * overwrite each other.
+     */
     stateName: (login: string): string => `${stateName}_${login.slice(0, DIGITS)}`,
     setState: (reply: FastifyReply, name: string, state: string, path: string, life: number) =>
       void reply.setCookie(name, state, { ...ofState(path), ...lasting(life) }),
-    /** Tells the page of a login that was refused who it was: under the name of the state cookie, at another path. */
+    /**
+     * Stores the identity of a refused login for the login page, under the name of the state cookie with another path.
+     */
     setRefused: (request: FastifyRequest, reply: FastifyReply, refused: string, life: number) =>
       void reply.setCookie(stateName, refused, { ...ofRefused(request), ...lasting(life) }),
     clearState: (reply: FastifyReply, name: string, path: string) => void reply.clearCookie(name, ofState(path)),
-    /** The path in front of ours, as the browser sees it. */
+    /** External path prefix of the service, as the browser sees it. */
     basePath,
-    /** Whether the browser sent two token cookies; no page of ours sets a second. */
+    /** True if the browser sent two token cookies. Pages of the service set only one. */
     isTwice,
-    /** What the one token cookie holds that the browser sent; undefined where it sent none or two. */
+    /** Value of the token cookie; undefined if the browser sent none or two. */
     token: (request: FastifyRequest): string | undefined =>
       isTwice(request) ? undefined : request.server.parseCookie(request.headers.cookie ?? '')[tokenName] || undefined,
-    /** Whether the browser sent a token cookie, usable or not. */
+    /** True if the browser sent a token cookie, valid or not. */
     hasToken: (request: FastifyRequest): boolean =>
       isTwice(request) || Boolean(request.server.parseCookie(request.headers.cookie ?? '')[tokenName]),
-    /** The state cookies that the browser brought back, by name; undefined of one that came twice, which is somebody else's doing. */
+    /**
+     * State cookies of the request, by name. The value is undefined for a name sent twice, because another site on the
+     * host may have set it.
+     */
     states: ({ headers: { cookie = '' }, server }: FastifyRequest): ReadonlyMap<string, string | undefined> =>
       new Map(
         Object.entries(server.parseCookie(cookie))
           .filter(([name, value]) => name.startsWith(`${stateName}_`) && value)
           .map(([name, value]) => [name, pairs(cookie, name) === 1 ? value : undefined]),
       ),
-    /** What `setRefused` gave the browser. */
+    /** Value of the cookie set by `setRefused`. */
     refused: ({ headers: { cookie = '' }, server }: FastifyRequest): string | undefined =>
       server.parseCookie(cookie)[stateName],
   }
@@ -126,6 +146,6 @@ export const cookieJar = (settings: CookieSettings) => {
 
 export type CookieJar = ReturnType<typeof cookieJar>
 
-/** How often a Cookie header names a cookie; the parser shows only one. */
+/** Number of occurrences of a cookie in a Cookie header; the parser returns only one. */
 export const pairs = (header: string, name: string): number =>
   header.split(';').filter((pair) => pair.split('=', 1)[0]!.trim() === name).length

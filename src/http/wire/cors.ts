@@ -2,16 +2,16 @@ import cors, { type FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { otherWords } from './family-headers.ts'
 
-/** Origins that may call from a browser: exact ones, or `*` for all. */
+/** Origins that may call from a browser: exact origins, or `*` for all. */
 export type CorsSettings = {
   readonly origins: readonly string[]
-  /** Headers that a request may have. One of the family may have any word in place of ours. */
+  /** Allowed request headers. Headers of the family are also allowed under another word. */
   readonly headers: readonly string[]
-  /** Headers of answers that scripts may read, beside those of every deployment. */
+  /** Response headers that scripts may read, in addition to those of every deployment. */
   readonly exposed?: readonly string[]
 }
 
-/** Cross-origin access (api.md §11): credentials for exact origins only, never with `*`. */
+/** Cross-origin access (api.md §11). Credentials are allowed for exact origins only, never with `*`. */
 export const allowOrigins = async (
   app: FastifyInstance,
   { origins, headers, exposed = [] }: CorsSettings,
@@ -33,8 +33,8 @@ export const allowOrigins = async (
     maxAge: 300,
     strictPreflight: false,
   }
-  /** What every answer says, with the headers that stand for allowed ones under another word. */
-  const saying = (asked: string | undefined) => ({
+  /** Common options, plus the requested headers that are an allowed header under another word. */
+  const optionsWith = (asked: string | undefined) => ({
     ...fixed,
     allowedHeaders: [...headers, ...otherWords(asked, headers)],
   })
@@ -43,9 +43,9 @@ export const allowOrigins = async (
   const optionsFor = ({ method, headers: { origin, ...sent } }: FastifyRequest): FastifyCorsOptions => {
     if (origin === undefined || (method === 'OPTIONS' && sent['access-control-request-method'] === undefined))
       return refused
-    const said = saying(sent['access-control-request-headers'])
-    if (origin !== '*' && exact.has(origin)) return { ...said, origin, credentials: true }
-    return exact.has('*') ? { ...said, origin: '*' } : refused
+    const options = optionsWith(sent['access-control-request-headers'])
+    if (origin !== '*' && exact.has(origin)) return { ...options, origin, credentials: true }
+    return exact.has('*') ? { ...options, origin: '*' } : refused
   }
   await app.register(
     cors,

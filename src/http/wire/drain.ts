@@ -6,17 +6,18 @@ import { type Port, unbind } from './port.ts'
 
 const LOOK_MS = 25
 /**
- * A connection that has brought nothing at so many looks in a row, for a second, is not being used: it may be closed without anybody losing
- * a request. Looks and not time, for between two of them all that has come is read, however late they are.
+ * Number of consecutive checks without new bytes (1 s in total) after which a connection is idle and may be closed
+ * without losing a request. It counts checks, not time, because between two checks all received bytes are read, however
+ * late the checks run.
  */
 const QUIET_LOOKS = 40
 
-/** The answer is the last of its connection, and says so. */
+/** Makes this response the last of its connection (`Connection: close`). */
 const closeAfterResponse = (answer: ServerResponse): void => {
   if (!answer.headersSent) answer.shouldKeepAlive = false
 }
 
-/** Waits until each of the connections is closed, or brings nothing and waits for nothing; no longer than until that moment. */
+/** Waits until every connection is closed or idle, at most until the given time. */
 const waitUntilIdle = ({ monotonic, sleep }: Clock, until: number) => {
   const seen = new WeakMap<Socket, { readonly read: number; readonly looks: number }>()
   const isDone = (socket: Socket): boolean => {
@@ -38,9 +39,9 @@ const waitUntilIdle = ({ monotonic, sleep }: Clock, until: number) => {
 }
 
 /**
- * Leaves a port without resetting anybody: from now on every answer is the last of its connection. New requests are answered, so that probes
- * see it, until those that were connected have had theirs; then no more connections are taken. Gives the number of requests that had no
- * answer after `patience` milliseconds, and were cut.
+ * Leaves a port without resetting connections; every response closes its connection. New requests are answered, so that
+ * probes see the stop, until all current connections are idle; then the port is closed. Returns the number of requests
+ * cut because they had no response after `patience` ms.
  */
 export const drain = async ({ server, sockets }: Port, clock: Clock, patience: number): Promise<number> => {
   const calm = waitUntilIdle(clock, clock.monotonic() + patience)
@@ -50,7 +51,7 @@ export const drain = async ({ server, sockets }: Port, clock: Clock, patience: n
     if (answer !== undefined) closeAfterResponse(answer as ServerResponse)
   }
   await calm(sockets)
-  // The server's own way to close cuts connections that have asked and are not read yet.
+  // `close` of the HTTP server would cut connections with a request that is not read yet.
   Server.prototype.close.call(server)
   await calm(sockets)
   const left = [...sockets].filter((socket) => answering(socket) !== undefined).length

@@ -4,13 +4,13 @@ import { type Reason, Refusal } from '../../errors.ts'
 import type { Answered } from '../route/hooks.ts'
 import { asIs, everyAnswer, jsonText } from './reply.ts'
 
-/** Where defects of the service are told: one record, one line. */
+/** Log for defects of the service, one line per record. */
 export type Logger = { readonly error: (record: Readonly<Record<string, unknown>>, message: string) => void }
 
 const challenge = 'Bearer realm="rollcall"'
 const again = { 'retry-after': '1' }
 
-/** Headers that a reason always brings (api.md §2.3). */
+/** Headers of each reason (api.md §2.3). */
 const headersOf: { readonly [R in Reason]?: Readonly<Record<string, string>> } = {
   credential_invalid: { 'www-authenticate': `${challenge}, error="invalid_token"` },
   token_scoped: { 'www-authenticate': 'Bearer error="insufficient_scope"' },
@@ -25,7 +25,7 @@ const headersOf: { readonly [R in Reason]?: Readonly<Record<string, string>> } =
   headers_too_large: { connection: 'close' },
 }
 
-/** All headers of a refusal: those of its reason, its own, and what every error answer has. */
+/** All headers of a refusal: of its reason, its own, and those common to all errors. */
 export const refusalHeaders = ({ reason, status, headers }: Refusal): Readonly<Record<string, string>> => ({
   'content-type': 'application/json',
   'cache-control': 'no-store',
@@ -34,7 +34,7 @@ export const refusalHeaders = ({ reason, status, headers }: Refusal): Readonly<R
   ...headers,
 })
 
-/** The one shape of an error (api.md §2.1): google.rpc.Status with exactly one detail. */
+/** Error body (api.md §2.1): `google.rpc.Status` with exactly one detail. */
 export const errorBody = ({ code, message, reason, violation, metadata }: Refusal, requestId: string): ErrorAnswer => ({
   code,
   message,
@@ -51,19 +51,22 @@ export const errorBody = ({ code, message, reason, violation, metadata }: Refusa
   ],
 })
 
-/** Errors of the framework that a client's bytes can cause. */
+/** Framework errors that a client can cause, with their reasons. */
 const framework: ReadonlyMap<unknown, Reason> = new Map([
   ['FST_ERR_BAD_URL', 'malformed_path'],
   ['FST_ERR_MAX_PARAM_LENGTH', 'malformed_path'],
 ])
 
-/** The refusal that an error comes to: itself, a client's mistake that the framework found, or a defect of ours. */
+/** Converts an error to a refusal: unchanged, mapped from a framework error, or `internal` for a defect. */
 const asRefusal = (error: unknown): Refusal => {
   if (error instanceof Refusal) return error
   return new Refusal(framework.get(error instanceof Error && 'code' in error ? error.code : undefined) ?? 'internal')
 }
 
-/** Answers an error, where its route names a page by sending a browser there. A defect is logged with the request's id and never shown. */
+/**
+ * Answers with an error, or redirects a browser if the route has an error page. Defects are logged with the request id;
+ * their details are not sent.
+ */
 export const refuser =
   (logger: Logger, answered: Answered) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
@@ -84,8 +87,8 @@ export const refuser =
     answered(request, reply, refusal)
   }
 
-/** Logs why an answer broke off after its head was sent, when nobody could be told any more. */
+/** Logs an error after which a response was cut, because its head was already sent. */
 export const brokenOff =
   (logger: Logger) =>
   ({ id, method, spec }: FastifyRequest, error: unknown): void =>
-    logger.error({ err: error, requestId: id, method, route: spec?.url }, 'an answer broke off')
+    logger.error({ err: error, requestId: id, method, route: spec?.url }, 'an answer is cut, because its source failed')

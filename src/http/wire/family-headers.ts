@@ -1,16 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { refuse } from '../../errors.ts'
 
-/** What clients of the family say in a header of their own word, `x-<word>-namespace` and its like, whatever the service is called. */
+/** Kinds of namespace and version headers, `x-<word>-<kind>`, that clients of the family send under any word. */
 const KINDS = ['namespace', 'accept-server-version', 'environment'] as const
 type HeaderFamily = (typeof KINDS)[number]
 
 const NAME = new RegExp(`^x-[a-z][a-z0-9_]*-(${KINDS.join('|')})$`)
 
-/** The kind of a header by its name in lower case; undefined where it is none of the family. */
+/** Kind of a header, by its name in lower case; undefined for other headers. */
 const kindOf = (name: string): HeaderFamily | undefined => NAME.exec(name)?.[1] as HeaderFamily | undefined
 
-/** The headers of a kind that a request has under any word, those without a value left out. */
+/** Nonempty headers of a kind in a request, under any word. */
 export const underAnyWord = (
   headers: IncomingHttpHeaders,
   kind: HeaderFamily,
@@ -25,8 +25,9 @@ export const underAnyWord = (
 }
 
 /**
- * The namespace that a request means: that of our own header or, where this one is absent, of one under any other word.
- * Undefined where none names any. Refuses two that disagree with 400 `invalid_header`: the answer would be another namespace's.
+ * Namespace of a request: from the deployment's own header or, if that is absent, from one under another word.
+ * Undefined if no header has one. Refuses two different namespaces with 400 `invalid_header`, because one of them would
+ * receive the other's answer.
  */
 export const namespaceOf = (headers: IncomingHttpHeaders, own: string): string | undefined => {
   const given = headers[own]
@@ -37,7 +38,7 @@ export const namespaceOf = (headers: IncomingHttpHeaders, own: string): string |
   return first?.[1]
 }
 
-/** The headers that a preflight asks for and that stand for one of those allowed, under another word. */
+/** Headers requested by a preflight that are an allowed header under another word. */
 export const otherWords = (asked: string | undefined, allowed: readonly string[]): readonly string[] => {
   if (asked === undefined) return []
   const kinds = new Set(allowed.map((name) => kindOf(name.toLowerCase())))

@@ -3,12 +3,12 @@ import type { FastifyRequest } from 'fastify'
 import { type CookieSettings, truster } from './cookies.ts'
 
 /**
- * Warns once per process that an untrusted peer sends forwarded headers. They are ignored, and all clients behind that
- * peer count as one. Each connection is looked at once.
+ * Warns once per process when an untrusted peer sends forwarded headers. They are ignored, so all clients behind that
+ * peer count as one. Each connection is checked once.
  */
 export const forwardedUntrusted = (
   trustProxy: CookieSettings['trustProxy'],
-  tell: () => void,
+  warn: () => void,
 ): ((request: FastifyRequest) => void) => {
   const trusts = truster(trustProxy)
   const known = new WeakSet<Socket>()
@@ -19,6 +19,6 @@ export const forwardedUntrusted = (
     const { remoteAddress: peer } = socket
     if (peer === undefined || trusts(peer)) return
     warned = true
-    tell()
+    warn()
   }
 }

@@ -6,16 +6,16 @@ import { Refusal } from '../../errors.ts'
 import { emptied, wrongTarget } from './path.ts'
 import { everyAnswer } from './reply.ts'
 
-/** The request's id: the client's where it is one (api.md §1.2), else a new UUID. */
+/** Request id: the client's if it is valid (api.md §1.2), else a new UUID. */
 export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string => {
   const given = headers['x-request-id']
   return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
 }
 
-/** Headers that a request may have. The parser would silently drop further ones, unchecked. */
+/** Maximum number of headers in a request. The parser would silently drop any further ones. */
 export const HEADERS = 1000
 
-/** How often a header was sent: Node shows only the first of some. */
+/** Number of occurrences of a header; Node keeps only the first of some headers. */
 export const times = (rawHeaders: readonly string[], name: string): number => {
   let count = 0
   for (let n = 0; n < rawHeaders.length; n += 2) {
@@ -25,7 +25,7 @@ export const times = (rawHeaders: readonly string[], name: string): number => {
   return count
 }
 
-/** Sets the headers that every answer has before another hook can answer. */
+/** Sets the common response headers before another hook can answer. */
 export const opening = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
   everyAnswer(request, reply)
   done()
@@ -33,7 +33,7 @@ export const opening = (request: FastifyRequest, reply: FastifyReply, done: () =
 
 type Verbs = readonly { readonly matches: RegExp; readonly verbs: readonly string[] }[]
 
-/** Every path there is, with its verbs in the order of mounting. */
+/** All paths, each with its verbs in mounting order. */
 export const verbsOf = (routes: ReadonlyMap<string, ReadonlySet<string>>): Verbs =>
   [...routes].map(([url, verbs]) => ({
     matches: new RegExp(
@@ -45,7 +45,7 @@ export const verbsOf = (routes: ReadonlyMap<string, ReadonlySet<string>>): Verbs
     verbs: [...verbs],
   }))
 
-/** Why no route takes a request: 405 with the verbs of its path, else 404. */
+/** Refusal of a request without a route: 405 with the verbs of its path, else 404. */
 export const unknown = (paths: Verbs, { url }: FastifyRequest): Refusal => {
   const path = url.split('?', 1)[0]!
   const allowed = new Set(paths.filter(({ matches }) => matches.test(path)).flatMap(({ verbs }) => verbs))
@@ -54,7 +54,10 @@ export const unknown = (paths: Verbs, { url }: FastifyRequest): Refusal => {
     : new Refusal('method_not_allowed', undefined, { headers: { allow: [...allowed].join(', ') } })
 }
 
-/** Step 1 of api.md §1.3, for every request that has a route or none. Part of each route's own hook: another one would cost each request. */
+/**
+ * Step 1 of api.md §1.3, for every request with or without a route. The route's own hook calls it, because another hook
+ * would cost time in each request.
+ */
 export const framing = (request: FastifyRequest, monotonic: Clock['monotonic']): Refusal | undefined => {
   const { raw } = request
   request.began = monotonic()
@@ -75,7 +78,7 @@ export const framing = (request: FastifyRequest, monotonic: Clock['monotonic']):
   return undefined
 }
 
-/** Collects each path's verbs as routes are mounted. */
+/** Collects the verbs of each path as routes are mounted. */
 export const collectVerbs = (app: FastifyInstance): ReadonlyMap<string, ReadonlySet<string>> => {
   const verbs = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ url, method, config }) => {

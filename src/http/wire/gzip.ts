@@ -6,7 +6,7 @@ import { vary } from './caches.ts'
 
 const offer = /(?:^|,)\s*(?:(?:x-)?gzip|\*)\s*(?:;\s*q=([\d.]+)\s*)?(?=,|$)/i
 const offerOfBrotli = /(?:^|,)\s*br\s*(?:;\s*q=([\d.]+)\s*)?(?=,|$)/i
-/** The fastest level: answers are made anew for each request, and it saves most of what there is to save. */
+/** Fastest level, because most answers are compressed for each request; higher levels save little more. */
 const level = { level: constants.Z_BEST_SPEED }
 
 const takes = ({ headers }: Pick<FastifyRequest, 'headers'>, coding: RegExp): boolean => {
@@ -15,13 +15,13 @@ const takes = ({ headers }: Pick<FastifyRequest, 'headers'>, coding: RegExp): bo
   return named !== null && Number(named[1] ?? 1) > 0
 }
 
-/** Whether the client takes gzip: named, or covered by `*`, and not with a weight of zero. */
+/** True if the client accepts gzip, by name or by `*`, with a nonzero weight. */
 export const takesGzip = (request: Pick<FastifyRequest, 'headers'>): boolean => takes(request, offer)
 
-/** The bytes of a file, and of its forms that were compressed beforehand. */
+/** Bytes of a file, and of its precompressed variants. */
 export type Packed = { readonly plain: Buffer; readonly br: Buffer | undefined; readonly gzip: Buffer | undefined }
 
-/** Sends a file in the smallest of its forms that the client takes. */
+/** Sends the smallest variant of a file that the client accepts. */
 export const sendPacked = (request: FastifyRequest, reply: FastifyReply, { plain, br, gzip }: Packed): void => {
   reply.header('vary', 'accept-encoding')
   const coding = br && takes(request, offerOfBrotli) ? 'br' : gzip && takesGzip(request) ? 'gzip' : undefined
@@ -31,7 +31,7 @@ export const sendPacked = (request: FastifyRequest, reply: FastifyReply, { plain
 
 const zip = promisify(gzip)
 
-/** A text that is asked for again and again: its bytes, and those of its gzip once somebody takes it. */
+/** A text that is sent repeatedly: its bytes, and its gzip, compressed on first use. */
 export type Kept = { readonly plain: Buffer; readonly zipped: () => Promise<Buffer> }
 
 export const kept = (text: string): Kept => {
@@ -40,25 +40,25 @@ export const kept = (text: string): Kept => {
   return { plain, zipped: () => (zipped ??= zip(plain)) }
 }
 
-/** The gzip of an answer. */
+/** Compresses an answer with gzip at the fastest level. */
 export const zippedFast = (body: string | Buffer): Promise<Buffer> => zip(body, level)
 
-/** Says that the body is in gzip. */
+/** Sets the headers of a gzip body. */
 export const nameGzip = (reply: FastifyReply): void => {
   vary(reply, 'accept-encoding')
   reply.header('content-encoding', 'gzip')
 }
 
-/** Sends a body that is packed in gzip. */
+/** Sends a gzip body. */
 export const sendGzip = (reply: FastifyReply, body: Promise<Buffer>): void => {
   nameGzip(reply)
   body.then((bytes) => reply.send(bytes)).catch((error: unknown) => reply.send(error))
 }
 
-/** What packs the bytes written to it in gzip, and passes them on. */
+/** Returns a stream that compresses bytes with gzip and writes them to `out`. */
 export const gzipInto = (out: Writable): Writable => {
   const packer = createGzip(level)
-  // Whoever waits for the end of `out` hears of what ends the two.
+  // Errors are handled by the listeners for the end of `out`.
   pipeline(packer, out, () => undefined)
   return packer
 }

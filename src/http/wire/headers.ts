@@ -3,7 +3,7 @@ import { positionOf } from '../../contract/readers/moment.ts'
 import { lengthOf } from '../../contract/readers/value.ts'
 import { refuse } from '../../errors.ts'
 
-/** A header that may be given once: its text, undefined when absent. Node joins the values of a repeated one by commas. */
+/** Text of a header that is allowed once; undefined when absent. Node joins repeated values with commas. */
 const one = (headers: IncomingHttpHeaders, name: string): string | undefined => {
   const value = headers[name]
   return Array.isArray(value) ? value.join(', ') : value
@@ -12,7 +12,7 @@ const one = (headers: IncomingHttpHeaders, name: string): string | undefined => 
 const wrong = (name: string, description: string): never =>
   refuse('invalid_header', `invalid header ${name}: ${description}`)
 
-/** `Idempotency-Key`: 1 to 255 printable ASCII characters, or 400 `invalid_header`. */
+/** `Idempotency-Key`: 1 to 255 printable ASCII characters; else 400 `invalid_header`. */
 export const idempotencyKey = (headers: IncomingHttpHeaders): string | undefined => {
   const key = one(headers, 'idempotency-key')
   if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return key
@@ -23,7 +23,9 @@ const tag = /^(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/
 
 const bare = /^(?!W\/)[\w.~+/=:-]+$/
 
-/** The opaque tags of a list such as `"7", W/"8", 9`: quotes and weakness are dropped. Undefined for text that is no list of tags. */
+/**
+ * Opaque tags of a list such as `"7", W/"8", 9`, without quotes and `W/`. Undefined if the text is not a list of tags.
+ */
 const tagsOf = (text: string): string[] | undefined => {
   const tags: string[] = []
   for (const item of text.split(',').map((item) => item.trim())) {
@@ -35,14 +37,16 @@ const tagsOf = (text: string): string[] | undefined => {
   return tags.length > 0 ? tags : undefined
 }
 
-/** `If-Match`: the revisions given, or `*`; malformed: 400 `invalid_header`. */
+/** `If-Match`: the given revisions, or `*`; malformed: 400 `invalid_header`. */
 export const ifMatch = (headers: IncomingHttpHeaders): readonly string[] | '*' | undefined => {
   const text = one(headers, 'if-match')?.trim()
   if (text === undefined || text === '*') return text
   return tagsOf(text) ?? wrong('If-Match', 'must be "*" or a list of entity tags')
 }
 
-/** Whether an `If-None-Match` list holds the tag (quoted, weak or bare), or is `*`. Text that is no list holds nothing. */
+/**
+ * True if an `If-None-Match` list contains the tag (quoted, weak or bare), or is `*`. Malformed text contains no tag.
+ */
 export const tagged = (list: string, tag: string): boolean =>
   list.trim() === '*' ||
   list.split(',').some(
@@ -53,25 +57,28 @@ export const tagged = (list: string, tag: string): boolean =>
         .replace(/^"(.*)"$/, '$1') === tag,
   )
 
-/** `After-Position`: the position that the read model must have reached; not a decimal unsigned 64-bit number: 400 `invalid_header`. */
+/**
+ * `After-Position`: the position that the read model must have reached. Refuses anything but a decimal unsigned 64-bit
+ * number with 400 `invalid_header`.
+ */
 export const afterPosition = (headers: IncomingHttpHeaders): bigint | undefined => {
   const text = one(headers, 'after-position')
   if (text === undefined) return undefined
   return positionOf(text) ?? wrong('After-Position', 'must be a decimal number')
 }
 
-/** Whether a client names a media type among those that it takes. */
+/** True if `Accept` contains a media type. */
 export const takes = ({ accept = '' }: IncomingHttpHeaders, type: string): boolean =>
   accept.toLowerCase().includes(type)
 
-/** Refuses a position that the log cannot reach by waiting: 400 `invalid_header`. */
+/** Refuses a position later than the newest one: 400 `invalid_header`. */
 export const beyondHead = (): never => wrong('After-Position', 'must not be later than the newest position')
 
 const REASON_MAX = 500
 
 /**
- * `Event-Reason`: why the caller does this, kept with the events, in UTF-8. More than 500 characters, or control
- * characters: 400 `invalid_header`.
+ * `Event-Reason`: the caller's reason for a change, in UTF-8, stored with the events. Refuses more than 500 characters
+ * and control characters with 400 `invalid_header`.
  */
 export const eventReason = (headers: IncomingHttpHeaders): string | undefined => {
   const latin1 = one(headers, 'event-reason')?.trim()

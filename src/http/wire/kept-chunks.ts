@@ -4,7 +4,7 @@ import { timeSlicer } from '../../event-loop.ts'
 type Chunks = readonly Buffer[]
 type Kept = { readonly name: string; readonly chunks: Promise<Chunks | undefined> }
 
-/** Caches texts that are the same for everybody, the newest of each key, up to `most` bytes in all; the least recently used go first. */
+/** LRU cache of texts that are equal for all clients: the newest text of each key, at most `most` bytes in total. */
 export const keptChunks = (most: number) => {
   const kept = new LRUCache<string, Kept>({ maxSize: most })
 
@@ -22,7 +22,10 @@ export const keptChunks = (most: number) => {
     return held
   }
 
-  /** The chunks of a text by its name; those who ask while it is made get the same. Undefined: it is too large to be kept. */
+  /**
+   * Returns the chunks of a text by its name; concurrent callers share one computation. Undefined if the text is too
+   * large to cache.
+   */
   return (place: string, name: string, make: () => Iterable<Buffer>): Promise<Chunks | undefined> => {
     const before = kept.get(place)
     if (before?.name === name) return before.chunks
@@ -31,7 +34,7 @@ export const keptChunks = (most: number) => {
       name,
       chunks: gathered(make(), (bytes) => isCurrent() && kept.set(place, { ...made }, { size: Math.max(1, bytes) })),
     }
-    // What it weighs is known once it is made.
+    // The size is known only after the text is complete.
     kept.set(place, made, { size: 1 })
     made.chunks.catch(() => isCurrent() && kept.delete(place))
     return made.chunks

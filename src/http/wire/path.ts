@@ -5,19 +5,19 @@ import { Refusal } from '../../errors.ts'
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** What `cleanTarget` found: a target that no route may see, or a path with an empty segment. */
+    /** Mark set by `cleanTarget`: the reason to refuse the target, or `hollow` for a path with an empty segment. */
     target?: keyof typeof wrongs | 'hollow'
   }
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The parameters of the query, once somebody has asked for them. */
+    /** Parsed query parameters, set on first use. */
     parameters: Query | undefined
   }
 }
 
-/** What a target may have at most: bytes and segments of its path, parameters of its query. */
+/** Limits of a target: bytes and segments of its path, parameters of its query. */
 const PATH_BYTES = 2_048
 const SEGMENTS = 32
 const PARAMETERS = 100
@@ -32,18 +32,18 @@ const wrongs = {
     }),
 }
 
-/** Why no route may see the target of a request. */
+/** Refusal of a target that no route accepts. */
 export const wrongTarget = ({ target }: IncomingMessage): Refusal | undefined =>
   target === undefined || target === 'hollow' ? undefined : wrongs[target]()
 
-/** Stands for an empty segment on its way through the router: no decoded segment can be it. */
+/** Placeholder for an empty path segment in the router; no valid decoded segment contains it. */
 const hollow = '\0'
 
 const plain = /^(?:\/[\w~,@:+=!$&'()*;-][\w.~,@:+=!$&'()*;-]*)+$/
 const unprintable = /[^\x21-\x7e]|[#\\]/
 const escaping = /[/\\\p{Cc}]/u
 
-/** Whether a character stands in a text more than so many times. Looks no further than it must. */
+/** True if a character occurs more than `most` times. Stops at the first excess. */
 const hasMore = (text: string, character: string, most: number): boolean => {
   let at = -1
   for (let n = 0; n <= most; n++) {
@@ -54,8 +54,9 @@ const hasMore = (text: string, character: string, most: number): boolean => {
 }
 
 /**
- * The request target as the router may see it (api.md §1.1, path, query and trailing slash): one trailing slash dropped, each segment in
- * one spelling. What is too long, a path that would escape, and an absolute-form target are marked on the request and refused by the gate.
+ * Normalizes the request target for the router (api.md §1.1, path, query and trailing slash): removes one trailing
+ * slash and encodes each segment in one way. Too long, traversing or absolute-form targets are marked on the request;
+ * `framing` refuses them.
  */
 export const cleanTarget = (request: IncomingMessage): string => {
   const target = request.url ?? ''
@@ -98,15 +99,15 @@ const decodedSegment = (segment: string): string | undefined => {
   }
 }
 
-/** Empty path parameters as what they are, for the checks to come. */
+/** Replaces the placeholder in path parameters with the empty text. */
 export const emptied = (params: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value === hollow ? '' : value]))
 
-/** The query string as it was sent, without `?`. */
+/** Query string as sent, without `?`. */
 export const rawQuery = ({ raw: { url = '' } }: FastifyRequest): string => {
   const mark = url.indexOf('?')
   return mark < 0 ? '' : url.slice(mark + 1)
 }
 
-/** The parameters of a request's query, split when they are first asked for. */
+/** Parameters of a request's query, parsed on first use. */
 export const parametersOf = (request: FastifyRequest): Query => (request.parameters ??= queryIn(rawQuery(request)))

@@ -5,7 +5,7 @@ import { hasRoomFor, type Of, takeRoom } from './room.ts'
 
 const CHUNK = 65_536
 
-/** The UTF-8 bytes of a text, so many units of it at a time; no pair of surrogates is torn. */
+/** UTF-8 bytes of a text in slices of `CHUNK` code units; surrogate pairs are not split. */
 function* slicesOf(text: string): Generator<Buffer> {
   for (let at = 0; at < text.length; ) {
     const end = at + CHUNK
@@ -16,7 +16,7 @@ function* slicesOf(text: string): Generator<Buffer> {
   }
 }
 
-/** The UTF-8 bytes of a text that comes in pieces, in chunks of a size worth sending. */
+/** UTF-8 bytes of a sequence of texts, in chunks of about `CHUNK` code units. */
 export function* chunksOf(texts: Iterable<string>): Generator<Buffer> {
   let held = ''
   for (const text of texts) {
@@ -29,7 +29,7 @@ export function* chunksOf(texts: Iterable<string>): Generator<Buffer> {
   if (held !== '') yield Buffer.from(held)
 }
 
-/** Texts with a comma between them. */
+/** The texts, separated by commas. */
 export function* joined(texts: Iterable<string>): Generator<string> {
   let first = true
   for (const text of texts) {
@@ -39,10 +39,13 @@ export function* joined(texts: Iterable<string>): Generator<string> {
   }
 }
 
-/** JSON texts of the first items of a list, and their bytes with the commas. */
+/** JSON texts of the first items of a list, and their size in bytes including commas. */
 export type Gathered<I> = { readonly pieces: readonly Json<I>[]; readonly bytes: number }
 
-/** The JSON text of one item after the other, until the answer or what it may hold has no room for the next. The first is taken whatever its size. */
+/**
+ * Makes the JSON text of each item until the next one exceeds `most` bytes or the room of the answer. The first item is
+ * always included.
+ */
 export const gather = <T, I>(
   items: readonly T[],
   most: number,
@@ -62,7 +65,7 @@ export const gather = <T, I>(
   return paused ? paused.then(() => ({ pieces, bytes })) : { pieces, bytes }
 }
 
-/** Chunks of a text: `head`, the pieces with commas between them, and `tail`. */
+/** Chunks of `head`, the pieces separated by commas, and `tail`. */
 const chunksAround = (head: string, pieces: Iterable<string>, tail: string): Generator<Buffer> =>
   chunksOf(
     (function* () {
@@ -75,7 +78,10 @@ const chunksAround = (head: string, pieces: Iterable<string>, tail: string): Gen
 const lengthOf = (head: string, bytes: number, tail: string): number =>
   bytes - 1 + Buffer.byteLength(head) + Buffer.byteLength(tail)
 
-/** An answer whose JSON text is `head`, the pieces with commas between them, and `tail`: one text when it is small, sent bit by bit when it is not. */
+/**
+ * Answer with the JSON text of `head`, the pieces separated by commas, and `tail`. A small answer is one text; a large
+ * one is sent in chunks.
+ */
 const inPieces = <T>({ pieces, bytes }: Gathered<unknown>, head: string, tail: string): Answer<T> => {
   if (bytes <= CHUNK) return written(`${head}${pieces.join(',')}${tail}` as Json<T>)
   const length = lengthOf(head, bytes, tail)
@@ -84,7 +90,7 @@ const inPieces = <T>({ pieces, bytes }: Gathered<unknown>, head: string, tail: s
 
 type Lists<N extends string, I> = { readonly [name in N]: readonly I[] }
 
-/** The answer of a list: its items under each of the names, and what is told of the page. */
+/** Answer of a list: its items under each of the names, and the members of the page. */
 export const listed = <N extends string, I, P extends object>(
   [name, ...others]: readonly N[],
   gathered: Gathered<I>,
@@ -94,19 +100,21 @@ export const listed = <N extends string, I, P extends object>(
   return inPieces(gathered, `{"${name}":[`, `${again.join('')}],${JSON.stringify(page).slice(1)}`)
 }
 
-/** The members that stand before a list and after it. */
+/** Members before and after a list. */
 type Around<B extends object, A extends object> = { readonly before: B; readonly after: A }
 
-/** The JSON text of an object without its braces. */
+/** JSON text of an object without its braces. */
 export const membersOf = (object: object): string => JSON.stringify(object).slice(1, -1)
 
-/** Makes the JSON text of an item, the same each time. */
+/** Makes the JSON text of an item; each call returns the same text. */
 export type Made<I> = () => Json<I>
 
-/** Bytes that the answer about one item holds while its text is not made. */
+/** Bytes that an item of a large answer holds while its text is not made. */
 const ENTRY = 256
 
-/** What makes the texts of all items, and how large they are; the texts themselves where they are small. */
+/**
+ * Functions that make the texts of all items, their total size and the largest size; also the texts, if they are small.
+ */
 type Weighed<I> = {
   readonly made: readonly Made<I>[]
   readonly texts: readonly Json<I>[]
@@ -114,7 +122,9 @@ type Weighed<I> = {
   readonly largest: number
 }
 
-/** Makes the text of one item after the other, until they come to more than `most` bytes, and keeps no more of them than one chunk. */
+/**
+ * Makes the text of each item to measure it, until the total exceeds `most` bytes. Keeps at most one chunk of texts.
+ */
 const weigh = <T, I>(
   items: readonly T[],
   most: number,
@@ -143,8 +153,8 @@ function* textsOf<I>(made: readonly Made<I>[]): Generator<Json<I>> {
 }
 
 /**
- * Answers all items under a name, or refuses with 400 `answer_too_large` as soon as they come to more than `most` bytes. `around` is asked at
- * the end. The texts of a large answer are made again, as the client takes them.
+ * Answers with all items under a name, or refuses with 400 `answer_too_large` as soon as they exceed `most` bytes.
+ * Calls `around` at the end. The texts of a large answer are made again as the client reads them.
  */
 export const allOf = <T, I, N extends string, B extends object, A extends object>(
   of: Of,

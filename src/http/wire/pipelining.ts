@@ -1,10 +1,10 @@
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Requests that may wait on one connection for the answers before theirs. */
+/** Maximum number of pipelined requests that wait on one connection. */
 const MOST_WAITING = 256
 
-/** Runs one of the works given in each turn of the event loop. */
+/** Returns a function that runs one queued task per turn of the event loop. */
 const onePerTurn = (): ((work: () => void) => void) => {
   const queue: (() => void)[] = []
   const next = (): void => {
@@ -18,15 +18,15 @@ const onePerTurn = (): ((work: () => void) => void) => {
 }
 
 /**
- * Handles the requests that a connection sends without waiting for answers one after another, each in a turn of the event loop of its own,
- * of all connections together. Node parses 64 KiB of them in one piece, and would have all of them handled in that turn. A connection that
- * sends too many is cut.
+ * Handles pipelined requests one after another, each in its own turn of the event loop; all connections share one
+ * queue. Otherwise all requests in 64 KiB of input would be handled in one turn, because Node parses them together. A
+ * connection with too many waiting requests is cut.
  */
 export const oneAfterAnother = (handle: RequestListener): RequestListener => {
   const waiting = new WeakMap<Socket, number>()
   const later = onePerTurn()
   return (request, response) => {
-    // Node gives a response its socket when the response before it is sent.
+    // Node assigns the socket to a response after it has sent the previous response.
     if (response.socket) return handle(request, response)
     const { socket } = request
     const others = waiting.get(socket) ?? 0

@@ -4,22 +4,24 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../clock.ts'
 import { cutStalled, type Patience } from './stalled.ts'
 
-/** The limits of a connection. Times are milliseconds. */
+/** Limits of a connection. Times are in ms. */
 export type WireSettings = {
   readonly headersTimeout: number
   readonly requestTimeout: number
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer }
 }
 
-/** A server and its open connections. Who answers its requests may change while it listens. */
+/** A server and its open connections. Its request handler may be replaced while it listens. */
 export type Port = { readonly server: Server; readonly sockets: ReadonlySet<Socket> }
 
 export const HEADER_LIMIT = 65_536
 const KEEP_ALIVE_MS = 72_000
-/** Connections that may wait until a busy process takes them; the system has a bound of its own. One beyond it is reset. */
+/**
+ * Maximum number of connections that wait to be accepted; the system has its own limit. Further connections are reset.
+ */
 const BACKLOG = 4_096
 
-/** A server with the limits of the service, not yet listening, which answers nobody. */
+/** Creates a server with the limits of the service. It does not listen yet and has no request handler. */
 export const openPort = (
   { headersTimeout, requestTimeout, tls }: WireSettings,
   clock: Clock,
@@ -37,7 +39,7 @@ export const openPort = (
   const sockets = new Set<Socket>()
   server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
     sockets.add(socket)
-    // Each request of those that a connection brings at once waits for its end.
+    // Each pipelined request adds a `close` listener, so the default limit of listeners would log warnings.
     socket.setMaxListeners(0)
     socket.once('close', () => sockets.delete(socket))
   })
@@ -45,7 +47,7 @@ export const openPort = (
   return { server, sockets }
 }
 
-/** Where to listen, and how a user chooses another port or address. */
+/** Address to listen on, and the settings that change the port and the host. */
 type ListenAddress = {
   readonly host: string
   readonly port: number
@@ -54,12 +56,12 @@ type ListenAddress = {
 
 const cannot = ({ code }: NodeJS.ErrnoException, { host, port, choose }: ListenAddress): string | undefined => {
   if (code === 'EADDRINUSE') return `port ${port} is taken: choose another with ${choose.port}`
-  if (code === 'EACCES') return `port ${port} is not allowed to this user: choose another with ${choose.port}`
+  if (code === 'EACCES') return `port ${port} is not permitted for this user: choose another with ${choose.port}`
   const nowhere = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL'].includes(code ?? '')
-  return nowhere ? `${host} is no address of this machine: choose another with ${choose.host}` : undefined
+  return nowhere ? `${host} is not an address of this machine: choose another with ${choose.host}` : undefined
 }
 
-/** Listens at the place, or says what is in the way. */
+/** Listens on the address; fails with the cause and the setting to change. */
 export const bind = ({ server }: Port, place: ListenAddress): Promise<void> =>
   new Promise((listening, failed) => {
     const onError = (error: Error) => failed(new Error(cannot(error, place) ?? error.message, { cause: error }))
@@ -70,6 +72,6 @@ export const bind = ({ server }: Port, place: ListenAddress): Promise<void> =>
     })
   })
 
-/** Takes no more connections and waits for those that there are. */
+/** Stops accepting connections and waits until the open ones close. */
 export const unbind = ({ server }: Pick<Port, 'server'>): Promise<void> =>
   new Promise((closed) => void server.close(() => closed()))

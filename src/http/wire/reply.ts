@@ -6,70 +6,75 @@ import { parametersOf } from './path.ts'
 import type { Chunks } from './stream.ts'
 
 declare const holds: unique symbol
-/** The JSON text of a value of this type. */
+/** JSON text of a value of this type. */
 export type Json<T> = string & { readonly [holds]: T }
 
 export const jsonOf = <T>(value: T): Json<T> => JSON.stringify(value) as Json<T>
 
-/** What a route answers. `body` is sent as JSON, text as it is, undefined not at all; `etag` is the tag without quotes. Status is 200 unless stated. */
+/**
+ * Answer of a route. `body` is sent as JSON, a text unchanged, undefined as no body. `etag` has no quotes. `status`
+ * defaults to 200.
+ */
 export type Answer<T = unknown> = {
   readonly status?: number
   readonly body: T | undefined
-  /** The JSON text of the answer, in place of `body`, where the route has it already. */
+  /** JSON text of the answer, instead of `body`, if the route already has it. */
   readonly json?: Json<T>
   /**
-   * The bytes of the answer, in place of `body`, made as the client takes them. `length` is their number, where known.
-   * The request ends with them.
+   * Bytes of the answer, instead of `body`, made as the client reads them. `length` is their number, if known. The
+   * request ends after the last chunk.
    */
   readonly chunks?: Chunks
   readonly length?: number
-  /** Bytes that are held until the last chunk is sent, beside the chunk under way; `shared`: none that other answers do not hold too. */
+  /**
+   * Bytes held until the last chunk is sent, without the current chunk; `shared` if other answers hold the same bytes.
+   */
   readonly holds?: number | 'shared'
-  /** Milliseconds within which the client must have taken the chunks; then the answer is cut. */
+  /** Time (ms) in which the client must read all chunks; then the connection is cut. */
   readonly within?: number
-  /** The bytes of the answer, in place of `body`, where the route keeps them. */
+  /** Bytes of the answer, instead of `body`, that the route keeps in memory. */
   readonly kept?: Kept
-  /** The bytes of the answer, in place of `body`, where they were compressed before there was a request. */
+  /** Bytes of the answer, instead of `body`, precompressed. */
   readonly packed?: Packed
   readonly etag?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Members of the body that are shown once and kept nowhere. */
+  /** Members of the body that are sent once and not stored. */
   readonly secret?: Readonly<Record<string, string>>
 }
 
-/** The answer, with the revision of the resource that it shows, where there is one. */
+/** Adds the revision of the resource to an answer, if there is one. */
 export const revised = <T>(answer: Answer<T>, revision: bigint | undefined): Answer<T> =>
   revision === undefined ? answer : { ...answer, etag: String(revision) }
 
-/** 200 with a body, and the revision of the resource it shows. */
+/** 200 with a body, and the revision of the resource in it. */
 export const ok = <T>(body: T, revision?: bigint, headers: Readonly<Record<string, string>> = {}): Answer<T> =>
   revised({ body, headers }, revision)
 
-/** 200 with a body whose JSON text is there already. */
+/** 200 with the JSON text of a body. */
 export const written = <T>(json: Json<T>, etag?: string): Answer<T> =>
   etag === undefined ? { body: undefined, json } : { body: undefined, json, etag }
 
-/** 302 to another place. */
+/** 302 to a location. */
 export const redirect = <T>(location: string, headers: Readonly<Record<string, string>> = {}, body?: T): Answer<T> => ({
   status: 302,
   body,
   headers: { ...headers, location },
 })
 
-/** The JSON text of an answer: indented by two spaces when the query asks for it. */
+/** JSON text of a body, indented by two spaces if the query has `pretty`. */
 export const jsonText = (body: unknown, request: FastifyRequest): string =>
   named(parametersOf(request), 'pretty') ? JSON.stringify(body, null, 2) : JSON.stringify(body)
 
-/** Keeps the framework from adding a charset to `application/json`. */
+/** Serializer that returns the text unchanged, so that the framework adds no charset to `application/json`. */
 export const asIs = (text: unknown): string => text as string
 
-/** Sets the headers that every answer has (api.md §1.2). */
+/** Sets the common response headers (api.md §1.2). */
 export const everyAnswer = (request: FastifyRequest, reply: FastifyReply): void => {
   reply.header('x-request-id', request.id)
   reply.header('x-content-type-options', 'nosniff')
 }
 
-/** Whether the client has what the tag names. */
+/** True if `If-None-Match` contains the tag. */
 export const held = ({ headers }: FastifyRequest, etag: string): boolean => {
   const given = headers['if-none-match']
   return given !== undefined && tagged(given, etag)

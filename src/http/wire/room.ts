@@ -2,12 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ByteBudget, Lease } from '../../byte-budget.ts'
 import { takerOf } from './caller.ts'
 
-/** What all requests may hold in memory together (docs/decisions/0034). */
+/** Memory budgets shared by all requests (docs/decisions/0034). */
 export type Budgets = { readonly answers: ByteBudget; readonly bodies: ByteBudget }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the answer of this request takes of the budget; undefined for a small one. */
+    /** Share of the answer budget taken by this request; undefined for a small answer. */
     room: Lease | undefined
   }
   interface FastifyInstance {
@@ -15,10 +15,13 @@ declare module 'fastify' {
   }
 }
 
-/** What is no larger is not counted: each connection has one of them. */
+/** Answers and bodies of at most this many bytes are not counted, because each connection has at most one. */
 export const SMALL = 16_384
 
-/** Calls back once, when the answer has left or its client has. An answer that waits behind another on its connection hears only of the socket. */
+/**
+ * Calls back once, after the answer is sent or the client disconnects. It also listens to the socket, because an answer
+ * queued behind another on its connection gets no `close` event.
+ */
 const whenOver = (request: FastifyRequest, { raw }: FastifyReply, work: () => void): void => {
   const { socket } = request.raw
   if (socket.destroyed) return work()
@@ -31,7 +34,7 @@ const whenOver = (request: FastifyRequest, { raw }: FastifyReply, work: () => vo
   socket.on('close', over)
 }
 
-/** Whose answer takes room. */
+/** Request and reply of an answer that takes room. */
 export type Of = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
 const keep = ({ request, reply }: Of, lease: Lease): void => {
@@ -39,7 +42,10 @@ const keep = ({ request, reply }: Of, lease: Lease): void => {
   whenOver(request, reply, lease.free)
 }
 
-/** Takes room for an answer before it is made: nothing to wait for, or its turn. Who finds none is refused with `busy`. */
+/**
+ * Takes room before an answer is made; returns a promise if it must wait for its turn. Refuses with `busy` if there is
+ * no room.
+ */
 export const takeRoom = (of: Of, bytes: number): Promise<void> | undefined => {
   const { request } = of
   if (bytes <= SMALL || request.room) return undefined
@@ -50,15 +56,18 @@ export const takeRoom = (of: Of, bytes: number): Promise<void> | undefined => {
   return undefined
 }
 
-/** What a page of a list takes beforehand. One that comes to more takes more where there is room, and else ends there. */
+/**
+ * Room that a page of a list takes in advance, in bytes. A larger page takes more room if there is some, else it ends
+ * early.
+ */
 const PAGE = 1_048_576
 
 /** Takes room for a page of a list before it is made. */
 export const takePage = (of: Of): Promise<void> | undefined => takeRoom(of, PAGE)
 
 /**
- * Takes the room that an answer needs which is made. One that finds more than it took beforehand is refused with `busy`, but for the
- * answer of a write: what was done is told.
+ * Takes the room that a finished answer needs. Refuses with `busy` if it needs more than it took in advance and there
+ * is none. The answer of a write is always sent, because the write has happened.
  */
 export const fitRoom = (of: Of, bytes: number): Promise<void> | undefined => {
   const { request } = of
@@ -71,11 +80,16 @@ export const fitRoom = (of: Of, bytes: number): Promise<void> | undefined => {
   return undefined
 }
 
-/** Whether the room that an answer took beforehand is enough for so many bytes, or is made so. One that took none may be as large as it is. */
+/**
+ * True if the room taken in advance suffices for `bytes`, or can be enlarged. An answer without room has no limit here.
+ */
 export const hasRoomFor = ({ room }: Pick<FastifyRequest, 'room'>, bytes: number): boolean =>
   room === undefined || bytes <= room.bytes() || room.resize(bytes)
 
-/** Counts a body as it arrives, until its request is answered: false where there is no room for so many bytes of it. */
+/**
+ * Counts a body against the budget as it arrives, until its request is answered. The result is false if there is no
+ * room.
+ */
 export const bodyRoom = (of: Of): ((bytes: number) => boolean) => {
   const { request, reply } = of
   const { bodies } = request.server.budgets

@@ -8,16 +8,16 @@ import { type Answer, asIs, everyAnswer, held, jsonText } from './reply.ts'
 import { fitRoom, SMALL } from './room.ts'
 import { type Chunks, type StreamTold, sendStream } from './stream.ts'
 
-/** What is smaller is sent as it is, and from a hot route past the framework. */
+/** Smaller answers are not compressed; those of a hot route bypass the framework. In characters. */
 const TINY = 1024
-/** Bytes that chunks under way hold, and what packs them in gzip. */
+/** Bytes held by chunks in transit, and by the gzip stream. */
 const UNDER_WAY = 131_072
 const PACKING = 262_144
 
 const writtenText = (json: string, request: FastifyRequest): string =>
   named(parametersOf(request), 'pretty') ? JSON.stringify(JSON.parse(json), null, 2) : json
 
-/** Writes a small answer past what the framework does for streams, hooks and serializers. */
+/** Writes a small answer directly, without the framework's handling of streams, hooks and serializers. */
 const sendNow = (request: FastifyRequest, reply: FastifyReply, json: string): void => {
   reply.hijack()
   const headers = {
@@ -29,17 +29,20 @@ const sendNow = (request: FastifyRequest, reply: FastifyReply, json: string): vo
   reply.raw.writeHead(200, headers).end(json)
 }
 
-/** And what cuts a stream that is not taken in time. */
+/** Callbacks of a stream, and the timer that cuts a stream not read in time. */
 type SendListeners = StreamTold & Pick<Clock, 'after'>
 
-/** Sets the headers that an answer brings. */
+/** Sets the headers of an answer. */
 const setHeaders = (request: FastifyRequest, reply: FastifyReply, { headers, etag }: Answer): void => {
   everyAnswer(request, reply)
   if (headers) for (const name in headers) reply.header(name, headers[name])
   if (etag !== undefined) reply.header('etag', `"${etag}"`)
 }
 
-/** Sends chunks past the framework, which would send the head before there is anything to send. True: they are under way. */
+/**
+ * Sends chunks without the framework, because the framework would send the head before the first chunk exists. Returns
+ * true while the stream is in progress.
+ */
 const sendChunks = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -76,7 +79,7 @@ const sendChunks = (
 const heldBy = (request: FastifyRequest, holds: number): number =>
   holds + UNDER_WAY + (takesGzip(request) ? PACKING : 0)
 
-/** Sends an answer once there is room for it. What was made of it is dropped meanwhile, and made again. */
+/** Sends an answer once there is room. The text made so far is dropped and made again. */
 const sendLater = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -92,7 +95,7 @@ const sendLater = (
   return true
 }
 
-/** The text of an answer, or its bytes where the route has these; undefined where it has none. */
+/** Text or bytes of an answer; undefined for an answer without a body. */
 const textOf = (request: FastifyRequest, { body: shown, json, kept, secret }: Answer): string | Buffer | undefined => {
   if (kept) return kept.plain
   if (json !== undefined) return writtenText(json, request)
@@ -101,8 +104,8 @@ const textOf = (request: FastifyRequest, { body: shown, json, kept, secret }: An
 }
 
 /**
- * Sends an answer: 304 for what the client has, else JSON text, with gzip where it is large and the client takes it.
- * True for one whose end is reported later: a stream, and what waits for room.
+ * Sends an answer: 304 if the client has it, else JSON text, with gzip if it is large and the client accepts it.
+ * Returns true if the end is reported later: for a stream, or an answer that waits for room.
  */
 export const send = (
   request: FastifyRequest,

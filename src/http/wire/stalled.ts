@@ -1,18 +1,18 @@
 import type { Server, Socket } from 'node:net'
 import type { Clock } from '../../clock.ts'
 
-/** How often the connections are looked at, in milliseconds, and at how many looks in a row a reader may have taken nothing. */
+/** Interval (ms) between checks, and number of consecutive checks without progress before a connection is cut. */
 export type Patience = { readonly every: number; readonly looks: number }
 
-/** A reader that takes nothing is cut off after 60 to 75 seconds. */
+/** A reader that receives nothing is cut after 60 to 75 s. */
 const patience: Patience = { every: 15_000, looks: 4 }
 
 const within = (of: unknown, name: string): unknown =>
   typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined
 
 /**
- * Tells one look from the next by what has left for the client: the writes that are done, and what the system has not taken of the one under
- * way. For that Node has no public name; under TLS the handle of the plain connection within knows it.
+ * Progress of a connection, compared between checks: the completed writes, and the queue of the current write. Node has
+ * no public name for that queue; under TLS the handle of the inner plain connection has it.
  */
 const takenBy = (socket: Socket): string => {
   const handle = within(socket, '_handle')
@@ -20,7 +20,10 @@ const takenBy = (socket: Socket): string => {
   return `${socket.bytesWritten - socket.writableLength} ${String(queued)}`
 }
 
-/** Cuts off readers that take nothing of an answer, so that answers nobody reads do not fill memory. Slow readers and quiet connections stay. */
+/**
+ * Cuts connections whose client reads nothing of a pending answer, so that unread answers do not fill memory. Slow
+ * readers and idle connections stay open.
+ */
 export const cutStalled = (
   { server, sockets }: { readonly server: Server; readonly sockets: ReadonlySet<Socket> },
   clock: Clock,

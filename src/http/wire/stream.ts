@@ -2,10 +2,13 @@ import type { Writable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { timeSlicer } from '../../event-loop.ts'
 
-/** Bytes of an answer that are made as the client takes them. */
+/** Bytes of an answer, made as the client reads them. */
 export type Chunks = Iterable<Buffer> | AsyncIterable<Buffer>
 
-/** Callbacks of a stream: `ended` runs once, whatever ended it; `failed` gets the error of a source that failed after the head was sent. */
+/**
+ * Callbacks of a stream. `ended` runs once, for every end. `failed` receives the error of a source that fails after the
+ * head is sent.
+ */
 export type StreamTold = {
   readonly ended: (request: FastifyRequest, reply: FastifyReply) => void
   readonly failed: (request: FastifyRequest, error: unknown) => void
@@ -15,8 +18,9 @@ const iteratorOf = (chunks: Chunks): Iterator<Buffer> | AsyncIterator<Buffer> =>
   Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]()
 
 /**
- * Sends chunks, never more than the client takes. `begin` sends the head and gives what takes the bytes; it is called once the first chunk is
- * there, so a source that fails before is answered like any failure. One that fails later cuts the connection. A client that leaves ends the source.
+ * Sends chunks with back-pressure. `begin` sends the head and returns the target stream. It runs after the first chunk
+ * exists, so an earlier failure gets an error answer; a later failure cuts the connection. If the client disconnects,
+ * the source is closed.
  */
 export const sendStream = (
   request: FastifyRequest,
