@@ -5,23 +5,23 @@ import { flag, text } from '../../contract/readers/fields.ts'
 import { type Fields, type Query, query, type ReadOf } from '../../contract/readers/input.ts'
 import type { OtherRecord, RightPlace, RouteAccess } from './statements.ts'
 
-/** A right, and the bit by which it is decided. */
+/** A right and its bit. */
 export type RequiredRight = { readonly right: Right; readonly bit: RightSet }
 
-/** What a route wants of a credential, looked up once when it is mounted. */
+/** Rights that a route requires, computed once when it is mounted. */
 export type RequiredRights = {
   readonly place: RightPlace
-  /** Undefined: any valid credential will do. */
+  /** Undefined if any valid credential is sufficient. */
   readonly need: RequiredRight | undefined
-  /** What queries want besides, in the same places. */
+  /** Additional rights for some queries, in the same places. */
   readonly more: readonly (RequiredRight & { readonly isAsked: (asked: Query) => boolean })[]
-  /** What is wanted where the query names another's record. */
+  /** Right required if the query names another holder's record. */
   readonly other: (RequiredRight & Pick<OtherRecord, 'idIn' | 'boundTo'>) | undefined
 }
 
 const requiredRight = (right: Right): RequiredRight => ({ right, bit: bitOf(right) })
 
-/** Reads parameters of a query before its field rules, which refuse what cannot be read. */
+/** Reads query parameters before their field rules; returns undefined for values that those rules refuse. */
 const before = <F extends Fields>(fields: F) => {
   const { read } = query(fields)
   return (asked: Query): ReadOf<F> | undefined => {
@@ -37,20 +37,20 @@ const before = <F extends Fields>(fields: F) => {
 const explainIn = before({ explain: flag() })
 const pastIn = before({ at: text({ stored: false }) })
 
-/** Whether a query asks about the past. */
+/** True if the query has a nonempty `at`. */
 const namesMoment = (asked: Query): boolean => (pastIn(asked)?.at ?? '') !== ''
 
 const keyIn = before({ namespaceKey: text() })
 
 const idParameter = before({ id: text({ stored: false }) })
 
-/** The record that the parameter `id` names, if any. */
+/** Record id in the parameter `id`, if any. */
 export const idInQuery = (asked: Query): string | undefined => idParameter(asked)?.id || undefined
 
-/** The namespace that the parameter `namespaceKey` names, else every one. */
+/** Namespace in the parameter `namespaceKey`, else `*`. */
 export const placeInQuery = (asked: Query): string => keyIn(asked)?.namespaceKey || EVERYWHERE
 
-/** What a route wants by its statement, and by the queries that it takes. */
+/** Rights that a route requires, from its access statement and its query parameters. */
 export const requiredRightsOf = (
   access: RouteAccess,
   taken: Input<unknown, Query> | undefined,
@@ -73,6 +73,6 @@ export const requiredRightsOf = (
   }
 }
 
-/** Whether body or query name the place, or it is found by what is stored. */
+/** True if the place is found in body, query or a stored record. */
 export const isNamedLater = (place: RightPlace): place is Exclude<RightPlace, string | { readonly param: string }> =>
   typeof place === 'object' && !('param' in place)

@@ -17,7 +17,7 @@ import type { Answered, Authorize, AuthorizeRest } from './hooks.ts'
 import { type RequiredRights, requiredRightsOf } from './required-rights.ts'
 import { insistOnStatement, type Statement } from './statements.ts'
 
-/** One request as its route sees it. `route` is the template of the path. */
+/** One request, as passed to its route. `route` is the path template. */
 export type Call<B, Q> = {
   readonly body: B
   readonly query: Q
@@ -29,7 +29,7 @@ export type Call<B, Q> = {
   readonly route: string
 }
 
-/** What a route states about itself; the OpenAPI document is made of it. */
+/** Statement of a route; the OpenAPI document is generated from it. */
 export type RouteOptions<B, Q, A extends TSchema> = Statement & {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly url: string
@@ -37,34 +37,36 @@ export type RouteOptions<B, Q, A extends TSchema> = Statement & {
   readonly query?: Input<Q, Query>
   /** Schema of the 200 answer. */
   readonly answer: A
-  /** What a 302 says, where the route gives one too. */
+  /** Description of a 302 answer, if the route has one. */
   readonly redirects?: string
   readonly summary: string
   readonly tag: string
   readonly errors?: readonly Reason[]
-  /** The refusal of a body that asks for more than its caller may give, by names alone (step 8 of api.md §1.3). Not asked of a caller of full reach. */
+  /**
+   * Refuses a body that requests more than its caller may grant, by names alone (§1.3 step 8). Skipped for full reach.
+   */
   readonly exceeds?: (body: Raw, reach: Reach) => Refusal | undefined
-  /** Its idempotency keys belong to somebody who is known only inside the route, which sees to them itself. */
+  /** The route handles idempotency keys itself, because their owner is known only inside the route. */
   readonly ownsIdempotency?: boolean
-  /** Step 3 of api.md §1.3: the refusal of a client that asks too often. */
+  /** Step 3 of api.md §1.3: the refusal of a client that exceeds its rate limit. */
   readonly limit?: (request: FastifyRequest) => Refusal | undefined
-  /** Asked many times a second: a small answer is never compressed. */
+  /** High request rate: small answers are never compressed. */
   readonly hot?: boolean
-  /** Left out of the OpenAPI document (pages, files). */
+  /** Excluded from the OpenAPI document (pages, files). */
   readonly hidden?: boolean
-  /** Body of an error answer where it is not that of api.md §2.1 (OFREP). */
+  /** Body of an error answer that differs from api.md §2.1 (OFREP). */
   readonly errorBody?: (refusal: Refusal, request: FastifyRequest) => object
-  /** The address of a page where a person reads of an error; undefined for a client that is no browser, which is answered as ever. */
+  /** URL of a page that shows an error; undefined for a client without a browser, which receives the error body. */
   readonly errorPage?: (refusal: Refusal, request: FastifyRequest) => string | undefined
-  /** Stands for a route that is not there, and answers so: no other method is known at its path. */
+  /** Placeholder of a disabled route: answers as an unknown path, without its verb in `Allow`. */
   readonly absent?: boolean
   readonly run: (call: Call<B, Q>) => Promise<Answer<Shown<A>>> | Answer<Shown<A>>
 }
 
-/** A route's statement about itself, whatever its types, and what it wants of a credential. */
+/** Statement of a route, with erased types, and the rights that it requires. */
 export type Spec = RouteOptions<unknown, unknown, TSchema> & { readonly wants: RequiredRights | undefined }
 
-/** Runs around steps 9 and 10 of api.md §1.3: header syntax, waiting for a position, idempotent replay. `next` runs the field rules and the route. */
+/** Runs around steps 9 and 10 of api.md §1.3. `next` runs the field rules and the route. */
 export type AfterParse = (
   call: Call<unknown, unknown>,
   next: () => Promise<Answer> | Answer,
@@ -77,36 +79,36 @@ declare module 'fastify' {
     spec?: Spec
   }
   interface FastifyRequest {
-    /** Body or query have a say in whether the caller may do this. */
+    /** True if body or query still influence the access decision. */
     undecided: boolean
-    /** What the clock's `monotonic` said when the request came. */
+    /** Start of the request, on the monotonic clock. */
     began: number
-    /** What the route of this request states about itself; undefined where there is no route. */
+    /** Statement of the request's route; undefined for an unknown path. */
     spec: Spec | undefined
   }
   interface FastifyInstance {
     authorize: Authorize
     authorizeRest: AuthorizeRest
     bodyLimit: number
-    /** The same for tokens that may be published. */
+    /** Limit for publishable tokens. */
     publishedBodyLimit: number
     afterParse: AfterParse | undefined
     answered: Answered
-    /** Told of an answer that broke off because its source failed. */
+    /** Called for an answer cut because its source failed. */
     brokenOff: (request: FastifyRequest, error: unknown) => void
-    /** Browsers of other origins are answered, with headers of their own. */
+    /** True if CORS is on, so answers to other origins need extra headers. */
     crossOrigin: boolean
   }
 }
 
-/** Goes on unless there is a refusal, which is perhaps found out later. */
+/** Runs `rest` unless there is a refusal, which may be a promise. */
 const unless = (refusal: ReturnType<AuthorizeRest>, rest: () => Promise<Answer> | Answer): Promise<Answer> | Answer => {
   if (refusal instanceof Promise) return refusal.then((found) => unless(found, rest))
   if (refusal) throw refusal
   return rest()
 }
 
-/** The body of a request. Its refusal (`wrong`) is thrown after the checks that come before it in the order of api.md §1.3. */
+/** Fields of a body, or their refusal (`wrong`), which is thrown after the earlier checks of api.md §1.3. */
 type ReadBody<B> = { readonly fields?: B; readonly wrong?: Error }
 const fieldsOf = <B>(body: Input<B> | undefined, raw: Raw): ReadBody<B> => {
   if (!body) return {}
@@ -117,7 +119,7 @@ const fieldsOf = <B>(body: Input<B> | undefined, raw: Raw): ReadBody<B> => {
   }
 }
 
-/** Mounts a route. Its checks run in the order of api.md §1.3 and each failure is a Refusal. */
+/** Mounts a route. Its checks run in the order of api.md §1.3; each failure is a Refusal. */
 export const route = <A extends TSchema, B = undefined, Q = undefined>(
   app: FastifyInstance,
   options: RouteOptions<B, Q, A>,
@@ -130,7 +132,7 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
   const { monotonic, after } = app.clock
   const listeners = { ended: answered, failed: app.brokenOff, after }
   const limit = options.bodyLimit === 'configured' ? app.bodyLimit : Math.min(options.bodyLimit, app.bodyLimit)
-  // An answer written past the framework would miss the headers for other origins.
+  // An answer sent without the framework would lack the CORS headers.
   const hot = options.hot === true && !app.crossOrigin
   const spec = { ...options, hot, wants: requiredRightsOf(access, query) } as unknown as Spec
 

@@ -2,53 +2,62 @@ import { isRight, type Right } from '../../access/rights.ts'
 import type { Query } from '../../contract/readers/input.ts'
 import type { Raw } from '../../contract/readers/value.ts'
 
-/** When a route needs a credential (api.md §3.2). */
+/** Condition under which a route needs a credential (api.md §3.2). */
 export type CredentialRule =
-  /** Always, whatever the configuration says; `bearer`: and never from the cookie. */
+  /** Always, whatever the configuration; `bearer` does not accept the cookie. */
   | 'always'
   | 'bearer'
-  /** Never: a credential that is of use says who asks, any other is taken note of. */
+  /** Never: a valid credential identifies the caller, an invalid one is only recorded. */
   | 'welcome'
-  /** Where `authentication.required` says so. */
+  /** If `authentication.required` is set. */
   | 'required'
-  /** The same, unless `authentication.exclude` names this group. */
+  /** If `authentication.required` is set and `authentication.exclude` does not list this group. */
   | 'management'
   | 'evaluation'
   | 'ofrep'
 
-/** Which namespace a request is about: there the route's right must be held (api.md §3.6), and a token bound to another is refused (§3.3). */
+/**
+ * Place of a request: its caller must hold the route's right there (api.md §3.6), and a token bound to another
+ * namespace is refused (§3.3).
+ */
 export type RightPlace =
-  /** None but the deployment: out of reach for every namespaced token. */
+  /** The deployment itself: refuses every namespaced token. */
   | 'none'
-  /** Each that is shown, by itself: out of reach for every namespaced token. */
+  /** Each namespace in the answer, checked separately: refuses every namespaced token. */
   | 'some'
-  /** None in particular: within reach of every token. */
+  /** No particular place: accepts every token. */
   | 'any'
   | 'default'
-  /** The one in the namespace header. */
+  /** The namespace in the namespace header. */
   | 'header'
-  /** The one in the path, by the name of its parameter. */
+  /** The namespace in the path parameter of this name. */
   | { readonly param: string }
-  /** Every one that the body names, seen before its field rules; naming none is out of reach for namespaced tokens. */
+  /**
+   * Every namespace named in the body, read before its field rules. If the body names none, namespaced tokens are
+   * refused.
+   */
   | { readonly body: (body: Raw) => string | readonly string[] }
-  /** That of the token which the body asks for, likewise, `*` for none: out of reach for every namespaced token. */
+  /** The namespace of the token requested in the body, `*` for none: refuses namespaced tokens outside it. */
   | { readonly made: (body: Raw) => string }
-  /** The one that the query names, `*` for none: out of reach for every namespaced token. */
+  /** The namespace named in the query, `*` for none: refuses namespaced tokens outside it. */
   | { readonly query: (asked: Query) => string }
-  /** That which the token is bound to whose record the path names. It is asked only where the right is not held everywhere. */
+  /** The namespace to which the token in the path is bound. Called only if the caller lacks the right in `*`. */
   | { readonly record: (params: Readonly<Record<string, string>>) => Promise<string | undefined> }
 
-/** Who may use a route: everybody, whose credentials are not looked at, or those whose credential has the right in the namespace; `none`: every valid one. */
+/**
+ * Access to a route: `public` ignores credentials; other routes require the right in the namespace. `none` accepts
+ * every valid credential.
+ */
 export type Guarded = {
   readonly credential: CredentialRule
   readonly namespace: RightPlace
   readonly right: Right | 'none'
-  /** The query `at` wants nothing more; otherwise it wants `history.read` in the same places. */
+  /** The query `at` needs no further right; otherwise it needs `history.read` in the same places. */
   readonly past?: 'free'
-  /** A right that is wanted besides where the query names another's record. */
+  /** Additional right, required if the query names another holder's record. */
   readonly other?: OtherRecord
 }
-/** Which record a query names, undefined for none but the caller's, and the namespace that its token is bound to. */
+/** Record named in a query (undefined: the caller's own), and the namespace to which its token is bound. */
 export type OtherRecord = {
   readonly right: Right
   readonly idIn: (asked: Query) => string | undefined
@@ -56,18 +65,21 @@ export type OtherRecord = {
 }
 export type RouteAccess = { readonly credential: 'public' } | Guarded
 
-/** What every route must state, so that nothing hangs on its URL. */
+/** Facts that every route must state, so that none of them depends on its URL. */
 export type Statement = {
   readonly access: RouteAccess
-  /** Whether caches may keep the answer: `no-store` forbids it, else nothing is said. */
+  /** `no-store` forbids caches to store the answer; `unstated` sets no header. */
   readonly cache: 'no-store' | 'unstated'
-  /** Largest body in bytes, within that of the configuration. */
+  /** Maximum body size in bytes, at most that of the configuration. */
   readonly bodyLimit: number | 'configured'
-  /** Appends events, so it takes an idempotency key; on a read-only instance too, or not there. A route that is no GET states it. */
+  /**
+   * The route appends events, so it accepts an idempotency key. `unless-read-only` refuses on a read-only instance.
+   * Required for every method but GET.
+   */
   readonly writes?: false | 'always' | 'unless-read-only'
 }
 
-/** Refuses a route that leaves unsaid what each must state. */
+/** Throws if a route omits a required statement. */
 export const insistOnStatement = ({
   method,
   url,
@@ -81,8 +93,8 @@ export const insistOnStatement = ({
   if (unsaid.length > 0) throw new Error(`route ${method} ${url} does not state its ${unsaid.join(', ')}`)
 }
 
-/** What a route states of caches and bodies where it needs nothing of its own. */
+/** Cache and body statements of an ordinary route. */
 export const ordinary = { cache: 'unstated', bodyLimit: 'configured' } as const
 
-/** What every route of the authentication API states (api.md §1.1, §1.2): its answers are kept by nobody, and its bodies are small. */
+/** Statements of all routes of the authentication API (api.md §1.1, §1.2): no caching, small bodies. */
 export const authentication = { tag: 'Authentication', cache: 'no-store', bodyLimit: 65_536 } as const
