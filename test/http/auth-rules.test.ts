@@ -106,9 +106,7 @@ await t.test('treats a referenced claim as absent and logs its name once a minut
   const { service, liar } = await underRules(t, { rules: [group('devs', ['devs'], 'viewer@*')] })
   liar.lies = { claims: { groups: ['devs'], _claim_names: { groups: 'src1' }, _claim_sources: { src1: {} } } }
   for (let n = 0; n < 3; n++) t.match(refusalOf((await logIn(service, OIDC)).answer), noGrant)
-  const warned = (await service.logged())
-    .split('\n')
-    .filter((line) => line.includes('reference in the place of a claim'))
+  const warned = (await service.logged()).split('\n').filter((line) => line.includes('sends only a reference'))
   t.equal(warned.length, 1)
   t.match(JSON.parse(warned[0]!), { level: 'WARN', claim: 'groups', provider: 'main' })
 })
@@ -339,7 +337,7 @@ await t.test('applies rules to thousands of groups, and logs that not all are st
   const claims = JSON.parse(authentication.metadata['io.service.auth.claims']!) as Record<string, unknown>
   t.match(claims, { email: 'ada@example.com' })
   t.strictSame(claims['groups'], ['group-17', 'group-4999'], 'in the order of the provider')
-  t.equal((await service.logged()).match(/a provider tells more of somebody than is read and kept/g)?.length, 1)
+  t.equal((await service.logged()).match(/the provider sends more claims of a person than are stored/g)?.length, 1)
 
   await reopenUnder(service, { rules: [group('writers', ['group-4999'], 'editor@shop')] })
   t.match(

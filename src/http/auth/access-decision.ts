@@ -5,15 +5,15 @@ import type { AccessReason } from '../../contract/access.ts'
 import { statusOf } from '../../projections/token-status.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 
-/** Whether somebody may do something, and why. */
+/** Access decision about a token, with its reason. */
 export type AccessDecision = { readonly allowed: boolean; readonly reason: AccessReason; readonly because?: Because }
 
 const no = (reason: AccessReason): AccessDecision => ({ allowed: false, reason })
 
-/** What a token by its record may do: logins and exchanges always use their own. */
+/** Reach of a token by its record. Logins and exchanges always use their own grants. */
 export const reachOfToken = (doc: TokenDoc) => reachOf(doc, doc.method !== 'token')
 
-/** Whether a token could do something in a place at an instant, by its record of then, decided as requests are. */
+/** Access decision for a token's record at an instant, right and place, by the same rules as for requests. */
 export const accessDecisionOf = (
   doc: TokenDoc | undefined,
   right: Right,

@@ -24,7 +24,7 @@ import { refusalNotes } from './refusal-notes.ts'
 const nobody: Caller = { actor: { kind: 'anonymous' }, via: 'none' }
 const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
-/** Whether a route by its rule takes a request without a credential (api.md §3.2). */
+/** For each credential rule, true if a request without a credential is admitted (api.md §3.2). */
 const openness = ({ required, exclude }: InstanceServices['settings']): Readonly<Record<CredentialRule, boolean>> => ({
   always: false,
   bearer: false,
@@ -38,7 +38,7 @@ const openness = ({ required, exclude }: InstanceServices['settings']): Readonly
 const tooMany = (limiter: Limiter): Refusal =>
   new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(limiter.retryAfter()) } })
 
-/** Decides about requests by whom they are sent: the holder of a token, nobody known, or somebody whose credential is of no use. */
+/** Access decisions by kind of caller: token holder, anonymous, or invalid credential. */
 const decisions = (service: InstanceServices & AuthServices & LoginServices & RecordingServices) => {
   const { failures, clients, settings, cookies, uses } = service
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
@@ -72,7 +72,7 @@ const decisions = (service: InstanceServices & AuthServices & LoginServices & Re
       return undefined
     },
 
-    /** Lets somebody in who has shown no usable credential, because the route is open. */
+    /** Admits a request without a valid credential, because the route is open. */
     letIn: (request: FastifyRequest): Refusal | undefined => {
       if (!isOwnHost(request.host)) {
         service.warn('host', { host: request.host.slice(0, 255) }, FOREIGN_HOST)
@@ -83,7 +83,10 @@ const decisions = (service: InstanceServices & AuthServices & LoginServices & Re
       return undefined
     },
 
-    /** `ended`: the cookie holds a token that was ours. One that was never is of another installation on this host, and is left alone. */
+    /**
+     * Refuses an invalid credential. `ended`: the cookie holds a former token of this installation, so it is cleared.
+     * Other cookies stay, because they may belong to another installation on this host.
+     */
     unusable: (request: FastifyRequest, reply: FastifyReply, ended: boolean): Refusal => {
       const client = addressKey(request.address)
       if (settings.rateLimited && failures.exhausted(client)) return noted(request, tooMany(failures))
@@ -92,7 +95,7 @@ const decisions = (service: InstanceServices & AuthServices & LoginServices & Re
       return noted(request, new Refusal('credential_invalid'))
     },
 
-    /** Decides what `admit` left open. */
+    /** Completes the decisions that `admit` left open. */
     authorizeRest: ((request, body) => {
       const { reach, actor } = request.caller
       const { wants, exceeds } = request.spec!
@@ -108,7 +111,7 @@ const decisions = (service: InstanceServices & AuthServices & LoginServices & Re
   }
 }
 
-/** The everyday case, a bearer token seen before. What this does not know is left to the long way. */
+/** Fast path: a bearer token already in the cache. Returns undefined for all other cases, which `long` handles. */
 const knownBearer =
   ({ verifier, fresh }: InstanceServices & AuthServices, { isOpen }: ReturnType<typeof reapplyRules>) =>
   ({ raw }: FastifyRequest): TokenInUse | undefined => {
@@ -124,7 +127,10 @@ const knownBearer =
     return plain ? entry : undefined
   }
 
-/** Steps 4 to 6 and 8 of api.md §1.3: an onRequest hook, synchronous for every token seen before, and what is decided once the body is there. */
+/**
+ * Steps 4 to 6 and 8 of api.md §1.3. `authorize` is an onRequest hook, synchronous for cached tokens; `authorizeRest`
+ * decides after the body has arrived.
+ */
 export const authorizer = (
   service: InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices,
 ): { readonly authorize: Authorize; readonly authorizeRest: AuthorizeRest } => {
@@ -135,7 +141,7 @@ export const authorizer = (
   const later = reapplyRules(service)
   const usual = knownBearer(service, later)
 
-  /** Any credential, or none. */
+  /** Handles every kind of credential, or none. */
   const long = (request: FastifyRequest, reply: FastifyReply, access: Guarded, done: (error?: Error) => void): void => {
     const welcome = access.credential === 'welcome'
     let given: Credential

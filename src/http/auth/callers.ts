@@ -8,13 +8,13 @@ type Known = {
   readonly bearer: Caller
   readonly cookie: Caller
   readonly allowed: Cell
-  /** It may be published, so that anybody may come with it. */
+  /** True for a publishable token, which any client may hold. */
   readonly published: boolean
-  /** The hour in which a use was last noted. */
+  /** The hour in which a use was last recorded. */
   usedIn: number
 }
 
-/** The callers that tokens stand for, made once a token. */
+/** Callers by token, created once per token. */
 export const callersByToken = (allowedBy: (method: string) => Cell) => {
   const callers = new WeakMap<TokenEntry, Known>()
   return (entry: TokenEntry): Known => {
@@ -37,7 +37,7 @@ export const callersByToken = (allowedBy: (method: string) => Cell) => {
   }
 }
 
-/** The counters of allowed requests, looked up once a method. */
+/** Counters of allowed requests by method, looked up once per method. */
 export const allowedCells = ({ metrics }: RecordingServices) => {
   const cells = new Map<string, Cell>()
   return (method: string): Cell => {

@@ -5,14 +5,20 @@ import { refuse } from '../../errors.ts'
 import { pairs } from '../wire/cookies.ts'
 import { times } from '../wire/framing.ts'
 
-/** What a request presents (api.md §3.1). Without a token it is unusable, whatever it is; whether that matters is the route group's rule. */
+/**
+ * Credential of a request (api.md §3.1). A missing `token` marks an invalid one; the rule of the route decides whether
+ * to refuse it.
+ */
 export type Credential = { readonly kind: 'none' } | { readonly kind: 'bearer' | 'cookie'; readonly token?: string }
 
 const nothing: Credential = { kind: 'none' }
 const unusable: Credential = { kind: 'bearer' }
 const bearer = /^bearer +(.+)$/i
 
-/** Finds the credential: the bearer header, which hides the cookie even when it is unusable, else the cookie. Two of a kind: 400 `duplicate_credential`. */
+/**
+ * Finds the credential: the bearer header if present, even an invalid one, else the cookie. Refuses two of a kind with
+ * 400 `duplicate_credential`.
+ */
 export const credential = ({ raw, server }: FastifyRequest, cookieName: string): Credential => {
   const { authorization, cookie } = raw.headers
   if (authorization === undefined && cookie === undefined) return nothing
@@ -39,8 +45,8 @@ const originOf = (url: string): string | undefined => {
 }
 
 /**
- * Whether a request proves that it comes from our own pages or a trusted origin (api.md §3.5). Asked of unsafe methods
- * with the credential in a cookie. A request without either header proves nothing.
+ * True if the request provably comes from the service's own pages or a trusted origin (api.md §3.5). Checked for unsafe
+ * methods with a cookie credential. Without `Origin` and `Sec-Fetch-Site` it returns false.
  */
 export const sameOrigin =
   ({ publicUrl, trustedOrigins }: OriginSettings) =>
@@ -52,8 +58,8 @@ export const sameOrigin =
   }
 
 /**
- * Whether a browser says that a foreign page sent this: neither ours, nor of a trusted or an allowed origin (api.md
- * §3.5). `*` allows what writes nothing. False for what no browser sent.
+ * True if browser headers show that a foreign page sent the request: not an own page, and not a trusted or allowed
+ * origin (api.md §3.5). `*` allows requests that write nothing. False for a request without browser headers.
  */
 export const foreignPage = (ours: (request: FastifyRequest) => boolean, allowedOrigins: readonly string[]) => {
   const everybody = allowedOrigins.includes('*')

@@ -5,17 +5,20 @@ import { tokens } from '../../projections/tokens.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { LoginServices } from '../services/logins.ts'
 
-/** Why a login of yesterday may not come in, and at which provider it was. */
+/** Reason to refuse an earlier login, and its provider. */
 type Bar = { readonly cause: LoginCause; readonly provider: string | undefined }
 
-/** Whether the e-mail rule of today admits a login of yesterday (api.md §5.5). Erased or lost personal data admits nobody. */
+/**
+ * Applies the current e-mail rule to earlier logins (api.md §5.5). A login whose personal data is erased or lost is
+ * refused.
+ */
 export const emailRule = ({ log, sealer, logins }: CommandServices & LoginServices) => {
   const verdicts = new WeakMap<TokenEntry, Bar | 'admitted'>()
   return {
-    /** Whether the rule is still to be asked about a token; of one that is refused it is asked each time. */
+    /** True if the rule must still be evaluated for a token. Refused tokens are evaluated again on each request. */
     isOpen: (entry: TokenEntry): boolean =>
       entry.method === 'oidc' && logins.restricted && verdicts.get(entry) !== 'admitted',
-    /** What keeps a token out that the rule was asked about. */
+    /** Reason for which the last evaluation refused a token, if any. */
     barOf: (entry: TokenEntry): Bar | undefined => {
       const verdict = verdicts.get(entry)
       return verdict === 'admitted' ? undefined : verdict

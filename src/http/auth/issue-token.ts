@@ -29,20 +29,23 @@ export const inFuture = ({ expiresAt }: NewToken, now: Date): void => {
 
 type Issued = DataOf<TokenEvent, 'TokenIssued'>
 
-/** A token to issue: what its event says, less what issuing adds. `id` and `clientToken` are there where they are known beforehand. */
+/**
+ * Token to issue: the data of its event without the fields added at issue. `id` and `clientToken` are set only if
+ * already known.
+ */
 export type TokenGrant = Omit<Issued, 'id' | 'digest' | 'issuedAt' | 'issuedBy' | 'metadata'> & {
   readonly metadata?: Issued['metadata']
   readonly id?: string
   readonly clientToken?: string | undefined
 }
 
-/** The namespaces that a token that is asked for names: each must be there. */
+/** Namespaces named in a requested token; each must exist. */
 export const namespacesAsked = ({ namespaceKey, grants = [] }: NewToken): ReadonlySet<string> =>
   new Set(
     [namespaceKey, ...grants.map((grant) => grant.namespaceKey)].filter((key) => key !== '' && key !== EVERYWHERE),
   )
 
-/** The static token that is asked for (api.md §5.4 A7), with what its role means now. */
+/** The requested static token (api.md §5.4 A7), with the current meaning of its role. */
 export const staticToken = (asked: NewToken, meanings: Meanings): TokenGrant => {
   const { name, description, expiresAt, namespaceKey, metadata } = asked
   return {
@@ -58,13 +61,13 @@ export const staticToken = (asked: NewToken, meanings: Meanings): TokenGrant => 
   }
 }
 
-/** What people and scanners are to take a token for by its first letters. */
+/** Kind of a token, which determines its prefix. */
 const kindOf = (grant: TokenGrant): TokenKind => {
   if (grant.bootstrap) return 'bootstrap'
   return grant.method === 'token' && publishable(reachOf(grant)) ? 'publishable' : grant.method
 }
 
-/** What issuing needs; `applied` makes events known here and finds the rows they left. */
+/** Dependencies of `issueToken`. `applied` applies events to memory and returns a lookup of the resulting rows. */
 export type Issuer = {
   readonly execute: Execute
   readonly applied: (events: readonly Stored[]) => Promise<RowOf>
@@ -73,8 +76,8 @@ export type Issuer = {
 }
 
 /**
- * Issues a client token and makes it known here; the secret is minted unless it is given. The same command again gives
- * the first outcome (`repeated`); its secret is known to nobody any more.
+ * Issues a client token and applies its events to memory. The secret is generated unless given. Repeating a command
+ * returns the first outcome with `repeated`; its secret is not recoverable.
  */
 export const issueToken = async ({ execute, applied, digest, now }: Issuer, grant: TokenGrant, context: Context) => {
   const { commandId, actor } = context
@@ -92,14 +95,14 @@ export const issueToken = async ({ execute, applied, digest, now }: Issuer, gran
     metadata,
     ...(actor.id !== undefined && { issuedBy: actor.id }),
   }
-  // Nothing was ever written of an id that is new.
+  // A new id has no earlier events, so its stream is not read.
   const known = grant.id === undefined ? unwritten(token) : undefined
   const { stored, revision, repeated } = await execute(token, id, 'IssueToken', data, context, known)
   const rows = await applied(stored)
   return { clientToken, doc: rows(tokens, id)!.doc!, stored, revision, repeated }
 }
 
-/** The answer to whoever asked for a token: its record, and the client token the one time that it is told. */
+/** Answer to a token request: the record, and the client token, which is returned only once. */
 export const answerIssued = async (
   { names, sealer, now }: InstanceServices & CommandServices,
   { clientToken, doc, stored, revision, repeated }: Awaited<ReturnType<typeof issueToken>>,

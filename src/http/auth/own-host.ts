@@ -3,9 +3,9 @@ import { hostname } from 'node:os'
 import type { InstanceServices } from '../services/instance.ts'
 
 export const FOREIGN_HOST =
-  'a request without a credential named a host that is not ours and was refused; if it is yours, add it to server.allowed_hosts'
+  'a request without a credential is refused, because its Host header is no host of this service; if it is one, add it to server.allowed_hosts'
 
-/** The name in a Host header, without its port and brackets, in lower case. */
+/** Host name of a Host header, in lower case, without port and brackets. */
 const nameOf = (host: string): string =>
   host
     .replace(/:\d*$/, '')
@@ -14,9 +14,10 @@ const nameOf = (host: string): string =>
     .toLowerCase()
 
 /**
- * Whether a request is for a host of ours. A page on a name that its owner points at this service afterwards (DNS rebinding) sends that name, so
- * only names count that nobody else can point here: addresses, names without a dot, `localhost`, that of this machine, that of
- * `publicUrl`, and those that the operator allows (`.example.com` stands for every name below it).
+ * Tests whether a request names a host of this service. In DNS rebinding, a page's host name is later pointed at this
+ * service; therefore only names that others cannot point here are accepted. These are addresses, names without a dot,
+ * `localhost`, the machine's name, the host of `publicUrl`, and allowed hosts (`.example.com` covers every name below
+ * it).
  */
 export const ownHost = (publicUrl: string | undefined, allowed: readonly string[]) => {
   const names = new Set(['localhost', hostname().toLowerCase()])
@@ -30,6 +31,6 @@ export const ownHost = (publicUrl: string | undefined, allowed: readonly string[
   }
 }
 
-/** The hosts by which somebody without a credential is let in: any, where nobody is to management. */
+/** Hosts accepted for requests without a credential: every host if management requires a credential. */
 export const hostsLetIn = ({ required, exclude, publicUrl, allowedHosts }: InstanceServices['settings']) =>
   required && !exclude.management ? () => true : ownHost(publicUrl, allowedHosts)

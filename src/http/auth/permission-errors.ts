@@ -2,7 +2,7 @@ import { EVERYWHERE } from '../../access/grants.ts'
 import { isRight, levelOf } from '../../access/rights.ts'
 import { Refusal } from '../../errors.ts'
 
-/** The longest part of a key that a refusal repeats, in Unicode code points. */
+/** Maximum length of a key in a refusal, in Unicode code points. */
 const MOST = 255
 
 const cut = (key: string): string =>
@@ -15,7 +15,7 @@ const cut = (key: string): string =>
 const placeText = (key: string): string =>
   key === EVERYWHERE ? ' in every namespace' : ` in namespace ${JSON.stringify(key)}`
 
-/** What a refusal says of one right (api.md §2.3); a right that counts anywhere has no place. */
+/** Refusal about one right (api.md §2.3); without a place if the right applies anywhere. */
 const about = (reason: 'right_missing' | 'grant_exceeds', words: string, right: string, place?: string): Refusal => {
   const key = place === undefined || (isRight(right) && levelOf(right) === 'any') ? undefined : cut(place)
   return new Refusal(reason, `permission denied: ${words} ${right}${key === undefined ? '' : placeText(key)}`, {
@@ -24,12 +24,12 @@ const about = (reason: 'right_missing' | 'grant_exceeds', words: string, right: 
   })
 }
 
-/** Refuses what wants a right that is not held in the place, or, where no place is known, in any. */
+/** Refuses a request that needs a right not held in the place, or held nowhere if no place is given. */
 export const rightMissing = (right: string, place?: string): Refusal => about('right_missing', 'needs', right, place)
 
-/** Refuses a token that could do something in a place that its creator can not. */
+/** Refuses to create a token with a right that its creator does not hold in that place. */
 export const beyondOwn = ({ right, place }: { readonly right: string; readonly place: string }): Refusal =>
   about('grant_exceeds', 'grant exceeds your own:', right, place)
 
-/** Refuses a namespaced token outside its reach: the same answer whether or not the target exists. */
+/** Refuses a namespaced token outside its reach; the answer does not depend on the existence of the target. */
 export const outOfReach = (): Refusal => new Refusal('token_scoped')

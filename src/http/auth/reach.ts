@@ -14,13 +14,13 @@ import { outOfReach, rightMissing } from './permission-errors.ts'
 
 type Named = Pick<InstanceServices, 'names'>
 
-/** The namespace that the namespace header means (api.md §10). */
+/** Namespace of the namespace header (api.md §10). */
 export const namespaceHeader = ({ headers }: FastifyRequest, { names }: Named): string =>
   namespaceOf(headers, names.namespaceHeader) ?? 'default'
 
 const paramsOf = ({ params }: FastifyRequest) => params as Readonly<Record<string, string>>
 
-/** The one place that the head of a request names, if it names one. */
+/** Place named in path or headers, if any. */
 const placeInHead = (place: RightPlace, request: FastifyRequest, service: Named): string | undefined => {
   if (place === 'default') return place
   if (place === 'none') return EVERYWHERE
@@ -28,11 +28,13 @@ const placeInHead = (place: RightPlace, request: FastifyRequest, service: Named)
   return typeof place === 'object' && 'param' in place ? paramsOf(request)[place.param] : undefined
 }
 
-/** Whether all these rights are held in one and the same place, whichever it is. */
+/** True if one place has all these rights. */
 const together = ({ everywhere, places }: Reach, bits: RightSet): boolean =>
   (everywhere & bits) === bits || [...places.values()].some((set) => ((everywhere | set) & bits) === bits)
 
-/** What a query wants that is not held in the place, undefined for some place. */
+/**
+ * Refusal for an additional right that the query needs and the place lacks; without `place`, any one place may have it.
+ */
 const missingMore = (
   reach: Reach,
   { need, more }: RequiredRights,
@@ -47,21 +49,21 @@ const missingMore = (
   return undefined
 }
 
-/** Whether a query names the record of another than who asks. */
+/** True if the query names another holder's record. */
 const asksOther = (request: FastifyRequest, { idIn }: NonNullable<RequiredRights['other']>): boolean => {
   const id = idIn(parametersOf(request))
   return id !== undefined && id !== request.caller.actor.id
 }
 
-/** What is known of the right to another's record before there is any: held everywhere, somewhere or nowhere. */
+/** First decision on the right to another holder's record: held everywhere, somewhere (`later`) or nowhere. */
 const ofOther = (reach: Reach, { right, bit }: RequiredRight): Refusal | 'later' | undefined => {
   if (allowed(reach, bit, EVERYWHERE)) return undefined
   return allowedSomewhere(reach, bit) ? 'later' : rightMissing(right)
 }
 
 /**
- * What path and headers say of a request whose reach is not full: the refusal, or `later` where body and query, which may refuse it, are
- * still to be looked at (api.md §3.6).
+ * Access decision by path and headers, for a reach that is not full. Returns a refusal, or `later` if body or query
+ * must still be checked (api.md §3.6).
  */
 export const byHead = (
   reach: Reach,
@@ -81,14 +83,14 @@ export const byHead = (
   return more.length > 0 && missingMore(reach, wants, parametersOf(request), named) ? 'later' : undefined
 }
 
-/** What body and query say of the one place that they name. */
+/** Access decision by body and query for one place. */
 const inOne = (reach: Reach, wants: RequiredRights, asked: Query, at: string): Refusal | undefined => {
   const { need } = wants
   if (reach.namespace !== undefined && at !== reach.namespace) return outOfReach()
   return need && !allowed(reach, need.bit, at) ? rightMissing(need.right, at) : missingMore(reach, wants, asked, at)
 }
 
-/** The same of several; none stands for whichever there is. */
+/** Access decision for several places; an empty list accepts any place. */
 const inEach = (reach: Reach, wants: RequiredRights, asked: Query, places: readonly string[]): Refusal | undefined => {
   const { need } = wants
   const { namespace: bound } = reach
@@ -103,7 +105,10 @@ const inEach = (reach: Reach, wants: RequiredRights, asked: Query, places: reado
   return undefined
 }
 
-/** Refuses what is done to a record other than those of tokens bound where the right is held: the same whether or not there is one. */
+/**
+ * Refuses access to a record unless the right is held in the namespace to which its token is bound. The answer does not
+ * depend on the existence of the record.
+ */
 const ofRecord = async (
   reach: Reach,
   { right, bit }: RequiredRight,
@@ -113,7 +118,7 @@ const ofRecord = async (
   return bound !== undefined && allowed(reach, bit, bound) ? undefined : rightMissing(right, EVERYWHERE)
 }
 
-/** What the rest of a request says that `byHead` left open. */
+/** Completes the access decision that `byHead` left open, by body and query. */
 export const byRest = (
   reach: Reach,
   wants: RequiredRights,

@@ -4,13 +4,13 @@ import type { AuthServices } from '../services/auth.ts'
 import type { InstanceServices } from '../services/instance.ts'
 
 /**
- * Sees to it that a login or an exchange of an earlier configuration of access has no more than the rules of this one give it (api.md §3.8),
- * before its next request is decided. A token that was looked at keeps the number of the configuration, so that it is not looked at again.
+ * Limits logins and exchanges of an earlier access configuration to the current rules (api.md §3.8), before their next
+ * request is decided. A checked token stores the number of the configuration, so it is checked once.
  */
 export const reapplyRules = ({ settings: { access }, policy, narrow, verifier }: InstanceServices & AuthServices) => ({
-  /** Whether the rules are still to be asked about a token. Where there are none, there is nothing to ask. */
+  /** True if the rules must still be applied to a token. Without rules it is always false. */
   isOpen: !isGoverned(access) ? () => false : (entry: TokenInUse): boolean => entry.judged < (policy.known() ?? -1),
-  /** The token as it is under the rules; undefined where they leave it nothing. */
+  /** The token after applying the rules; undefined if the rules leave it no grants. */
   ask: async (entry: TokenInUse, secret: string): Promise<TokenInUse | undefined> => {
     const number = policy.known() ?? -1
     if ((await narrow(entry.id)) !== 'kept') return verifier.verify(secret)

@@ -4,12 +4,12 @@ import { type Refusal, whyOf } from '../../errors.ts'
 import type { RecordingServices } from '../services/recording.ts'
 import { addressKey } from '../wire/client-address.ts'
 
-/** The token that a refused request came with; `provider` where it came of a login there. */
+/** Token of a refused request; `provider` if a login issued it. */
 type RefusedToken = { readonly id?: string | undefined; readonly provider?: string | undefined }
 
 /**
- * Takes note of refusals, in the metrics and in the history, and gives them back. One that has a cause in the table of api.md §5.5 is told to
- * the operator as a login is, as far as the history tells it singly: a token can be shown at will.
+ * Records a refusal in metrics and history, and returns it. If its cause is in the table of api.md §5.5, it is also
+ * logged, but only if the history records it individually, because a client can repeat it at will.
  */
 export const refusalNotes =
   ({ metrics, refusals, tell }: RecordingServices) =>

@@ -16,7 +16,10 @@ type RequestedAccess = Pick<NewToken, 'role' | 'grants' | 'namespaceKey'>
 
 type HeldAtFirst = Pick<DataOf<TokenEvent, 'TokenIssued'>, 'grants' | 'roles' | 'namespace'>
 
-/** What a static token that is asked for is to hold: its grants with what their roles mean now, and its namespace (api.md §5.4 A7). */
+/**
+ * Holding of a requested static token: its grants with the current meaning of their roles, and its namespace (api.md
+ * §5.4 A7).
+ */
 export const holdingAsked = ({ role, grants, namespaceKey }: RequestedAccess, meanings: Meanings): HeldAtFirst => {
   const namespace = namespaceKey === '' ? {} : { namespace: namespaceKey }
   const ofRole =
@@ -49,10 +52,10 @@ const grantIn = (raw: Raw, meanings: Meanings): NonNullable<RequestedAccess['gra
   }
 }
 
-/** The place in which a token would be made: the namespace that it is bound to, else `*`. */
+/** Place of a requested token: its namespace, else `*`. */
 export const placeAsked = (raw: Raw): string => textIn(raw, 'namespaceKey') || EVERYWHERE
 
-/** What of a body can be read of the access that it asks for; the rest is for the field rules to refuse, and holds nothing. */
+/** The readable part of the access requested in a body. The field rules refuse the rest, which grants nothing here. */
 const readable = (raw: Raw, meanings: Meanings): RequestedAccess => {
   const [role, grants] = [member(raw, 'role'), member(raw, 'grants')]
   const namespaceKey = textIn(raw, 'namespaceKey')
@@ -64,7 +67,7 @@ const readable = (raw: Raw, meanings: Meanings): RequestedAccess => {
   return { role: undefined, grants: [...placed, ...ofRole], namespaceKey }
 }
 
-/** Refuses a body that asks for a token which could do anything that its creator can not, by the names in it alone. */
+/** Refuses a body that requests a token with access beyond its creator's, by the names in it alone. */
 export const exceedsOwn =
   (meanings: Meanings) =>
   (raw: Raw, creator: Reach): Refusal | undefined => {

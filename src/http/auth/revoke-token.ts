@@ -5,20 +5,23 @@ import type { Stored } from '../../events/log.ts'
 import type { AuthServices } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'
 
-/** The fold of a live token's stream as memory knows it. */
+/** Fold of a live token's stream, from memory. */
 const foldInMemory = ({ tokenStanding }: AuthServices, id: string): Fold<Token> | undefined => {
   const known = tokenStanding(id)
-  // Every event of a token moves its revision as clients see it.
+  // Each event of a token raises its revision by one.
   return known && { state: { status: 'live', expiresAt: known.expiresAt }, changes: known.at + 1n, at: known.at }
 }
 
-/** Ends a token, here at once; gives the event, if it had not ended before. What memory knows of it saves a read of its stream: where that is not the newest, the append fails and the stream is read. */
+/**
+ * Revokes a token and applies the events to memory. Returns them; none if it had already ended. The fold in memory
+ * saves reading the stream; if it is stale, the append fails and the stream is read.
+ */
 export const revokeToken = async (
   service: CommandServices & AuthServices,
   id: string,
   context: Context,
 ): Promise<readonly Stored[]> => {
-  // Whether a revision matches is for the stream to say.
+  // With If-Match, the stream is read, because memory may be behind.
   const known = context.ifMatch === undefined ? foldInMemory(service, id) : undefined
   const { stored } = await service.execute(token, id, 'RevokeToken', { id }, context, known)
   await service.applied(stored)

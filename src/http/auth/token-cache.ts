@@ -1,13 +1,16 @@
 import type { TokenInUse } from '../../projections/token-memory/token-slots.ts'
 
 const MOST = 65_536
-/** Namespaces that the tokens in the cache may have rights in, together. */
+/** Maximum total number of namespaces in which the cached tokens have rights. */
 const MOST_PLACES = 4 * MOST
 
-/** A token that was found valid: its key in the index, whose it is, and epoch milliseconds when it ends. */
+/** A valid token: its key in the index, its entry, and its expiry in epoch ms. */
 type CachedToken = { readonly key: string; readonly entry: TokenInUse; readonly expiresAt: number }
 
-/** Valid tokens by the digest of their secret. The one that was put in first leaves for want of room: there are too many, or they have rights in too many namespaces together. */
+/**
+ * FIFO cache of valid tokens, by the digest of their secret. Bounded by the number of tokens and by the total number of
+ * namespaces in which they have rights.
+ */
 export const tokenCache = (most = MOST, mostPlaces = MOST_PLACES) => {
   const tokens = new Map<string, CachedToken>()
   let places = 0

@@ -6,27 +6,30 @@ import type { Where } from '../../projections/match.ts'
 import type { TokenStatus } from '../../projections/token-status.ts'
 import type { Access } from '../../projections/tokens.ts'
 
-/** The filters of a list of authentication records. `''` and undefined do not filter; without `status`, deleted records are left out. */
+/**
+ * Filters of a list of authentication records. `''` and undefined do not filter; without `status`, deleted records are
+ * excluded.
+ */
 export type TokenFilter = {
   readonly method: Method | undefined
-  /** What the tokens of one holder have in common, in the forms it is kept in. */
+  /** Stored forms of one holder's identity. */
   readonly identities: readonly string[]
   readonly provider: string
   readonly namespaceKey: string
   readonly status: TokenStatus | undefined
-  /** Prefix of the static token's name, in any case. */
+  /** Case-insensitive prefix of the static token's name. */
   readonly q: string
   /** Prefix of a service account, `<namespace>/<name>`. */
   readonly account?: string
-  /** Ids of the tokens that issued these. */
+  /** Ids of the issuing tokens. */
   readonly issuedBy: readonly string[]
-  /** How far these reach. */
+  /** Kind of access of the tokens. */
   readonly access?: Access | undefined
 }
 
 /**
- * The forms in which a holder's identity is kept: the text itself (a token's name, `<namespace>/<name>` of a service
- * account), or the pseudonym of a provider's subject.
+ * Stored forms of a holder's identity: the text itself (name of a token, `<namespace>/<name>` of a service account), or
+ * the pseudonym of a provider's subject.
  */
 export const identitiesOf = ({ identity }: Pseudonyms, text: string, method: Method | undefined): readonly string[] => {
   if (text === '') return []
@@ -34,7 +37,7 @@ export const identitiesOf = ({ identity }: Pseudonyms, text: string, method: Met
   return [...new Set(forms)]
 }
 
-/** Methods of which the holder is a service account, which is stored in the clear. */
+/** Methods whose holder is a service account, stored in the clear. */
 const searchedByAccount: Readonly<Record<Method, boolean>> = {
   token: false,
   oidc: false,
@@ -43,8 +46,9 @@ const searchedByAccount: Readonly<Record<Method, boolean>> = {
 }
 
 /**
- * What each method of a list is asked for. Of sessions only service accounts are searched, for what a login told of a person is sealed: where
- * they are asked for, logins are not found, and a list of logins alone is not searched.
+ * Filter for one method of a list; undefined if the method is excluded. A search in sessions matches service accounts
+ * only, because personal data of logins is sealed. It excludes logins, unless the list was requested for that login
+ * method; then `q` is ignored.
  */
 export const searchedBy = (
   filter: Omit<TokenFilter, 'method'>,
@@ -58,7 +62,7 @@ export const searchedBy = (
   return asked === method ? { ...others, q: '', method } : undefined
 }
 
-/** Who holds a token: exactly one of these, and beginning so. */
+/** Condition on the holder: one of these identities, with this prefix. */
 const ofHolder = (identities: readonly string[], account: string | undefined): Where => {
   if (account === undefined) return ofField('identity', identities)
   if (identities.length === 0) return { identity: { prefix: account } }
@@ -68,7 +72,7 @@ const ofHolder = (identities: readonly string[], account: string | undefined): W
 const ofField = (field: string, values: readonly string[]): Where =>
   values.length === 0 ? {} : { [field]: { equals: values } }
 
-/** The filter as it is asked of a moment, by what its clock shows (RFC 3339 UTC). */
+/** The filter at a moment, given its time (RFC 3339 UTC). */
 export const wantedOf = (
   { method, identities, account, provider, namespaceKey, status, q, issuedBy, access }: TokenFilter,
   now: string,

@@ -3,15 +3,15 @@ import { Refusal } from '../../errors.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
 
-/** Makers that are followed from a static token. */
+/** Maximum number of issuing tokens followed from a static token. */
 const MAKERS = 16
-/** Tokens whose holders are remembered. */
+/** Maximum number of cached holders. */
 const KEPT = 10_000
 
 /**
- * Tells whose a token is, by a text that all tokens of one holder share: the person or service account that it was
- * issued to; of a static token the holder of the token that made it, and its own id where none did. While its record
- * cannot be read, a token is its own holder.
+ * Returns the holder of a token as a text shared by all its tokens: the person or service account of a login or
+ * exchange. A static token has the holder of its issuing token, or its own id without one. A token with an unreadable
+ * record is its own holder.
  */
 export const tokenHolders = (views: Pick<Views, 'get'>) => {
   const known = new LRUCache<string, string>({ max: KEPT })

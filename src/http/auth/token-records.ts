@@ -3,7 +3,7 @@ import { lastKnown } from '../../projections/projection.ts'
 import { tokens } from '../../projections/tokens.ts'
 import type { CommandServices } from '../services/commands.ts'
 
-/** Finds the namespace that a token is bound to, whatever became of its record since. */
+/** Returns the namespace to which a token is bound, even if its record is deleted or quarantined. */
 export const namespaceOfRecord =
   ({ log }: CommandServices) =>
   async (id: string): Promise<string | undefined> =>

@@ -12,7 +12,9 @@ import type { Views } from '../../projections/views.ts'
 import type { Looked, TokenVerifier } from '../services/auth.ts'
 import { tokenCache } from './token-cache.ts'
 
-/** Later than every configuration of access, and still a small integer, as the numbers beside it are. */
+/**
+ * Greater than every number of an access configuration, and still a small integer for the engine, like those numbers.
+ */
 const ANY_POLICY = 2 ** 30 - 1
 
 type TokenVerifierOptions = {
@@ -22,15 +24,17 @@ type TokenVerifierOptions = {
   readonly log: EventLog
   readonly views: Views
   readonly now: () => Date
-  /** Resolves to true once the index has seen all that was in the log at the time of the call, to false if that takes too long. */
+  /**
+   * Resolves to true once the index contains all events in the log at the time of the call; to false after a timeout.
+   */
   readonly caughtUp: () => Promise<boolean>
 }
 
 /**
- * Answers whose a client token is. Index and view only say which stream to read: at a token's first use here its own stream decides, so
- * write access to a read model grants nothing. After that a plain SHA-256, kept in memory only, stands in front of the peppered digest,
- * and the index, which follows the log, says when the token ends and that it may still do what it could. A token that the index does not know, and did not forget, is none: only one
- * that it may have forgotten is searched for in the view.
+ * Finds the token of a secret. Index and view only locate the stream; on first use the token's own stream decides, so
+ * write access to a read model grants nothing. Later lookups use a SHA-256 cache in memory, and the index, which
+ * follows the log, reports expiry and reduced rights. The view is searched only for tokens that the index may have
+ * evicted.
  */
 export const tokenVerifier = ({
   index,
@@ -44,7 +48,7 @@ export const tokenVerifier = ({
   const cache = tokenCache()
 
   const idOf = async (secret: string, key: string, digested: string): Promise<string | undefined> => {
-    // A token that was valid here and is no more: its stream says so, and nothing need be searched each time it comes again.
+    // For a token that was valid here and has ended, the stream decides; the view is not searched on each request.
     const held = index.entry(key) ?? cache.get(hash('sha256', secret, 'binary'))?.entry
     const known = held?.id ?? index.closed(key)
     if (known !== undefined) return known
@@ -58,7 +62,10 @@ export const tokenVerifier = ({
     return rows[0]?.doc?.id
   }
 
-  /** The token as the log has it, if it is valid now. The index may know of its end, or of less that it may do, before the stream shows it. Where its stream cannot be read nobody knows: 503 `event_unreadable`. */
+  /**
+   * The token according to the log, if valid now. The index may already contain its end, or a reduced reach, before the
+   * stream read here shows it. A quarantined token is refused with 503 `event_unreadable`.
+   */
   const fromLog = async (id: string, key: string, digested: string) => {
     const row = await rowNow(log, tokens, id)
     if (index.ended(key)) return undefined
@@ -66,7 +73,7 @@ export const tokenVerifier = ({
     if (doc?.digest !== digested) return undefined
     const expiresAt = Math.min(usableUntil(doc), index.expiry(key) ?? Number.POSITIVE_INFINITY)
     if (now().getTime() >= expiresAt) return undefined
-    // One that was forgotten for want of room comes back: it is in use.
+    // A token evicted from the index is in use again.
     index.remember(row!)
     const { method, namespace, policy } = doc
     const judged = method === 'token' ? ANY_POLICY : (policy ?? -1)
@@ -79,7 +86,7 @@ export const tokenVerifier = ({
     if (!plausible(secret)) return { isOurs: false }
     const digested = digest(secret)
     const key = index.keyOf(digested)
-    // The end of a token is the end of it: its stream has nothing to say that would change this.
+    // The end of a token is final, so its stream is not read.
     if (index.ended(key)) return { isOurs: true }
     const id = await idOf(secret, key, digested)
     if (id === undefined) return { isOurs: false }
@@ -88,16 +95,16 @@ export const tokenVerifier = ({
   }
 
   return {
-    /** The owner of a token seen before, valid now and with the same reach; undefined says nothing about validity. */
+    /** Entry of a cached token that is valid now and has the same reach; undefined implies nothing about validity. */
     cached: (secret: string): TokenInUse | undefined => {
       const seen = cache.get(hash('sha256', secret, 'binary'))
       if (seen === undefined) return undefined
       const time = now().getTime()
       return time < seen.expiresAt && index.isStill(seen.key, seen.entry, time) ? seen.entry : undefined
     },
-    /** The owner of any valid token, or undefined when the text is no valid token. */
+    /** Entry of any valid token; undefined for any other text. */
     verify: async (secret: string): Promise<TokenInUse | undefined> => (await look(secret)).entry,
-    /** The same, and whether it is or was a token of this installation at all. */
+    /** Like `verify`; also reports whether the text is or was a token of this installation. */
     look,
   }
 }

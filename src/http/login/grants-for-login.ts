@@ -20,11 +20,11 @@ import type { RecordingServices } from '../services/recording.ts'
 
 type Granted = Pick<TokenGrant, 'grants' | 'roles' | 'policy'>
 
-const TOO_MANY = `rules give a login or an exchange more than ${MAX_GRANTS} grants: it is refused`
+const TOO_MANY = `a login or exchange is refused, because the rules give it more than ${MAX_GRANTS} grants; reduce the rules that match it`
 const REFERENCED =
-  'a provider gave a reference in the place of a claim that rules ask for, which counts as absent: let it put the values into the ID token'
+  'a claim that rules use counts as absent, because the provider sends only a reference; configure the provider to put the values into the ID token'
 
-/** The number of the configuration of access; undefined while it has none that says more than that there are no rules. */
+/** Number of the access configuration; undefined if the history has none and there are no rules. */
 const numberWithoutRules = async ({ policy }: Pick<AuthServices, 'policy'>): Promise<number | undefined> => {
   try {
     return (await policy.number()) || undefined
@@ -39,11 +39,11 @@ const isAbout = (rule: Rule, subject: Subject): boolean =>
     ? subject.method === 'oidc' && rule.provider === subject.provider
     : rule.method === subject.method
 
-/** Refusals of a subject to whom the rules of its method give nothing. */
+/** Refusals of a subject to which the rules of its method grant nothing. */
 type Refusals<S> = {
-  /** No rule is about the method or the provider. */
+  /** No rule applies to the method or provider. */
   readonly unruled: (subject: S) => string
-  /** No rule matches. */
+  /** No rule matches the subject. */
   readonly unmatched: (policy: AccessPolicy, subject: S, rules: number) => Refusal
 }
 
@@ -68,7 +68,7 @@ const refusalsFor: { readonly [M in RuledMethod]: Refusals<SubjectOf<M>> } = {
   },
 }
 
-/** Refusal of a subject to whom the rules give nothing. */
+/** Refusal of a subject to which the rules grant nothing. */
 const nothingFor = (policy: AccessPolicy, subject: Subject): Refusal => {
   const { unruled, unmatched } = refusalsFor[subject.method] as Refusals<Subject>
   const rules = policy.rules.filter((rule) => isAbout(rule, subject)).length
@@ -77,8 +77,9 @@ const nothingFor = (policy: AccessPolicy, subject: Subject): Refusal => {
 }
 
 /**
- * What the rules give a login or an exchange, as the event of its token says it (api.md §3.8). Who gets nothing is refused with `no_grant`.
- * Without any rule it is nothing, which is everything; such a token is as it always was until the configuration of access changes.
+ * Grants of the rules for a login or exchange, as stored in its token's event (api.md §3.8). Refuses a subject without
+ * grants with `no_grant`. Without rules the event has no grants, which is full reach until the access configuration
+ * changes.
  */
 export const grantsForLogin = async (
   service: InstanceServices & AuthServices & RecordingServices,

@@ -6,20 +6,20 @@ import type { InstanceServices } from '../services/instance.ts'
 import type { LoginMethod, LoginServices } from '../services/logins.ts'
 import { rawQuery } from '../wire/path.ts'
 
-/** So many logins a browser has under way at one provider; the oldest goes. */
+/** Maximum number of pending logins per browser and provider; the oldest is removed. */
 const MOST = 4
-/** A state cookie outlives its login by this, so that a late callback is told that the login took too long. */
+/** Extra lifetime of a state cookie (ms), so that a late callback is reported as an expired login. */
 const AFTER_MS = 3_600_000
 
 type Holding = Pick<LoginServices, 'cookies' | 'logins'>
 
-/** A login that a browser holds the cookie of: its id, which is the hash of its state, and what the cookie says. */
+/** A login whose cookie the browser has: its id, which is the hash of its state, and the content of the cookie. */
 type HeldLogin = { readonly id: string; readonly cookie: string; readonly login: LoginState }
 
 const idOf = (state: string) => createHash('sha256').update(state).digest('hex')
 const equal = (one: string, other: string) => timingSafeEqual(Buffer.from(one), Buffer.from(other))
 
-/** The login that a callback names by its state; undefined unless the browser holds its cookie. */
+/** Login named by the state of a callback; undefined without its cookie. */
 export const heldLogin = ({ cookies, logins }: Holding, request: FastifyRequest): HeldLogin | undefined => {
   const state = given(new URLSearchParams(rawQuery(request)), 'state')
   if (state === undefined) return undefined
@@ -30,7 +30,7 @@ export const heldLogin = ({ cookies, logins }: Holding, request: FastifyRequest)
   return login && equal(idOf(login.state), id) ? { id, cookie, login } : undefined
 }
 
-/** The page that a callback's login began at: that of its state, or else of the only login that the browser holds. */
+/** Page at which the login of a callback began: by its state, else of the only pending login in the browser. */
 export const returnToOf = (service: Holding, request: FastifyRequest): string | undefined => {
   const { cookies, logins } = service
   const [only, ...others] = cookies.states(request).values()
@@ -38,7 +38,7 @@ export const returnToOf = (service: Holding, request: FastifyRequest): string | 
   return (held ?? (only === undefined || others.length > 0 ? undefined : logins.states.open(only)))?.returnTo
 }
 
-/** Lets the browser hold a login, and no more than a few of them. */
+/** Sets the state cookie of a login and removes the oldest ones beyond the limit. */
 export const holdLogin = (
   { cookies, logins, settings }: Pick<LoginServices, 'cookies' | 'logins'> & Pick<InstanceServices, 'settings'>,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },

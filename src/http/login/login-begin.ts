@@ -13,10 +13,10 @@ import { attemptRefused } from './login-throttle.ts'
 
 type Request = Call<unknown, ReturnType<(typeof loginQuery)['read']>>
 
-/** A segment that is empty (the last one may be), or that a browser takes for a step to another one. */
+/** An empty segment (except the last), or a dot segment that browsers resolve. */
 const stepping = /\/(?:\/|(?:\.|%2e){1,2}(?:\/|$))/i
 
-/** A path on this origin as the browser sees it; anything else is the base path (api.md §5.5). */
+/** The path if it stays on this origin in a browser; else the base path (api.md §5.5). */
 const safeReturn = (path: string, base: string): string => {
   const isPath = path.length <= 2048 && /^\/[\x21-\x5b\x5d-\x7e]*$/.test(path)
   return isPath && !stepping.test(path.split(/[?#]/, 1)[0]!) ? path : `${base}/`
@@ -37,8 +37,8 @@ const authorizeUrlOf = async (
 }
 
 /**
- * Begins a login. Gives the address to send the browser to, and the state cookie that ties the login to this browser.
- * Nothing else is kept until the browser comes back.
+ * Begins a login. Returns the provider's authorization URL, and sets the state cookie that binds the login to this
+ * browser. The service stores nothing until the callback.
  */
 export const beginLogin = async (
   service: InstanceServices & CommandServices & LoginServices & RecordingServices,

@@ -22,7 +22,7 @@ import { attemptFailed, attemptSucceeded } from './login-throttle.ts'
 
 type Request = Call<unknown, unknown>
 
-/** The token of an identity: what is personal stands in the profile. */
+/** Token of an identity; personal attributes go into the profile. */
 const tokenOf = (
   { now, settings, logins }: InstanceServices & CommandServices & LoginServices,
   { method, provider: name }: LoginMethod,
@@ -68,14 +68,14 @@ const complete = async (
   cookies.setToken(request, reply, clientToken, settings.session.tokenLifetime)
   metrics.logins(way.provider ?? '-', 'completed').value++
   attemptSucceeded(service, request, way, doc.id)
-  // What was sealed a moment ago is at hand: the answer needs no key for it.
+  // The profile sealed above is still in memory, so the answer needs no key to open it.
   const known = { open: async () => ({ text: profile }) }
   const body: Completed = { clientToken: '', authentication: await presentAuthentication(doc, names, known, now()) }
   const plain = takes(request.headers, 'application/json') && !takes(request.headers, 'text/html')
   return plain ? { body, headers } : redirect(taken.returnTo, headers, body)
 }
 
-/** Finishes a login, or refuses it. */
+/** Completes a login, or refuses it. */
 export const finishLogin = async (
   service: InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices,
   call: Request,
@@ -97,7 +97,7 @@ export const finishLogin = async (
   }
 }
 
-/** The log's position; a log out of reach has none to tell, which is no reason to keep a browser from its page. */
+/** Position of the log; none if the log is unreachable, because the browser must still receive its page. */
 const position = async (service: CommandServices): Promise<Readonly<Record<string, string>>> => {
   try {
     return (await applyEvents(service, [])).headers

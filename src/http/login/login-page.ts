@@ -8,22 +8,23 @@ import { takes } from '../wire/headers.ts'
 import { returnToOf } from './held-logins.ts'
 import { attemptTurnedAway } from './login-throttle.ts'
 
-/** Whether a browser asks ahead of time for what somebody may want to see (`Sec-Purpose: prefetch`). */
+/** True for a speculative request of a browser (`Sec-Purpose: prefetch`). */
 export const isAhead = ({ headers }: FastifyRequest): boolean =>
   /\bprefetch\b/.test(String(headers['sec-purpose'] ?? headers['purpose'] ?? ''))
 
-/** Whether the client of a callback is a browser, and there is a page to send it to. */
+/** True if a callback comes from a browser and the web UI is enabled. */
 export const isPerson = ({ settings }: InstanceServices, { headers }: FastifyRequest): boolean =>
   settings.ui.enabled && takes(headers, 'text/html')
 
-/** What the login page is told: the provider's own word where there is one, and one word for all that is not there. */
+/** Error code for the login page: the provider's own, if any, and `not_found` for an unknown route. */
 const shownOf = ({ reason, metadata }: Refusal): string => {
   if (reason === 'provider_error') return metadata['error'] ?? reason
   return reason === 'route_not_found' ? 'not_found' : reason
 }
 
 /**
- * Where a person reads why a login failed, whatever failed (api.md §5.5). A way that is not there has nobody else who takes note of it.
+ * URL of the page that shows the failure of a login, for any cause (api.md §5.5). A 404 for a method that is switched
+ * off is recorded here, because no other code records it.
  */
 export const loginPage =
   (service: InstanceServices & LoginServices & RecordingServices, method: LoginKind) =>

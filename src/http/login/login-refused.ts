@@ -6,14 +6,17 @@ import type { Reason, Refusal } from '../../errors.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { LoginMethod, LoginServices } from '../services/logins.ts'
 
-/** So long the page can tell, and so much. */
+/** Lifetime (ms) and maximum text length of the data for the page. */
 const LIFE_MS = 300_000
 const MOST = 256
 const OF_PERSON: readonly Reason[] = ['no_grant', 'email_not_allowed', 'membership_required']
 
 const short = (text: string | undefined): string | undefined => text && Array.from(text).slice(0, MOST).join('')
 
-/** Gives the browser of a login that was refused for who one is what its page shows: who the provider says one is (api.md §5.5). */
+/**
+ * Stores the provider's identity of a refused login in a cookie, for the login page (api.md §5.5). Only for refusals
+ * that depend on the person.
+ */
 export const rememberRefused = (
   { cookies, logins, now }: CommandServices & LoginServices,
   request: FastifyRequest,
@@ -36,7 +39,7 @@ export const rememberRefused = (
   cookies.setRefused(request, reply, logins.refused.seal(refused), LIFE_MS)
 }
 
-/** Who the provider said it was whose login was refused in this browser lately. */
+/** Identity of the login refused in this browser in the last 5 minutes, if any. */
 export const refusedLogin = (
   { cookies, logins, now }: CommandServices & LoginServices,
   request: FastifyRequest,

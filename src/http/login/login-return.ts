@@ -16,7 +16,10 @@ import { grantsForLogin } from './grants-for-login.ts'
 import { heldLogin } from './held-logins.ts'
 import { subjectOf } from './recorded-subject.ts'
 
-/** The rules about the login itself; from here on it is used up, and no other is. `context` and `fold` are for the commands to come. */
+/**
+ * Checks the state of a callback and uses up its login; other pending logins stay. `context` and `fold` are for the
+ * commands that follow.
+ */
 export const takeLogin = async (
   service: CommandServices & LoginServices,
   call: Call<unknown, unknown>,
@@ -47,9 +50,9 @@ export const takeLogin = async (
 }
 
 const REDUCED =
-  'a provider tells more of somebody than is read and kept: what no rule names was left out, so that a later rule may miss it until the next login; let it send fewer groups'
+  'the provider sends more claims of a person than are stored: claims without a rule are dropped, so a later rule can miss them until the next login; configure the provider to send fewer groups'
 
-/** What a rule of the configuration says of who came back. */
+/** Decides by the rules of the configuration about an identity. */
 const judge = async (
   service: InstanceServices & AuthServices & RecordingServices,
   way: LoginMethod,
@@ -63,7 +66,10 @@ const judge = async (
   return { identity, granted: await grantsForLogin(service, subjectOf({ ...way, attributes }, attributes)) }
 }
 
-/** Who came back, as soon as it is known told to `onKnown`, admitted, and what the rules grant; a login that ends otherwise is refused in its own stream too. */
+/**
+ * Obtains the identity, passes it to `onKnown` as soon as it is known, and decides about it. A failure is also recorded
+ * in the login's stream.
+ */
 export const identify = async (
   service: InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices,
   way: LoginMethod,

@@ -12,7 +12,7 @@ import type { RecordingServices } from '../services/recording.ts'
 import { addressKey } from '../wire/client-address.ts'
 import { heldLogin } from './held-logins.ts'
 
-/** What is known of a login or an exchange; nothing of it is personal. */
+/** Facts about a login or exchange for log and history; none is personal. */
 type Attempt = {
   readonly method: Exclude<Method, 'token'>
   readonly provider?: string | undefined
@@ -20,9 +20,9 @@ type Attempt = {
 }
 type Teller = Pick<RecordingServices, 'tell'>
 
-const what = ({ method }: Attempt) => (isLogin(method) ? 'a login' : 'an exchange')
+const nameOf = ({ method }: Attempt) => (isLogin(method) ? 'a login' : 'an exchange')
 
-/** Logs a login or an exchange that gave a token. */
+/** Logs a successful login or exchange. */
 export const attemptSucceeded = (
   { tell }: Teller,
   { id: requestId }: FastifyRequest,
@@ -30,10 +30,10 @@ export const attemptSucceeded = (
   tokenId: string,
 ): void => {
   const { method, provider, serviceAccount } = attempt
-  tell({ requestId, method, provider, serviceAccount, tokenId }, `${what(attempt)} succeeded`)
+  tell({ requestId, method, provider, serviceAccount, tokenId }, `${nameOf(attempt)} succeeded`)
 }
 
-/** Logs a login or an exchange that failed, with the cause that the client does not see. */
+/** Logs a failed login or exchange, with the cause that the client does not receive. */
 export const attemptRefused = (
   { tell }: Teller,
   { id: requestId }: FastifyRequest,
@@ -44,7 +44,7 @@ export const attemptRefused = (
   const record = { requestId, method, provider, serviceAccount, reason: refusal.reason }
   const { fault: cause, change, providerSays } = refusalDetailsOf(refusal)
   const details = { cause, providerError: providerErrorOf(refusal), providerSays, why: whyOf(refusal), change }
-  tell({ ...record, ...details }, `${what(attempt)} was refused`)
+  tell({ ...record, ...details }, `${nameOf(attempt)} was refused`)
 }
 
 const noted = (
@@ -63,7 +63,7 @@ const noted = (
     attempt: true,
   })
 
-/** Keeps a failed login or exchange in history, and tells the operator. */
+/** Records a failed login or exchange in the history and logs it. */
 export const attemptFailed = (
   service: RecordingServices,
   request: FastifyRequest,
@@ -74,7 +74,10 @@ export const attemptFailed = (
   attemptRefused(service, request, attempt, refusal)
 }
 
-/** The same of one that anybody can repeat at will: the operator is told of those that history tells singly. */
+/**
+ * Like `attemptFailed`, for failures that any client can repeat at will: logs only those that the history records
+ * individually.
+ */
 export const attemptTurnedAway = (
   service: RecordingServices,
   request: FastifyRequest,
@@ -84,7 +87,7 @@ export const attemptTurnedAway = (
   if (noted(service, request, attempt, refusal)) attemptRefused(service, request, attempt, refusal)
 }
 
-/** Refuses what comes under a key that has used up its limit (api.md §2.4). */
+/** Refuses a request if its key has exhausted its limit (api.md §2.4). */
 export const turnedAway = (
   service: InstanceServices & RecordingServices,
   request: FastifyRequest,
@@ -111,13 +114,13 @@ const counted = (
   return refusal
 }
 
-/** Counts the requests of a public route by client, and refuses those past the limit. */
+/** Counts the requests to a public route by client address, and refuses those beyond the limit. */
 export const attemptLimit =
   (service: InstanceServices & RecordingServices, attempts: Limiter, attempt: Attempt) =>
   (request: FastifyRequest): Refusal | undefined =>
     counted(service, request, attempt, attempts, addressKey(request.address))
 
-/** The same of callbacks, of which each belongs to a login: one that this browser began counts by that login. */
+/** Like `attemptLimit`, for callbacks: a callback of a pending login of this browser counts against that login. */
 export const returnLimit =
   (service: InstanceServices & CommandServices & LoginServices & RecordingServices, attempt: Attempt) =>
   (request: FastifyRequest): Refusal | undefined => {

@@ -12,7 +12,7 @@ import type { Row } from '../../projections/views.ts'
 import type { Narrow, Outcome } from '../services/auth.ts'
 import { subjectOf } from './recorded-subject.ts'
 
-/** Times that a token is looked at again because another instance wrote to its stream meanwhile. */
+/** Maximum number of attempts if another instance writes to the token's stream at the same time. */
 const TRIES = 5
 
 type NarrowingOptions = {
@@ -21,23 +21,23 @@ type NarrowingOptions = {
   readonly execute: Execute
   readonly applied: (events: readonly Stored[]) => Promise<unknown>
   readonly access: AccessPolicy
-  /** The number of this configuration of access. */
+  /** Number of this access configuration. */
   readonly number: () => Promise<number>
 }
 
 const SYSTEM = { kind: 'system' } as const
 
-/** What the grants of a token are now, as its events say it. */
+/** Current grants of a token, as stored in events. */
 const accessOf = ({ grants, roles = {} }: TokenDoc) => grants && { grants, roles }
 
 /**
- * Applies the rules of this instance to logins and exchanges that were issued under an earlier configuration of access, or under none (api.md §3.8).
- * Those of a later one are left alone. Whatever is asked of one token meanwhile shares the outcome.
+ * Applies the rules of this instance to logins and exchanges issued under an earlier access configuration, or without
+ * one (api.md §3.8). Those of a later configuration stay unchanged. Concurrent calls for one token share the outcome.
  */
 export const narrowing = ({ log, sealer, execute, applied, access, number: ours }: NarrowingOptions): Narrow => {
   const underWay = new Map<string, Promise<Outcome>>()
 
-  /** What is left of a token; undefined where it loses nothing. What was erased or lost of its holder matches no rule. */
+  /** Remaining grants of a token; undefined if it loses none. Erased or lost personal data matches no rule. */
   const left = async (doc: TokenDoc & { readonly method: RuledMethod }) => {
     const opened = doc.profile === undefined ? undefined : await sealer.open(doc.profile)
     const personal = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : {}

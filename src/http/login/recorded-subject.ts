@@ -5,7 +5,7 @@ import type { TokenDoc } from '../../projections/tokens.ts'
 type Texts = Readonly<Record<string, string>>
 
 type Method = Exclude<TokenDoc['method'], 'token'>
-/** What is recorded of a login or an exchange in the clear. */
+/** Unsealed record of a login or exchange. */
 type Recorded = Pick<TokenDoc, 'provider' | 'attributes'> & { readonly method: Method }
 
 const parsed = <T>(text: string | undefined, otherwise: T): T =>
@@ -31,6 +31,9 @@ const subjects: {
   }),
 }
 
-/** Subject of the rules, from the record of a login or an exchange. `personal` is the content of the profile; empty if that was erased. */
+/**
+ * Subject of the rules, from the record of a login or exchange. `personal` is the content of the profile; empty if it
+ * was erased.
+ */
 export const subjectOf = ({ method, ...recorded }: Recorded, personal: Texts = {}): Subject =>
   subjects[method](recorded, personal)
