@@ -4,8 +4,8 @@ import type { Call } from '../route/route.ts'
 import type { CommandServices } from '../services/commands.ts'
 
 /**
- * The context of the commands that a request sends. Address and user agent are sealed with the key of the caller, or of
- * the day where the caller is unknown.
+ * Context of the commands of a request. Address and user agent are sealed with the key of the caller, or of the day for
+ * an anonymous caller.
  */
 export const contextOf = (
   { request, caller, requestId, route }: Call<unknown, unknown>,
@@ -25,18 +25,18 @@ export const contextOf = (
   }
 }
 
-/** Tells the position of events (api.md §4, Event-Position). */
+/** Response header with the position of events (api.md §4, Event-Position). */
 export const eventPosition = (position: bigint): Readonly<Record<string, string>> => ({
   'event-position': String(position),
 })
 
-/** Tells the position of what a command did: the log's own where it changed nothing. */
+/** Position of a command's events; the head of the log if it changed nothing. */
 export const positionOf = async (
   { log }: Pick<CommandServices, 'log'>,
   stored: readonly Stored[],
 ): Promise<Readonly<Record<string, string>>> => eventPosition(stored.at(-1)?.position ?? (await log.head()))
 
-/** Makes the events of a command visible to every later read here, and tells their position. */
+/** Makes the events of a command visible to later reads on this instance, and returns their position. */
 export const applyEvents = async (
   service: CommandServices,
   stored: readonly Stored[],

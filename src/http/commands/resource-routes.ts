@@ -25,13 +25,13 @@ import { takeRoom } from '../wire/room.ts'
 import { applyEvents, contextOf } from './command-context.ts'
 
 type AnyCall = Call<unknown, unknown>
-/** What a command on a flag or segment names: it, and the present life of its namespace (`''`: there is none). */
+/** Target of a command on a flag or segment, with the incarnation of its namespace (`''` if it does not exist). */
 type Of = { readonly namespace: string; readonly key: string; readonly incarnation: string }
 
 /** Path of one namespace. */
 export const NAMESPACE = '/api/v1/namespaces/:namespaceKey'
 
-/** Access to what belongs to the namespace in the path, for whoever has the right there. */
+/** Access with the right in the namespace of the path. */
 export const inPath = (right: Right) =>
   ({ credential: 'management', namespace: { param: 'namespaceKey' }, right }) as const
 
@@ -46,16 +46,19 @@ export const namespacedRoute = <A extends TSchema, B = undefined, Q = undefined>
   route(app, { ...stated, url: `/api/v1${options.url}`, access })
 }
 
-/** The namespace that a path means. */
+/** Namespace of the path. */
 export const namespaceOf = ({ params }: AnyCall): string => params['namespaceKey'] ?? 'default'
 
 type Reading = Call<unknown, { readonly at: Moment | undefined }>
 
-/** Where a GET looks: at the present, or at the moment that `at` names. */
+/** State that a GET reads: the present, or the snapshot as of `at`. */
 export const viewOf = (service: ReadServices, { query: { at }, request }: Reading) =>
   at ? snapshotAt(service, at, request) : service.flagStore
 
-/** Takes room for an answer that shows a flag or a segment, which may say its texts twice, as it is or once the body is part of it. */
+/**
+ * Takes room for an answer that shows a flag or segment: twice its stored size plus the request body, because an answer
+ * may contain its texts twice.
+ */
 export const takeDocument = (
   { flagStore }: Pick<ReadServices, 'flagStore'>,
   call: AnyCall,
@@ -64,30 +67,36 @@ export const takeDocument = (
 ): Promise<void> | undefined =>
   takeRoom(call, 2 * (flagStore.bytes(kind, namespaceOf(call), key) + (call.request.bytes?.length ?? 0)))
 
-/** The row of the flag that the path names, where the GET looks; undefined where there is none. */
+/** Row of the flag in the path, in the state that the GET reads; undefined if there is none. */
 export const flagAt = async (service: ReadServices, call: Reading) =>
   (await viewOf(service, call)).flag(namespaceOf(call), call.params['flagKey']!)
 
-/** Id of a new part, the same for the same command. */
+/** Id of a new part; a repeated command yields the same id. */
 export const newId = ({ request }: AnyCall, word: string): string => {
   const { commandId } = request.directives
   return commandId === undefined ? randomUUID() : idFrom(commandId, word)
 }
 
-/** Refuses a create that carries If-Match: it means nothing that could match (api.md §4). `have` is the revision of what stands there. */
+/**
+ * Refuses a create with If-Match, because no revision can match (api.md §4). `have` is the revision of an existing
+ * resource.
+ */
 export const createsOnly = ({ ifMatch }: Context, have = 0n): void => {
   if (ifMatch !== undefined) revisionMoved(have, ifMatch)
 }
 
-/** The present life of a namespace, `''` where there is none. Memory may be behind another instance, so a miss asks the log. */
+/**
+ * Incarnation of a namespace, `''` if it does not exist. On a miss in memory it reads the log, because memory may be
+ * behind another instance.
+ */
 const incarnationOf = async ({ flagStore, log }: CommandServices & ReadServices, namespace: string): Promise<string> =>
   flagStore.life(namespace) ?? lastKnown(await rowNow(log, namespaces, namespace))?.incarnation ?? ''
 
 type Written = { readonly stored: readonly Stored[] }
-/** What a command on a part leaves: the whole that the part is of, and its revision. */
+/** Outcome of a command on a part: the state of its flag or segment, and the revision. */
 type Whole = Written & { readonly revision: bigint; readonly state: { readonly incarnation: string | undefined } }
 
-/** The row as the command left it: its ETag is the revision that the body shows, whoever wrote since. */
+/** Row after the command; its ETag is the revision of the returned body, even after later writes of others. */
 const rowAfter = async <D extends object, E extends AnyEvent>(
   { log, clock }: CommandServices,
   projection: Projection<D, E>,
@@ -101,7 +110,7 @@ const rowAfter = async <D extends object, E extends AnyEvent>(
   return readable(row)?.doc === undefined ? refuse('write_conflict') : (row as Live<D>)
 }
 
-/** Commands on one kind of aggregate, and what is answered to them. */
+/** Runs commands on one kind of aggregate and builds the answers. */
 const writer =
   <D extends object, E extends AnyEvent>(
     projection: Projection<D, E>,
@@ -120,7 +129,7 @@ const writer =
       return work({ namespace, key, incarnation }, contextOf(call, service))
     }
     return {
-      /** Runs a command and answers with what it left, or the part of it that `show` picks. */
+      /** Runs a command and answers with the resulting document, or the part selected by `show`. */
       respondWith: async <T>(
         call: AnyCall,
         key: string,
@@ -140,7 +149,7 @@ const writer =
         )
         return ok(show(doc), changes, headers)
       },
-      /** Runs a command that leaves nothing to show. */
+      /** Runs a command with an empty answer. */
       respondEmpty: async (
         call: AnyCall,
         key: string,
@@ -150,7 +159,9 @@ const writer =
         const { headers } = await applyEvents(service, stored)
         return ok({}, undefined, headers)
       },
-      /** Runs a command on a part that leaves nothing to show but the revision of the whole, where that is there. */
+      /**
+       * Runs a command on a part; the answer is empty, with the revision of its flag or segment if that still exists.
+       */
       respondRevision: async (
         call: AnyCall,
         key: string,

@@ -1,10 +1,10 @@
-/** Ids of the parts that a request makes: by the refs that it gives them, and one for each place. */
+/** Ids of the new parts of a request: by the refs of the client, and one per place. */
 export const temporaryIds = (newId: (word: string) => string) => {
   const known = new Map<string, string>()
   return {
-    /** The id that a ref stands for; any other text is an id itself. */
+    /** Id of a ref; any other text is an id itself. */
     idOf: (text: string): string => known.get(text) ?? text,
-    /** The id of what is made at this place, from here on also by its ref. */
+    /** Creates the id of a part at this place, and registers its ref. */
     made: (place: string, ref = ''): string => {
       const id = newId(place)
       if (ref !== '') known.set(ref, id)

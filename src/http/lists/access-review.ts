@@ -6,10 +6,12 @@ import { comparePlaces, placeOf, type TokenPlace } from '../../projections/token
 import type { Access, TokenDoc } from '../../projections/tokens.ts'
 import { type AccessDecision, accessDecisionOf } from '../auth/access-decision.ts'
 
-/** Tokens are counted no further. */
+/** Maximum number of tokens counted. */
 export const COUNTED = 10_000
 
-/** What a review asks of a moment, and where its page begins; `total`: how many there are, where a page before has counted them. */
+/**
+ * Query of an access review at a moment, and the start of its page. `total` is the count from an earlier page, if any.
+ */
 type Review = {
   readonly right: Right
   readonly place: string
@@ -18,9 +20,9 @@ type Review = {
   readonly after: TokenPlace | undefined
   readonly total: number | undefined
 }
-/** A token that may, and why. */
+/** A token with the right, and the access decision. */
 export type Able = { readonly doc: TokenDoc; readonly verdict: AccessDecision }
-/** Tokens in order, as many as were asked for; how many there are over all pages, and how many records cannot be read. */
+/** One page of tokens in order, the total over all pages, and the number of unreadable records. */
 type Found = { readonly able: readonly Able[]; readonly total: number; readonly left: number }
 type Then = Pick<AsOf<Compiled>, 'tokens'>
 
@@ -33,7 +35,7 @@ const ableOf = ({ right, place, time }: Review, docs: readonly TokenDoc[]): read
     return verdict.allowed ? [{ doc, verdict }] : []
   })
 
-/** Those of one kind of access; of full reach all of them may. */
+/** Tokens of one kind of access; all tokens with full reach qualify. */
 const ofAccess = async (then: Then, review: Review, access: Access): Promise<Found> => {
   const { right, place, time, limit, after } = review
   const { docs, total, left } = await then.tokens({
@@ -49,7 +51,7 @@ const ofAccess = async (then: Then, review: Review, access: Access): Promise<Fou
   return { able: ableOf(review, docs), total, left }
 }
 
-/** The usable tokens that may do something in a place at a moment, oldest first. */
+/** Active tokens with a right in a place at a moment, oldest first. */
 export const reviewed = async (then: Then, review: Review): Promise<Found> => {
   const found = [await ofAccess(then, review, 'FULL'), await ofAccess(then, review, 'GRANTED')]
   if (review.place !== EVERYWHERE) found.push(await ofAccess(then, review, 'NAMESPACED'))

@@ -15,21 +15,21 @@ import { byPlace, hasText, isWhole, type Placed, placed, type Search, sorted } f
 
 type Docs = { readonly namespaces: NamespaceDoc; readonly flags: FlagDoc; readonly segments: SegmentDoc }
 type DocKind = keyof Docs
-/** What stands in a list: the document itself, or its place where it must be read first. */
+/** Item of a list: the document itself, or its place if the document must be loaded first. */
 type Item = { readonly doc: { readonly order: string } }
-/** Reads the first so many of the items, one at least where there are any. */
+/** Loads the first items, at least one if there are any. */
 type Load<D> = (items: readonly Item[]) => Promise<readonly ({ readonly doc: D } | undefined)[]>
 
-/** Where a GET looks. */
+/** State that a GET reads. */
 export type Looked = Awaited<ReturnType<typeof viewOf>>
 
-/** Documents that are read at once. */
+/** Number of documents loaded at once. */
 const READ = 64
 
 const itemsOf = async (view: Looked, kind: DocKind, namespace: string): Promise<readonly Item[]> =>
   kind === 'namespaces' ? view.namespaces() : view[kind](namespace)
 
-/** How documents are read: to be shown, or to be searched and sorted by. */
+/** Loader of documents: to show them (`load`), or to search and sort (`peek`). */
 const loadOf = <K extends DocKind>(view: Looked, kind: K, how: 'load' | 'peek' = 'load'): Load<Docs[K]> => {
   const present = async (items: readonly Item[]) => items as readonly Live<Docs[K]>[]
   if (!('load' in view)) return present
@@ -37,7 +37,7 @@ const loadOf = <K extends DocKind>(view: Looked, kind: K, how: 'load' | 'peek' =
   return (loads as Readonly<Record<K, Load<Docs[K]>>>)[kind]
 }
 
-/** Each item with its document, but for those that cannot be read; some at once. */
+/** Each item with its document, in batches; unreadable documents are excluded. */
 async function* documents<D>(items: readonly Item[], load: Load<D>): AsyncGenerator<readonly (readonly [Item, D])[]> {
   const pause = timeSlicer()
   for (let at = 0; at < items.length; ) {
@@ -49,7 +49,7 @@ async function* documents<D>(items: readonly Item[], load: Load<D>): AsyncGenera
   }
 }
 
-/** The documents of a list where a GET looks, one after the other. */
+/** The documents of a list, one after the other. */
 export async function* documentsOf<K extends DocKind>(
   view: Looked,
   kind: K,
@@ -60,16 +60,16 @@ export async function* documentsOf<K extends DocKind>(
 }
 
 type Wanted<D, I> = {
-  /** What tells the filters of `keep` from others, for page tokens. */
+  /** Values that identify the filters of `keep` in page tokens. */
   readonly filters?: readonly unknown[]
   readonly keep?: ((doc: D) => boolean) | undefined
-  /** The form of an item, once it is known where the GET looks. */
+  /** Returns the function that formats an item of the given state. */
   readonly show: (view: Looked) => Promise<(doc: D) => I | Promise<I>> | ((doc: D) => I | Promise<I>)
 }
 
 type ListRequest = PageQuery & Search & { readonly at: Moment | undefined }
 
-/** One page of a list, searched and sorted, where the GET looks (api.md §7.7), with how many documents it leaves out. */
+/** One page of a list, searched and sorted (api.md §7.7), with the number of excluded documents. */
 export const listPage = async <K extends DocKind, I>(
   service: InstanceServices & ReadServices,
   call: Call<unknown, ListRequest>,

@@ -10,8 +10,8 @@ import { hasRoomFor, type Of, takePage } from '../wire/room.ts'
 const b64 = (bytes: Buffer) => bytes.toString('base64url')
 
 /**
- * Page tokens: opaque, signed, and good only for the list and the filters they were made for (api.md §5.4, §7.7).
- * `scope` names list, parent and filters; the cursor is any JSON value.
+ * Page tokens: opaque, signed, and valid only for their list and filters (api.md §5.4, §7.7). `scope` contains list,
+ * parent and filters; the cursor is any JSON value.
  */
 export const pageTokens = (key: Uint8Array): PageTokens => {
   const mac = (scope: string, cursor: string) =>
@@ -22,7 +22,9 @@ export const pageTokens = (key: Uint8Array): PageTokens => {
       const text = b64(Buffer.from(JSON.stringify(cursor)))
       return `${text}.${b64(mac(scopeOf(scope), text))}`
     },
-    /** The cursor of a token exactly as it was written for this scope; any other text is refused with 400 `invalid_page_token`. */
+    /**
+     * Cursor of a token, exactly as written for this scope; any other text is refused with 400 `invalid_page_token`.
+     */
     read: (scope: readonly unknown[], token: string): unknown => {
       const [text = ''] = token.split('.', 1)
       const [given, due] = [Buffer.from(token), Buffer.from(`${text}.${b64(mac(scopeOf(scope), text))}`)]
@@ -35,7 +37,10 @@ const invalidPageToken = (token: string) => new Refusal('invalid_page_token', `p
 
 export type PageQuery = { readonly limit: number; readonly offset: number; readonly pageToken: string }
 
-/** How a list goes on while its items come and go: what to remember of the first `end` items, and how many stand before what follows them. */
+/**
+ * Continuation of a list that changes between pages. `cursor` describes the first `end` items; `behind` returns the
+ * number of items before the next page.
+ */
 export type Order<T> = {
   readonly cursor: (all: readonly T[], end: number) => unknown
   readonly behind: (all: readonly T[], cursor: unknown) => number
@@ -47,7 +52,7 @@ const firstOf = <T>(all: readonly T[], holds: (item: T) => boolean): number => {
 }
 
 type Ordered = { readonly doc: { readonly order: string } }
-/** Order of creation: places only grow along the list, and nothing ever moves. */
+/** Order of creation: the order key only grows along the list and never changes. */
 export const byOrder: Order<Ordered> = {
   cursor: (all, end) => all[end - 1]?.doc.order,
   behind: (all, order) => firstOf(all, ({ doc }) => doc.order > (order as string)),
@@ -55,7 +60,10 @@ export const byOrder: Order<Ordered> = {
 
 const REMEMBERED = 8
 
-/** Order of rank: a removal renumbers all that follow, so the last items themselves are remembered; their ranks count only when all of them are gone. */
+/**
+ * Order of rank. A removal renumbers all later items, so the cursor contains the ids of the last items; their rank
+ * counts only if all of them are gone.
+ */
 export const byRank: Order<{ readonly id: string; readonly rank: number }> = {
   cursor: (all, end) => {
     const last = all.slice(Math.max(0, end - REMEMBERED), end).reverse()
@@ -73,13 +81,13 @@ export const byRank: Order<{ readonly id: string; readonly rank: number }> = {
 
 const PAGE_MAX = 1000
 
-/** The answer, with the number of documents that it leaves out because they cannot be read, where there are any (api.md §4). */
+/** Adds a header with the number of quarantined documents, if any (api.md §4). */
 export const leavingOut = <T>({ names }: { readonly names: Names }, count: number, answer: Answer<T>): Answer<T> =>
   count === 0 ? answer : { ...answer, headers: { ...answer.headers, [names.unreadableHeader]: String(count) } }
 
 /**
- * What a list shows: the names under which its items stand, each of them with all, and the form of an item. `load` reads the first so many of
- * the items that are left of the page, one at least; one that cannot be read is left out.
+ * Form of a list: the names of the array members, all with the same items, and the form of an item. `load` reads the
+ * first of the remaining items, at least one; an unreadable item is excluded.
  */
 type Listing<T, L, N extends string, I> = {
   readonly names: readonly N[]
@@ -87,10 +95,13 @@ type Listing<T, L, N extends string, I> = {
   readonly load: (items: readonly T[]) => readonly L[] | Promise<readonly (L | undefined)[]>
 }
 
-/** Items whose form is made at once. */
+/** Number of items formatted at once. */
 const SHOWN = 8
 
-/** The JSON texts of the first items, until the next has no room in the page or the answers under way, and how many items that is. The first is taken whatever its size. */
+/**
+ * JSON texts of the first items, until the next exceeds the page or the room of the answer, and the number of items
+ * used. The first item is always included.
+ */
 const shownOf = async <T, L, I>(
   { request }: Of,
   items: readonly T[],
@@ -123,8 +134,8 @@ const shownOf = async <T, L, I>(
 }
 
 /**
- * One page of a list known whole (api.md §7.7). Begins behind the items that the token names, or at the
- * offset, and ends before it is too large.
+ * One page of a fully known list (api.md §7.7). It begins after the items of the page token, or at the offset, and ends
+ * before it exceeds the size limit.
  */
 export const pageOf = async <T, L, N extends string, I>(
   of: Of,

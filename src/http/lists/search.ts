@@ -1,14 +1,14 @@
 import { sortSliced } from '../../event-loop.ts'
 import type { Order } from './paging.ts'
 
-/** How a list is searched and sorted. `q` is text in key or name, in any case; `''` is in all. */
+/** Search and sort order of a list. `q` is matched in key and name, ignoring case; `''` matches every item. */
 export type Search = {
   readonly q: string
   readonly sort: 'createdAt' | 'name' | 'key' | 'changedAt'
   readonly order: 'asc' | 'desc'
 }
 
-/** What of a document it is searched and sorted by. */
+/** Fields of a document for search and sorting. */
 type Searched = {
   readonly key: string
   readonly name: string
@@ -16,17 +16,17 @@ type Searched = {
   readonly changedAt?: string
 }
 
-/** An item in its place: by what it is sorted by, and among equals by its creation. */
+/** An item with its sort key; equal keys are ordered by creation. */
 export type Placed<T> = { readonly item: T; readonly by: string; readonly order: string }
 
 type ListPlace = Pick<Placed<unknown>, 'by' | 'order'>
 const isBefore = (one: ListPlace, other: ListPlace): boolean =>
   one.by < other.by || (one.by === other.by && one.order < other.order)
 
-/** Whether the list as it is held, in order of creation, is what is asked for. */
+/** True if the stored list, in order of creation, is the requested result. */
 export const isWhole = ({ q, sort, order }: Search): boolean => q === '' && sort === 'createdAt' && order === 'asc'
 
-/** Whether a document has the text. */
+/** True if key or name contain the text. */
 export const hasText = ({ key, name }: Searched, q: string): boolean =>
   q === '' || key.toLowerCase().includes(q.toLowerCase()) || name.toLowerCase().includes(q.toLowerCase())
 
@@ -47,7 +47,7 @@ export const placed = <T extends { readonly doc: { readonly order: string } }>(
 export const sorted = <T>(items: readonly Placed<T>[], { order }: Search): Promise<readonly Placed<T>[]> =>
   sortSliced(items, order === 'asc' ? isBefore : (one, other) => isBefore(other, one))
 
-/** How pages go on while items come, go and move: behind the place of the last one shown. */
+/** Order by sort key; the next page begins after the key of the last item shown, even if items change between pages. */
 export const byPlace = ({ order }: Search): Order<Placed<unknown>> => ({
   cursor: (all, end) => {
     const last = all[end - 1]

@@ -9,7 +9,7 @@ import type { CommandServices } from '../services/commands.ts'
 import type { ReadServices } from '../services/reads.ts'
 import { waitForTokenView } from './wait-for-token-view.ts'
 
-/** What a list of records is of: one method, static tokens or sessions, or everything. */
+/** Records of a list: one method, static tokens or sessions, or all. */
 type Listed = {
   readonly method: Method | undefined
   /** True for the reserved method, which has no records. */
@@ -17,7 +17,10 @@ type Listed = {
   readonly kind: 'static' | 'session' | undefined
 }
 
-/** One page, with one record beyond it, which tells whether there is another; what the clock showed; and how many records are left out. */
+/**
+ * One page plus one further record, which indicates a next page; also the time of the state and the number of
+ * unreadable records.
+ */
 type TokenListing = {
   readonly docs: readonly TokenDoc[]
   readonly total: number
@@ -49,7 +52,7 @@ const listThen = async (
   return { ...(await then.tokens({ ...wantedOf(filter, time.toISOString()), ...page })), time }
 }
 
-/** The records of several lists as one, in their order; each list is found by an index of its own. */
+/** Merges several lists in their order; each list comes from an index of its own. */
 const merged = (
   [first, ...others]: readonly [TokenListing, ...TokenListing[]],
   { limit, descending = false, sort = 'createdAt' }: TokenPage,
@@ -64,7 +67,10 @@ const merged = (
   return { ...first, docs: docs.slice(0, limit), total, left: Math.max(...lists.map(({ left }) => left)) }
 }
 
-/** The methods that a list is of, one by one, undefined for all at once. Only their creation has an index that is not of one method. */
+/**
+ * Methods to list separately; undefined lists all methods at once. Only the order of creation has an index over all
+ * methods.
+ */
 const methodsOf = ({ method, isReserved, kind }: Listed, sort: TokenSort): readonly (Method | undefined)[] => {
   if (isReserved) return []
   if (kind === undefined && sort === 'createdAt') return [method]
@@ -72,7 +78,7 @@ const methodsOf = ({ method, isReserved, kind }: Listed, sort: TokenSort): reado
   return METHODS.filter((one) => isOfKind(one) && (method === undefined || one === method))
 }
 
-/** One page of the records that a filter asks for, now or at a moment. */
+/** One page of the records that match a filter, now or as of a moment. */
 export const listTokens = async (
   service: CommandServices & ReadServices,
   listed: Listed,

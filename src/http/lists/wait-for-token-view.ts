@@ -3,7 +3,10 @@ import { tokens } from '../../projections/tokens.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { ReadServices } from '../services/reads.ts'
 
-/** Waits until lists of tokens hold all that is in the log now; gives its position. 503 `view_behind` when that takes too long. */
+/**
+ * Waits until the token view contains all events in the log at the time of the call, and returns that position. Refuses
+ * with 503 `view_behind` after a timeout.
+ */
 export const waitForTokenView = async (
   { log, viewsReached }: Pick<CommandServices, 'log'> & Pick<ReadServices, 'viewsReached'>,
   withinMs = WAIT_MS,

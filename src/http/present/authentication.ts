@@ -5,16 +5,16 @@ import type { Sealer } from '../../events/personal.ts'
 import { statusOf } from '../../projections/token-status.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 
-/** `expiresAt` and `deletedAt` carry a fraction only when it is not zero. */
+/** Removes a zero fraction from `expiresAt` and `deletedAt`. */
 export const short = (time: string): string => time.replace('.000Z', 'Z')
 
-/** The grants of a record with the rights in force by each, where it has any. */
+/** Grants of a record with the rights in force, if it has any. */
 export const grantsShown = (doc: TokenDoc): Pick<Authentication, 'grants'> => {
   const grants = grantsInForce(doc)
   return grants ? { grants } : {}
 }
 
-/** The record as clients see it: personal attributes opened, or marked erased or lost. */
+/** The record for clients: personal attributes opened, or marked as erased or lost. */
 export const presentAuthentication = async (
   doc: TokenDoc,
   names: Names,

@@ -3,7 +3,10 @@ import type { LastChange } from '../../projections/last-change.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
 
-/** The last change of a document as lists show it: a static token that made it has its name, while the read model of tokens can be reached. */
+/**
+ * Last change of a document for lists. For a static token it includes the token's name, unless the token view is
+ * unavailable.
+ */
 export const lastChanges = ({ views }: { readonly views: Pick<Views, 'get'> }) => {
   const known = new Map<string, Promise<string | undefined>>()
   const read = (id: string): Promise<string | undefined> =>

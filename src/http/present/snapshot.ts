@@ -15,24 +15,29 @@ import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '
 import type { SegmentDoc } from '../../projections/segments.ts'
 import { joined } from '../wire/pieces.ts'
 
-/** What the evaluating client can read (api.md §9): older ones know no constraints on the entity's id, or no default variant. */
+/**
+ * Format that the evaluating client can read (api.md §9): older clients do not support constraints on the entity id, or
+ * default variants.
+ */
 export type Form = { readonly tag: string; readonly entityId: boolean; readonly defaultVariant: boolean }
 
 type SnapshotSource = Pick<FlagStore<unknown>, 'evaluable' | 'segments'>
-/** How many flags of a namespace cannot be evaluated: they are closed, or ask a segment that is. */
+/**
+ * Number of flags of a namespace that cannot be evaluated: quarantined flags, and flags that use a quarantined segment.
+ */
 export const unevaluable = (
   { flags, evaluable, closed }: Pick<FlagStore<unknown>, 'flags' | 'evaluable' | 'closed'>,
   namespace: string,
 ): number => closed.flags(namespace) + flags(namespace).length - evaluable(namespace).length
 
-/** The JSON texts of the segments of these keys that are there. */
+/** JSON texts of the existing segments of these keys. */
 type SegmentTexts = (keys: readonly string[]) => Generator<string>
 type Variants = ReadonlyMap<string, VariantDoc>
 
-/** An object's JSON text without its closing brace, for more members to follow. */
+/** JSON text of an object without its closing brace, so that members can follow. */
 const opened = (object: object): string => JSON.stringify(object).slice(0, -1)
 
-/** A date, which the service reads as its midnight UTC and no other engine reads at all. */
+/** A date without time. The service reads it as midnight UTC; client engines cannot read it. */
 const DATE = /^\d{4}-\d\d-\d\d$/
 
 const segmentJson = (doc: SegmentDoc, form: Form): SnapshotSegment => {
@@ -52,7 +57,7 @@ const segmentJson = (doc: SegmentDoc, form: Form): SnapshotSegment => {
   }
 }
 
-/** Each segment's text is made once, when the first rule or rollout names it. */
+/** JSON texts of segments, each made once, on first use by a rule or rollout. */
 const segmentTexts = (segments: ReturnType<SnapshotSource['segments']>, form: Form): SegmentTexts => {
   const docs = new Map(segments.map(({ doc }) => [doc.key, doc]))
   const texts = new Map<string, string>()
@@ -145,8 +150,9 @@ function* flagOf(segmentsOf: SegmentTexts, form: Form, flag: FlagDoc): Generator
 }
 
 /**
- * The JSON text of the snapshot of a namespace, for clients that evaluate by themselves: all flags in list order, each rule once. It comes
- * in pieces that are small however large a flag is, and shows the state of the moment at which the first one is asked for.
+ * JSON text of the snapshot of a namespace, for clients that evaluate flags themselves: all flags in list order, each
+ * rule once. It is produced in small pieces, regardless of the size of a flag. It shows the state at the time of the
+ * first piece.
  */
 export function* snapshotText(held: SnapshotSource, namespace: string, form: Form): Generator<string> {
   const flags = held.evaluable(namespace)
@@ -157,7 +163,7 @@ export function* snapshotText(held: SnapshotSource, namespace: string, form: For
   yield ']}'
 }
 
-/** The texts of items with a comma between them, each of which comes in pieces itself. */
+/** The texts of the items, separated by commas; the text of each item comes in pieces. */
 function* listOf<T>(items: readonly T[], textOf: (item: T) => Iterable<string>): Generator<string> {
   for (const [n, item] of items.entries()) {
     if (n > 0) yield ','
