@@ -18,7 +18,7 @@ const PAGE = 100
 const PAGE_MAX = 1000
 
 type ReviewRequest = Call<unknown, ReturnType<(typeof reviewQuery)['read']>>
-/** How a review goes on: behind a token, at the moment of its first page, which has counted. */
+/** Cursor of a review: the last token, and the moment and count of its first page. */
 type Cursor = { readonly after: TokenPlace; readonly total: number; readonly position: string; readonly time: string }
 type Entry = AccessReview['entries'][number]
 
@@ -45,14 +45,14 @@ const TABLE: readonly (readonly [string, (entry: Entry) => string])[] = [
   ['rule', ({ because }) => because?.rule ?? ''],
 ]
 
-/** The same page as a table. */
+/** The page as CSV. */
 const asTable = ({ entries, nextPageToken }: AccessReview): Answer<AccessReview> => {
   const bytes = Buffer.from(csvOf(entries, TABLE))
   const headers = { 'content-type': 'text/csv; charset=utf-8', 'next-page-token': nextPageToken }
   return { body: undefined, chunks: [bytes], length: bytes.length, holds: bytes.length, headers }
 }
 
-/** The moment that is asked about, as a position, and what the clock showed. */
+/** The snapshot as of the requested moment, its position and its time. */
 const momentOf = async (
   { log, now, asOf }: Service,
   { query: { at }, request }: ReviewRequest,
@@ -91,7 +91,7 @@ const review = async (service: Service, call: ReviewRequest): Promise<Answer<Acc
   return leavingOut(service, left, table ? asTable(page) : { body: page })
 }
 
-/** GET /audit/v1/access: who could do something somewhere, now or at a moment (api.md §5.8, A19). */
+/** GET /audit/v1/access: tokens with a right in a place, now or at a moment (api.md §5.8, A19). */
 export const auditAccessRoutes: Mount = (app, service) =>
   route(app, {
     method: 'GET',
@@ -106,7 +106,7 @@ export const auditAccessRoutes: Mount = (app, service) =>
     answer: AccessReview,
     run: (call) => {
       const answer = () => review(service, call)
-      // With `at` it is within the bounds of such readings already.
+      // A query with `at` has passed the limits of as-of queries already (`preconditions`).
       return call.query.at ? answer() : (asOfReading(service, call, answer) as Promise<Answer<AccessReview>>)
     },
   })

@@ -18,10 +18,10 @@ import { type Call, route } from '../route/route.ts'
 import { authentication } from '../route/statements.ts'
 import type { Mount, Service } from '../services/service.ts'
 
-/** Every valid token, whatever it may do. */
+/** Access with any valid token. */
 const everybody = { credential: 'required', namespace: 'any', right: 'none' } as const
 
-/** What a caller without a credential may do: where nobody asks for one, everything. */
+/** Access of a caller without a credential, if none is required: full. */
 const anybody: Access = { full: true, publishable: false, places: placesOf({}) }
 
 const shown = (doc: TokenDoc): Access => {
@@ -55,14 +55,14 @@ const getAccess: Mount = (app, { log }) =>
 
 type Checking = Call<unknown, ReturnType<(typeof accessQuery)['read']>>
 
-/** The record asked about as it stood at the moment, and what the clock showed then. */
+/** The requested record as of the moment, and the time of the moment. */
 const recordAt = async ({ log, now, asOf }: Service, id: string, { query: { at }, request }: Checking) => {
   const then = at && (await asOf(at, request.stop))
   const row = readable(await (then ? then.token(id) : rowNow(log, tokens, id)))
   return { doc: row?.doc, time: then ? new Date(await then.clock()) : now() }
 }
 
-/** Whether nobody was asked for a credential at the moment. */
+/** Access decision for a caller without a credential, by the configuration at the moment. */
 const withoutCredential = async (
   { log, asOf, settings }: Service,
   { query: { at, right }, request }: Checking,
@@ -100,7 +100,10 @@ const checkAccess: Mount = (app, service) =>
     },
   })
 
-/** Where a role can be granted: what is so in one namespace that a reach does not name is so in each of them. */
+/**
+ * Namespaces in which a role can be granted. All namespaces that the reach does not name have the same result, so only
+ * one of them is checked.
+ */
 const grantableIn = (reach: Reach, role: Role, namespaces: readonly string[]): readonly string[] => {
   const others = namespaces.filter((key) => !reach.places.has(key))
   const found = grantable(reach, role, [...reach.places.keys(), ...others.slice(0, 1)])
@@ -129,7 +132,7 @@ const listRoles: Mount = (app, { settings, flagStore }) =>
     },
   })
 
-/** What may be done by whom: /auth/v1/access* and /auth/v1/roles (api.md §5.8). */
+/** Access of tokens, and roles: /auth/v1/access* and /auth/v1/roles (api.md §5.8). */
 export const authAccessRoutes: Mount = (app, service) => {
   getAccess(app, service)
   checkAccess(app, service)

@@ -11,10 +11,10 @@ import { authentication } from '../route/statements.ts'
 import type { LoginMethod } from '../services/logins.ts'
 import type { Service } from '../services/service.ts'
 
-/** The method, and the path in front of `/authorize` and `/callback`. */
+/** The login method, and the path before `/authorize` and `/callback`. */
 type Door = { readonly method: LoginKind; readonly path: string }
 
-/** Authorize and callback of one way to log in, or of the ways that a path parameter tells apart (api.md §5.5, §5.6). */
+/** Authorize and callback routes of a login method, or of several selected by a path parameter (api.md §5.5, §5.6). */
 export const loginRoutes = (
   app: FastifyInstance,
   service: Service,
@@ -71,7 +71,7 @@ export const loginRoutes = (
   })
 }
 
-/** Where people come back from a login whose method was switched off meanwhile; to programs nothing is there. */
+/** Callback route of a method that is switched off: browsers are sent to the login page, other clients receive 404. */
 export const closedCallback = (app: FastifyInstance, service: Service, { method, path }: Door): void =>
   route(app, {
     method: 'GET',

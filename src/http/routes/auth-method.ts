@@ -15,7 +15,7 @@ const paths = (base: string, path: string, name: string | undefined) => ({
   ...(name !== undefined && { name }),
 })
 
-/** GET /auth/v1/method: the ways to a client token (api.md §5.4 A1). */
+/** GET /auth/v1/method: methods to obtain a client token (api.md §5.4 A1). */
 export const authMethodRoutes = (app: FastifyInstance, { names, cookies, methods }: Service): void => {
   route(app, {
     method: 'GET',
@@ -31,7 +31,7 @@ export const authMethodRoutes = (app: FastifyInstance, { names, cookies, methods
         providers: Object.fromEntries(providers.map(({ key, name }) => [key, paths(base, `oidc/${key}`, name)])),
         order: providers.map(({ key }) => key),
       }
-      // A way that a browser's session comes of says where it begins and ends.
+      // Methods with a browser session list their authorize and callback URLs.
       const ways: Readonly<Record<Method, Way['metadata']>> = {
         token: undefined,
         codehost: paths(base, names.codehostPath, methods.codehost.display_name),

@@ -18,7 +18,7 @@ import { addressKey } from '../wire/client-address.ts'
 import { idempotencyKey } from '../wire/headers.ts'
 import type { Answer } from '../wire/reply.ts'
 
-/** The token of a service account, which ends when the presented one does. */
+/** Token of a service account; it expires with the presented token. */
 const tokenOf = ({ namespace, name, uid, podName, podUid, credentialId, expiresAt }: ServiceAccount) => ({
   method: 'orchestrator' as const,
   expiresAt: expiresAt.toISOString(),
@@ -33,7 +33,9 @@ const tokenOf = ({ namespace, name, uid, podName, podUid, credentialId, expiresA
   identity: `${namespace}/${name}`,
 })
 
-/** POST /auth/v1/method/orchestrator/serviceaccount: a service-account token for a client token (api.md §5.7). */
+/**
+ * POST /auth/v1/method/orchestrator/serviceaccount: exchanges a service-account token for a client token (api.md §5.7).
+ */
 export const authOrchestratorRoutes = (
   app: FastifyInstance,
   service: Service,
@@ -64,7 +66,7 @@ export const authOrchestratorRoutes = (
     }
   }
 
-  /** Turns away a service account that exchanges without end, and an address that has failed too often. */
+  /** Refuses a service account with too many exchanges, and an address with too many failures. */
   const limited = (request: FastifyRequest, limiter: Limiter, key: string, serviceAccount?: string) => {
     const refusal = turnedAway(service, request, { method: 'orchestrator', serviceAccount }, limiter, key)
     if (refusal) metrics.exchanges('limited').value++

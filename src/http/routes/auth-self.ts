@@ -21,7 +21,7 @@ import type { Caller } from '../wire/caller.ts'
 
 const rowOf = async ({ log }: Service, { actor }: Caller) => readable(await rowNow(log, tokens, actor.id!))
 
-/** The record of the token that a request came with, and its revision. */
+/** Record of the request's token, and its revision. */
 const own = async (service: Service, caller: Caller) => {
   const row = await rowOf(service, caller)
   return row?.doc
@@ -78,7 +78,10 @@ const expireSelf: Mount = (app, service) => {
 
 const SELF = bitOf('self.use')
 
-/** Whether a token is told of its own record: one that holds grants needs the right, so that whoever finds a published one learns nothing of who made it. */
+/**
+ * True if a token may read its own record. A token with grants needs `self.use`, so that the finder of a published
+ * token learns nothing about its creator.
+ */
 const seesOwn = ({ reach }: Caller, { grants }: TokenDoc): boolean =>
   grants === undefined || (reach !== undefined && allowedSomewhere(reach, SELF))
 
@@ -153,7 +156,7 @@ const endSession: Mount = (app, service) => {
       const exempt = request.headers.authorization !== undefined || !cookies.hasToken(request)
       if (!exempt && !fromOwnPages(request)) refuse('cross_site')
       const token = cookies.token(request)
-      // That of another installation on this host is left alone.
+      // A token of another installation on this host is not cleared.
       if (token === undefined || !hasTokenForm(token) || (await verifier.look(token)).isOurs)
         cookies.clearToken(request, reply)
       return { body: {} }

@@ -21,12 +21,13 @@ const BATCH = 100
 type Which = Omit<TokenFilter, 'status'>
 const everybody: Which = { method: undefined, identities: [], provider: '', namespaceKey: '', q: '', issuedBy: [] }
 
-/** Ends records by filter, each once. `events` are those that ended them, by id. */
+/** Revokes records by filter, each once. `events` are the revocations, by event id. */
 const ending = (service: Service, context: Context, alsoMakers: boolean) => {
   const { views, now, closed } = service
-  // A request taken up again counts what it did before: those records are no longer live.
+  // A repeated request counts the revocations of its first attempt, whose records are already deleted.
   const ended = new Set<TokenStatus>(context.commandId === undefined ? ['ACTIVE'] : ['ACTIVE', 'DELETED'])
-  // Who made a token may have ended long before. A record's status only ever moves on in this order, so none is missed.
+  // An issuing token may have ended long ago. Statuses only change in this order, so listing them in this order misses
+  // no record.
   const statuses: readonly TokenStatus[] = alsoMakers ? ['ACTIVE', 'EXPIRED', 'DELETED'] : [...ended]
   const events = new Map<string, Stored>()
   const met = new Set<string>()
@@ -34,7 +35,7 @@ const ending = (service: Service, context: Context, alsoMakers: boolean) => {
   const end = async (id: string): Promise<void> => {
     for (const event of await revokeToken(service, id, context)) events.set(event.id, event)
   }
-  /** Ends those whose streams cannot be read, where what they were before says that they are meant. */
+  /** Revokes quarantined tokens whose last readable state matches the filter. */
   const endClosed = async (which: Which): Promise<readonly string[]> => {
     const where = whereOf({ ...which, status: undefined }, now())
     const meant = closed
@@ -45,7 +46,7 @@ const ending = (service: Service, context: Context, alsoMakers: boolean) => {
     await Promise.all(fresh.map(end))
     return fresh
   }
-  /** Ends the live ones of these records; gives the ids of all that were not met before. */
+  /** Revokes the live records of a filter; returns the ids of all records not seen before. */
   const endAll = async (which: Which): Promise<readonly string[]> => {
     const all: string[] = []
     for (const status of statuses) {
@@ -72,7 +73,11 @@ const ending = (service: Service, context: Context, alsoMakers: boolean) => {
   return { endAll, events }
 }
 
-/** POST /auth/v1/tokens/revoke: ends every live token of one holder, and on request all that these made, and theirs in turn. Works for a provider that is configured no more: tokens are found by what they were issued with. */
+/**
+ * POST /auth/v1/tokens/revoke: revokes all live tokens of a holder and, on request, all tokens issued by them,
+ * recursively. It also works for a provider that is no longer configured, because tokens are found by their stored
+ * data.
+ */
 export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): void => {
   const { names, logins } = service
 
@@ -91,14 +96,14 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
       const { identity, provider, includeIssued } = call.body
       const method = names.methodNamed(call.body.method)
       if (provider !== '' && method !== 'oidc') invalid('provider', `only ${names.method('oidc')} has providers`)
-      // What is changed here is many records, so no revision of one is asked for.
+      // The command changes many records, so If-Match is ignored.
       const { ifMatch: _ifMatch, ...context } = contextOf(call, service)
       const { endAll, events } = ending(service, context, includeIssued)
       const identities = identitiesOf(logins.pseudonyms, identity, method)
       const completeTo = await waitForTokenView(service)
       const holders = await endAll({ ...everybody, method, identities, provider })
       for (let makers = includeIssued ? holders : []; makers.length > 0; ) {
-        // What they made until they ended may be newer than what was listed.
+        // Wait again, because the revoked tokens may have issued further tokens before they ended.
         await waitForTokenView(service)
         const made: string[] = []
         for (let n = 0; n < makers.length; n += BATCH)

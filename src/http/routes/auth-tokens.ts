@@ -24,7 +24,7 @@ import { takePage } from '../wire/room.ts'
 
 const PAGE = 25
 const PAGE_MAX = 100
-/** Records are counted no further: what a list costs must not grow with what there is. */
+/** Maximum number of records counted, so that the cost of a list is bounded. */
 const COUNTED = 10_000
 
 const shown = ({ names, sealer }: Service, doc: TokenDoc, time: Date, used: ReadonlyMap<string, string>) =>

@@ -19,7 +19,7 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
   const { execute } = service
   const { respondWith, respondRevision } = segmentWriter(service)
 
-  /** Runs the command with the constraint that the body says, and answers with it. */
+  /** Runs a command with the constraint of the body, and answers with the constraint. */
   const write = (call: Call<Body, undefined>, command: 'AddConstraint' | 'UpdateConstraint', id: string) => {
     const constraint = { id, ...checkedConstraint(call.body) }
     return respondWith(

@@ -17,7 +17,7 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
   const { execute } = service
   const { respondWith, respondRevision } = flagWriter(service)
 
-  /** Runs the command with the distribution that the body says, and answers with it. */
+  /** Runs a command with the distribution of the body, and answers with the distribution. */
   const write = (call: Call<Body, undefined>, command: 'AddDistribution' | 'UpdateDistribution', id: string) => {
     const rule = call.params['ruleId']!
     const distribution = { id, ...call.body }

@@ -8,13 +8,13 @@ import { ordinary } from '../route/statements.ts'
 import { kept } from '../wire/gzip.ts'
 import { parametersOf } from '../wire/path.ts'
 
-/** What is made when it is first asked for. */
+/** Returns a function that computes its value on first use. */
 const once = <T>(make: () => T): (() => T) => {
   let made: { readonly value: T } | undefined
   return () => (made ??= { value: make() }).value
 }
 
-/** GET `/openapi.json` and `/docs`, over the routes mounted when they are first asked. */
+/** GET `/openapi.json` and `/docs`, generated on first request from the mounted routes. */
 export const documentRoutes = (app: FastifyInstance, specs: readonly Spec[], documented: Documented): void => {
   const document = once(() => openApi(specs, documented))
   const json = once(() => kept(JSON.stringify(document())))

@@ -35,7 +35,10 @@ type One = Batch['body']['requests'][number]
 
 const namespacesAsked = (body: Raw) => requestsIn(body).map((one) => namespaceOrDefault(namespaceIn(one)))
 
-/** POST /evaluate/v1/batch (api.md §8.1): answers in the order asked; a missing flag is an entry, any other error fails all. */
+/**
+ * POST /evaluate/v1/batch (api.md §8.1): answers in request order. An unknown flag is an entry; any other error fails
+ * the batch.
+ */
 export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
   const { monotonic } = service.clock
   const timestamp = textClock(service.now)

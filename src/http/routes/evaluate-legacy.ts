@@ -34,13 +34,13 @@ import { jsonOf, ok } from '../wire/reply.ts'
 
 type One = EvaluationBody
 
-/** The namespaces of a body that names one outside and perhaps others inside (api.md §3.3). */
+/** Namespaces in a body: the outer one, and those of its single requests (api.md §3.3). */
 const namespacesAsked = (body: Raw): readonly string[] => [
   namespaceOrDefault(namespaceIn(body)),
   ...requestsIn(body).flatMap((one) => namespaceIn(one) || []),
 ]
 
-/** What a flag says in the older form, without the id of the request. */
+/** Evaluates a flag in the older form, without the request id. */
 type Say = (
   flags: Flags,
   caller: Caller,

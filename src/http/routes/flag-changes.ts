@@ -9,7 +9,7 @@ import type { Mount } from '../services/service.ts'
 type ChangeOf<O extends FlagChangeAsked['op']> = Extract<FlagChangeAsked, { readonly op: O }>
 type Shares = ChangeOf<'rule.create'>['distributions']
 
-/** The ids of distributions, and those of the variants that they give. */
+/** Distributions with their own ids and the ids of their variants. */
 const sharesOf = ({ idOf, made }: TemporaryIds, place: string, shares: Shares) =>
   shares.map(({ variantId, rollout }, n) => ({
     id: made(`${place}.distributions[${n}]`),
@@ -63,7 +63,7 @@ const shown = (doc: FlagDoc, refs: TemporaryIds): ChangedFlag => ({
   refs: refs.all(),
 })
 
-/** Several changes of a flag and its parts as one (api.md §7.9). */
+/** Changes a flag and its parts atomically (api.md §7.9). */
 export const flagChangesRoutes: Mount = (app, service) => {
   const { reservations } = service
   const { respondWith } = flagWriter(service)

@@ -21,7 +21,7 @@ import { ok } from '../wire/reply.ts'
 
 const tag = 'Flags'
 
-/** A flag with its last change and what it answers by. */
+/** A flag with its last change, its rollouts and the number of its rules. */
 const withTargeting = (service: Service) => {
   const lastChange = lastChanges(service)
   return async (doc: FlagDoc) => ({
@@ -32,7 +32,7 @@ const withTargeting = (service: Service) => {
   })
 }
 
-/** What is shown of a flag, and which of its parts ask a segment. */
+/** Adds the parts of a flag that use a segment. */
 const withUses =
   (show: (doc: FlagDoc) => ListedFlag | Promise<ListedFlag>, segment: string) =>
   async (doc: FlagDoc): Promise<ListedFlag> => ({ ...(await show(doc)), segmentUses: usesOf(doc, segment) })
@@ -155,7 +155,7 @@ const deleteFlag: Mount = (app, service) => {
   })
 }
 
-/** Flags (api.md §7). Their variants, rules and rollouts have routes of their own. */
+/** Flags (api.md §7). Variants, rules and rollouts have their own routes. */
 export const flagsRoutes: Mount = (app, service) => {
   listFlags(app, service)
   createFlag(app, service)

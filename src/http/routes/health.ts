@@ -7,7 +7,7 @@ import { ordinary } from '../route/statements.ts'
 import type { Service } from '../services/service.ts'
 import { parametersOf } from '../wire/path.ts'
 
-/** Refuses a question after the health of a service by name: none here goes by one (api.md §11). */
+/** Refuses a health check of a named service, because there are no named services (api.md §11). */
 export const unnamed = ({ service }: { readonly service: string }): void => {
   if (service !== '') refuse('not_found', 'unknown service')
 }

@@ -4,7 +4,7 @@ import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { Service } from '../services/service.ts'
 
-/** What this deployment is and how it is configured (api.md §11). */
+/** Version and configuration of the deployment (api.md §11). */
 export const metaRoutes = (app: FastifyInstance, { about }: Service): void => {
   const access = { credential: 'required', namespace: 'none' } as const
   const shared = { ...ordinary, method: 'GET', tag: 'Operations' } as const

@@ -6,7 +6,10 @@ import { ordinary } from '../route/statements.ts'
 import type { Service } from '../services/service.ts'
 import { takesGzip } from '../wire/gzip.ts'
 
-/** Whoever scrapes has given up by then; a reader that takes nothing holds no page for longer. */
+/**
+ * Time (ms) in which the client must read the page. Scrapers have timed out by then, and a stalled reader must not hold
+ * the page longer.
+ */
 const PATIENCE_MS = 10_000
 
 /** GET /metrics (api.md §11.1). */

@@ -34,7 +34,7 @@ import { ok } from '../wire/reply.ts'
 
 const tag = 'Namespaces'
 
-/** A namespace with its last change and how many flags and segments are in it. */
+/** A namespace with its last change and its numbers of flags and segments. */
 const withUsage = (service: Service, view: Looked) => {
   const lastChange = lastChanges(service)
   return async (doc: NamespaceDoc) => {
@@ -49,7 +49,7 @@ const withUsage = (service: Service, view: Looked) => {
 const READ = bitOf('namespace.read')
 const PAST = bitOf('history.read')
 
-/** Which namespaces a caller sees, with their past where it asks for that; undefined: all. */
+/** Filter of the namespaces that a caller sees; with `past` it also requires `history.read`. Undefined: all. */
 const seenBy = ({ reach }: Caller, past: boolean): ((doc: NamespaceDoc) => boolean) | undefined => {
   const bits = past ? READ | PAST : READ
   const sees = (key: string) => (rightsAt(reach!, key) & bits) === bits
@@ -171,7 +171,7 @@ const deleteNamespace: Mount = (app, service) => {
   })
 }
 
-/** Namespaces (api.md §7.1). A namespaced token reads and updates its own, and no more. */
+/** Namespaces (api.md §7.1). A namespaced token can only read and update its own. */
 export const namespacesRoutes: Mount = (app, service) => {
   listNamespaces(app, service)
   createNamespace(app, service)

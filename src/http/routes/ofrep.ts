@@ -31,7 +31,7 @@ const configuration = {
 
 const LARGE = 65_536
 
-/** The keys that `context.flags` names, each once; undefined where it names none. */
+/** Distinct keys in `context.flags`; undefined if it is empty. */
 const keysIn = (named: string): readonly string[] | undefined => {
   if (named === '') return undefined
   const names = named.split(',', MOST_REQUESTS + 1)
@@ -42,13 +42,13 @@ const keysIn = (named: string): readonly string[] | undefined => {
 /** Namespace of the flags, and whether answers name segments. */
 type EvaluationTarget = { readonly namespace: string; readonly names: boolean }
 
-/** Keys of every flag that can say something. */
+/** Keys of all flags with an answer: a disabled variant flag has none. */
 const everyKey = (flagStore: Service['flagStore'], namespace: string): readonly string[] => {
   const all = flagStore.evaluable(namespace)
   return all.filter(({ doc }) => doc.type === 'boolean' || doc.enabled).map(({ doc }) => doc.key)
 }
 
-/** Names the state of the namespace, what is asked of it and the form of the answer; a new state never has an old name. */
+/** ETag of a bulk answer: depends on the version of the namespace, the context and the visibility of segments. */
 const tagOf = (
   flagStore: Service['flagStore'],
   { namespace, names }: EvaluationTarget,
@@ -69,7 +69,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
   const access = { credential: 'ofrep', namespace: 'header', right: 'flag.evaluate' } as const
   const shared = { ...ordinary, access, writes: false, tag: 'OpenFeature', errorBody: ofrepError } as const
 
-  /** Which flags are asked, and whether their answers name segments. */
+  /** Namespace of a request, and whether its answers include segment names. */
   const askedOf = ({ caller, request }: Call<unknown, unknown>): EvaluationTarget => {
     const namespace = namespaceHeader(request, service)
     return { namespace, names: showsSegments(caller, namespace) }
@@ -133,7 +133,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
           ? all.then((answer) => leavingOut(service, left, answer))
           : leavingOut(service, left, all)
       }
-      // What took long to read takes as long to name.
+      // Hashing a large context takes as long as parsing it, so other work runs first.
       return (request.bytes?.length ?? 0) > LARGE ? yieldToEventLoop().then(answer) : answer()
     },
   })

@@ -150,7 +150,7 @@ const deleteRule: Mount = (app, service) => {
   })
 }
 
-/** Rules of variant flags (api.md §7); their distributions have routes of their own. */
+/** Rules of variant flags (api.md §7); distributions have their own routes. */
 export const rulesRoutes: Mount = (app, service) => {
   listRules(app, service)
   createRule(app, service)

@@ -38,7 +38,7 @@ const meant = (change: SegmentChangeAsked<ReturnType<typeof checkedConstraint>>,
   }
 }
 
-/** Several changes of a segment and its constraints as one (api.md §7.9). */
+/** Changes a segment and its constraints atomically (api.md §7.9). */
 export const segmentChangesRoutes: Mount = (app, service) => {
   const { execute } = service
   const { respondWith } = segmentWriter(service)

@@ -145,7 +145,7 @@ const deleteSegment: Mount = (app, service) => {
   })
 }
 
-/** Segments (api.md §7). Their constraints have routes of their own. */
+/** Segments (api.md §7). Constraints have their own routes. */
 export const segmentsRoutes: Mount = (app, service) => {
   listSegments(app, service)
   createSegment(app, service)

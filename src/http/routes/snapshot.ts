@@ -14,24 +14,33 @@ import { chunksOf } from '../wire/pieces.ts'
 import { type Answer, held, type Json, jsonOf, written } from '../wire/reply.ts'
 
 const UNSTATED = '1.37.1'
-/** A form that changes takes a letter that none had before: a client that holds the former one must not be told that it is current. */
+/**
+ * Form of the snapshot by client version. A changed form needs a new tag; otherwise a client with the former form would
+ * receive 304.
+ */
 const forms = [
   { below: '1.38.0', form: { tag: 'd', entityId: false, defaultVariant: false } },
   { below: '1.47.0', form: { tag: 'e', entityId: true, defaultVariant: false } },
 ] as const
 const newest: Form = { tag: 'f', entityId: true, defaultVariant: true }
 
-/** The form for the server version that a client accepts, under our own header or, without it, under any other word of the family. */
+/**
+ * Form for the server version in the request, from the deployment's own header or from one under another word of the
+ * family.
+ */
 const formFor = (headers: IncomingHttpHeaders, own: string): Form => {
   const given = headers[own] ?? underAnyWord(headers, 'accept-server-version')[0]?.[1]
   const version = (typeof given === 'string' ? valid(given) : null) ?? UNSTATED
   return forms.find(({ below }) => lt(version, below))?.form ?? newest
 }
 
-/** Bytes of the snapshots kept in memory. */
+/** Maximum total bytes of snapshots in memory. */
 const MOST_KEPT = 67_108_864
 
-/** GET /internal/v1/evaluation/snapshot/namespace/{key} (api.md §9). The text of each form is made once for a state of the namespace, or, where it is too large to be kept, for each client as it takes it. */
+/**
+ * GET /internal/v1/evaluation/snapshot/namespace/{key} (api.md §9). The text of each form is made once per version of
+ * the namespace; if it is too large to cache, once per request.
+ */
 export const snapshotRoutes = (app: FastifyInstance, { flagStore, names }: Service): void => {
   const kept = keptChunks(MOST_KEPT)
 

@@ -5,7 +5,7 @@ import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { UiFiles } from '../ui/files.ts'
 
-/** GET `/ui/assets/…` and `/ui/icon.svg`: the files of the web UI (ui.md §1.1), compressed when it was built. */
+/** GET `/ui/assets/…` and `/ui/icon.svg`: files of the web UI (ui.md §1.1), precompressed at build time. */
 export const uiRoutes = (app: FastifyInstance, { icon, assets }: UiFiles): void => {
   const shared = {
     ...ordinary,

@@ -17,7 +17,7 @@ export const variantsRoutes = (app: FastifyInstance, service: Service): void => 
   const { execute } = service
   const { respondWith, respondRevision } = flagWriter(service)
 
-  /** Runs the command with the variant that the body says, and answers with it. */
+  /** Runs a command with the variant of the body, and answers with the variant. */
   const write = (call: Call<Body, undefined>, command: 'AddVariant' | 'UpdateVariant', id: string) =>
     respondWith(
       call,

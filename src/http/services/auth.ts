@@ -5,11 +5,11 @@ import type { TokenInUse } from '../../projections/token-memory/token-slots.ts'
 /** Result of looking up a secret. `isOurs`: it is or was a token of this installation. */
 export type Looked = { readonly isOurs: boolean; readonly entry?: TokenInUse }
 
-/** Finds the token that a secret belongs to. */
+/** Finds the token of a secret. */
 export type TokenVerifier = {
-  /** The entry of a token seen before, still valid and with the same reach; undefined says nothing about validity. */
+  /** Entry of a cached token that is still valid and has the same reach; undefined implies nothing about validity. */
   readonly cached: (secret: string) => TokenInUse | undefined
-  /** The entry of any valid token, or undefined if the text is no valid token. */
+  /** Entry of any valid token; undefined for any other text. */
   readonly verify: (secret: string) => Promise<TokenInUse | undefined>
   readonly look: (secret: string) => Promise<Looked>
 }
@@ -17,7 +17,7 @@ export type TokenVerifier = {
 /** Effect of the access rules on a token: it keeps its grants, has lost some of them, or has ended. */
 export type Outcome = 'kept' | 'narrowed' | 'ended'
 
-/** Applies the access rules of this instance to a login or an exchange that was issued under earlier ones. */
+/** Applies the access rules of this instance to a login or an exchange issued under earlier rules. */
 export type Narrow = (id: string) => Promise<Outcome>
 
 /** Services that decide about credentials. */
@@ -25,14 +25,15 @@ export type AuthServices = {
   readonly verifier: TokenVerifier
   /** False while this instance cannot prove that it knows all revocations. */
   readonly fresh: () => boolean
-  /** Revision of the newest event of a live token that is known here; another instance may have written to its stream since. */
+  /** Revision of the newest event of a live token in memory; the stream may have newer events of another instance. */
   readonly tokenStanding: (id: string) => TokenStanding | undefined
   /** The holder of a token, as a text that all tokens of one holder share. */
   readonly holderOf: (tokenId: string) => Promise<string>
   readonly digest: (secret: string) => string
   /**
-   * Number of the access configuration under which this instance issues tokens: a revision of `access-main`. `number` records it first, and is
-   * refused with `release_in_progress` while it cannot; `known` is undefined until then.
+   * Number of the access configuration under which this instance issues tokens: a revision of `access-main`. `number`
+   * records the configuration first, and is refused with `release_in_progress` while it cannot. `known` is undefined
+   * until then.
    */
   readonly policy: { readonly number: () => Promise<number>; readonly known: () => number | undefined }
   readonly narrow: Narrow

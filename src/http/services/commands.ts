@@ -9,15 +9,15 @@ export type CommandServices = {
   readonly log: EventLog
   readonly execute: Execute
   readonly sealer: Sealer
-  /** Applies events that this instance appended to memory; finds the newest rows of their documents. */
+  /** Applies events appended by this instance to memory; returns a lookup of the resulting rows. */
   readonly applied: (events: readonly Stored[]) => Promise<RowOf>
-  /** Resolves to true once memory holds every event up to the position, to false after `withinMs` milliseconds. */
+  /** Resolves to true as soon as memory contains every event up to the position; to false after `withinMs` ms. */
   readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
   /** Name of this instance in the history. */
   readonly instance: string
-  /** True if no other instance writes to this log, so the head seen here is its head. */
+  /** True if no other instance writes to this log, so memory always has its head. */
   readonly alone: boolean
-  /** The present, by which expiries are decided. It may be ahead of the clock (app/event-clock.ts). */
+  /** Current time, used to decide about expiry. It may be ahead of the clock (app/event-clock.ts). */
   readonly now: () => Date
   readonly clock: Clock
 }

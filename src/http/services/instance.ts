@@ -9,31 +9,31 @@ export type Settings = {
   readonly exclude: { readonly management: boolean; readonly evaluation: boolean; readonly ofrep: boolean }
   readonly readOnly: boolean
   readonly rateLimited: boolean
-  /** Requests a minute of one publishable token from one address; 0 is no limit. */
+  /** Maximum requests per minute of a publishable token from one address; 0 is no limit. */
   readonly clientLimit: number
-  /** Rules for logins and exchanges, and the roles there are. */
+  /** Roles, and rules for logins and exchanges. */
   readonly access: AccessPolicy
   readonly session: {
     readonly domain: string | undefined
     readonly secure: boolean
-    /** Milliseconds. */
+    /** Times in ms. */
     readonly tokenLifetime: number
     readonly stateLifetime: number
     readonly trustedOrigins: readonly string[]
   }
   readonly publicUrl: string | undefined
-  /** Names by which the service may be asked without a credential. */
+  /** Host names accepted for requests without a credential. */
   readonly allowedHosts: readonly string[]
-  /** Origins that CORS answers, `*` for all; none when it is off. */
+  /** Origins allowed by CORS, `*` for all; empty if CORS is off. */
   readonly corsOrigins: readonly string[]
-  /** Bytes that an answer of many parts may have. */
+  /** Maximum size of an answer with many items, in bytes. */
   readonly mostBytes: number
-  /** The same for tokens that may be published. */
+  /** The limit for publishable tokens. */
   readonly publishedMostBytes: number
   readonly trustProxy: boolean | readonly string[]
-  /** Whether GET /metrics is answered at the address of the service. */
+  /** True if the address of the service answers GET /metrics. */
   readonly metricsHere: boolean
-  /** Of the web UI; an absent text is `''`. */
+  /** Settings of the web UI; an absent text is `''`. */
   readonly ui: {
     readonly enabled: boolean
     readonly theme: 'system' | 'light' | 'dark'
@@ -47,7 +47,7 @@ type Readiness = { readonly ready: boolean; readonly checks: NonNullable<Readine
 /** Facts about this instance and its limits. */
 export type InstanceServices = {
   readonly settings: Settings
-  /** Words that the deployment chose for paths, cookies, headers and metrics. */
+  /** Words of the deployment for paths, cookies, headers and metrics. */
   readonly names: Names
   readonly budgets: Budgets
   readonly readiness: () => Promise<Readiness>

@@ -8,46 +8,54 @@ import type { LoginKind } from '../../events/login.ts'
 import type { Method } from '../../events/token.ts'
 import type { CookieJar } from '../wire/cookies.ts'
 
-/** One way to log in through somebody else: an OpenID Connect provider or the code host. */
+/** A login method with an external provider: an OpenID Connect provider or the code host. */
 export type LoginMethod = {
   readonly method: LoginKind
   readonly provider?: string
   /** Path of the redirect address. */
   readonly callbackPath: string
-  /** With `anew` the provider asks who it is, whoever is signed in there. */
+  /**
+   * Returns the authorization URL. With `anew`, the provider asks for a login even if the browser has a session there.
+   */
   readonly begin: (secrets: LoginSecrets, anew?: boolean) => Promise<URL>
-  /** Who came back; `onKnown` is told of who it is as soon as that is known, of somebody who is refused too. */
+  /**
+   * Returns the identity of a callback. Calls `onKnown` as soon as the identity is known, even if the login is then
+   * refused.
+   */
   readonly finish: (
     answer: LoginSecrets & { readonly query: URLSearchParams },
     onKnown: (who: Identity) => void,
   ) => Promise<Identity>
-  /** Why the e-mail rule keeps this identity out, if it does. */
+  /** Reason for which the e-mail rule refuses this identity, if any. */
   readonly barOf: (attributes: Readonly<Record<string, string>>) => LoginCause | undefined
 }
 
-/** What logins need beside the service. */
+/** Dependencies of logins. */
 export type Logins = {
   readonly oidc: ReadonlyMap<string, LoginMethod>
   readonly codehost: LoginMethod | undefined
   readonly states: LoginStates
   readonly refused: RefusedLogins
   readonly pseudonyms: Pseudonyms
-  /** Logins that one client begins, and callbacks of none that it began (api.md §2.4). */
+  /** Counts begun logins by client address, and callbacks without a pending login (api.md §2.4). */
   readonly attempts: Limiter
-  /** Callbacks of one login, by its id: it was counted when it began. */
+  /** Counts callbacks of a pending login, by the id of the login. */
   readonly returns: Limiter
-  /** Why the e-mail rule of the configuration keeps these attributes of an OpenID Connect token of this provider out, if it does. */
+  /**
+   * Reason for which the current e-mail rule refuses a token with these attributes of an OpenID Connect provider, if
+   * any.
+   */
   readonly barOf: (provider: string, attributes: Readonly<Record<string, string>>) => LoginCause | undefined
-  /** True when there is such a rule. */
+  /** True if there is an e-mail rule. */
   readonly restricted: boolean
 }
 
-/** What exchanges of service-account tokens need beside the service. */
+/** Dependencies of the exchange of service-account tokens. */
 export type Exchange = {
   readonly orchestrator: Orchestrator
   /** Counts failures by client address. */
   readonly failures: Limiter
-  /** Counts exchanges by service account; undefined: they have no limit. */
+  /** Counts exchanges by service account; undefined: no limit. */
   readonly successes: Limiter | undefined
 }
 

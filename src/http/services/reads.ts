@@ -7,22 +7,25 @@ import type { View, Views } from '../../projections/views.ts'
 import type { AsOfReadings } from '../as-of-readings.ts'
 import type { Idempotency } from '../idempotency.ts'
 
-/** Page tokens of lists: opaque, signed, and valid only for the scope they were written for (api.md §5.4, §7.7). */
+/** Page tokens of lists: opaque, signed, and valid only for their scope (api.md §5.4, §7.7). */
 export type PageTokens = {
   readonly write: (scope: readonly unknown[], cursor: unknown) => string
-  /** The cursor exactly as it was written for this scope; any other text is refused with 400 `invalid_page_token`. */
+  /** Cursor exactly as written for this scope; any other text is refused with 400 `invalid_page_token`. */
   readonly read: (scope: readonly unknown[], token: string) => unknown
 }
 
 /** Services that answer reads: memory, views, and the past. */
 export type ReadServices = {
   readonly flagStore: FlagStore<Compiled>
-  /** Documents whose events this version cannot read. */
+  /** Quarantined documents. */
   readonly closed: QuarantinedDocuments
   readonly views: Views
-  /** Resolves to true once a read model holds every event up to the position, to false after `withinMs` milliseconds. */
+  /** Resolves to true as soon as a read model contains every event up to the position; to false after `withinMs` ms. */
   readonly viewsReached: (view: View, position: bigint, withinMs: number) => Promise<boolean>
-  /** Flags, segments and tokens as of a moment; 400 `invalid_at` for a moment in the future. `stop` is that of the request. */
+  /**
+   * Snapshot of flags, segments and tokens as of a moment; refuses a moment in the future with 400 `invalid_at`. `stop`
+   * is the signal of the request.
+   */
   readonly asOf: (moment: Moment, stop: AbortSignal) => Promise<AsOf<Compiled>>
   readonly pastReadings: AsOfReadings
   readonly pageTokens: PageTokens
