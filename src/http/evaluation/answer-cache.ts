@@ -4,10 +4,13 @@ import type { BooleanAnswer, Reason, VariantAnswer } from '../../evaluation/eval
 import type { Cell, HistogramCell, Metrics } from '../operations/metrics.ts'
 import { membersOf } from '../wire/pieces.ts'
 
-/** One thing that a flag says: how often it was said, and the members of the JSON answer that are the same each time, with and without its segments. */
+/**
+ * One possible answer of a flag: its counter, and the constant members of the JSON answer, with and without its
+ * segments.
+ */
 export type CachedAnswer = { readonly count: Cell; readonly json: () => string; readonly unnamed: () => string }
 
-/** What is counted of one flag, and all that it has said since it was compiled. */
+/** Counters of one flag, and its answers since it was compiled. */
 export type FlagCounters = {
   readonly asked: Cell
   readonly refused: Cell
@@ -16,9 +19,9 @@ export type FlagCounters = {
   readonly variant: (answer: VariantAnswer) => CachedAnswer
 }
 
-/** Different things said by one flag that are remembered; further ones are put together each time. */
+/** Maximum number of answers cached per flag; further ones are serialized each time. */
 const REMEMBERED = 256
-/** An attachment of more characters is written once, and not in each thing that its variant says. */
+/** A longer attachment (in characters) is serialized once per variant, not in each cached answer. */
 const LONG = 1024
 
 type Said<E extends BooleanEvaluation | VariantEvaluation> = Omit<
@@ -33,13 +36,13 @@ const membersFor = (said: Said<BooleanEvaluation> | Said<VariantEvaluation>): Me
   return { json: () => json, unnamed: () => (unnamed ??= membersOf({ ...said, segmentKeys: [] })) }
 }
 
-/** The same of what is not remembered, which holds nothing of its own until it is sent. */
+/** Members of an answer that is not cached; serialized when sent. */
 const membersAnew = (said: Said<BooleanEvaluation> | Said<VariantEvaluation>): Members => ({
   json: () => membersOf(said),
   unnamed: () => membersOf({ ...said, segmentKeys: [] }),
 })
 
-/** The same of a variant whose attachment is written already. */
+/** Members of an answer whose attachment is serialized already. */
 const membersAround = (
   { variantAttachment: _plain, ...said }: Said<VariantEvaluation>,
   attachment: string,
@@ -72,7 +75,10 @@ const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics
     known.set(name, cached)
     return cached
   }
-  /** The last thing said for each outcome: the keys of one segment are always the same list. */
+  /**
+   * The last answer per outcome. Comparing the list by reference suffices, because the keys of one segment are always
+   * the same list.
+   */
   const last: { keys: readonly string[]; cached: CachedAnswer }[] = []
 
   return {
@@ -106,7 +112,7 @@ const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics
   }
 }
 
-/** The tallies of compiled flags (api.md §11.1). An evaluation pays additions; what names the flag is put together once. */
+/** Counters of compiled flags (api.md §11.1). An evaluation costs only additions; labels are built once per flag. */
 export const flagCounters = (metrics: Metrics) => {
   const known = new WeakMap<Compiled, FlagCounters>()
   return (flag: Compiled, namespace: string): FlagCounters => {

@@ -16,7 +16,10 @@ import type { Metrics } from '../operations/metrics.ts'
 import { since } from '../wire/clock.ts'
 import { type CachedAnswer, type FlagCounters, flagCounters } from './answer-cache.ts'
 
-/** Who is asked about: an empty entity is an entity. The steps tried are added to `trace`, if one is given; `work`: what one request may do in all. */
+/**
+ * The evaluated entity; its id may be empty. The tried steps are appended to `trace`, if given. `work` limits the work
+ * of one request.
+ */
 type Asking = {
   readonly entityId: string
   readonly context: Context
@@ -24,13 +27,13 @@ type Asking = {
   readonly work?: Work
 }
 
-/** Where flags are found: memory for the present, the log for another time. */
+/** Source of flags: memory for the present, the log for a snapshot as of a moment. */
 export type Flags = { readonly compiled: (namespace: string, key: string) => Compiled | undefined }
 
-/** What a flag said, the members of its JSON answer that do not change from request to request, and how long it took. */
+/** Answer of a flag, the constant members of its JSON form, and the evaluation time in ms. */
 type Said<A> = { readonly answer: A; readonly cached: CachedAnswer; readonly millis: number }
 
-/** The message of §7.8 for a flag that is not there. */
+/** Refusal with the message of §7.8 for an unknown flag. */
 const noFlag = (namespace: string, key: string): never => refuse('not_found', `flag "${namespace}/${key}" not found`)
 
 /** Counts and refuses an evaluation that fails. */
@@ -39,10 +42,13 @@ const failed = (tally: FlagCounters, { error }: Failure): never => {
   return refuse('invalid_argument', error)
 }
 
-/** Asks flags and keeps count of it (api.md §8, §11.1). Refuses as `/evaluate/v1` does: 404 for a flag that is not there, 400 for one of the other type. */
+/** Evaluates flags and counts the results (api.md §8, §11.1). Refuses an unknown flag with 404, the other type with 400. */
 export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
   const tallyOf = flagCounters(metrics)
-  /** Counts of what no flag can be asked about. A key that names no flag is the client's word, and no label. */
+  /**
+   * Counters of requests without an evaluable flag. A key that names no flag is not used as a label, because the client
+   * chooses it.
+   */
   const [askedInVain, refused] = [metrics.evaluations('', ''), metrics.evaluationErrors('', '')]
   const inVain = () => {
     askedInVain.value++
@@ -80,7 +86,7 @@ export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
     return 'error' in answer ? failed(tally, answer) : counted(tally, start, answer, tally.variant(answer))
   }
 
-  /** The flag, if there is one. Refuses one that cannot be read. */
+  /** The flag, if it exists. Refuses a quarantined flag. */
   const look = (flags: Flags, namespace: string, key: string): Compiled | undefined => {
     let flag: Compiled | undefined
     try {
@@ -102,7 +108,7 @@ export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
 
   return {
     look,
-    /** The same where one flag that cannot be read must not fail the others. */
+    /** Like `look`, but returns `closed` for a quarantined flag, so that it does not fail the other flags. */
     lookOrClosed: (flags: Flags, namespace: string, key: string): Compiled | 'closed' | undefined => {
       try {
         return look(flags, namespace, key)
@@ -111,7 +117,7 @@ export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
         return 'closed'
       }
     },
-    /** The flag, or 404. */
+    /** The flag; refuses an unknown one with 404. */
     find: (flags: Flags, namespace: string, key: string): Compiled =>
       look(flags, namespace, key) ?? noFlag(namespace, key),
     boolean: (flag: Compiled, namespace: string, asking: Asking): Said<BooleanAnswer> =>

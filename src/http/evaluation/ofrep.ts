@@ -16,7 +16,7 @@ const reasons: Readonly<Record<Reason, OfrepEvaluation['reason']>> = {
 
 const missingKey: FieldViolation = { field: 'context.targetingKey', description: 'must not be empty' }
 
-/** Codes of the refusals that OpenFeature has a word for; all others are GENERAL. */
+/** OFREP error code of a refusal; GENERAL if the protocol has no specific code. */
 const codeOf = ({ reason, violation }: Refusal): OfrepFailure['errorCode'] => {
   if (reason === 'not_found') return 'FLAG_NOT_FOUND'
   if (violation === missingKey) return 'TARGETING_KEY_MISSING'
@@ -24,29 +24,30 @@ const codeOf = ({ reason, violation }: Refusal): OfrepFailure['errorCode'] => {
   return reason === 'malformed_body' ? 'PARSE_ERROR' : 'GENERAL'
 }
 
-/** Refusal of a flag that is not there, in the words of the protocol. */
+/** Refusal of an unknown flag, with the text of the protocol. */
 export const flagNotFound = (key: string): never => refuse('not_found', `flag was not found ${key}`)
 
-/** Refusal of a context that is no object. */
+/** Refusal of a context that is not an object. */
 export const badContext = (): never => invalid('context', 'must be an object')
 
 const noTargetingKey = (): never =>
   refuse('invalid_argument', `invalid field ${missingKey.field}: ${missingKey.description}`, { violation: missingKey })
 
-/** What stands in place of a value when a flag cannot be evaluated. */
+/** Failure object of a flag that cannot be evaluated. */
 const failureOf = (refusal: Refusal, key: string | undefined): OfrepFailure => ({
   ...(key !== undefined && { key }),
   errorCode: codeOf(refusal),
   errorDetails: refusal.message,
 })
 
-/** Body of an error answer of the single-flag route (it names the key) and of the bulk. */
+/** Body of an error answer, of the single-flag route (includes the key) and of the bulk route. */
 export const ofrepError = (refusal: Refusal, { params }: FastifyRequest) =>
   failureOf(refusal, (params as Readonly<Record<string, string>>)['key'])
 
 /**
- * One flag as OpenFeature sees it (api.md §10). The entity is the targeting key. Without a key, only a boolean flag
- * that reaches no threshold rollout has an answer. Segments are told only where `names` says so. `work`: that of the request, where it asks more flags.
+ * Evaluates one flag for OpenFeature (api.md §10). The entity id is the targeting key. Without a targeting key, only a
+ * boolean flag that reaches no threshold rollout has an answer. Segments are included only with `names`. `work` limits
+ * the work of a bulk request.
  */
 export const resolve = (
   evaluator: Evaluator,
@@ -74,7 +75,7 @@ export const resolve = (
   return { key, reason: reasons[reason], variant: variantKey, metadata, value: variantKey }
 }
 
-/** The same, with a refusal as an entry, so that one flag never fails the others. */
+/** Returns a refusal as an entry, so that one flag does not fail the others. */
 export const entryOf = (key: string, work: () => OfrepEvaluation): OfrepEvaluation | OfrepFailure => {
   try {
     return work()

@@ -12,46 +12,48 @@ import type { ReadServices } from '../services/reads.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { Flags } from './evaluator.ts'
 
-/** Bytes that an answer of many parts may have: fewer for a token that may be published. */
+/** Maximum size of an answer in bytes; lower for a publishable token. */
 export const mostBytesFor = ({ settings }: Pick<InstanceServices, 'settings'>, { published }: Caller): number =>
   published ? Math.min(settings.publishedMostBytes, settings.mostBytes) : settings.mostBytes
 
-/** The namespace that a key means: `""` is `default`. */
+/** Namespace of a key: `""` is `default`. */
 export const namespaceOrDefault = (namespaceKey: string): string => namespaceKey || 'default'
 
-/** A text member of a body before its field rules; its reader has refused one that is no text. */
+/** Text member of a body, read before its field rules; `""` for another type, which the field rules refuse. */
 const textIn = (raw: Raw, name: string, other: string): string => {
   const value = member(raw, name, other)
   return typeof value === 'string' ? value : ''
 }
 
-/** The namespace key that a body names. */
+/** Namespace key in a body. */
 export const namespaceIn = (raw: Raw): string => textIn(raw, 'namespaceKey', 'namespace_key')
 
-/** The evaluations within a body. */
+/** Evaluations in a batch body. */
 export const requestsIn = (raw: Raw): readonly Raw[] => {
   const given = member(raw, 'requests')
   return Array.isArray(given) ? given.map((one: Raw | null) => one ?? {}) : []
 }
 
-/** The namespace that the body of one evaluation asks in (api.md §3.3). */
+/** Namespace of the body of one evaluation (api.md §3.3). */
 export const namespaceAsked = (body: Raw): string => namespaceOrDefault(namespaceIn(body))
 
 const newId = ({ id, headers }: FastifyRequest): string => (headers['x-request-id'] === id ? randomUUID() : id)
 
-/** The evaluation's id: the client's, else a new UUID, which is the request's own where that is new too. */
+/**
+ * Id of an evaluation: the client's, else a new UUID. The request id serves as that UUID if the service generated it.
+ */
 export const requestIdOf = (given: string, request: FastifyRequest): string => given || newId(request)
 
-/** The same as JSON. */
+/** The same id as JSON text. */
 export const requestIdJson = (given: string, request: FastifyRequest): string =>
   given ? JSON.stringify(given) : `"${newId(request)}"`
 
-/** Refuses to go on for a client that has left: nobody would take the answer. */
+/** Cancels the request if the client has disconnected. */
 export const insistOnClient = ({ raw: { socket } }: FastifyRequest): void => {
   if (socket.destroyed) refuse('cancelled')
 }
 
-/** What a promise came to, to be taken later: one flag that cannot be read fails no other. */
+/** Captures the result or error of a promise, so that one quarantined flag does not fail the others. */
 const settled = <T>(work: Promise<T>): Promise<() => T> =>
   work.then(
     (value) => () => value,
@@ -60,7 +62,10 @@ const settled = <T>(work: Promise<T>): Promise<() => T> =>
     },
   )
 
-/** Answers from the flags of the present, or from those of the moment that `at` names: of these, only the ones asked for are made. */
+/**
+ * Answers from the present flags, or from the snapshot as of `at`. Of a snapshot, only the requested flags are
+ * compiled.
+ */
 export const withFlags = <T>(
   service: ReadServices,
   { query: { at: moment }, request }: Call<unknown, { readonly at: Moment | undefined }>,

@@ -3,11 +3,13 @@ import type * as contract from '../../contract/evaluation.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { FailedConstraint, Trace, TraceStep } from '../../evaluation/trace.ts'
 
-/** What a trace says of segments, constraints and distributions together, in UTF-16 units of text; each entry costs some more. */
+/**
+ * Size limit of segments, constraints and distributions in one trace, in UTF-16 units; each entry adds a fixed cost.
+ */
 const MOST_DETAIL = 262_144
 const ENTRY = 64
 
-/** Tells whether texts still fit, and takes their room when they do. */
+/** Returns a function that takes room for texts and returns false if they do not fit. */
 const roomFor = () => {
   let left = MOST_DETAIL
   return (...entries: readonly string[]): boolean => {
@@ -46,7 +48,7 @@ const shownStep = (step: TraceStep, fits: Fits): contract.TraceStep => {
   }
 }
 
-/** The members that an explained answer has besides, as JSON (api.md §8.6). */
+/** Additional members of an explained answer, as JSON (api.md §8.6). */
 export const traceJson = (trace: Trace, flag: Compiled): string => {
   const fits = roomFor()
   const parts = flag.type === 'boolean' ? flag.rollouts : flag.rules

@@ -2,7 +2,7 @@ import type { ByteBudget } from '../../byte-budget.ts'
 import type { Budgets } from '../wire/room.ts'
 import type { Metrics } from './metrics.ts'
 
-/** What each budget has, how much of it is in use, who waits for it, and what was refused (api.md §11.1). */
+/** Metrics of each budget: size, used bytes, waiting requests and refusals (api.md §11.1). */
 export const addBudgetGauges = (metrics: Pick<Metrics, 'gauge' | 'count'>, budgets: Budgets): void => {
   const each = (value: (budget: ByteBudget) => number) => () =>
     Object.entries(budgets).map(([name, budget]) => ({ labels: [name], value: value(budget) }))

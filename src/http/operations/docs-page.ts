@@ -11,7 +11,7 @@ details>div{padding:0 .75rem .75rem}code,pre{font:14px/1.45 ui-monospace,monospa
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25rem .5rem;border-top:1px solid var(--line);vertical-align:top}
 `
 
-/** Headers of every HTML page: no script but our own files, no frame, no referrer (api.md §11). */
+/** Headers of every HTML page: only own scripts, no frames, no referrer (api.md §11). */
 export const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
@@ -61,7 +61,7 @@ const errors = (): string =>
     ]),
   )
 
-/** The document as one HTML page that asks for nothing else and runs no script. */
+/** The OpenAPI document as one HTML page, without scripts and external resources. */
 export const docsPage = ({ info, tags, paths, components }: OpenApi): string => {
   const operations = Object.entries(paths).flatMap(([path, verbs]) =>
     Object.entries(verbs).map(([method, operation]) => ({

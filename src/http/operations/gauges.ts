@@ -4,25 +4,25 @@ import type { TokenIndex } from '../../projections/token-memory/token-index.ts'
 import { STATUSES } from '../../projections/token-status.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Further events are not counted: a page of metrics must not read the whole log. */
+/** Maximum number of events counted, because the metrics page must not read the whole log. */
 const LAG_COUNTED = 10_000
 
 type Gauged = {
   readonly log: EventLog
   readonly projections: readonly AnyProjection[]
-  /** Position up to which this instance knows every event. */
+  /** Position up to which memory contains every event. */
   readonly position: () => bigint
   readonly census: () => ReturnType<TokenIndex['census']>
   readonly tokensHeld: Pick<TokenIndex, 'size' | 'reachBytes' | 'mostReachBytes'>
   /** Milliseconds by which the newest event is ahead of the clock. */
   readonly aheadMs: () => number
-  /** How many documents of each category are closed by an event that cannot be read. */
+  /** Number of quarantined documents per category. */
   readonly closed: () => readonly (readonly [category: string, count: number])[]
-  /** The instances that write and read the log, as this one knows. */
+  /** The instances that use the log, as known to this instance. */
   readonly instances: () => readonly { readonly version: string; readonly reads: number }[]
 }
 
-/** The gauges of api.md §11.1, read when the page is made. While the log is out of reach only the lag is missing. */
+/** Gauges of api.md §11.1, read when the page is written. If the log is unreachable, only the lag is missing. */
 export const addGauges = (
   metrics: Metrics,
   { log, projections, position, census, tokensHeld, aheadMs, closed, instances }: Gauged,

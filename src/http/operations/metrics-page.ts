@@ -4,12 +4,12 @@ import type { Clock } from '../../clock.ts'
 import { timeSlicer } from '../../event-loop.ts'
 import { chunksOf } from '../wire/pieces.ts'
 
-/** So long the writing of a page may keep others waiting, about. */
+/** Time slice (ms) for writing a page before other work runs. */
 const SLICE_MS = 2
-/** A page serves all who ask within this time. */
+/** Time (ms) for which a page is shared by all requests. */
 const LIFE_MS = 1000
 
-/** The bytes of texts that come in pieces; while they are put together others run every few milliseconds. */
+/** UTF-8 bytes of texts in pieces; other work runs between time slices. */
 export const bytesOf = async (texts: Iterable<Iterable<string>>): Promise<readonly Buffer[]> => {
   const pause = timeSlicer(SLICE_MS)
   const bytes: Buffer[] = []
@@ -29,10 +29,10 @@ const packed = async (chunks: readonly Buffer[]): Promise<readonly Buffer[]> => 
   return bytes
 }
 
-/** A page ready to be sent: plain, and compressed at the first request for it. */
+/** A finished page: plain, and compressed on the first request for gzip. */
 type Page = { readonly plain: readonly Buffer[]; readonly gzipped: () => Promise<readonly Buffer[]> }
 
-/** The page that `write` makes, at most once a second. Concurrent requests share it. */
+/** Returns the page of `write`, written at most once per second and shared by concurrent requests. */
 export const sharedPage = (write: () => Promise<readonly Buffer[]>, { monotonic }: Clock): (() => Promise<Page>) => {
   let made: { readonly began: number; readonly page: Promise<Page> } | undefined
   let writing = false

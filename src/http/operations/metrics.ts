@@ -1,6 +1,6 @@
 import { bytesOf } from './metrics-page.ts'
 
-/** One number of a metric, held by whoever counts: adding to it costs an addition. */
+/** Value of one label set of a metric; incrementing it is a plain addition. */
 export type Cell = { value: number }
 export type HistogramCell = { readonly observe: (value: number) => void }
 type Sample = { readonly labels: readonly string[]; readonly value: number }
@@ -12,14 +12,16 @@ const line = (name: string, names: readonly string[], values: readonly string[],
 }
 const head = (name: string, type: string, help: string) => `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`
 
-/** Label sets of one metric; past this bound further ones are counted together under `other`, so that no client makes the page grow. */
+/**
+ * Maximum label sets per metric; more are counted under `other`, so that clients cannot grow the page without limit.
+ */
 const BOUND = 10_000
 
-/** Labels that are left out of the page, and have no cells. */
+/** Labels excluded from the page; they have no cells. */
 type Hidden = ReadonlySet<string>
 const nothing: Hidden = new Set()
 
-/** The cell of one label set of a histogram, and its lines of the page. */
+/** Cell of one label set of a histogram; writes its lines of the page. */
 const histogramCell = (
   name: string,
   labelNames: readonly string[],
@@ -48,7 +50,7 @@ const histogramCell = (
   }
 }
 
-/** Prometheus metrics (text format 0.0.4) whose cells are plain numbers: an evaluation pays additions, the page is written when it is asked for. */
+/** Prometheus metrics (text format 0.0.4) with plain numbers as cells; the page is written on request. */
 export const metricsPage = (prefix: string) => {
   const written: (() => Iterable<string> | Promise<Iterable<string>>)[] = []
   const lines = function* (
@@ -90,7 +92,7 @@ export const metricsPage = (prefix: string) => {
   }
 
   return {
-    /** A counter. `get` gives the cell of a label set; keep it where counting is hot. */
+    /** A counter. `get` returns the cell of a label set; keep the cell in code with a high call rate. */
     counter: (name: string, help: string, labels: readonly string[] = [], hidden = nothing) => {
       const all = cells<Cell & Sample>(labels, hidden, (labels) => ({ labels, value: 0 }))
       written.push(() => lines('counter', name, help, all.labelNames, all.known.values()))
@@ -112,11 +114,11 @@ export const metricsPage = (prefix: string) => {
       })
       return all.get as (...labels: readonly string[]) => HistogramCell
     },
-    /** A gauge, read when the page is asked for. */
+    /** A gauge, read when the page is written. */
     gauge: readLater('gauge'),
-    /** A counter that somebody else keeps, read when the page is asked for. */
+    /** A counter kept by another component, read when the page is written. */
     count: readLater('counter'),
-    /** The page as it is now. */
+    /** Writes the current page. */
     write: async (): Promise<readonly Buffer[]> => bytesOf(await Promise.all(written.map(async (text) => text()))),
   }
 }
@@ -126,10 +128,10 @@ type Page = ReturnType<typeof metricsPage>
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const MILLISECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 100]
 
-/** Labels whose values are names that users gave. */
+/** Labels whose values are names given by users. */
 const GIVEN: Hidden = new Set(['namespace', 'flag', 'segment', 'value'])
 
-/** The metrics of api.md §11.1, and those of the stores; with labels that name flags and what belongs to them only where `flagLabels` says so. */
+/** The metrics of api.md §11.1 and of the stores. `flagLabels` includes labels with names of flags and their parts. */
 export const metricsOf = (page: Page, { flagLabels }: { readonly flagLabels: boolean }) => {
   const hidden = flagLabels ? nothing : GIVEN
   return {

@@ -7,7 +7,7 @@ import { type Reason, refusals } from '../../errors.ts'
 import type { Spec } from '../route/route.ts'
 import type { RouteAccess } from '../route/statements.ts'
 
-/** An OpenAPI 3.1 document, as far as this service makes use of it. */
+/** The part of an OpenAPI 3.1 document that this service uses. */
 export type OpenApi = {
   readonly openapi: '3.1.0'
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
@@ -21,7 +21,7 @@ type Parameter = {
   readonly required: boolean
   readonly schema: object
 }
-/** What the document is made of beside the routes. */
+/** Input of the document, in addition to the routes. */
 export type Documented = {
   readonly version: string
   readonly names: Pick<Names, 'tokenCookie' | 'namespaceHeaderTitle'>
@@ -89,7 +89,10 @@ const headerParameters = ({ method, writes, access }: Spec, namespaceHeader: str
     .map((name) => ({ name, in: 'header', required: false, schema: Text }))
 }
 
-/** What must be presented: a credential in one of both places, with the right that the route wants. `{}` stands for nothing. */
+/**
+ * Security requirements: a credential as bearer or cookie, with the route's right. `{}` permits requests without a
+ * credential.
+ */
 const securityOf = (access: RouteAccess): Operation['security'] => {
   if (access.credential === 'public') return []
   const rights = access.right === 'none' ? [] : [access.right]
@@ -116,7 +119,7 @@ const operation = (spec: Spec, namespaceHeader: string): Operation => {
 
 type Schemas = Record<string, object>
 
-/** Puts a reference in place of each named schema, wherever it stands, and the schema itself into `schemas`. */
+/** Replaces each named schema by a reference and collects the schemas in `schemas`. */
 const referring = (schemas: Schemas) => {
   const refer = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(refer)
@@ -130,7 +133,7 @@ const referring = (schemas: Schemas) => {
   return refer as <T>(value: T) => T
 }
 
-/** The OpenAPI 3.1 document of the routes, made of their own statements, in the order of mounting. */
+/** OpenAPI 3.1 document, generated from the statements of the routes, in mounting order. */
 export const openApi = (specs: readonly Spec[], { version, names }: Documented): OpenApi => {
   const schemas: Schemas = {}
   const refer = referring(schemas)

@@ -11,8 +11,8 @@ import type { HistogramCell } from './metrics.ts'
 type Log = { readonly info: (record: object, message: string) => void }
 
 /**
- * Counts every answer. Logs writes and failures: refusals with their reason, failures with their cause. Evaluations and
- * other reads leave no line. `also` is called with every answer.
+ * Counts every answer. Logs writes and failures, with the reason of a refusal and the cause of a failure; successful
+ * reads and evaluations are not logged. Calls `also` for every answer.
  */
 export const observer = (
   {

@@ -6,18 +6,18 @@ const OUTCOMES = ['running', 'ok', 'failed'] as const
 
 type StoreGauged = {
   readonly queue: Pick<Queue, 'runs'>
-  /** Milliseconds between two runs, by job. */
+  /** Milliseconds between two runs of each job. */
   readonly intervals: ReadonlyMap<string, number>
-  /** How often the log's client has made a connection or a subscription anew. */
+  /** Number of reconnections and resubscriptions of the log's client. */
   readonly restarts: Readonly<Record<string, number>>
   readonly writesViews: () => boolean
-  /** False while jobs and limits go on without the server they share. */
+  /** False while jobs and limits run without their shared server. */
   readonly sharing: () => boolean
-  /** Events that the views are behind. */
+  /** Number of events that the views lag behind. */
   readonly viewLag: () => Promise<number>
-  /** Documents that the views do not take; they stay behind. */
+  /** Documents rejected by the views; their rows stay out of date. */
   readonly refusedRows: () => number
-  /** Milliseconds since this instance proved last that it has seen the head of the log. */
+  /** Milliseconds since this instance last proved that it has seen the head of the log. */
   readonly provenFor: () => number
   readonly clock: Clock
 }
@@ -26,15 +26,15 @@ const outcomeOf = ({ finishedAt, error }: Run): (typeof OUTCOMES)[number] =>
   finishedAt === undefined ? 'running' : error === undefined ? 'ok' : 'failed'
 
 /**
- * Gauges of lease, freshness, the log's client, and the last run of each job over all instances. While the queue is out
- * of reach, only the runs are missing.
+ * Gauges of the lease, freshness, the log's client, and the last run of each job over all instances. If the queue is
+ * unreachable, only the runs are missing.
  */
 export const addStoreGauges = (
   { gauge, count }: Metrics,
   { queue, intervals, restarts, writesViews, sharing, viewLag, refusedRows, provenFor, clock }: StoreGauged,
 ): void => {
   let asking: Promise<readonly Run[]> | undefined
-  /** Read once for all gauges of a page. */
+  /** Reads the runs once for all gauges of a page. */
   const runs = (): Promise<readonly Run[]> =>
     (asking ??= queue
       .runs()

@@ -1,14 +1,14 @@
 import type { Packed } from '../wire/gzip.ts'
 
-/** A file of the web UI, as it was when the UI was built, and its media type. */
+/** File of the web UI, as built, with its media type. */
 export type UiFile = Packed & { readonly type: string }
 
-/** The built web UI. `page` holds `BASE` where the base path goes; `assets` are by their names. */
+/** The built web UI. `page` contains `BASE` at the place of the base path; `assets` are keyed by name. */
 export type UiFiles = {
   readonly page: string
   readonly icon: Buffer
   readonly assets: ReadonlyMap<string, UiFile>
 }
 
-/** Stands in the page where its base path is written. */
+/** Placeholder of the base path in the page. */
 export const BASE = '%BASE%'

@@ -37,7 +37,7 @@ The HTTP API and the command line work without it: see the <a href="docs">docume
 
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
 
-/** Answers every address of the web UI with the one page, which is the same whoever asks; its base path is all that is written into it. */
+/** Serves the same page at every address of the web UI; only its base path is filled in. */
 export const uiPage = (
   files: UiFiles | 'unbuilt',
   { publicUrl, basePath }: { readonly publicUrl: string | undefined; readonly basePath: CookieJar['basePath'] },
