@@ -10,32 +10,35 @@ import type { Answer } from './wire/reply.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Aborts when a reading of the past must stop. Set on requests that name a moment. */
+    /** Aborts when an as-of query must stop. Set on requests with `at`. */
     stop: AbortSignal
-    /** What was at the moment that the request names, once it is read. */
+    /** Snapshot as of the request's moment, once it is read. */
     moment: Snapshot | undefined
   }
 }
 
-/** What was at a moment, as far as it says which that is. */
+/** The part of a snapshot that reports its moment. */
 type Snapshot = { readonly moment: () => Promise<{ readonly position: bigint; readonly instant: string | undefined }> }
 
 type Bounds = {
-  /** How many run at once, and how many run or wait: of all holders, and of each. */
+  /** Maximum number of running queries; of running and waiting queries in total, and per holder. */
   readonly running: number
   readonly all: number
   readonly each: number
-  /** How many further ones each may have of those that want the right `audit.read`. */
+  /** Additional queries per holder for routes with the right `audit.read`. */
   readonly reviews: number
-  /** How many of all are kept for readings that are preferred. */
+  /** Share of `all` that is reserved for preferred queries. */
   readonly kept: number
-  /** How long one may wait and run. */
+  /** Maximum time (ms) to wait and run. */
   readonly withinMs: number
 }
-/** One holder alone can never have all places that run. */
+/** `each` is less than `running`, so that one holder cannot take all running slots. */
 const BOUNDS: Bounds = { running: 8, all: 64, each: 4, reviews: 2, kept: 8, withinMs: 10_000 }
 
-/** Whose reading it is. `isReview`: it wants the right `audit.read`. It is preferred then, and where it reads one document. */
+/**
+ * Holder of an as-of query. `isReview`: its route requires `audit.read`. Reviews and queries of a single document are
+ * preferred.
+ */
 type Reader = { readonly holder: string; readonly isReview: boolean; readonly preferred: boolean }
 
 /** A promise that rejects with the signal's reason. */
@@ -43,9 +46,9 @@ const rejected = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
 /**
- * Readings of the past within their bounds (api.md §4); holders take turns. `stop` is aborted when the time is over. Who asks hears of an abort
- * at once, while the place of the reading is free when it has stopped, at the latest at the end of its time: so nobody who asks and leaves has
- * more of them running than who stays.
+ * Bulkhead for as-of queries (api.md §4); holders take turns. `stop` is aborted at the deadline. The caller receives an
+ * abort at once, but the slot is released only when the query has stopped, at the latest at its deadline. Thus a client
+ * that disconnects still counts against its limit.
  */
 export const asOfReadings = (
   metrics: Pick<Metrics, 'pastReads' | 'pastReadsRefused' | 'gauge'>,
@@ -53,7 +56,7 @@ export const asOfReadings = (
   bounds = BOUNDS,
 ) => {
   const [seconds, refused] = [metrics.pastReads(), metrics.pastReadsRefused()]
-  /** How many each holder has, running or waiting. */
+  /** Number of running and waiting queries per holder. */
   const own = new Map<string, number>()
   let [all, running] = [0, 0]
   const pass = bulkhead({ running: bounds.running, waiting: bounds.all, refused: ({ reason }) => reason as unknown })
@@ -114,14 +117,14 @@ type HolderOf = { readonly holderOf: (tokenId: string) => Promise<string> }
 const wantsAudit = ({ access }: Spec): boolean => access.credential !== 'public' && access.right === 'audit.read'
 const isOfOne = ({ method, url }: Spec): boolean => method === 'GET' && /\/:[^/]+$/.test(url)
 
-/** Whose reading it is: the holder's of its token, without a token the address's. */
+/** Holder of a query: the holder of its token, or the address without a token. */
 const readerOf = async ({ holderOf }: HolderOf, { caller, address, spec }: FastifyRequest): Promise<Reader> => {
   const isReview = wantsAudit(spec!)
   const holder = caller.actor.id === undefined ? addressKey(address) : await holderOf(caller.actor.id)
   return { holder, isReview, preferred: isReview || isOfOne(spec!) }
 }
 
-/** What was at a moment, for a request that names it; its answer tells which moment that is. */
+/** Snapshot as of a moment; its request's answer reports the moment. */
 export const snapshotAt = async <T extends Snapshot>(
   { asOf }: { readonly asOf: (moment: Moment, stop: AbortSignal) => Promise<T> },
   moment: Moment,
@@ -132,7 +135,7 @@ export const snapshotAt = async <T extends Snapshot>(
   return then
 }
 
-/** The answer with the moment that it is of (api.md §4). */
+/** Adds the moment of the snapshot to an answer (api.md §4). */
 const dated = async (answer: Answer, then: Snapshot | undefined): Promise<Answer> => {
   if (!then) return answer
   const { position, instant } = await then.moment()
@@ -140,7 +143,7 @@ const dated = async (answer: Answer, then: Snapshot | undefined): Promise<Answer
   return { ...answer, headers: { ...answer.headers, ...headers } }
 }
 
-/** The answer of a request that reads the past, within the bounds. Stops when the client leaves. */
+/** Answers an as-of query within the limits. Stops when the client disconnects. */
 export const asOfReading = async (
   service: { readonly pastReadings: AsOfReadings } & HolderOf,
   { request }: Call<unknown, unknown>,

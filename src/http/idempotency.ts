@@ -9,23 +9,26 @@ import type { Answer } from './wire/reply.ts'
 
 const TABLE = 'requests'
 const KEPT_MS = 24 * 3_600_000
-/** A request of another instance that has run for longer than this is taken over: it cannot be running any more. */
+/** A request of another instance that is older than this (ms) is taken over, because it cannot still be running. */
 const ABANDONED_MS = 30_000
 
-/** An answer that is larger is not kept. The request is then carried out again under its command id, and so answered the same. */
+/** Larger answers are not stored. A retry then runs the request again under its command id, with the same answer. */
 const MOST_KEPT_BYTES = 16_384
-/** Bytes of answers that are kept for one owner in 24 hours; further ones are not kept. */
+/** Maximum total bytes of stored answers per owner in 24 hours; further answers are not stored. */
 const OWNERS_BYTES = 64 * 1_048_576
-/** Owners whose bytes are counted. */
+/** Maximum number of owners whose bytes are counted. */
 const OWNERS = 10_000
 
-/** What is kept of a request under an idempotency key. The command id is chosen once, so whoever finishes the request has the one effect. */
+/**
+ * Stored state of a request under an idempotency key. The command id is chosen once, so the effect happens once,
+ * whichever instance completes the request.
+ */
 type StoredResponse = {
   readonly fingerprint: string
   readonly commandId: string
   readonly owner: string
   readonly since: number
-  /** It was answered, and the answer is not kept. */
+  /** The request is complete, but its answer is not stored. */
   readonly done?: true
   readonly answer?: {
     readonly status: number
@@ -36,7 +39,7 @@ type StoredResponse = {
   }
 }
 
-/** `secret_already_shown`: the one case of a 200 with details (api.md §4). */
+/** `secret_already_shown`: the only 200 answer with details (api.md §4). */
 export const alreadyShown = <T extends object>(
   body: T,
   requestId: string,
@@ -50,20 +53,20 @@ export const alreadyShown = <T extends object>(
   ],
 })
 
-/** A request as its key remembers it; the id is of this try alone. */
+/** A request as stored under its key; `requestId` belongs to the current attempt only. */
 export type Fingerprint = { readonly fingerprint: string; readonly requestId: string }
 type Work = (commandId: string) => Promise<Answer> | Answer
 type Options = {
   readonly views: Pick<Views, 'record' | 'swapRecord'>
   readonly now: () => Date
   readonly instance: string
-  /** Counts answers given again. */
+  /** Counts replayed answers. */
   readonly replays: Cell
-  /** True when there is no other instance: what another began, it does not run any more. */
+  /** True if this is the only instance, so requests of another owner are no longer running. */
   readonly alone: boolean
 }
 
-/** Counts the bytes of kept answers by owner, those of 24 hours together; false where there is no room for more. */
+/** Counts the bytes of stored answers per owner over 24 hours; returns false if there is no room. */
 const keptBytes = (now: () => Date) => {
   const owners = new LRUCache<string, { readonly until: number; bytes: number }>({ max: OWNERS })
   return (owner: string, bytes: number): boolean => {
@@ -77,7 +80,7 @@ const keptBytes = (now: () => Date) => {
   }
 }
 
-/** The kept answer, as an answer to a repeated request. */
+/** The stored answer, as the answer to a repeated request. */
 const replayOf = ({ answer }: StoredResponse, requestId: string): Answer => {
   const { status, text, headers, etag, secret } = answer!
   const body = JSON.parse(text) as object
@@ -95,13 +98,13 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
   const inTurn = keyedQueue()
   const take = keptBytes(now)
 
-  /** Whether an answer is kept: one with a secret always, for it cannot be made again. */
+  /** True if an answer is stored. An answer with a secret always is, because the secret cannot be made again. */
   const isKept = (owner: string, text: string, secret: boolean): boolean => {
     const bytes = Buffer.byteLength(text)
     return secret || (bytes <= MOST_KEPT_BYTES && take(owner, bytes))
   }
 
-  /** Reserves the key, or tells what became of the request that has it. */
+  /** Reserves the key, or returns the answer of the completed request that has it. */
   const reserve = async (
     key: string,
     { fingerprint, requestId }: Fingerprint,
@@ -145,7 +148,8 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
       replays.value++
       return { ...answer, headers: { ...headers, 'idempotency-replayed': 'true' } }
     } catch (error) {
-      // A client's mistake leaves nothing behind; after a fault of ours the key keeps its command id, so that trying again cannot have a second effect.
+      // A client error releases the key. After an internal error the key keeps its command id, so that a retry cannot
+      // have a second effect.
       const mistake = error instanceof Refusal && error.status < 500
       await views
         .swapRecord(TABLE, key, revision, { ...kept, since: 0 }, mistake ? 0 : kept.since + KEPT_MS)
@@ -154,7 +158,10 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
     }
   }
 
-  /** Runs a request once; `work` is given the id under which its commands have their one effect. A duplicate here waits for the first and gets its answer. */
+  /**
+   * Runs a request once. `work` receives the id under which its commands take effect once. A concurrent duplicate on
+   * this instance waits for the first and gets its answer.
+   */
   const once = async <T>(
     owner: string,
     name: string,
@@ -162,7 +169,7 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
     work: (commandId: string) => Promise<Answer<T>> | Answer<T>,
   ): Promise<Answer<T>> => {
     const key = createHash('sha256').update(`${owner}\n${name}`).digest('base64url')
-    // What is kept under the key is an answer of the same route.
+    // The fingerprint ensures that the stored answer is from the same route.
     return (await inTurn(key, () => run(owner, key, asked, work))) as Answer<T>
   }
 

@@ -13,7 +13,7 @@ import { afterPosition, beyondHead, eventReason, idempotencyKey, ifMatch } from 
 
 const WAIT_MS = 2_000
 
-/** What the cross-cutting headers of a request say; parsed before its field rules. */
+/** Directives in the headers of a write; parsed before its field rules. */
 type RequestDirectives = {
   readonly reason?: string
   readonly ifMatch?: readonly string[] | '*'
@@ -26,13 +26,19 @@ declare module 'fastify' {
   }
 }
 
-/** Whose idempotency keys these are; a route whose actor is known only later (the exchange) asks for `idempotent` itself. */
+/**
+ * Owner of the idempotency keys of a request. A route that learns its actor later (the exchange) calls `idempotency`
+ * itself.
+ */
 const ownerOf = ({ caller }: Call<unknown, unknown>): string => caller.actor.id ?? caller.actor.kind
 
 const readsPast = ({ query }: Call<unknown, unknown>): boolean =>
   (query as { readonly at?: unknown } | undefined)?.at !== undefined
 
-/** Steps 9 and 10 of api.md §1.3: header syntax, read-only instances, waiting for a position, the bounds of readings of the past, and the answer of a request already answered. */
+/**
+ * Steps 9 and 10 of api.md §1.3: header syntax, read-only instances, waiting for a position, limits of as-of queries,
+ * and idempotent replay.
+ */
 export const preconditions = (
   service: Pick<CommandServices, 'alone' | 'log' | 'seen'> &
     Pick<InstanceServices, 'settings'> &
@@ -65,7 +71,7 @@ export const preconditions = (
   }
 }
 
-/** What an idempotency key remembers a request by: one text for method, path, query and body bytes. */
+/** Fingerprint of a request: digest of method, path, query and body bytes. */
 export const fingerprintOf = (request: FastifyRequest): Fingerprint => ({
   requestId: request.id,
   fingerprint: createHash('sha256')

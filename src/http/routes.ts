@@ -31,7 +31,7 @@ import { snapshotRoutes } from './routes/snapshot.ts'
 import { variantsRoutes } from './routes/variants.ts'
 import type { Service } from './services/service.ts'
 
-/** The routes that issue tokens, by the method they issue them by; none where it is switched off, but for people who come back from it. */
+/** Routes that issue tokens, by method. A disabled method has none, except the callbacks of a login. */
 const methodRoutes: Readonly<Record<Method, (app: FastifyInstance, service: Service) => void>> = {
   token: (app, service) => {
     if (service.methods.token.enabled) authTokenRoutes(app, service)
@@ -43,7 +43,7 @@ const methodRoutes: Readonly<Record<Method, (app: FastifyInstance, service: Serv
   },
 }
 
-/** Every route there is. Those of a method that is switched off are not mounted. */
+/** Mounts all routes. Routes of a disabled method are not mounted. */
 export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   healthRoutes(app, service)
   if (service.settings.metricsHere) metricsRoutes(app, service)

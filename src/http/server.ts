@@ -22,12 +22,12 @@ import { HEADER_LIMIT, openPort, type Port, type WireSettings } from './wire/por
 import { everyAnswer } from './wire/reply.ts'
 import type { Budgets } from './wire/room.ts'
 
-/** How the server listens and what it takes. Times are milliseconds, sizes bytes. */
+/** Address and limits of the server. Times are in ms, sizes in bytes. */
 export type HttpSettings = WireSettings & {
   readonly bodyLimit: number
-  /** The same for tokens that may be published. */
+  /** Limit for publishable tokens. */
   readonly publishedBodyLimit: number
-  /** Addresses whose forwarded headers count; true: everybody's. */
+  /** Addresses of trusted proxies; true trusts every peer. */
   readonly trustProxy: boolean | readonly string[]
   readonly cors?: CorsSettings
 }
@@ -41,29 +41,29 @@ export type ServerParts = {
   readonly authorizeRest: AuthorizeRest
   readonly afterParse?: AfterParse
   readonly routes: readonly ((app: FastifyInstance) => void)[]
-  /** Answers a browser that asks for a page at a path outside the API. */
+  /** Answers a browser's page request at a path outside the API. */
   readonly page?: (request: FastifyRequest, reply: FastifyReply) => void
-  /** Told of every answer as it is sent, of a stream at its end. */
+  /** Called for every sent answer, for a stream at its end. */
   readonly answered?: Answered
-  /** What the OpenAPI document is made of beside the routes; without it there is none. */
+  /** Further input of the OpenAPI document; without it the document is not served. */
   readonly documents?: Documented
-  /** Listens already, and is taken over from whoever answered there. */
+  /** A port that already listens; its request handler is replaced. */
   readonly port?: Port
 }
 
 const unreported: Answered = () => undefined
 /**
- * Fields are read and answers written without the framework's schema compilers, which take as long to load as all
- * routes: they are not loaded.
+ * The framework's schema compilers are not loaded, because loading them takes as long as loading all routes. Routes
+ * read fields and write answers themselves.
  */
 const noCompiler = () => () => {
-  throw new Error('a route states its fields by spec, not by a schema of the framework')
+  throw new Error('a route declares its fields in its spec, not in a schema of the framework')
 }
-/** First parts of paths that never answer the page, even where no route is mounted. */
+/** First path segments that never answer with the page, even without a route. */
 const RESERVED = ['audit', 'metrics', 'ui']
 const firstPart = (url: string): string => url.split(/[/?]/, 2)[1] ?? ''
 
-/** What becomes of a request that no route takes: a browser outside the API gets the page, all else is refused. */
+/** Handles a request without a route: a browser outside the API receives the page, all others are refused. */
 const unrouted = (
   { page, answered }: ServerParts,
   verbs: ReadonlyMap<string, ReadonlySet<string>>,
@@ -84,7 +84,7 @@ const unrouted = (
   }
 }
 
-/** The HTTP server with the routes mounted. Refuses to be made when a route leaves unsaid what each must state. */
+/** Creates the HTTP server and mounts the routes. Throws if a route omits a required statement. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
   const { config, logger, authorize, authorizeRest, afterParse, routes, answered = unreported, documents } = parts
   const { clock, budgets } = parts
@@ -121,8 +121,8 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
 
   const missing = unrouted(parts, verbs, specs)
 
-  app.server.on('error', (error) => logger.error({ err: error }, 'a connection could not be taken'))
-  // An expectation other than 100-continue is not worth a bare 417.
+  app.server.on('error', (error) => logger.error({ err: error }, 'cannot accept a connection'))
+  // Any expectation but 100-continue is ignored, because a bare 417 helps no client.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.server.maxHeadersCount = HEADERS
   app.setErrorHandler(refuse)
@@ -148,7 +148,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     app.addHook('onRequest', opening)
     await allowOrigins(app, cors)
   }
-  // In a context of its own, so that its hook, which answers before the framework looks at a body, is a hook of no route.
+  // A separate context, so that its hook applies to no route. The hook answers before the framework inspects the body.
   await app.register(async (nowhere) => {
     nowhere.setNotFoundHandler((request, reply) => reply.send(missing(request, reply)))
     nowhere.addHook('onRequest', (request, reply, done) => {
@@ -164,7 +164,9 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   return app
 }
 
-/** Gives running requests at most `patience` milliseconds to finish, then closes the server; gives the number of those that it had to cut. */
+/**
+ * Gives running requests at most `patience` ms to finish, then closes the server. Returns the number of requests cut.
+ */
 export const shutDown = async (app: FastifyInstance, patience: number): Promise<number> => {
   const cut = await drain({ server: app.server, sockets: app.sockets }, app.clock, patience)
   await app.close()

@@ -174,7 +174,7 @@ void t.test('fails the start if a route lacks a required statement', async (t) =
 void t.test('refuses framework validation of fields', async (t) => {
   const whole = { method: 'GET', url: '/open', config: { spec: {} }, handler: () => ({}) } as const
   for (const schema of [{ querystring: { a: { type: 'string' } } }, { response: { 200: { type: 'object' } } }])
-    await t.rejects(demo({ routes: [(app) => app.route({ ...whole, schema } as never)] }), /not by a schema/)
+    await t.rejects(demo({ routes: [(app) => app.route({ ...whole, schema } as never)] }), /not in a schema/)
 })
 
 void t.test('allows CORS origins, with credentials only from exact ones', async (t) => {
