@@ -291,7 +291,7 @@ await t.test('no route behaviour depends on a URL prefix', async (t) => {
     t.notMatch(readFileSync(resolve(src, name), 'utf8'), byPrefix, name)
 })
 
-await t.test('the command line touches its process through its terminal', async (t) => {
+await t.test('the command line accesses its process only through its terminal', async (t) => {
   const touches =
     /\bprocess\.(?:stdout|stderr|stdin|env|exitCode)\b|\bprocess\[|\} = process\b(?!\.)|\bconsole\.|\)\.env\(/
   const port = 'cli/terminal/terminal.ts'
@@ -308,7 +308,7 @@ await t.test('a source file is at most 200 lines', async (t) => {
   t.pass('all files counted')
 })
 
-await t.test('no file of the tree names a machine or a download address', async (t) => {
+await t.test('no file contains a machine name or a download address', async (t) => {
   const places = [
     'src',
     'test',

@@ -41,7 +41,7 @@ void t.test('a failed sync rejects all later appends and loses no acknowledged e
   t.same({ lost, torn, differing }, { lost: 0, torn: 0, differing: 0 })
 })
 
-void t.test('each append is synced before it is acknowledged, whatever the defaults of the driver', async (t) => {
+void t.test('syncs each append before acknowledging it, whatever the driver defaults', async (t) => {
   if (!(await canTrace())) return leaveOut(t, 'no strace here')
   const directory = await newDirectory(t)
   const trace = join(directory, 'trace')

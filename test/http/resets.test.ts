@@ -191,7 +191,7 @@ const attack = async (t: Test, settings: Settings, way: Way, step: number, more 
   t.comment(`${work.length} connections cut; refused: ${JSON.stringify(Object.fromEntries(counts))}`)
 }
 
-await t.test('a connection that is reset at any stage of a request', { timeout: 280_000 }, async (t) => {
+await t.test('survives connection resets at any stage of a request', { timeout: 280_000 }, async (t) => {
   await t.test('with every credential', (t) => attack(t, {}, plainly, 16))
   await t.test('behind a trusted proxy', (t) =>
     attack(

@@ -124,7 +124,7 @@ await t.test('reports another log with the found and the known first event', asy
   t.strictSame(continuityOf(found({ first: undefined, head: 0n })), { is: 'another', found: undefined, known: 'one' })
 })
 
-await t.test('events that are gone', async (t) => {
+await t.test('counts lost events', async (t) => {
   const gone = (cause: Parameters<typeof goneOf>[0]['cause'], more: Partial<ViewFound>, events: number, head: bigint) =>
     goneOf({ view: view(more), cause }, events, head)
   t.equal(gone('shorter', {}, 12, 1000n), 8, 'what the checkpoint counts and the log has not')

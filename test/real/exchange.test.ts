@@ -34,7 +34,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
     await t.test(`by ${verification}`, async (t) => {
       const service = await onCluster(t, cluster, tokenPath, verification)
 
-      await t.test('the projected token of a pod is exchanged, with the rights of the manifest alone', async (t) => {
+      await t.test('exchanges the projected token of a pod with only the rights of the manifest', async (t) => {
         const pod = await newPod(cluster, 'apps', 'web')
         const token = await pod.token(forUs)
         const { status, json } = await exchange(service, token)
@@ -69,7 +69,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
           t.match(refusalOf(await exchange(service, token)), INVALID, what)
       })
 
-      await t.test('200 at once are all exchanged', async (t) => {
+      await t.test('exchanges 200 tokens at once', async (t) => {
         const tokens = await Promise.all(Array.from({ length: 200 }, () => tokenOf(cluster, 'apps', 'worker', forUs)))
         const answers = await Promise.all(tokens.map((token) => exchange(service, token)))
         t.strictSame([...new Set(answers.map(({ status }) => status))], [200])
@@ -114,7 +114,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
         t.match(refusalOf(await exchange(service, token)), INVALID)
       })
 
-      await t.test('the token of a deleted pod', async (t) => {
+      await t.test('only a token review refuses the token of a deleted pod', async (t) => {
         const [asked, unasked] = [await newPod(cluster, 'apps', 'web'), await newPod(cluster, 'apps', 'web')]
         const [first, second] = [await asked.token(forUs), await unasked.token(forUs)]
         t.equal((await exchange(service, first)).status, 200)
