@@ -20,7 +20,7 @@ const domainFinding = (domain: string | undefined, host: string | undefined): st
   if (domain === undefined || domain === 'localhost') return false
   const name = domain.replace(/^\./, '').toLowerCase()
   if (isIP(name) !== 0) return name !== host && 'must be a domain name; without one the cookies are limited to the host'
-  if (!name.includes('.')) return name !== host && 'must contain a dot: browsers reject cookies for other domains'
+  if (!name.includes('.')) return name !== host && 'must contain a dot: browsers reject cookies for domains without one'
   if (name !== host && isPublicSuffix(name))
     return 'is a public suffix, shared by unrelated domains: browsers reject cookies for it'
   return (

@@ -123,7 +123,7 @@ export const settings = {
     all_on_roll: setting(
       bool,
       false,
-      'Set to true when no instance without cluster membership runs on a history that such a version started. Later event formats may then be written.',
+      'For a history started by a version without cluster membership: set to true when no instance of such a version runs. Later event formats may then be written.',
     ),
   },
   mongodb: {
