@@ -57,7 +57,7 @@ void t.test('refuses an invalid address and never repeats it', async (t) => {
   }
 })
 
-/** A server with TLS, a certificate of its own, and one user. */
+/** A server with TLS, its own certificate and one user. */
 const secured = async (t: Test, user = 'admin:p%3Aw') => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
@@ -119,7 +119,7 @@ void t.test('a temporarily missing certificate file ends nothing', async (t) => 
   await log.append(stream, [happened(1)], 'none')
   await eventually(() => seen.length === 1 && server.counts.subscribe > 0, 'the events')
   await rename(authority, `${authority}.away`)
-  // The follower makes its client anew, by a timer of its own.
+  // The follower replaces its client by its own timer.
   server.silence(true)
   await log.append(stream, [happened(2)], 0n)
   await eventually(() => seen.length === 2, 'the events')

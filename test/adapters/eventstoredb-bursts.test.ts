@@ -7,7 +7,7 @@ import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { categories, fresh, ids, started } from './eventstoredb-nodes.ts'
 
-/** A log whose clock stands still, on a server that can hold calls back, and what it made anew. */
+/** A log with a stopped clock on a server that can hold back calls, and the number of replaced connections. */
 const heldServer = async (
   t: Test,
   limits: { readonly deadline?: number; readonly patience?: number } = { deadline: 3_000, patience: 8_000 },
@@ -25,7 +25,7 @@ const heldServer = async (
     onRestart: (what) => restarts.push(what),
   })
   t.teardown(() => log.close())
-  /** Reads of streams that the server holds back. */
+  /** Stream reads that the server holds back. */
   const held: (() => void)[] = []
   const hold = () => {
     faults.before = (call, stream) =>

@@ -27,7 +27,7 @@ void t.test('follows a change of leader, also when nodes name the old leader or 
   a.kill()
   cluster.ports.delete(a.port)
   await writeMany()
-  // The leader dies, and until the election is over its followers go on naming it.
+  // The leader dies, and its followers continue to name it until the election is over.
   b.kill()
   const before = c.counts.gossip
   const writing = writeMany()
@@ -50,7 +50,8 @@ void t.test('the loss of a whole cluster during calls causes no unhandled reject
   await log.head()
   let turnedAway = false
   faults.before = (call) => {
-    // One call waits on the old connection, while the answer to the other sends the driver to look for a new one: in vain.
+    // One call waits on the old connection, while the answer to the other makes the driver search for a new leader in
+    // vain.
     if (call === 'append') return new Promise(() => {})
     if (turnedAway) return
     turnedAway = true
@@ -69,7 +70,7 @@ void t.test('the loss of a whole cluster during calls causes no unhandled reject
   await eventually(() => turnedAway && gossip() > before, 'the search for another leader')
   for (const node of nodes) node.kill()
   await Promise.all([refused(t, waiting, 'backend_unavailable'), refused(t, turned, 'backend_unavailable')])
-  // Who begins to look for a leader now gives it up after all those who looked before.
+  // A search for a leader that starts now ends after all earlier ones.
   const last = await open(t, url, { deadline: 2000, patience: 1500 })
   await refused(t, last.log.head(), 'backend_unavailable')
   t.ok(turnedAway)
@@ -84,7 +85,7 @@ void t.test('replaces a hanging leader and writes its pending append once', asyn
   const events = Array.from({ length: 4 }, (_, n) => happened(n))
   await log.append(stream, [events[0]!], 'none')
   a.freeze(true)
-  // Until the election the others go on naming it.
+  // Until the election the other nodes continue to name it.
   const gossip = () => b.counts.gossip + c.counts.gossip
   const before = gossip()
   const writing = log.append(stream, [events[1]!], 0n)
@@ -95,7 +96,7 @@ void t.test('replaces a hanging leader and writes its pending append once', asyn
   t.equal((await log.append(stream, [events[2]!], 1n)).revision, 2n)
   a.freeze(false)
   t.equal((await log.append(stream, [events[3]!], 2n)).revision, 3n)
-  // It answers in turn: what it kept comes before this.
+  // The node answers in order: the held-back append comes before this call.
   await (await open(t, a.url)).log.head().catch(() => undefined)
   t.same(ids(await collect(log.read(stream))), ids(events as never))
   await eventually(() => seen.length === 4, 'the events')
@@ -106,7 +107,7 @@ void t.test('a hanging follower delays events for one subscription, also when ch
   const { b, c, url } = await threeNodes(t)
   const { log } = await open(t, url, { deadline: 2000 })
   const subscribed = () => b.counts.subscribe + c.counts.subscribe
-  /** How many subscriptions there were when each event came. */
+  /** Number of subscriptions at the arrival of each event. */
   const seen: number[] = []
   const stop = new AbortController()
   const ended = (async () => {
@@ -119,7 +120,7 @@ void t.test('a hanging follower delays events for one subscription, also when ch
   const stream = fresh()
   await log.append(stream, [happened(0)], 'none')
   await eventually(() => seen.length === 1 && subscribed() > 0, 'the events')
-  // Whoever is chosen keeps its connections open, confirms nothing and says nothing; its gossip still counts it among the living.
+  // The chosen node keeps its connections open but confirms nothing and sends nothing; gossip still lists it as alive.
   for (const node of [b, c]) node.freeze(true)
   for (let n = 1; n <= 5; n++) {
     const before = subscribed()
@@ -158,7 +159,7 @@ void t.test('ignores a leader that was cut off; the new leader decides its pendi
   cluster.leader = b.port
   const { positions } = await other.log.append(contested, [taken], 0n)
 
-  // Both take the old leader's word: that the first may still come, and to the second that somebody was there before it.
+  // Both use the old leader: the first append is still possible there, the second conflicts with another.
   const mine = [happened(2), happened(3), happened(4), happened(5)] as const
   const outcomes = Promise.allSettled([
     one.log.append(contested, [mine[0]], 0n),
@@ -183,7 +184,7 @@ void t.test('ignores a leader that was cut off; the new leader decides its pendi
   t.ok((await one.log.head()) > positions[0]!)
 })
 
-/** A process of its own that appends, follows, closes while calls may be under way, and must end by itself. */
+/** A separate process that appends, follows, closes while calls may be pending, and must end by itself. */
 const used = `
   const [, adapter, time, url] = process.argv
   const { openEventStore } = await import(adapter)

@@ -106,7 +106,7 @@ void t.test('the store sees data as JSON, with correlation and causation ids in 
 void t.test('large events are stored completely', async (t) => {
   const { log, client } = await open(t)
   const stream = fresh()
-  // The largest attachment a variant may have, of the least compressible characters that JSON knows, with every quote escaped twice.
+  // The largest attachment of a variant, made of incompressible characters, with every quote escaped twice.
   const noise = Array.from(randomBytes(1_024_000 - 10), (byte) => String.fromCharCode(32 + (byte % 95)))
   const attachment = JSON.stringify({ a: noise.join('') }).slice(0, 1_024_000)
   const given = [{ ...happened(1), data: canonical({ attachment }) }]
@@ -148,7 +148,7 @@ void t.test('data, metadata and type count towards the size limit, as on the new
   const metadata = JSON.stringify({ $correlationId: 'request-1', time, meta: JSON.parse(meta) as object })
   const beside = Buffer.byteLength(metadata) + 2 * type.length
   const room = 1_048_576
-  // Each fills an append to the last byte: of a few large events, of many small ones, of events that are mostly metadata.
+  // Each case fills an append to the last byte: few large events, many small ones, events that are mostly metadata.
   for (const size of [30_000, 4_000, 8]) {
     const most = Math.floor(room / (size + beside))
     const events = Array.from({ length: most - 1 }, () => event(size))

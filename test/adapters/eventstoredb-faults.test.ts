@@ -9,17 +9,17 @@ import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { following, fresh, ids, open, started } from './eventstoredb-nodes.ts'
 
-/** How often a silent subscription is compared with the head of the log, and how long an event may take to come through it then. */
+/** Interval of comparisons of a silent subscription with the head, and timeout of the delivery after one. */
 const SILENT = 500
-/** Who was dropped, or was told of a failure once, comes again after so long at most. */
+/** Maximum pause after a drop or a first failure. */
 const PAUSE = 100
 
-/** A subscription that is silent has been compared with the head: its event may take so long from now on. */
+/** Waits until a silent subscription has been compared with the head, so that the delivery timeout starts. */
 const compared = async (clock: VirtualClock) => {
   await clock.advance(SILENT)
   await eventually(() => clock.waiting().filter((ms) => ms === SILENT).length === 2, 'a comparison with the head')
 }
-/** Waits for what is to be seen, and moves the clock through the pauses of who comes again. */
+/** Waits for a condition and moves the clock through the pauses before retries. */
 const comingAgain = (clock: VirtualClock, seen: () => boolean) =>
   eventually(async () => {
     if (clock.waiting().some((ms) => ms <= PAUSE)) await clock.advance(PAUSE)
@@ -206,7 +206,7 @@ void t.test('ignores a wrong version that no read confirms', async (t) => {
   const { log } = await open(t, server.now().url)
   const stream = fresh()
   await log.append(stream, [happened(1)], 'none')
-  // A leader that lost its followers checks against an event that it could not replicate and that vanishes again.
+  // A leader that lost its followers checks against an event that is not replicated and disappears.
   const { law } = server.now()
   const real = law.append
   let lies = 3
@@ -220,7 +220,7 @@ void t.test('ignores a wrong version that no read confirms', async (t) => {
   t.ok(lies < 0)
 })
 
-/** A road to the server that can swallow what travels on the connections that are there, while new ones pass. */
+/** Proxy that can swallow data of existing connections while new ones work. */
 const road = async (t: Test, port: number) => {
   const sockets = new Set<Socket>()
   const swallowed = new WeakSet<Socket>()
@@ -342,7 +342,7 @@ void t.test('many large events of other applications do not delay a follower', a
   const seen = following(t, log)
   await log.append(stream, [happened(1)], 'none')
   await eventually(() => seen.length === 1 && counts.subscribe > 0, 'the events')
-  // Ours is the last of its kind, far from the end, and one of theirs is as large as a server ever gives.
+  // The log's event is the only one of its kind, far from the end; a foreign event has the maximum size.
   law.append('other-1', 'any', [foreign(16 * 1_048_576)])
   for (let n = 0; n < 30; n++)
     law.append(
@@ -351,7 +351,7 @@ void t.test('many large events of other applications do not delay a follower', a
       Array.from({ length: 100 }, () => foreign(10)),
     )
   t.equal(await log.head(), seen[0]!.position)
-  // Meanwhile it is compared with the head several times. Who is dropped for what others write comes again.
+  // The subscription is compared with the head several times. A drop caused by foreign events is followed by a retry.
   while (clock.monotonic() < 8 * SILENT) {
     await clock.advance(PAUSE)
     t.equal(await log.head(), seen[0]!.position)

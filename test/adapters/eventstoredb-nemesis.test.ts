@@ -6,7 +6,7 @@ import { type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.
 import { eventually } from '../wait.ts'
 import { following, open, threeNodes } from './eventstoredb-nodes.ts'
 
-/** Says at which append each fault strikes; the same again with the same seed. */
+/** Schedule of faults by number of appends, reproducible by seed. */
 const seed = Number(process.env['ROLLCALL_TEST_SEED'] ?? randomInt(2 ** 31))
 const drawn = (() => {
   let state = seed
@@ -18,7 +18,7 @@ const drawn = (() => {
 
 const placed = ({ id, position }: Stored) => `${id} ${position}`
 
-/** Writes to one stream until it is told to stop, each append as often as it is refused, and keeps what was acknowledged. */
+/** Appends to one stream until it is stopped, retries refused appends, and records the acknowledged ones. */
 const writer = async (
   log: EventLog,
   stream: string,
@@ -60,12 +60,12 @@ void t.test('acknowledged events are stored and followed once under random fault
   let running = true
   let acks = 0
   t.comment(`seed ${seed}`)
-  /** So many appends more are acknowledged. */
+  /** Waits for this number of further acknowledged appends. */
   const appended = (count: number) => {
     const enough = acks + count
     return eventually(() => acks >= enough, `${count} appends`)
   }
-  /** So many more have asked a node for the leader. */
+  /** Waits for this number of further gossip requests. */
   const sought = (count: number) => {
     const asked = () => nodes.reduce((sum, { counts }) => sum + counts.gossip, 0)
     const enough = asked() + count

@@ -10,7 +10,7 @@ export const categories = ['test']
 export const fresh = () => `test-${randomUUID()}`
 export const ids = (events: readonly Stored[]) => events.map(({ id }) => id)
 type Opened = { readonly log: EventLog; readonly errors: unknown[] }
-/** A log that is closed with the test, and what its followers survived. */
+/** A log that is closed with the test, and the errors that its followers reported. */
 export const open = async (
   t: Test,
   url: string,
@@ -40,7 +40,7 @@ export const open = async (
   return { log, errors }
 }
 
-/** A server of this test that can be started again with what it kept. */
+/** A server of this test that can be restarted with its data. */
 export const started = async (t: Test, faults: Faults = {}) => {
   let server: StandIn = await startEventStore({ faults })
   t.teardown(() => server.kill())
@@ -51,7 +51,7 @@ export const started = async (t: Test, faults: Faults = {}) => {
   }
 }
 
-/** Everything that a follower was given so far. */
+/** All events that a follower has received so far. */
 export const following = (t: Test, log: EventLog, after = 0n) => {
   const stop = new AbortController()
   const seen: Stored[] = []
@@ -65,7 +65,7 @@ export const following = (t: Test, log: EventLog, after = 0n) => {
   return seen
 }
 
-/** Three nodes on one log, the first of them leads. `url` names all of them. */
+/** Three nodes of one log; the first is the leader. `url` contains all of them. */
 export const threeNodes = async (t: Test, query = '', faults: Faults = {}) => {
   const cluster: Cluster = { leader: 0, ports: new Set() }
   const a = await startEventStore({ cluster, faults })

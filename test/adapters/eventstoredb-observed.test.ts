@@ -7,7 +7,9 @@ import { subscriptions } from '../stand-ins/eventstoredb/question-follow.ts'
 import { positions, reads } from '../stand-ins/eventstoredb/question-read.ts'
 import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 
-/** What EventStoreDB 23.10.6 (one node, insecure, on disk) answered to @eventstore/db-client 6.2.1, one question a line. */
+/**
+ * Answers of EventStoreDB 23.10.6 (one node, insecure, on disk) to @eventstore/db-client 6.2.1, one question per line.
+ */
 const recorded = readFileSync(
   resolve(import.meta.dirname, '../../../test/stand-ins/eventstoredb/observed.ndjson'),
   'utf8',
@@ -20,7 +22,7 @@ const observed = new Map(facts.map(({ name, observed }) => [name, observed]))
 
 type Ask = (url: string, tell: Tell) => Promise<void>
 const areas: Readonly<Record<string, Ask>> = { append, idempotence, limits, reads, positions, subscriptions }
-/** Answers that depend on what else stands in the log: only an empty store gives them. */
+/** Areas whose answers require an empty store. */
 const ofAnEmptyLog = ['subscriptions']
 
 const asked = new Set<string>()

@@ -71,7 +71,7 @@ void t.test('two histories in one store are isolated from each other', async (t)
   }
 })
 
-/** The streams of so many events, as they are followed. */
+/** Streams of the first `count` events that a follower receives. */
 const streams = async (log: EventLog, count: number) => {
   const stop = new AbortController()
   const followed: string[] = []

@@ -8,10 +8,10 @@ import { virtualClock } from '../virtual-clock.ts'
 import { recordedAt as at } from './eventstoredb-recorded.ts'
 
 const [PATIENCE, QUICK] = [10_000, 1_500]
-/** Milliseconds between two tries, the longest there may be. */
+/** Maximum pause in ms between retries. */
 const PAUSE = 200
 
-/** A reader whose every read of the log is answered here, after so many milliseconds. */
+/** A reader whose log reads the test answers after a delay in ms. */
 const answeredBy = (
   t: Test,
   answer: (options: ReadAllOptions) => readonly ResolvedEvent[],
@@ -41,7 +41,7 @@ const away = () => {
 const silent = () => {
   throw new Error('away')
 }
-/** False while a promise waits. */
+/** False while a promise is pending. */
 const isOver = (work: Promise<unknown>) => {
   let over = false
   const done = () => void (over = true)
@@ -63,7 +63,7 @@ for (const known of [0n, 1n])
           asked++
           return known === 0n ? [] : [at(known)]
         }
-        // What it knows is told at once.
+        // Known events are returned immediately.
         const takes = (options: ReadAllOptions) => (!isBackwards(options) && asked === Number(known) ? late : 0)
         const { read: log, clock } = answeredBy(t, answer, takes)
         const over = isOver(refused(t, collect(log.readAll(0n)), 'backend_unavailable'))
@@ -88,7 +88,7 @@ void t.test('each page restarts the patience of a read', async (t) => {
   t.equal((await read).length, 3)
 })
 
-// The last try begins 100 ms before the end at the latest.
+// The last retry begins at least 100 ms before the end.
 for (const [late, quick, slow] of [
   [0, 1_600, 10_000],
   [1, 1_401, 10_001],

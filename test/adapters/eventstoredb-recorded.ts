@@ -1,6 +1,6 @@
 import type { ResolvedEvent } from '@eventstore/db-client'
 
-/** An event of the log as the driver gives it, the only one at its position. */
+/** An event of the log as returned by the driver, the only one at its position. */
 export const recordedAt = (position: bigint): ResolvedEvent => ({
   event: {
     streamId: 'test-1',

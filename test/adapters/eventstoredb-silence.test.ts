@@ -9,7 +9,7 @@ import { liveFrom } from '../../src/adapters/eventstoredb/subscription.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { recordedAt } from './eventstoredb-recorded.ts'
 
-/** A subscription that a test feeds. */
+/** A subscription that delivers events of the test. */
 const fed = () => {
   let left = 0
   const subscription = Object.assign(new EventEmitter(), { unsubscribe: async () => void left++ })
@@ -22,7 +22,7 @@ const fed = () => {
   }
 }
 
-/** A subscription from the beginning that is watched, on a log with this head. */
+/** A watched subscription from the start of a log with this head. */
 const watched = () => {
   const clock = virtualClock()
   const told = { head: 0n, asked: 0, silences: 0 }
@@ -117,7 +117,7 @@ await t.test('a stopped subscription delivers nothing and sets no timer', async 
   t.same(clock.waiting(), [])
 })
 
-/** A follower from the beginning, on a log whose head is asked for here; each subscription is fed by the test. */
+/** A follower from the start of a log. The test supplies the head and feeds each subscription. */
 const followed = (t: Test, head: () => Promise<bigint>) => {
   t.intercept(Math, 'random', { value: () => 1 })
   const clock = virtualClock()

@@ -11,13 +11,13 @@ import { happened } from '../contracts/log.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 const [DEADLINE, PATIENCE] = [1_500, 10_000]
-/** What a call may take, with what the driver does before. */
+/** Timeout of a call in ms, including the time for discovery. */
 const LIMIT = 1_750
 
-/** Pauses of uneven length are so long a share of what they may be. */
+/** Fixes random pauses to this share of their maximum. */
 const drawn = (t: Test, share: number) => t.intercept(Math, 'random', { value: () => share })
 
-/** How a promise stands: `'waits'`, its value, or the type or reason of its error. */
+/** State of a promise: `'waits'`, its value, or the type or message of its error. */
 const outcomeOf = (work: Promise<unknown>) => {
   const seen: { now: unknown } = { now: 'waits' }
   work.then(
@@ -29,7 +29,7 @@ const outcomeOf = (work: Promise<unknown>) => {
 }
 const never = () => new Promise<never>(() => {})
 
-/** A connection over clients that do nothing by themselves. */
+/** A connection over clients that the test controls. */
 const connected = (patience = PATIENCE) => {
   const clock = virtualClock()
   const told = { made: 0, renewed: 0, broken: 0 }
@@ -49,7 +49,7 @@ const connected = (patience = PATIENCE) => {
   })
   return { ...made, clock, told }
 }
-/** A read that a test feeds. */
+/** A read that delivers events of the test. */
 const fed = () => {
   let cancelled = 0
   const read = Object.assign(new EventEmitter(), { cancel: async () => void cancelled++ })
@@ -134,7 +134,7 @@ await t.test('a read times out 1,750 ms after its last event, however long it ta
 await t.test('processes events that arrived while the process was busy before a timeout', async (t) => {
   const clock = virtualClock()
   const { read, cancelled } = fed()
-  // The first timer is due when the process has time again: the event waits on the socket, and comes in the same turn.
+  // The first timer is due when the process continues. The event waits on the socket and arrives in the same turn.
   let busy = true
   const after: typeof clock.after = (ms, work) =>
     clock.after(ms, () => {
@@ -271,7 +271,7 @@ await t.test('does not retry after a definite answer', async (t) => {
   t.same(clock.waiting(), [])
 })
 
-/** An appender whose every call is answered here. */
+/** An appender whose calls the test answers. */
 const appending = (send: () => Promise<unknown>, some: Reader['some'] = async () => []) => {
   const clock = virtualClock()
   const stop = new AbortController()

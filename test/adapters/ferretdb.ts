@@ -5,14 +5,14 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
-/** Long enough for most first builds; what was built until then is kept by Go for the next time. */
+/** Timeout of a build, sufficient for most first builds. Go caches partial results for the next attempt. */
 const BUILD_MS = 160_000
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../../..')
 
 /**
- * FerretDB reads a whole collection to find one document: it asks for its id in other words than its index has, and only where nothing else is
- * asked of the document. MongoDB never does that.
+ * Patches of FerretDB, which reads a whole collection to find a document by id: its query does not match its index, and
+ * it uses the index only for queries by id alone. MongoDB does not do that.
  */
 const LOOK_UP = [
   { file: 'internal/backends/sqlite/metadata/metadata.go', its: `"->'$._id'"`, ours: '`->"_id"`' },
@@ -23,13 +23,13 @@ const LOOK_UP = [
   },
 ]
 
-/** Makes a go.mod by which the stand-in for MongoDB looks documents up as MongoDB does: with a copy of FerretDB that does so. */
+/** Creates a go.mod that replaces FerretDB with a patched copy, which looks up documents by index as MongoDB does. */
 const mended = async (source: string, folder: string, timeout: number): Promise<string> => {
   const download = ['mod', 'download', '-json', 'github.com/FerretDB/FerretDB']
   const { stdout } = await run('go', download, { cwd: source, timeout })
   const copy = join(folder, 'FerretDB')
   await cp((JSON.parse(stdout) as { readonly Dir: string }).Dir, copy, { recursive: true })
-  // Modules are kept as files and folders that nobody may write.
+  // Go stores modules as read-only files and directories.
   await run('chmod', ['-R', 'u+w', copy])
   for (const { file, its, ours } of LOOK_UP) {
     const text = await readFile(join(copy, file), 'utf8')
@@ -43,7 +43,7 @@ const mended = async (source: string, folder: string, timeout: number): Promise<
   return mod
 }
 
-/** The stand-in for MongoDB, built once and kept outside the tree: where it lies. */
+/** Path of the stand-in for MongoDB, built once and kept outside the tree. */
 export const ferretdb = async (limitMs = BUILD_MS): Promise<string> => {
   const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'rollcall-tests')
   const source = join(root, 'test/stand-ins/ferretdb')
@@ -76,7 +76,7 @@ type CommandFailure = {
   readonly stderr?: string
 }
 
-/** Which command failed, and the first line of what it said; `go mod download -json` says it as JSON. */
+/** The failed command and the first line of its error; `go mod download -json` reports errors as JSON. */
 export const failureOf = (error: unknown): string => {
   const { cmd, code, stdout = '', stderr = '' } = error as CommandFailure
   if (code === 'ENOENT') return 'there is no go on the path'

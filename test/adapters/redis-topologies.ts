@@ -9,7 +9,7 @@ import { IN_MEMORY, type Owner, redisWith, type Server } from './servers.ts'
 
 const portOf = ({ url }: Server): number => Number(new URL(url).port)
 
-/** Waits until it holds. */
+/** Waits for a condition. */
 const becomes = (what: string, holds: () => Promise<boolean>) => eventually(() => holds().catch(() => false), what)
 
 type Topology = { readonly servers: readonly Server[]; readonly place: RedisPlace }
@@ -48,11 +48,11 @@ export const redisCluster = async (t: Owner): Promise<FoundTopology> => {
   return { topology: { servers, place }, skip: false }
 }
 
-/** The password of servers behind Sentinels; that of the Sentinels is another. */
+/** Password of the servers behind Sentinels; the Sentinels have another one. */
 export const REDIS_SECRET = 'of/the@server'
 const WATCHWORD = 'of the sentinels'
 
-/** A primary, its replica, and three Sentinels that watch them; both want passwords. */
+/** A primary, its replica, and three Sentinels that watch them; all require passwords. */
 export const redisSentinels = async (t: Owner): Promise<FoundTopology> => {
   const secured = [...IN_MEMORY, '--requirepass', REDIS_SECRET, '--masterauth', REDIS_SECRET]
   const primary = await redisWith(t, (port) => ['--port', `${port}`, ...secured])
@@ -94,7 +94,7 @@ export const redisSentinels = async (t: Owner): Promise<FoundTopology> => {
   return { topology: { servers: [server, replica.server!, ...sentinels], place }, skip: false }
 }
 
-/** A server that speaks TLS alone, and wants a certificate of who comes. */
+/** A server that accepts only TLS and requires a client certificate. */
 export const redisTls = async (t: Owner): Promise<FoundTopology> => {
   const pair = await generate([{ name: 'commonName', value: 'redis' }], {
     keyType: 'ec',

@@ -21,21 +21,21 @@ const answers = (port: number) =>
     socket.once('error', () => told(false))
   })
 
-/** A server of a test file: it can be killed, frozen and started again on its port. */
+/** A server for a test file that can be killed, frozen and restarted on its port. */
 export type Server = {
   readonly url: string
   readonly start: () => Promise<void>
   readonly kill: () => Promise<void>
   readonly freeze: () => void
   readonly thaw: () => void
-  /** What its disk holds at one moment, as a snapshot of the volume; gives where it lies. */
+  /** Copies its disk at one moment, like a volume snapshot; returns the path. */
   readonly copy: () => Promise<string>
-  /** Dies, and comes back on its port with what a copy holds; with nothing where there is none. */
+  /** Kills the server and restarts it on its port with a copy, or empty. */
   readonly restore: (copy?: string) => Promise<void>
 }
-/** Whose end is the end of what was started for it: a test, or whoever else ends. */
+/** Owner of started processes: they end with it. */
 export type Owner = Pick<Test, 'teardown'>
-/** A server, or in one line why there is none. */
+/** A server, or the reason why there is none in one line. */
 export type Found =
   | { readonly server: Server; readonly skip: false }
   | { readonly server?: undefined; readonly skip: string }
@@ -96,10 +96,10 @@ const launcher = async (
   return { server, skip: false } as const
 }
 
-/** Documents in one command to the stand-in for MongoDB, which hangs on a hundred. */
+/** Documents per command to the stand-in for MongoDB, which hangs with a hundred. */
 export const STAND_IN_BULK = 50
 
-/** A server of its own that speaks MongoDB's protocol. */
+/** A separate server with MongoDB's protocol. */
 export const ownMongo = async (t: Owner): Promise<Found> => {
   try {
     return await launcher(t, await ferretdb(), 'mongodb', (port, directory) => [`127.0.0.1:${port}`, directory])
@@ -108,7 +108,7 @@ export const ownMongo = async (t: Owner): Promise<Found> => {
   }
 }
 
-/** A redis-server of its own with these options beside those that every one has. */
+/** A separate redis-server with these options in addition to the common ones. */
 export const redisWith = async (
   t: Owner,
   options: (port: number, directory: string) => readonly string[],
@@ -121,10 +121,10 @@ export const redisWith = async (
   return launcher(t, 'redis-server', 'redis', options)
 }
 
-/** Options of a Redis that keeps nothing on disk. */
+/** Options of a Redis without persistence. */
 export const IN_MEMORY = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'] as const
 
-/** A Redis of its own, which keeps nothing on disk. */
+/** A separate Redis without persistence. */
 export const ownRedis = (t: Owner): Promise<Found> =>
   redisWith(t, (port) => ['--port', `${port}`, ...IN_MEMORY, '--databases', '1000'])
 
@@ -140,6 +140,6 @@ const addresses = async (name: string, variable: string, own: Promise<Found>): P
   return [server ? { name, url: server.url, skip: false } : { name, skip }, real]
 }
 
-/** Where to run a contract: the stand-in, and the server that the environment names. */
+/** Servers to run a contract on: the stand-in, and the server configured in the environment. */
 export const mongoAddresses = (t: Test) => addresses('FerretDB', 'ROLLCALL_TEST_MONGODB_URL', ownMongo(t))
 export const redisAddresses = (t: Test) => addresses('redis-server', 'ROLLCALL_TEST_REDIS_URL', ownRedis(t))

@@ -21,7 +21,7 @@ const lost = (): never => {
   throw new Error('no variant is lost here')
 }
 
-/** Lines of JSON cannot keep the source text that `JSON.stringify` would write anew. */
+/** Removes attachments, because JSON lines cannot keep source text that `JSON.stringify` would reformat. */
 const withoutAttachments = (one: Contents): Contents => ({
   ...one,
   flags: one.flags.map((each) => ({
@@ -168,7 +168,10 @@ await t.test('refuses hostile documents at once', async (t) => {
   const bomb = names
     .map((name, n) => `${name}: &${name} [${`${n === 0 ? '"lol"' : `*${names[n - 1]}`},`.repeat(10)}]`)
     .join('\n')
-  /** Each with how many blocks may be run until it is refused: what nests, stands for too much or is too long is not read to its end. */
+  /**
+   * Each with the maximum number of blocks executed before the refusal: deep, expanding or long documents are not read
+   * to the end.
+   */
   const hostile = [
     [`${bomb}\nflags:\n- metadata: {x: *j}\n`, 40_000_000, /too much/],
     [`a: ${'['.repeat(100_000)}`, 10_000, /nested deeper/],

@@ -4,13 +4,13 @@ import { rolloutTypes, segmentOperators } from '../../src/contract/enums.ts'
 import { canonical } from '../../src/events/canonical.ts'
 
 const time = '2026-01-01T00:00:00.000Z'
-/** What no document carries. */
+/** Members that no document contains. */
 const times = { createdAt: time, updatedAt: time }
 const ofFlag = { id: 'x', flagKey: 'x', namespaceKey: 'x', ...times }
 const ofSegment = { id: 'x', segmentKey: 'x', namespaceKey: 'x', ...times }
 export const key = fc.stringMatching(/^[-_,A-Za-z0-9]{1,12}$/)
 
-/** Texts that readers of YAML take for something else, and any others that can be kept. */
+/** Texts that YAML readers may misinterpret, and any other valid texts. */
 const odd = fc.constantFrom(
   'null',
   'true',
@@ -62,11 +62,11 @@ const odd = fc.constantFrom(
   'a\nattachment: [1]\n',
 ) // prettier-ignore
 const any = fc.string({ unit: 'grapheme', maxLength: 20 }).filter((text) => !/\p{Surrogate}|\0/u.test(text))
-/** A text that can be kept. */
+/** A valid text. */
 export const text = fc.oneof(odd, any)
 const name = text.map((text) => (text === '' ? 'x' : text))
 
-/** JSON texts without spaces, odd ones too. */
+/** JSON texts without spaces, including unusual ones. */
 const attachment = fc.oneof(
   fc.constantFrom(
     '',
@@ -96,7 +96,7 @@ const bySegments = (keys: readonly string[]) =>
         ? { segmentKey: chosen[0]!, segmentKeys: [], segmentOperator: segmentOperators.wire.or }
         : { segmentKey: '', segmentKeys: chosen, segmentOperator: operator },
     )
-/** float32 values as the service prints them. */
+/** float32 values as printed by the service. */
 const share = fc.constantFrom(0, 0.1, 12.5, 33.33, 33.34, 50, 100)
 
 const variants = fc.uniqueArray(
@@ -219,7 +219,7 @@ const flagOf = (segmentKeys: readonly string[]) =>
     }),
   )
 
-/** Namespaces with all that can be in them, as the service would show them. */
+/** Namespaces with all possible content, as returned by the service. */
 export const contents: fc.Arbitrary<Contents> = segmentsOf.chain((segments) =>
   fc.record({
     namespace: fc.record({ key, name, description: text }).map((named) => ({ ...named, protected: false, ...times })),

@@ -47,7 +47,7 @@ await t.test('lists and shows flags, in the present and in the past', async (t) 
 })
 
 await t.test('deletes a flag through the service, and on the data of a stopped one', async (t) => {
-  // What lies in a directory is what this is about, on whichever stack the suites run.
+  // This test requires a data directory, whatever storage the suites use.
   const embedded = { 'storage.type': 'embedded' }
   const service = await startService(t, embedded)
   const env = { ROLLCALL_TOKEN: service.token, ROLLCALL_ADDRESS: service.url }

@@ -15,7 +15,7 @@ const keysOf = async (service: Started, list: 'flags' | 'segments', namespace = 
   const { json } = await service.request<Record<string, readonly { key: string }[]>>('GET', `${N}/${namespace}/${list}`)
   return json[list]!.map(({ key }) => key)
 }
-/** What flags say to entities, without what differs each time. */
+/** Answers of flags to entities, without the members that differ each time. */
 const said = async (service: Started, namespaceKey: string, flags: readonly string[], entities: readonly string[]) => {
   const contexts = [{}, { plan: 'a', age: '1' }, { plan: 'b', country: 'a', age: '5' }]
   const requests = flags.flatMap((flagKey) =>
@@ -49,7 +49,7 @@ const many = (count: number) =>
       `\n- {key: segment-${n}, name: S${n % 4 > 1 ? '' : ', constraints: [{type: STRING_COMPARISON_TYPE, property: plan, operator: eq, value: a}]'}}`,
   ).join('')}\n`
 
-// A write to the stand-in for MongoDB takes some 20 ms.
+// A write to the stand-in for MongoDB takes about 20 ms.
 const MANY = onCluster ? 20 : 200
 
 await t.test(`${MANY} flags and ${MANY} segments keep their bytes and answers from service to service`, async (t) => {

@@ -8,7 +8,7 @@ import { rollcall } from './service.ts'
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-transfer-'))
 let files = 0
 
-/** A file of its own with this content, for one verb. */
+/** Creates a file with this content for one command. */
 export const file = (content: string | Uint8Array, end = 'yml'): string => {
   const path = join(folder, `${files++}.${end}`)
   writeFileSync(path, content)
@@ -21,17 +21,17 @@ const load = (): never => {
 
 type Asked = Pick<Started, 'url' | 'token'>
 
-/** Runs a verb by this clock against a service. */
+/** Runs a command against a service with this clock. */
 export const insideAt = (clock: Clock, { url, token }: Asked, ...args: readonly string[]) =>
   rollcall(args, { ROLLCALL_ADDRESS: url, ROLLCALL_TOKEN: token }, '', { clock, load })
 
-/** The clock of the machine for who waits for an answer as long as it takes. */
+/** The clock of the machine without timeouts of requests. */
 const patient: Clock = { ...systemClock, timeout: () => new AbortController().signal }
 
-/** The same, however long the answers take. */
+/** Runs a command against a service without timeouts. */
 export const inside = (service: Asked, ...args: readonly string[]) => insideAt(patient, service, ...args)
 
-/** What an export writes. */
+/** Output of an export. */
 export const exported = async (service: Asked, ...args: readonly string[]): Promise<string> => {
   const { exit, out, err } = await inside(service, 'export', ...args)
   if (exit !== 0) throw new Error(err)

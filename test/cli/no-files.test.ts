@@ -12,7 +12,7 @@ writeFileSync(file, 'a file')
 const link = join(folder, 'link')
 symlinkSync(file, link)
 
-/** What stands in the place of a file: to open it may take for ever. */
+/** Objects at the path of a file whose opening could block for ever. */
 const makers: Readonly<Record<string, (path: string) => void>> = {
   'a named pipe': (path) => void spawnSync('mkfifo', [path]),
   'a device': (path) => symlinkSync('/dev/zero', path),

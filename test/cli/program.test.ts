@@ -123,7 +123,7 @@ await t.test('the answer of the service determines the exit code', async (t) => 
   }
 })
 
-/** Runs a verb against a stand-in, by a clock that the test moves; tells what came of it once it is over. */
+/** Runs a command against a stand-in on a virtual clock; returns its result once it is over. */
 const running = (clock: VirtualClock, { address: url }: { readonly address: string }, ...args: readonly string[]) => {
   const state: { ran?: Awaited<ReturnType<typeof insideAt>> } = {}
   const over = insideAt(clock, { url, token: 'x' }, ...args).then((ran) => (state.ran = ran))
@@ -156,7 +156,7 @@ await t.test('retries a read that the service is too busy for within the timeout
   })
   const service = await standIn(({ method }) => (method === 'GET' && --left < 0 ? { body: record('x') } : busy()))
   t.teardown(service.close)
-  /** Waits until the verb rests for so long. */
+  /** Waits until the command sleeps for this time. */
   const resting = (clock: VirtualClock, ms: number) =>
     eventually(() => clock.waiting().includes(ms), `a rest of ${ms} ms`)
   const clock = virtualClock()
@@ -261,7 +261,7 @@ await t.test('serve reports all configuration problems before it listens', async
   t.match([ran.exit, ran.out, ran.err], [2, '', /log\.level: [^]*server\.http_port: [^]*\(command line\)/])
 })
 
-/** The house as the command line sees it, and what was asked of it. */
+/** Fake services for the command line, and their recorded calls. */
 const house = () => {
   const asked: string[] = []
   const services: Services = {
@@ -289,7 +289,7 @@ const house = () => {
   }
   return { asked, load: async () => services }
 }
-/** Runs on this house; gives the exit code. */
+/** Runs a command with these services; returns the exit code. */
 const exitOn = async (load: () => Promise<Services>, ...args: readonly string[]) =>
   (await rollcall(args, {}, '', { load })).exit
 
@@ -402,7 +402,7 @@ await t.test('finds a field by its path, also when names contain dots', async (t
 })
 
 await t.test('shows and rebuilds read models on the data of a stopped service', async (t) => {
-  // What lies in a directory is what this is about, on whichever stack the suites run.
+  // This test requires a data directory, whatever storage the suites use.
   const embedded = { 'storage.type': 'embedded' }
   const service = await startService(t, embedded)
   for (const key of ['f', 'g'])

@@ -20,11 +20,11 @@ export type Answer = {
   readonly body?: unknown
   readonly text?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** No answer at all. */
+  /** Sends no answer. */
   readonly silent?: true
 }
 
-/** A stand-in for the service on loopback: remembers what it was asked and answers as told. */
+/** A stand-in for the service on loopback that records requests and sends scripted answers. */
 export const standIn = async (answer: (seen: Seen) => Answer) => {
   const seen: Seen[] = []
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
@@ -53,7 +53,7 @@ export const standIn = async (answer: (seen: Seen) => Answer) => {
   return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, close }
 }
 
-/** The body of a refusal (api.md §2.1). */
+/** Body of a refusal (api.md §2.1). */
 export const refusal = (status: number, code: number, reason: string, message: string): Answer => ({
   status,
   body: {
@@ -67,7 +67,7 @@ export const refusal = (status: number, code: number, reason: string, message: s
 
 export type Ran = { readonly exit: number | null; readonly out: string; readonly err: string }
 
-/** Nothing of this process's environment that could steer the program. */
+/** An environment without variables that influence the program. */
 const BARE = { PATH: process.env['PATH'], HOME: '/nonexistent' }
 
 const kept = () => {
@@ -76,7 +76,7 @@ const kept = () => {
   return { stream, text: () => parts.join('') }
 }
 
-/** A terminal in memory: standard input holds `input`; nobody sits at it unless `interactive`. */
+/** A terminal in memory. Standard input contains `input`; it is a TTY only if `interactive`. */
 export const terminalWith = (env: NodeJS.ProcessEnv = {}, input = '', interactive = false) => {
   const [out, err] = [kept(), kept()]
   const stdin = Object.assign(Readable.from(input === '' ? [] : [Buffer.from(input)]), { isTTY: interactive })
@@ -88,7 +88,10 @@ const app: LoadServices = () => import('../../src/app/start.ts')
 
 type Within = { readonly clock?: Clock; readonly load?: LoadServices; readonly interactive?: boolean }
 
-/** Runs the command line in this process, with nothing of its environment; by the clock of the machine and on the real stores unless others are given. */
+/**
+ * Runs the command line in this process with an empty environment. Uses the clock of the machine and the real stores
+ * unless others are given.
+ */
 export const rollcall = async (
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
@@ -100,7 +103,7 @@ export const rollcall = async (
   return { exit, out: out(), err: err() }
 }
 
-/** Runs the compiled program as a process of its own: for what is about the process. */
+/** Runs the compiled program in a separate process. */
 export const rollcallProcess = async (
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},

@@ -10,7 +10,7 @@ const load = (): never => {
   throw new Error('these verbs work through HTTP alone')
 }
 
-/** What a verb writes, at a terminal or into a pipe. */
+/** Output of a command, at a terminal or into a pipe. */
 const written = async (url: string, atTerminal: boolean, ...args: readonly string[]) => {
   const { terminal, out, err } = terminalWith({ ROLLCALL_ADDRESS: url, ROLLCALL_TOKEN: 'x', TERM: 'dumb' })
   for (const stream of [terminal.streams.stdout, terminal.streams.stderr]) Object.assign(stream, { isTTY: atTerminal })

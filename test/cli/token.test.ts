@@ -297,7 +297,7 @@ await t.test('revoke reports unknown and already ended tokens', async (t) => {
 })
 
 await t.test('a token is created on the data of a stopped service when all tokens are lost', async (t) => {
-  // What lies in a directory is what this is about, on whichever stack the suites run.
+  // This test requires a data directory, whatever storage the suites use.
   const embedded = { 'storage.type': 'embedded' }
   const service = await startService(t, embedded)
   const data = join(service.directory, 'data')

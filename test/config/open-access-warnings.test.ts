@@ -27,7 +27,7 @@ const orchestrator = {
 }
 const organizations = { [`${M}.codehost.scopes`]: 'read:org', [`${M}.codehost.allowed_organizations`]: 'acme' }
 
-/** Settings that leave doors open, and the words of these. */
+/** Settings with open access, and the words for it. */
 const open: readonly (readonly [Flags, readonly string[]])[] = [
   [{}, []],
   [oidc, ['oidc.google', 'oidc.acme-2']],

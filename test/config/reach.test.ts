@@ -27,7 +27,7 @@ const codehost: Flags = {
   [`${M}.codehost.client_secret`]: 'b',
 }
 const cluster: Flags = { [`${M}.orchestrator.enabled`]: 'true', [`${M}.orchestrator.ca_path`]: authorityFile }
-/** Those that are asked: settings with which all is well, and where their own stand. */
+/** Remote services: valid settings, and the key of their own settings. */
 const whom: Readonly<Record<string, readonly [flags: Flags, at: string]>> = {
   provider: [provider, P],
   'code host': [codehost, `${M}.codehost`],

@@ -22,7 +22,7 @@ const problems = (tree: object): readonly Problem[] => {
     return error.problems
   }
 }
-/** `{ 'a.b': 1 }` as `{ a: { b: 1 } }`. */
+/** Converts `{ 'a.b': 1 }` to `{ a: { b: 1 } }`. */
 const nested = (flat: Readonly<Record<string, unknown>>): object => {
   const tree: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(flat)) {
@@ -58,7 +58,7 @@ const here = join(folder, 'here.pem')
 writeFileSync(here, '')
 
 type Case = Readonly<Record<string, unknown>>
-/** Each rule of api.md §12 with settings that keep it. */
+/** Each rule of api.md §12 with settings that satisfy it. */
 const good: Readonly<Record<string, Case>> = {
   'nothing at all': {},
   'a section without settings': { server: null },
@@ -110,7 +110,7 @@ for (const [name, flat] of Object.entries(good)) {
   })
 }
 
-/** Each rule with settings that break it, and the key that must be told. */
+/** Each rule with settings that violate it, and the reported key. */
 const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
   ['nothing.such', { nothing: { such: 1 } }, 'nothing'],
   ['server.http_prt', { 'server.http_prt': 1 }],

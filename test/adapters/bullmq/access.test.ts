@@ -10,7 +10,7 @@ import { ownRedis, type Server } from '../servers.ts'
 import { shareLimits } from './sharing.ts'
 import { contractedQueue, sharedQueue } from './store.ts'
 
-/** The line of the guide that makes the user. */
+/** The line of the guide that creates the user. */
 const guide = readFileSync(resolve(import.meta.dirname, '../../../../docs/guides/operations.md'), 'utf8')
 const [, line = ''] = /```text acl\n(ACL SETUSER [^\n]+)\n```/.exec(guide) ?? []
 const [command = '', ...args] = line.split(' ')
@@ -19,7 +19,7 @@ const PREFIX = 'rollcall'
 const { server, skip } = await ownRedis(t)
 const cluster = await redisCluster(t)
 
-/** The user of the guide at each of the servers, and what was denied to it so far. */
+/** The user of the guide on each server, and the commands denied to it so far. */
 const withUser = async (servers: readonly Server[]) => {
   const admins = servers.map(({ url }) => new Redis(url))
   for (const admin of admins) await admin.call(command, args)
@@ -34,7 +34,7 @@ const withUser = async (servers: readonly Server[]) => {
 }
 const user = { username: 'rollcall', password: 'change-me' } as const
 
-/** Everything that is asked of Redis, and that nothing of it was denied. */
+/** Runs all functions that use Redis and expects no denied command. */
 const all = async (t: Test, place: RedisPlace, servers: readonly Server[]) => {
   const { denied, empty, close } = await withUser(servers)
   await t.test('a queue fulfils its contract', async (t) =>

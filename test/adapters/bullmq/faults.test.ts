@@ -12,13 +12,13 @@ const EVERY = 300
 const GRACE = 300
 const admin = () => new Redis(server!.url)
 
-/** A job that counts its runs, on a queue that is open. */
+/** A job that counts its runs on an open queue. */
 const counting = async () => {
   const store = sharedQueue(server!.url, GRACE)
   const queue = await store.open()
   let runs = 0
   await queue.schedule({ name: 'tick', every: EVERY, run: async () => void runs++ })
-  /** Runs beyond those so far. */
+  /** Waits for this number of further runs. */
   const more = (count: number) => {
     const enough = runs + count
     return eventually(() => runs >= enough, `${count} more runs`)

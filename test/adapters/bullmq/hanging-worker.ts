@@ -1,7 +1,7 @@
 import { openBullmq } from '../../../src/adapters/redis/queue.ts'
 import { systemClock } from '../../../src/clock.ts'
 
-/** An instance whose run never ends: it says that it began and waits to be killed. */
+/** An instance whose run never ends. It reports its start and waits to be killed. */
 const [url = '', prefix = ''] = process.argv.slice(2)
 const ignore = () => undefined
 const health = { failed: ignore, worked: ignore }

@@ -31,7 +31,7 @@ const pair = () => {
     errors,
     pass: (ms: number) => void (now += ms),
     clock,
-    /** Waits until it is so, while counts are told to Redis. */
+    /** Waits for a condition while counts are sent to Redis. */
     until: (enough: () => boolean, what: string) =>
       eventually(async () => {
         await clock.advance(FLUSH_MS)
@@ -59,7 +59,7 @@ await t.test(
     count(two, 'ann', 4)
     count(two, 'bob', 9)
     t.notOk(one.exhausted('ann'), 'not known yet')
-    // Each sees the other's once it has counted again and told it.
+    // An instance receives the counts of others when it sends its own.
     await until(() => (one.count('ann'), one.exhausted('ann')), 'what the other counted')
     two.count('ann')
     await until(() => two.exhausted('ann'), 'the same at the other')

@@ -65,7 +65,7 @@ await t.test('a hundred reconnections leave no listener', { skip }, async (t) =>
   t.equal(early.length, 3, 'the connection, that of the worker, and the signal')
   await again(RECONNECTIONS)
   const late = counted()
-  // One wait that is under way may stand among them.
+  // One pending wait may be among them.
   for (const [n, count] of late.entries()) t.ok(count <= early[n]! + 3, `${early[n]} listeners became ${count}`)
   t.same(warnings, [])
   admin.disconnect()

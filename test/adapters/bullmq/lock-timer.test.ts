@@ -11,15 +11,15 @@ import { ownRedis } from '../servers.ts'
 import { ignore } from './sharing.ts'
 
 const { server, skip } = await ownRedis(t)
-/** The connection of the worker is not made again within the test. */
+/** Delay in ms of a reconnection, longer than the test. */
 const NEVER_MS = 2 ** 31 - 1
-/** So long a connection may take to end. */
+/** Maximum time in ms for a connection to end. */
 const DISCONNECT_MS = 2000
 
-/** The timers that keep this process alive. */
+/** Timers that keep this process alive. */
 const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
 
-/** A job on connections that can be lost, each alone, and are not made again. */
+/** A job on connections that can be lost one by one and do not reconnect. */
 const losing = (run: (signal: AbortSignal) => Promise<void>) => {
   const clock = virtualClock()
   const health = { failed: ignore, worked: ignore }
@@ -38,7 +38,7 @@ const losing = (run: (signal: AbortSignal) => Promise<void>) => {
   const parts = { clock, client, prefix, signal: stop.signal, grace: 3000, onError: ignore, health }
   const runs = lastRuns(client, clock, `${prefix}:runs`, ignore)
   const job = bullmqJob({ name: 'tick', every: 600_000, run }, { ...parts, runs })
-  /** The worker loses its connection. */
+  /** Closes the connection of the worker. */
   const lose = () => {
     for (const each of made) each.stream.destroy()
     return eventually(() => made.every(({ status }) => status === 'reconnecting'), 'the loss')
@@ -56,7 +56,7 @@ await t.test('a job that ends without a connection leaves no timer, after at mos
   await eventually(() => running, 'a run')
   await lose()
   await eventually(() => clock.waiting().length === 1, 'the answers of Redis')
-  // The answer comes at the last moment.
+  // The answer arrives at the last moment.
   const ping = client.ping.bind(client)
   let answer = () => {}
   const late = new Promise<void>((come) => (answer = come))
@@ -89,7 +89,7 @@ await t.test('a job that ends without a connection leaves no timer, after at mos
   t.pass('the process may end')
 })
 
-/** The timers of this process that are set from now on and were not cleared, in milliseconds. */
+/** Delays in ms of the timers that are set from now on and not cleared. */
 const timersSet = (t: Test) => {
   const set = new Map<unknown, number>()
   const { setTimeout: begin, clearTimeout: clear } = globalThis

@@ -10,7 +10,7 @@ const { server, skip } = await ownRedis(t)
 const EVERY = 600_000
 const GRACE = 3000
 
-/** How many turns that were missed have been asked for. */
+/** Number of requested missed runs. */
 const askedFor = async (turns: Queue) => {
   const all = await turns.getJobs()
   return all.filter(({ id }) => id?.startsWith('missed-')).length
@@ -58,7 +58,7 @@ await t.test('a run is missed after its interval and the grace, and happens once
   await eventually(() => runs === 1, 'the first run')
   await look()
   for (let missed = 1; missed <= 5; missed++) {
-    /** By so many milliseconds a look comes too early. */
+    /** Time in ms by which a query comes too early. */
     const early = missed % 2
     sleep(EVERY - early)
     await look(GRACE / LOOK_MS - 2 + early)

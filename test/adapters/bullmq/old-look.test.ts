@@ -10,7 +10,7 @@ import { LOOK_MS, stepped } from './stepped.ts'
 const { server, skip } = await ownRedis(t)
 const EVERY = 600_000
 const GRACE = 3000
-/** How late the answer to a look is that was under way when a run began. */
+/** Delay in ms of the answer to a query that is pending when a run begins. */
 const LATE_MS = 500
 
 await t.test('a query that was pending during a whole run does not delay the next run', { skip }, async (t) => {
@@ -21,7 +21,7 @@ await t.test('a query that was pending during a whole run does not delay the nex
   const disconnect = familyOf(client)
   const stop = new AbortController()
   const known = lastRuns(client, clock, `${keys}:runs`, ignore)
-  /** What a look found is held back. */
+  /** Promise that holds back the result of a query. */
   let held: Promise<void> | undefined
   let found = 0
   const runs: typeof known = {

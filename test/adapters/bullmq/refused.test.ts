@@ -10,17 +10,20 @@ const { server, skip } = await ownRedis(t)
 const cluster = await redisCluster(t)
 const BACK_OFF_MS = 2000
 const EVERY = 600_000
-/** What one look asks of the keys. */
+/** Number of key commands of one query. */
 const REFUSED_A_LOOK = 3
 
-/** Whether a worker is held back, and all else was answered: it waits longer than a look or an answer may take. */
+/**
+ * Returns true if a worker is paused and all other calls are answered: its timer is longer than those of queries and
+ * answers.
+ */
 const heldBack = (waiting: readonly number[]) => waiting.length === 2 && waiting[1]! > LOOK_MS
 
-/** How many calls a server has refused. */
+/** Number of calls that a server refused. */
 const refusals = async (redis: Redis): Promise<number> =>
   Number(/total_error_replies:(\d+)/.exec(await redis.info('stats'))?.[1])
 
-/** How often workers of BullMQ are asked to do this from now on. */
+/** Counts calls of this method of BullMQ workers from now on. */
 const calls = (t: Test, name: 'pause' | 'resume') => {
   let times = 0
   const before = Reflect.get(Worker.prototype, name) as (...args: readonly unknown[]) => unknown
@@ -62,7 +65,7 @@ await t.test('a refused worker retries after 2 s, and its jobs run afterwards', 
     await eventually(isHeldBack, 'the next refusal')
     t.ok(faults.length > told, 'it is told')
   }
-  /** Lets its interval pass, and looks until the job has run again. */
+  /** Lets the interval pass and queries Redis until the job has run again. */
   const goesOn = async (when: string) => {
     const before = runs
     sleep(EVERY)
@@ -93,7 +96,7 @@ await t.test(
     let strangers = 0
     for (const { url } of cluster.topology!.servers) {
       const redis = new Redis(url)
-      /** Two of the three have other slots than that of the keys. */
+      /** Two of the three nodes do not have the slot of the keys. */
       const { clock, keys, open, sleep, faults } = stepped(url, 3000, 'refused')
       const own = await redis.exists(`${keys}:runs`).then(
         () => true,

@@ -7,18 +7,18 @@ import { sharedQueue } from './store.ts'
 
 export const ignore = () => undefined
 
-/** A job that counts its runs by two instances on a queue, and how often Redis was heard of. */
+/** A job that counts its runs in two instances of a queue, and the number of answers from Redis. */
 export const counting = async (place: RedisPlace) => {
   const store = sharedQueue(place, 300)
   const queues = [await store.open(), await store.open()]
   let runs = 0
   for (const queue of queues) await queue.schedule({ name: 'tick', every: 300, run: async () => void runs++ })
-  /** Runs beyond those so far. */
+  /** Waits for this number of further runs. */
   const more = (count: number) => {
     const enough = runs + count
     return eventually(() => runs >= enough, `${count} more runs`)
   }
-  /** Redis has answered again, so many times. */
+  /** Waits for this number of further answers from Redis. */
   const heard = (times: number) => {
     const enough = store.counts.worked + times
     return eventually(() => store.counts.worked >= enough, `${times} answers of Redis`)
@@ -26,7 +26,7 @@ export const counting = async (place: RedisPlace) => {
   return { ...store, more, heard, close: () => Promise.all(queues.map((queue) => queue.close())) }
 }
 
-/** What is counted at one instance is known at the other. */
+/** Returns true if counts of one instance reach the other. */
 export const shareLimits = async (place: RedisPlace, prefix: string = randomUUID()): Promise<boolean> => {
   const options = { clock: systemClock, key: Buffer.from('key'), prefix, flushMs: 30, health: { failed: ignore } }
   const [one, two] = [openRedisLimits(place, options), openRedisLimits(place, options)]

@@ -9,7 +9,7 @@ const { server, skip } = await ownRedis(t)
 const EVERY = 600_000
 const GRACE = 3000
 
-/** An instance whose job has run once, on a Redis that hangs from now on. */
+/** An instance whose job has run once, on a Redis that hangs from then on. */
 const hanging = async () => {
   const world = stepped(server!.url)
   const queue = await world.open()
@@ -46,7 +46,7 @@ await t.test('close waits half a second while Redis hangs', { skip }, async (t) 
   server!.thaw()
 })
 
-/** How often an instance looks at a Redis that hangs: it waits for one look while the next is due. */
+/** Interval in ms of queries to a hanging Redis: a query times out when the next is due. */
 const LOOKS_MS = 2000
 for (const [early, runs] of [
   [0, 2],
@@ -100,7 +100,7 @@ for (const [age, anew] of [
     Reflect.set(Redis.prototype, 'disconnect', counting)
     t.teardown(() => Reflect.set(Redis.prototype, 'disconnect', leave))
     const { clock, queue, sleep } = await hanging()
-    // The first look that is not answered; the next is due when it is not waited for any more.
+    // The first unanswered query; the next is due when it times out.
     await clock.advance(LOOKS_MS / 2)
     sleep(age - LOOKS_MS)
     await clock.advance(LOOKS_MS - 1)

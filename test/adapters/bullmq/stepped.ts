@@ -6,12 +6,12 @@ import type { Job, Queue } from '../../../src/jobs/queue.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 import { eventually } from '../../wait.ts'
 
-/** Milliseconds between two looks of an instance at Redis. */
+/** Interval in ms at which an instance queries Redis. */
 export const LOOK_MS = 1000
 
 /**
- * Instances on one Redis whose clock stands still. BullMQ goes by the clock of the machine, on which the intervals of the tests
- * do not pass: it gives a turn where a test says so.
+ * Instances on one Redis with a virtual clock. BullMQ uses the clock of the machine, on which the test intervals never
+ * pass, so the test promotes runs itself.
  */
 export const stepped = (url: string, grace = 3000, prefix = `stepped-${randomUUID()}`) => {
   const keys = `{${prefix}}`
@@ -25,9 +25,9 @@ export const stepped = (url: string, grace = 3000, prefix = `stepped-${randomUUI
   const health = { failed: (error: unknown) => void faults.push(error), worked: () => void worked++ }
   const open = () =>
     openBullmq({ url }, { clock, prefix, health, grace, onError: (_: string, error: unknown) => errors.push(error) })
-  /** All that was asked of Redis has been answered: no clock waits but those of the next looks. */
+  /** Waits until Redis has answered all calls and the clock has only the timers of the next queries. */
   const answered = () => eventually(() => clock.waiting().length === scheduled, 'the answers of Redis')
-  /** Schedules a job at each of the queues. */
+  /** Schedules a job on each queue. */
   const schedule = async (job: Job, ...queues: readonly Queue[]) => {
     for (const queue of queues) {
       await queue.schedule(job)
@@ -36,7 +36,7 @@ export const stepped = (url: string, grace = 3000, prefix = `stepped-${randomUUI
     }
     await answered()
   }
-  /** Lets so many looks of each instance pass, each answered before the next. */
+  /** Lets each instance query Redis this number of times, each query answered before the next. */
   const look = async (times = 1) => {
     for (let n = 0; n < times; n++) {
       const enough = worked + scheduled
@@ -45,9 +45,9 @@ export const stepped = (url: string, grace = 3000, prefix = `stepped-${randomUUI
       await answered()
     }
   }
-  /** Lets time pass in which no instance looks, as on a machine that sleeps. */
+  /** Lets time pass without queries, as on a suspended machine. */
   const sleep = (ms: number) => void (slept += ms)
-  /** The queue of a job in BullMQ, on a connection of its own. */
+  /** The BullMQ queue of a job, on its own connection. */
   const turns = (name: string) => {
     const connection = new Redis(url, { maxRetriesPerRequest: null })
     const queue = new Turns(name, { connection, prefix: keys })

@@ -9,7 +9,7 @@ import type { QueueStore } from '../../contracts/queue.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 import { eventually } from '../../wait.ts'
 
-/** A queue of its own on a Redis, that several may have open. */
+/** A separate queue on a Redis that several instances can open. */
 export const sharedQueue = (place: string | RedisPlace, grace?: number, prefix = `test-${randomUUID()}`) => {
   const errors: unknown[] = []
   const faults: unknown[] = []
@@ -28,8 +28,8 @@ export const sharedQueue = (place: string | RedisPlace, grace?: number, prefix =
 }
 
 /**
- * A queue that several may have open, for the contract. BullMQ goes by the clock of the machine, on which the intervals do not
- * pass: it is told that the next turn is due. `admin` is a place where everything may be done.
+ * A queue for the contract that several instances can open. BullMQ uses the clock of the machine, on which the
+ * intervals never pass, so the test promotes the next run. `admin` is an address with all rights.
  */
 export const contractedQueue = (
   t: Test,
@@ -43,7 +43,7 @@ export const contractedQueue = (
   const client = connectRedis(admin, true, health)
   t.teardown(familyOf(client))
   const names = new Map<string, Turns>()
-  /** The next turn of a job is due, unless it is so already. */
+  /** Makes the next run of a job due, unless it already is. */
   const promote = async (turns: Turns): Promise<boolean> => {
     if ((await turns.getWaitingCount()) > 0) return true
     const delayed = await turns.getDelayed()

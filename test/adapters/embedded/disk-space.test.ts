@@ -65,7 +65,7 @@ await t.test('a check that is pending at close calls no listener', async (t) => 
   room.lacking()
   looks[0]!()
   room.close()
-  // The look was asked for before these.
+  // The check was requested before these.
   await Promise.all(Array.from({ length: 16 }, () => statfs(place)))
   t.same([told, room.full()], [[true], false])
 })

@@ -43,7 +43,7 @@ void t.test('refuses a key file that other users can read', async (t) => {
   }
 })
 
-/** A Secret as Kubernetes mounts it for a pod with an `fsGroup`: through two links, for this group to read and nobody to write. */
+/** A Secret as Kubernetes mounts it for a pod with an `fsGroup`: two links, group-readable and read-only. */
 const mounted = async (t: Test, mode = 0o440) => {
   const directory = await newDirectory(t)
   const made = await openKeyFile(join(directory, '..2026_01_01_00_00_00.1', 'keys'))

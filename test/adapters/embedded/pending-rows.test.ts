@@ -5,12 +5,12 @@ import { isRefusal } from '../../../src/errors.ts'
 import type { Row, View } from '../../../src/projections/views.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 
-/** Puts that may be on their way at once. */
+/** Maximum puts in flight. */
 const BACKLOG = 1_024
 const view: View = { name: 'pets', version: 1, fields: [], indexes: [] }
 const row = (n: number): Row => ({ key: `k${n}`, revision: 0n, position: 1n, changes: 1n, doc: { n } })
 
-/** A writer that answers when it is told to. */
+/** A writer that replies on command. */
 const world = () => {
   const clock = virtualClock()
   const held: { readonly write: () => void; readonly fail: (error: Error) => void }[] = []

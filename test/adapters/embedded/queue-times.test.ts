@@ -5,10 +5,10 @@ import type { Channel } from '../../../src/adapters/embedded/writer/channel.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 
 const DAY_MS = 86_400_000
-/** The longest timer that Node takes. */
+/** Maximum timer of Node. */
 const LONGEST = 2 ** 31 - 1
 
-/** A queue whose store answers at once, and the runs that it noted there. */
+/** A queue whose store answers immediately, and the runs stored there. */
 const world = () => {
   const clock = virtualClock()
   const began = clock.now().getTime()

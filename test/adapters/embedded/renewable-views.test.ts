@@ -41,7 +41,7 @@ const damaged = async (t: Test) => {
   await spoil(store.directory)
   return store
 }
-/** The work is refused because the views are behind, and asked to come again. */
+/** Expects the refusal `view_behind` with Retry-After. */
 const refused = async (t: Test, work: () => unknown) => {
   const error = await (async () => work())().then(
     () => undefined,

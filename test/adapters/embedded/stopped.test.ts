@@ -21,7 +21,7 @@ await t.test('each file is complete by itself after a close', async (t) => {
   }
   const row = { key: 'one', revision: 0n, position: 1n, changes: 1n, doc: { createdAt: '' } }
   await store.views.put(tokens, [row])
-  // A reading that was under way when the store was closed must not keep it from ending.
+  // A read that is in progress at close must not prevent the process from ending.
   for await (const _ of store.log.readAll(0n)) break
   await store.close()
   for (const name of await readdir(directory))

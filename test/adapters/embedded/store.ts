@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import { type Embedded, openEmbedded } from '../../../src/adapters/embedded/open.ts'
 import { type Clock, systemClock } from '../../../src/clock.ts'
 
-/** A directory that goes with its test. */
+/** A directory that is removed with its test. */
 export const newDirectory = async (t: Test): Promise<string> => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   t.teardown(() => rm(directory, { recursive: true }))
@@ -15,14 +15,14 @@ export const newDirectory = async (t: Test): Promise<string> => {
 
 type Port = 'log' | 'views' | 'queue' | 'keys'
 
-/** A store that opens as a whole. */
+/** A complete store. */
 export const storeOf = async (t: Test) => {
   const directory = await newDirectory(t)
   const kek = randomBytes(32)
   return { open: () => openEmbedded(directory, { clock: systemClock, kek, onError: () => undefined }) }
 }
 
-/** A store that opens as one of its ports; closing the port closes all of it. */
+/** One port of a store; closing the port closes the store. */
 export const portOf = async <P extends Port>(t: Test, port: P, clock: Clock = systemClock) => {
   const directory = await newDirectory(t)
   const kek = randomBytes(32)

@@ -7,7 +7,7 @@ const full: Failure = { kind: 'full', message: 'database or disk is full' }
 const put = (id: number): Request => [id, 'put', []]
 const mark = (id: number): Request => [id, 'mark', []]
 
-/** A disk that may be full, and what was tried to be written, written and refused. */
+/** A disk that can be full, with the attempted, written and refused rows. */
 const world = () => {
   const clock = virtualClock()
   const disk = { full: false, tried: [] as (readonly number[])[], refused: [] as number[] }

@@ -33,7 +33,7 @@ type Step = readonly [number, number, number, step: string]
 const stepsOf = (database: Database, sql: string) =>
   (rowsOf(database, `explain query plan ${sql}`).all() as Step[]).map(([, , , step]) => step)
 
-/** How SQLite finds the rows of a query, step by step. */
+/** Steps of SQLite's query plan. */
 const plans = (database: Database, query: Query, inOrder = false) => {
   const { page, total } = queryOf(shape, query, inOrder)
   const steps = ({ sql, values }: typeof page) => {
@@ -187,7 +187,7 @@ void t.test('a list sorted by another field than creation uses its index, for fe
   database.exec(createKey('tokens'))
   for (const index of shape.indexes) database.exec(createIndex('tokens', index))
 
-  /** The queries of one page. */
+  /** Queries of one page. */
   const asked = async (filter: Partial<TokenFilter>, sort: TokenPage['sort'] & string): Promise<readonly Query[]> => {
     const queries: Query[] = []
     const list: Views['list'] = async (_, query) => {

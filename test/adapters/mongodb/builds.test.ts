@@ -18,7 +18,7 @@ type State = {
   readonly retired?: Readonly<Record<string, Date>>
 }
 
-/** An instance on a database of its own, whose time stands still, and a look at what it keeps of its views. */
+/** An instance with its own database on a virtual clock, and its stored view states. */
 const world = async (t: Test) => {
   const time = virtualClock()
   const { clock, rest } = restingOn(time)
@@ -32,7 +32,7 @@ const world = async (t: Test) => {
   return {
     views,
     rest,
-    /** The end, to which nothing went wrong behind the scenes. */
+    /** Ends the test and expects no background errors. */
     end: async () => {
       await rest()
       await close()
@@ -74,7 +74,7 @@ await t.test(
     await building.leave()
     const [[staging]] = (await state()).building as [readonly [string, number]]
     let position = 0n
-    /** Any change of the checkpoint looks, aside, for what nobody uses any more. */
+    /** Any change of the checkpoint starts a sweep of unused collections. */
     const look = async () => {
       t.ok(await views.mark(pets, position === 0n ? undefined : position, checkpointAt(++position)))
       await rest()

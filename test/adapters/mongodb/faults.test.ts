@@ -17,7 +17,7 @@ const row = (key: string, revision: number, name = `v${revision}`): Row => ({
   doc: { name, createdAt: '2026-01-01T00:00:00.000Z' },
 })
 const all = { where: {}, order: 'createdAt', limit: 10 } as const
-/** Milliseconds after which a read, and a write, is refused at the latest. */
+/** Maximum time in ms until a read and a write are refused. */
 const [READ, WRITE] = [1_900, 2_000] as const
 const time = virtualClock()
 
@@ -40,14 +40,14 @@ const outcomeOf = (work: Promise<unknown>) =>
     () => 'done',
     (error: unknown) => (error instanceof Refusal ? error.reason : error),
   )
-/** What has been told of some work until now. */
+/** Current outcome of some work. */
 const watched = (work: Promise<unknown>) => {
   const seen: { outcome?: unknown } = {}
   void outcomeOf(work).then((outcome) => (seen.outcome = outcome))
   return seen
 }
 
-/** Everything is refused in time while the server is away, and works again without a restart. */
+/** All calls are refused in time while the server is unavailable, and succeed afterwards without a restart. */
 const goneAndBack = async (t: Test, away: () => Promise<void>, back: () => Promise<void>) => {
   const { open } = database(server!.url, time)
   const { views, close } = await open()

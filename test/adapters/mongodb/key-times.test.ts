@@ -7,7 +7,7 @@ import { virtualClock } from '../../virtual-clock.ts'
 
 type Stored = { readonly _id: string; readonly key?: Binary }
 
-/** Keys of subjects, which instances keep by the time of one clock. Each answer takes `slow` milliseconds; `asked`: when each was asked for. */
+/** Subject keys cached by instances on one clock. Each answer takes `slow` ms; `asked` lists the times of requests. */
 const world = () => {
   const clock = virtualClock()
   const stored = new Map<string, Stored>()
@@ -45,7 +45,7 @@ await t.test('caches a key for 1 s from its request, however late the answer arr
     store.asked.length = 0
     store.slow = slow
     const begin = clock.monotonic()
-    /** What it knows of the key, and when it asked for it. */
+    /** The cached key and the time of its request. */
     const found = async () => {
       const looking = keys.find('ann')
       await clock.advance(slow)

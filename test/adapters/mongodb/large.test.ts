@@ -18,7 +18,10 @@ for (const { name, skip, ...at } of await mongoAddresses(t))
   await t.test(`on ${name} refuses a document over 16 MiB as too large, alone or among others`, { skip }, async (t) => {
     const views = await database('url' in at ? at.url : '').views.open()
     t.teardown(views.close)
-    /** While this process writes down so much it hears nothing of the server, and the driver may think that it is gone: then the rows are put again, as the writer of the read models does. */
+    /**
+     * While this process serializes the document it processes no answers, and the driver may consider the server lost.
+     * Then the rows are put again, as the writer of the read models does.
+     */
     const put = (...rows: readonly ReturnType<typeof row>[]) =>
       eventually(async () => {
         const outcome: unknown = await views.put(view, rows).then(

@@ -8,7 +8,7 @@ import { virtualClock } from '../../virtual-clock.ts'
 const TTL = 600
 type Fields = Readonly<Record<string, string | number>>
 
-/** One document of a collection, which instances change by the time of one clock. Each answer takes `slow` milliseconds. */
+/** A document of a collection that instances update on one clock. Each answer takes `slow` ms. */
 const world = () => {
   const clock = virtualClock()
   let stored: Fields | undefined
@@ -94,7 +94,7 @@ for (const [after, taken] of [
       t.same([first.lease.held(), second.lease.held()], [true, false])
       await first.lose()
       await clock.advance(599)
-      // The second asks at 600, and is told later what stands there.
+      // The second instance requests the lease at 600 and receives the answer later.
       store.slow = after - 600
       store.asked.length = 0
       await clock.advance(after - 599)

@@ -9,7 +9,7 @@ import { scriptedMongo } from '../../stand-ins/mongodb.ts'
 
 const ROWS = 4
 const DUPLICATE = 11000
-/** Documents that fail validation, a limit of the storage, a server that shuts down, no space, a lost election. */
+/** Failed validation, a storage limit, a shutdown, no space, a lost election. */
 const OTHERS = [121, 365, 91, 14031, 10107] as const
 
 const rowAt = (n: number, revision: bigint): Row => ({
@@ -36,7 +36,7 @@ const collection = client.db('test').collection<StoredRow>('rows')
 
 const failed = (codes: readonly (number | undefined)[]) =>
   codes.flatMap((code, index) => (code === undefined ? [] : [{ index, code, errmsg: `code ${code}` }]))
-/** Answers a command once as told, and from then on as a server that takes everything. */
+/** Answers one command as scripted and accepts all later ones. */
 const once = (reply: Document) => {
   commands.length = 0
   script = () => {

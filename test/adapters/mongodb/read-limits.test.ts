@@ -11,10 +11,10 @@ import { eventually } from '../../wait.ts'
 const READS = ['find', 'aggregate', 'count', 'distinct'] as const
 const view = { name: 'pets', version: 1, fields: ['name', 'size'], indexes: [] }
 
-/** A lease that somebody else holds. */
+/** A lease of another holder. */
 const lease = { _id: 'writer', holder: 'somebody', term: 1, beat: 1 }
 
-/** A server that finds nothing but a lease, and the reads that it was asked. */
+/** A server that has only a lease, and the reads that it received. */
 const listening = async (tap: Parameters<typeof scriptedMongo>[0]) => {
   const reads: Document[] = []
   const url = await scriptedMongo(tap, (command) => {

@@ -5,10 +5,10 @@ import { Refusal } from '../../../src/errors.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 
 const view = { name: 'pets', version: 1, fields: ['name', 'size'], indexes: [] }
-/** The pauses before a read of a start is tried again. */
+/** Pauses in ms between retries of a read during startup. */
 const PAUSES = [250, 500, 1_000, 2_000] as const
 
-/** Views whose reads of a start fail so many times, however they are asked. */
+/** Views whose reads during startup fail this number of times. */
 const failing = (times: number, error: Error = new Refusal('backend_unavailable')) => {
   const clock = virtualClock()
   const calls = mongoCalls(clock)
@@ -48,7 +48,7 @@ const outcomeOf = (work: Promise<unknown>) => {
   )
   return seen
 }
-/** Moves through the pauses one by one, and says that each is as long as it is. */
+/** Advances the clock through the pauses one by one and checks their lengths. */
 const throughPauses = async (t: Tap, { clock, seen }: Failing, pauses: readonly number[]) => {
   await clock.settle()
   for (const [n, pause] of pauses.entries()) {

@@ -4,18 +4,24 @@ import t from 'tap'
 import { startStack } from '../../cluster/stack.ts'
 import { startService } from '../../start.ts'
 
-/** Commands that `readWrite` on a database covers, by their actions: find, insert, update, remove, createCollection, createIndex, dropCollection, dropIndex, listCollections, listIndexes, collStats. */
+/**
+ * Commands covered by the actions of `readWrite`: find, insert, update, remove, createCollection, createIndex,
+ * dropCollection, dropIndex, listCollections, listIndexes, collStats.
+ */
 const COVERED = new Set(
   (
     'find getMore killCursors aggregate count distinct insert update delete findAndModify ' +
     'create createIndexes drop dropIndexes listCollections listIndexes collStats'
   ).split(' '),
 )
-/** What everybody may ask who is connected. */
+/** Commands allowed to every connected client. */
 const ANYBODY = new Set(['hello', 'ismaster', 'ping', 'endSessions', 'buildInfo'])
 const [HEAD, MESSAGE] = [16, 2013]
 
-/** The commands in what a client sends, each with its database, as the protocol has them: a head with its length, flags, a section that is a document. */
+/**
+ * Commands and their databases in the bytes of a client: a header with the length, flags, and a section with a
+ * document.
+ */
 const commandsOf = (tell: (name: string, database: string) => void) => {
   let rest = Buffer.alloc(0)
   return (bytes: Buffer) => {

@@ -6,8 +6,8 @@ import { eventually } from '../../wait.ts'
 import { STAND_IN_BULK } from '../servers.ts'
 
 /**
- * The same clock, and how to wait until no answer of a server is waited for. A call sets its time limit when it begins,
- * and cancels it when it ends.
+ * Wraps a clock and returns a function that waits until no call is pending. A call sets its timeout at its start and
+ * cancels it at its end.
  */
 export const restingOn = <C extends Clock>(clock: C) => {
   let calls = 0
@@ -28,7 +28,10 @@ export const restingOn = <C extends Clock>(clock: C) => {
   return { clock: watched, rest: () => eventually(() => calls === 0, 'the answers of the server') }
 }
 
-/** A database of its own on a server, on a clock: on one that stands still no call of a slow server is late. Errors behind the scenes are failures of the test that meets them. */
+/**
+ * A database of its own on a server. With a stopped clock, calls of a slow server do not time out. Background errors
+ * fail the test.
+ */
 export const database = (url: string, clock: Clock = virtualClock()) => {
   const name = `rollcall_test_${randomUUID().replaceAll('-', '')}`
   const errors: unknown[] = []
