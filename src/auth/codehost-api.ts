@@ -14,7 +14,7 @@ type Asking = {
   readonly kind: CodehostKind
   readonly api: string
   readonly call: ProviderFetch
-  /** Configuration without client authentication: the access token authenticates the request. */
+  /** Of our client, which proves nothing here: the access token does. */
   readonly configuration: () => Configuration
   readonly accessToken: string
 }

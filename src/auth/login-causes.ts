@@ -11,8 +11,8 @@ const ofClient = 'the client at the provider: '
 const exchangeCauses = {
   state_missing: {
     state_missing: [
-      'the browser sent no state, or no login cookie',
-      'server.public_url must be the address in the address bar of the browser, which must accept cookies',
+      'the browser brought no state, or no cookie of a login',
+      'server.public_url must be the address in the bar of the browser, which must keep cookies',
     ],
   },
   state_mismatch: {
@@ -21,23 +21,23 @@ const exchangeCauses = {
   login_expired: {
     login_expired: [
       'the login took longer than session.state_lifetime',
-      'session.state_lifetime, if people need more time',
+      'session.state_lifetime, where people need longer',
     ],
   },
   login_replayed: { login_replayed: ['the callback of this login was already used', settled] },
   issuer_mismatch: {
     issuer_mismatch: [
       'the answer names another issuer than issuer_url',
-      'issuer_url; otherwise something between the browser and the provider changes answers',
+      'issuer_url; else something between the browser and the provider changes answers',
     ],
   },
   provider_error: {
     provider_denied: [
-      'the provider refused the person, or requires an action of the person first',
+      'the provider refused the person, or wants them to do something there first',
       'the client at the provider: the people who may use it',
     ],
     provider_par: [
-      'the provider requires pushed authorization requests, which this service does not send',
+      'the provider wants pushed authorization requests, which are not sent',
       `${ofClient}it must not require pushed authorization requests (PAR)`,
     ],
     provider_settings: [
@@ -53,7 +53,7 @@ const exchangeCauses = {
   code_refused: {
     code_refused: [
       '{step} at {host} refused the code',
-      'redirect_address, if it happens every time; otherwise the code was used or expired: sign in again',
+      'redirect_address, where it happens always; else the code was used or too old: sign in again',
     ],
   },
   oauth_client_refused: {
@@ -62,7 +62,7 @@ const exchangeCauses = {
       `client_id, client_secret and client_authentication; ${ofClient}it must prove itself by a secret (no signed JWT, no certificate), and may use the authorization code flow`,
     ],
     client_authentication: [
-      '{step} at {host} refused our client, and the discovery document lists no supported client authentication method',
+      '{step} at {host} refused our client, and the discovery document names no way to prove itself that is known here',
       `${ofClient}it must prove itself by a secret (client_secret_basic, client_secret_post), not by a signed JWT or a certificate`,
     ],
   },
@@ -77,7 +77,7 @@ const exchangeCauses = {
     ],
     issuer_template: [
       'the discovery document names a template for an issuer, with braces',
-      'issuer_url with the id of your own tenant instead of common, organizations or consumers',
+      'issuer_url with the id of your own tenant in the place of common, organizations or consumers',
     ],
     issuer_other: [
       'the discovery document names an issuer that differs from issuer_url in its {part}',
@@ -85,14 +85,14 @@ const exchangeCauses = {
     ],
     document_incomplete: [
       'the discovery document has no usable {member}',
-      'issuer_url must be that of an OpenID Connect provider whose endpoints are https; discovery_url and outgoing.http_hosts, if they use plain http',
+      'issuer_url must be that of an OpenID Connect provider whose endpoints are https; discovery_url and outgoing.http_hosts, where they are in plain http',
     ],
     algorithms: [
       'the discovery document lists no supported signing algorithm for ID tokens',
       `${ofClient}ID tokens signed with RS256 or another asymmetric algorithm`,
     ],
     par_required: [
-      'the provider requires pushed authorization requests, which this service does not send',
+      'the provider requires pushed authorization requests, which are not sent',
       'the provider: it must not require pushed authorization requests (PAR)',
     ],
   },
@@ -111,8 +111,8 @@ const exchangeCauses = {
       `${ofClient}ID tokens signed with an asymmetric algorithm that the discovery document lists`,
     ],
     id_token_key: [
-      'no key of the provider matches the ID token, or several match and the token has no key id',
-      'if the keys were just rotated: try again in a minute',
+      'no key of the provider fits the ID token, or several do and it names none',
+      'nothing here, where keys were exchanged a moment ago: try again in a minute',
     ],
     id_token_signature: [
       'the signature of the ID token is wrong',
@@ -127,7 +127,7 @@ const exchangeCauses = {
       `client_id; ${ofClient}no further audience without azp`,
     ],
     id_token_time: [
-      'by the clock of this service the ID token is not valid yet, or has expired',
+      'by our clock the ID token is not valid yet, or no longer',
       'the clocks of the provider and of this machine; clock_tolerance',
     ],
     id_token_age: [
@@ -149,11 +149,11 @@ const exchangeCauses = {
   identity_too_large: {
     answer_large: [
       '{step} at {host}: the answer is larger than 1 MiB',
-      'the provider must send less data of this person, such as fewer groups',
+      'the provider must send less of this person, such as fewer groups',
     ],
     identity_large: [
-      'the claims of this person that rules read exceed the limit of {most} bytes',
-      'authorization.rules that read fewer claims; the provider must send less data of this person, such as fewer groups',
+      'what rules read of this person is larger than the {most} bytes that are kept',
+      'authorization.rules that read less; the provider must send less of this person, such as fewer groups',
     ],
   },
   provider_unavailable: {
@@ -164,7 +164,7 @@ const exchangeCauses = {
     ],
     certificate: [
       '{step} at {host}: its certificate is not trusted ({code})',
-      'the certificate of that host; ca_path, if your own authority issued it',
+      'the certificate of that host; ca_path, where an authority of your own gave it',
     ],
     proxy_failing: [
       '{step} at {host}: {what}',
@@ -174,7 +174,7 @@ const exchangeCauses = {
     provider_failing: ['{step} at {host} answered with status {status}', 'nothing here: see the provider'],
     answer_unusable: [
       '{step} at {host}: {what}',
-      'the address must be that of the provider; otherwise see the provider',
+      'that address must be the one of the provider; else see the provider',
     ],
   },
 } as const satisfies Readonly<Partial<Record<Reason, Causes>>>

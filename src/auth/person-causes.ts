@@ -2,34 +2,34 @@
 export const personCauses = {
   email_not_allowed: {
     email_absent: [
-      'the ID token has no e-mail address, and email_matches requires one',
+      'the ID token has no e-mail address, and email_matches wants one',
       'scopes: email; the client at the provider: email in the ID token',
     ],
     email_unverified: [
-      'the provider marks the e-mail address as not verified (email_verified)',
-      'the person or an administrator verifies the address at the provider',
+      'the provider says that the e-mail address is not verified (email_verified)',
+      'the person verifies the address at the provider, or an administrator there marks it so',
     ],
     email_unsaid: [
-      'the provider sends no email_verified, so the e-mail address may be unverified',
-      'the client at the provider: email_verified in the ID token; or assume_email_verified, if its addresses are trusted',
+      'the provider does not say whether the e-mail address is verified (no email_verified)',
+      'the client at the provider: email_verified in the ID token; else assume_email_verified, where its addresses are to be trusted',
     ],
     email_gone: [
-      'the stored claims of this login are erased or lost, and email_matches requires an e-mail address',
-      'if the person was erased: sign in again; otherwise restore the keys of personal data from a complete backup',
+      'what was kept of this login is erased or lost, and email_matches wants an e-mail address',
+      'nothing here, where the person was erased: they sign in again; else the keys of personal data, from a backup that is whole',
     ],
     email_domain: [
-      'email_matches does not list the domain of the e-mail address',
-      'email_matches, or another account of the person',
+      'the e-mail address is of a domain that email_matches does not name',
+      'email_matches, or the person takes another account',
     ],
     email_unmatched: [
-      'no pattern of email_matches matches the whole e-mail address',
-      'email_matches, or another account of the person',
+      'the e-mail address matches none of email_matches as a whole',
+      'email_matches, or the person takes another account',
     ],
   },
   membership_required: {
     membership_none: [
-      'the code host returned no organization of this person',
-      'the organization must let the app see its members; otherwise the person is in none',
+      'the code host names no organization of this person',
+      'the organization must let the app see its members; else the person is in none',
     ],
     membership_other: [
       'the person is in none of allowed_organizations',
@@ -43,20 +43,20 @@ export const personCauses = {
   no_grant: {
     grant_claims: [
       'no rule of {rules} for the provider {provider} matches; {claims}',
-      'authorization.rules; absent claims: the client at the provider must add them to the ID token',
+      'authorization.rules; claims that are absent: the client at the provider must put them into the ID token',
     ],
     grant_memberships: [
-      'no rule of {rules} matches; stored organizations of this person: {organizations}, teams: {teams}',
+      'no rule of {rules} matches; organizations kept of this person: {organizations}, teams: {teams}',
       'authorization.rules; the organization must let the app see its members',
     ],
     grant_account: ['no rule of {rules} matches this service account', 'authorization.rules'],
     grant_unruled: ['there is no rule for {way}', 'authorization.rules, or authorization.unmatched'],
     grant_nowhere: [
-      'the matching rules grant nothing: the namespace of the account is not a valid namespace key',
+      'the rules that match grant nothing: the namespace of the account can be the key of none',
       'authorization.rules without {namespace} for this account',
     ],
     grant_many: [
-      'the matching rules give more than {most} grants',
+      'the rules give more than {most} grants',
       'authorization.rules with fewer grants for one person or account',
     ],
   },

@@ -56,13 +56,13 @@ const ROWS: readonly [string, Claims, readonly ClaimUse[], Claims | string][] = 
     'refuses if rules name too many values',
     { ...small, groups: GROUPS },
     [asks('groups', ...GROUPS)],
-    'the claims of this person that rules read exceed the limit of 40960 bytes',
+    'what rules read of this person is larger than the 40960 bytes that are kept',
   ],
   [
     'refuses a name that is too long',
     { ...small, name: 'n'.repeat(30_000) },
     [],
-    'the claims of this person that rules read exceed the limit of 40960 bytes',
+    'what rules read of this person is larger than the 40960 bytes that are kept',
   ],
 ]
 
