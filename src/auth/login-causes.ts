@@ -24,7 +24,7 @@ const exchangeCauses = {
       'session.state_lifetime, where people need longer',
     ],
   },
-  login_replayed: { login_replayed: ['the callback of this login was already used', settled] },
+  login_replayed: { login_replayed: ['the login came back before', settled] },
   issuer_mismatch: {
     issuer_mismatch: [
       'the answer names another issuer than issuer_url',
@@ -34,7 +34,7 @@ const exchangeCauses = {
   provider_error: {
     provider_denied: [
       'the provider refused the person, or wants them to do something there first',
-      'the client at the provider: the people who may use it',
+      'who may use the client, at the provider',
     ],
     provider_par: [
       'the provider wants pushed authorization requests, which are not sent',
@@ -44,10 +44,10 @@ const exchangeCauses = {
       'the provider refused the request of our client',
       'client_id, scopes and redirect_address; at the provider: redirect URI, scopes, authorization code flow, PKCE with S256',
     ],
-    provider_trouble: ['the provider reports a problem of its own', 'nothing here: see the provider'],
+    provider_trouble: ['the provider is in trouble, as it says itself', 'nothing here: see the provider'],
     provider_other: [
       'the provider sent the browser back with an error of its own',
-      'the documentation of providerError at the provider',
+      'what the provider says of providerError',
     ],
   },
   code_refused: {
@@ -81,14 +81,14 @@ const exchangeCauses = {
     ],
     issuer_other: [
       'the discovery document names an issuer that differs from issuer_url in its {part}',
-      "issuer_url, letter for letter as the document's issuer, or the external address configured at the provider",
+      "issuer_url, letter for letter as the document's issuer, or the address that the provider has of itself",
     ],
     document_incomplete: [
       'the discovery document has no usable {member}',
       'issuer_url must be that of an OpenID Connect provider whose endpoints are https; discovery_url and outgoing.http_hosts, where they are in plain http',
     ],
     algorithms: [
-      'the discovery document lists no supported signing algorithm for ID tokens',
+      'the discovery document names no algorithm for ID tokens that is taken',
       `${ofClient}ID tokens signed with RS256 or another asymmetric algorithm`,
     ],
     par_required: [
@@ -107,8 +107,8 @@ const exchangeCauses = {
       `${ofClient}ID tokens signed with RS256 or another asymmetric algorithm`,
     ],
     id_token_algorithm: [
-      'the ID token is signed with an algorithm that is not supported or not listed in the discovery document',
-      `${ofClient}ID tokens signed with an asymmetric algorithm that the discovery document lists`,
+      'the ID token is signed with an algorithm that is not taken, or that the discovery document does not name',
+      `${ofClient}ID tokens signed with an asymmetric algorithm that the discovery document names`,
     ],
     id_token_key: [
       'no key of the provider fits the ID token, or several do and it names none',
@@ -120,7 +120,7 @@ const exchangeCauses = {
     ],
     id_token_issuer: [
       'the ID token names another issuer than the discovery document',
-      'the external address configured at the provider; issuer_url',
+      'the address that the provider has of itself; issuer_url',
     ],
     id_token_audience: [
       'the ID token is for another client, or for others too (aud, azp)',
@@ -135,16 +135,16 @@ const exchangeCauses = {
       'max_age in authorize_parameters; the provider must ask the person again',
     ],
     id_token_nonce: ['the ID token is of another login (nonce)', settled],
-    id_token_malformed: ['the ID token is not a valid JWT, or lacks a required claim', 'see the provider'],
+    id_token_malformed: ['the ID token is none, or lacks a claim that it must have', 'see the provider'],
   },
   userinfo_invalid: {
     userinfo_refused: [
       '{step} at {host} refused the access token with status {status}',
-      'scopes; authorize_parameters: with another audience the access token is not valid for userinfo',
+      'scopes, and authorize_parameters: an audience of its own makes a token that is not for userinfo',
     ],
     userinfo_encrypted: ['userinfo is encrypted', `${ofClient}no encryption of userinfo`],
     userinfo_subject: ['userinfo is of another person than the ID token (sub)', 'nothing here: see the provider'],
-    userinfo_unfit: ['userinfo is invalid: {what}', 'nothing here: see the provider'],
+    userinfo_unfit: ['userinfo does not hold: {what}', 'nothing here: see the provider'],
   },
   identity_too_large: {
     answer_large: [
