@@ -6,7 +6,7 @@ import { ofEvaluate, ofFlag, ofFlags, ofSegments, ofSettings, type Seeded } from
 const ui = resolve(import.meta.dirname, '../../../ui/src')
 const table = readFileSync(resolve(ui, 'pages.ts'), 'utf8')
 const valuesOf = (member: string) =>
-  [...table.matchAll(new RegExp(`^ +${member}: '([^']+)'`, 'gm'))].map(([, value]) => value!)
+  [...table.matchAll(new RegExp(`(?:^ +|[{,] )${member}: '([^']+)'`, 'gm'))].map(([, value]) => value!)
 
 await t.test('every page of the table has a screen that the access tests check', (t) => {
   const seeds: Seeded = { at: '1', token: 'id', session: 'id' }
