@@ -33,7 +33,7 @@ export const changes = <T extends object>(
   return any ? found : undefined
 }
 
-type Update<T> = { readonly [K in keyof T]?: T[K] | { readonly from?: T[K]; readonly to?: T[K] } | undefined }
+export type Update<T> = { readonly [K in keyof T]?: T[K] | { readonly from?: T[K]; readonly to?: T[K] } | undefined }
 
 /** Applies an update event: fields with `from` or `to` get the new value, and fields without `to` are removed. */
 export const changed = <T extends object>(before: T, update: Update<T>): T => {

@@ -1,11 +1,10 @@
-import { changed, moved, replaced, without } from '../events/change.ts'
+import { moved, replaced, without } from '../events/change.ts'
 import { reader } from '../events/define.ts'
 import { type Distribution, type FlagEvent, flagEvents, type Rollout, type Rule, type Variant } from '../events/flag.ts'
 import { type LastChange, stamped } from './last-change.ts'
-import { orderOf, type Projection } from './projection.ts'
+import type { Projection } from './projection.ts'
+import { createdBy, type Times, timesAt, updated } from './times.ts'
 
-/** When a part of a resource was made and last changed, RFC 3339 UTC with milliseconds. */
-export type Times = { readonly createdAt: string; readonly updatedAt: string }
 type Keys<R> = R extends { readonly segments: unknown }
   ? Omit<R, 'segments'> & { readonly segments: readonly string[] }
   : R
@@ -83,22 +82,20 @@ export const flags: Projection<FlagDoc, FlagEvent> = {
   on: stamped<FlagDoc, FlagEvent>(quiet, {
     FlagCreated: (_, { reservation: _reservation, generation: _generation, ...data }, at) => ({
       ...data,
-      order: orderOf(at),
       variants: [],
       rules: [],
       rollouts: [],
-      createdAt: at.time,
-      updatedAt: at.time,
+      ...createdBy(at),
     }),
-    FlagUpdated: (doc, update, { time }) => doc && { ...changed<FlagDoc>(doc, update), updatedAt: time },
+    FlagUpdated: (doc, update, { time }) => doc && updated(doc, update, time),
     FlagDeleted: () => undefined,
 
     VariantAdded: (doc, { variant }, { time }) =>
-      doc && { ...doc, variants: [...doc.variants, { ...variant, createdAt: time, updatedAt: time }] },
+      doc && { ...doc, variants: [...doc.variants, { ...variant, ...timesAt(time) }] },
     VariantUpdated: (doc, { variant }, { time }) =>
       doc && {
         ...doc,
-        variants: replaced(doc.variants, variant.id, (part) => ({ ...changed(part, variant), updatedAt: time })),
+        variants: replaced(doc.variants, variant.id, (part) => updated(part, variant, time)),
       },
     VariantRemoved: (doc, { variant }) => {
       if (!doc) return undefined
@@ -110,13 +107,13 @@ export const flags: Projection<FlagDoc, FlagEvent> = {
     },
 
     RuleAdded: (doc, { rule }, { time }) => {
-      const added = { ...rule, segments: keysOf(rule.segments), distributions: [], createdAt: time, updatedAt: time }
+      const added = { ...rule, segments: keysOf(rule.segments), distributions: [], ...timesAt(time) }
       return doc && { ...doc, rules: moved([...doc.rules, added], []) }
     },
     RuleUpdated: (doc, { rule }, { time }) =>
       doc && {
         ...doc,
-        rules: replaced(doc.rules, rule.id, (part) => ({ ...changed(part, plain(rule)), updatedAt: time })),
+        rules: replaced(doc.rules, rule.id, (part) => updated(part, plain(rule), time)),
       },
     RuleRemoved: (doc, { rule, moved: moves }, { time }) =>
       doc && { ...doc, rules: moved(without(doc.rules, rule), moves, { updatedAt: time }) },
@@ -124,23 +121,20 @@ export const flags: Projection<FlagDoc, FlagEvent> = {
       doc && { ...doc, rules: moved(doc.rules, moves, { updatedAt: time }) },
 
     DistributionAdded: (doc, { rule, distribution }, { time }) =>
-      doc && inRule(doc, rule, (parts) => [...parts, { ...distribution, createdAt: time, updatedAt: time }]),
+      doc && inRule(doc, rule, (parts) => [...parts, { ...distribution, ...timesAt(time) }]),
     DistributionUpdated: (doc, { rule, distribution: update }, { time }) =>
-      doc &&
-      inRule(doc, rule, (parts) =>
-        replaced(parts, update.id, (part) => ({ ...changed(part, update), updatedAt: time })),
-      ),
+      doc && inRule(doc, rule, (parts) => replaced(parts, update.id, (part) => updated(part, update, time))),
     DistributionRemoved: (doc, { rule, distribution }) =>
       doc && inRule(doc, rule, (parts) => without(parts, distribution)),
 
     RolloutAdded: (doc, { rollout }, { time }) => {
-      const added = { ...rolloutDoc(rollout), createdAt: time, updatedAt: time }
+      const added = { ...rolloutDoc(rollout), ...timesAt(time) }
       return doc && { ...doc, rollouts: moved([...doc.rollouts, added], []) }
     },
     RolloutUpdated: (doc, { rollout }, { time }) =>
       doc && {
         ...doc,
-        rollouts: replaced(doc.rollouts, rollout.id, (part) => ({ ...changed(part, plain(rollout)), updatedAt: time })),
+        rollouts: replaced(doc.rollouts, rollout.id, (part) => updated(part, plain(rollout), time)),
       },
     RolloutRemoved: (doc, { rollout, moved: moves }, { time }) =>
       doc && { ...doc, rollouts: moved(without(doc.rollouts, rollout), moves, { updatedAt: time }) },

@@ -1,9 +1,8 @@
-import { changed } from '../events/change.ts'
 import { reader } from '../events/define.ts'
 import { type NamespaceEvent, namespaceEvents } from '../events/namespace.ts'
-import type { Times } from './flags.ts'
 import { type LastChange, stamped } from './last-change.ts'
-import { orderOf, type Projection } from './projection.ts'
+import type { Projection } from './projection.ts'
+import { createdBy, type Times, updated } from './times.ts'
 
 /** One namespace. `order` is the place in lists. */
 export type NamespaceDoc = Times &
@@ -28,8 +27,8 @@ export const namespaces: Projection<NamespaceDoc, NamespaceEvent> = {
   read: reader(namespaceEvents),
   quiet,
   on: stamped<NamespaceDoc, NamespaceEvent>(quiet, {
-    NamespaceCreated: (_, data, at) => ({ ...data, order: orderOf(at), createdAt: at.time, updatedAt: at.time }),
-    NamespaceUpdated: (doc, update, { time }) => doc && { ...changed<NamespaceDoc>(doc, update), updatedAt: time },
+    NamespaceCreated: (_, data, at) => ({ ...data, ...createdBy(at) }),
+    NamespaceUpdated: (doc, update, { time }) => doc && updated(doc, update, time),
     NamespaceDeleted: () => undefined,
     FlagRegistered: (doc) => doc,
     FlagUnregistered: (doc) => doc,

@@ -1,9 +1,9 @@
-import { changed, replaced, without } from '../events/change.ts'
+import { replaced, without } from '../events/change.ts'
 import { reader } from '../events/define.ts'
 import { type Constraint, type MatchType, type SegmentEvent, segmentEvents } from '../events/segment.ts'
-import type { Times } from './flags.ts'
 import { type LastChange, stamped } from './last-change.ts'
-import { orderOf, type Projection } from './projection.ts'
+import type { Projection } from './projection.ts'
+import { createdBy, type Times, timesAt, updated } from './times.ts'
 
 export type ConstraintDoc = Constraint & Times
 
@@ -34,22 +34,17 @@ export const segments: Projection<SegmentDoc, SegmentEvent> = {
   on: stamped<SegmentDoc, SegmentEvent>(quiet, {
     SegmentCreated: (_, { generation: _generation, ...data }, at) => ({
       ...data,
-      order: orderOf(at),
       constraints: [],
-      createdAt: at.time,
-      updatedAt: at.time,
+      ...createdBy(at),
     }),
-    SegmentUpdated: (doc, update, { time }) => doc && { ...changed<SegmentDoc>(doc, update), updatedAt: time },
+    SegmentUpdated: (doc, update, { time }) => doc && updated(doc, update, time),
     SegmentDeleted: () => undefined,
     ConstraintAdded: (doc, { constraint }, { time }) =>
-      doc && { ...doc, constraints: [...doc.constraints, { ...constraint, createdAt: time, updatedAt: time }] },
+      doc && { ...doc, constraints: [...doc.constraints, { ...constraint, ...timesAt(time) }] },
     ConstraintUpdated: (doc, { constraint }, { time }) =>
       doc && {
         ...doc,
-        constraints: replaced(doc.constraints, constraint.id, (part) => ({
-          ...changed(part, constraint),
-          updatedAt: time,
-        })),
+        constraints: replaced(doc.constraints, constraint.id, (part) => updated(part, constraint, time)),
       },
     ConstraintRemoved: (doc, { constraint }) => doc && { ...doc, constraints: without(doc.constraints, constraint) },
     SegmentAttached: (doc) => doc,
