@@ -1,6 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import type { Needed } from '../../api/access.ts'
 import { type Failure, isFailure } from '../../api/failure.ts'
 import { searchFlags } from '../../api/flags.ts'
@@ -9,7 +9,7 @@ import { Button } from '../../parts/button.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { useFocusFirstWrong } from '../../parts/feedback/wrong.ts'
 import { TextField } from '../../parts/fields/field.tsx'
-import { KeySearch } from '../../parts/fields/key-search.tsx'
+import { KeyField } from '../../parts/fields/key-field.tsx'
 import { LoadFailed } from '../../parts/lists/states.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { usePreferences } from '../../preferences.ts'
@@ -27,49 +27,6 @@ import { useEvaluation } from './use-evaluation.ts'
 
 const here = getRouteApi('/inside/ns/$ns/evaluate')
 const FOUND = 20
-
-const FlagField = ({
-  namespace,
-  at,
-  value,
-  wrong,
-  onChange,
-}: {
-  readonly namespace: string
-  readonly at: string | undefined
-  readonly value: string
-  readonly wrong: string | undefined
-  readonly onChange: (key: string) => void
-}) => {
-  const id = useId()
-  return (
-    <div className="field">
-      <label className="label" htmlFor={id}>
-        {words.flag}
-      </label>
-      <KeySearch
-        value={value}
-        onChange={onChange}
-        source={{
-          queryKey: [...keys.flags(namespace), at ?? ''],
-          read: async (q, signal) => (await searchFlags(namespace, { q, at, limit: FOUND }, signal)).flags,
-        }}
-        words={{ open: words.openFlags, none: words.noFlag }}
-        input={{
-          id,
-          'aria-invalid': wrong !== undefined || undefined,
-          'aria-describedby': wrong === undefined ? undefined : `${id}-wrong`,
-        }}
-        wide
-      />
-      {wrong !== undefined && (
-        <span className="wrong" id={`${id}-wrong`}>
-          {wrong}
-        </span>
-      )}
-    </div>
-  )
-}
 
 const Moment = ({ at }: { readonly at: string | undefined }) => {
   const { zone } = usePreferences()
@@ -131,12 +88,16 @@ export const EvaluatePage = () => {
       </PageHead>
       <div className="evaluation">
         <form className="stack" noValidate onSubmit={submit} data-page-form="">
-          <FlagField
-            namespace={ns}
-            at={at}
-            value={form.flag}
+          <KeyField
+            label={words.flag}
             wrong={flaws['flag']}
+            value={form.flag}
             onChange={(flag) => change({ flag })}
+            source={{
+              queryKey: [...keys.flags(ns), at ?? ''],
+              read: async (q, signal) => (await searchFlags(ns, { q, at, limit: FOUND }, signal)).flags,
+            }}
+            words={{ open: words.openFlags, none: words.noFlag }}
           />
           <div className="with-button">
             <TextField
