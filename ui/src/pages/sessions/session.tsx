@@ -1,21 +1,17 @@
 import { PeopleIcon, SignOutIcon } from '@primer/octicons-react'
-import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { EVERY } from '../../api/access.ts'
-import { isFailure } from '../../api/failure.ts'
-import { keys } from '../../api/keys.ts'
-import { type Authentication, readToken } from '../../api/tokens.ts'
+import type { Authentication } from '../../api/tokens.ts'
 import { holderIn, identityOf } from '../../identity.ts'
 import { Button } from '../../parts/button.tsx'
 import { Fact, Metadata } from '../../parts/facts.tsx'
-import { NotThere } from '../../parts/feedback/not-there.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { LastUsed } from '../../parts/last-used.tsx'
 import { StateBadge } from '../../parts/lists/state-badge.tsx'
-import { LoadFailed, Loading } from '../../parts/lists/states.tsx'
 import { zoneName } from '../../parts/moment.ts'
 import { PageHead } from '../../parts/page.tsx'
+import { RecordPage } from '../../parts/record-page.tsx'
 import { Time } from '../../parts/time.tsx'
 import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
@@ -67,43 +63,36 @@ export const SessionPage = () => {
   const { at } = here.useSearch()
   const why = useWhyNot(at, { right: 'token.revoke', namespaceKey: EVERY })
   const [ending, setEnding] = useState<Ending | undefined>()
-  const { data, error, refetch } = useQuery({
-    queryKey: [...keys.tokens, 'one', id, at],
-    queryFn: ({ signal }) => readToken(id, at, signal),
-  })
-  if (isFailure(error) && error.status === 404)
-    return <NotThere thing={words.thing} heading={words.notFound} name={id} />
-  if (!data)
-    return (
-      <>
-        <PageHead heading={words.notFound} title={[words.heading]} />
-        {error ? <LoadFailed things={words.things} error={error} onRetry={() => void refetch()} /> : <Loading />}
-      </>
-    )
-  const [name, all] = [identityOf(data), holderIn(data)]
   return (
-    <>
-      <PageHead heading={<Safe text={name} />} title={[name, words.heading]}>
-        {data.status === 'ACTIVE' && (
-          <Button why={why} onClick={() => setEnding({ record: data })}>
-            <SignOutIcon />
-            <Safe text={words.endOne(name)} />
-          </Button>
-        )}
-        <Button
-          look="danger"
-          why={why ?? (all ? undefined : words.noHolder)}
-          onClick={() => all && setEnding({ record: data, all })}
-        >
-          <PeopleIcon />
-          <Safe text={words.endAll(name)} />
-        </Button>
-      </PageHead>
-      <div className="stack">
-        <Facts record={data} />
-        <Metadata heading={words.metadata} none={words.noMetadata} pairs={data.metadata} />
-      </div>
-      {ending && <EndSessions ending={ending} onClose={() => setEnding(undefined)} />}
-    </>
+    <RecordPage id={id} at={at} words={words}>
+      {(record) => {
+        const [name, all] = [identityOf(record), holderIn(record)]
+        return (
+          <>
+            <PageHead heading={<Safe text={name} />} title={[name, words.heading]}>
+              {record.status === 'ACTIVE' && (
+                <Button why={why} onClick={() => setEnding({ record })}>
+                  <SignOutIcon />
+                  <Safe text={words.endOne(name)} />
+                </Button>
+              )}
+              <Button
+                look="danger"
+                why={why ?? (all ? undefined : words.noHolder)}
+                onClick={() => all && setEnding({ record, all })}
+              >
+                <PeopleIcon />
+                <Safe text={words.endAll(name)} />
+              </Button>
+            </PageHead>
+            <div className="stack">
+              <Facts record={record} />
+              <Metadata heading={words.metadata} none={words.noMetadata} pairs={record.metadata} />
+            </div>
+            {ending && <EndSessions ending={ending} onClose={() => setEnding(undefined)} />}
+          </>
+        )
+      }}
+    </RecordPage>
   )
 }

@@ -1,21 +1,17 @@
 import { TrashIcon } from '@primer/octicons-react'
-import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { removalOf } from '../../api/access.ts'
-import { isFailure } from '../../api/failure.ts'
-import { keys } from '../../api/keys.ts'
-import { type Authentication, nameOf, readToken } from '../../api/tokens.ts'
+import { type Authentication, nameOf } from '../../api/tokens.ts'
 import { methodOf } from '../../login-methods.ts'
 import { metadataOf } from '../../metadata.ts'
 import { Button } from '../../parts/button.tsx'
 import { Fact, Metadata } from '../../parts/facts.tsx'
-import { NotThere } from '../../parts/feedback/not-there.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { LastUsed } from '../../parts/last-used.tsx'
-import { LoadFailed, Loading } from '../../parts/lists/states.tsx'
 import { zoneName } from '../../parts/moment.ts'
 import { PageHead } from '../../parts/page.tsx'
+import { RecordPage } from '../../parts/record-page.tsx'
 import { Time } from '../../parts/time.tsx'
 import { usePreferences } from '../../preferences.ts'
 import { useMissing, useWhyNot } from '../../why-not.ts'
@@ -87,36 +83,27 @@ export const TokenPage = () => {
   const why = useWhyNot(at)
   const missing = useMissing()
   const [removing, setRemoving] = useState(false)
-  const { data, error, refetch } = useQuery({
-    queryKey: [...keys.tokens, 'one', id, at],
-    queryFn: ({ signal }) => readToken(id, at, signal),
-  })
-  if ((isFailure(error) && error.status === 404) || (data && methodOf(data) !== 'token'))
-    return <NotThere thing={words.thing} heading={words.notFound} name={id} />
-  if (!data)
-    return (
-      <>
-        <PageHead heading={words.notFound} title={[words.heading]} />
-        {error ? <LoadFailed things={words.things} error={error} onRetry={() => void refetch()} /> : <Loading />}
-      </>
-    )
   return (
-    <>
-      <PageHead heading={<Safe text={nameOf(data)} />} title={[nameOf(data), words.heading]}>
-        {data.status !== 'DELETED' && (
-          <Button look="danger" why={why ?? missing(removalOf(data))} onClick={() => setRemoving(true)}>
-            <TrashIcon />
-            {words.remove.submit}
-          </Button>
-        )}
-      </PageHead>
-      <div className="stack">
-        <Life record={data} />
-        <Facts record={data} />
-        <Grants record={data} />
-        <Metadata heading={words.metadata} none={words.noMetadata} pairs={ownPairs(data)} />
-      </div>
-      {removing && <RemoveTokens records={[data]} onClose={() => setRemoving(false)} />}
-    </>
+    <RecordPage id={id} at={at} words={words} fits={(record) => methodOf(record) === 'token'}>
+      {(record) => (
+        <>
+          <PageHead heading={<Safe text={nameOf(record)} />} title={[nameOf(record), words.heading]}>
+            {record.status !== 'DELETED' && (
+              <Button look="danger" why={why ?? missing(removalOf(record))} onClick={() => setRemoving(true)}>
+                <TrashIcon />
+                {words.remove.submit}
+              </Button>
+            )}
+          </PageHead>
+          <div className="stack">
+            <Life record={record} />
+            <Facts record={record} />
+            <Grants record={record} />
+            <Metadata heading={words.metadata} none={words.noMetadata} pairs={ownPairs(record)} />
+          </div>
+          {removing && <RemoveTokens records={[record]} onClose={() => setRemoving(false)} />}
+        </>
+      )}
+    </RecordPage>
   )
 }
