@@ -1,15 +1,11 @@
-import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { flushSync } from 'react-dom'
-import { isFailure } from '../../api/failure.ts'
 import { type Loaded, readFlag } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
 import { isForm, namesFirstTab } from '../../links.ts'
+import { DraftPage } from '../../parts/editing/draft-page.tsx'
 import { Editor } from '../../parts/editing/editor.tsx'
-import { ForbiddenPage } from '../../parts/feedback/forbidden.tsx'
-import { NotThere } from '../../parts/feedback/not-there.tsx'
-import { LoadFailed, Loading } from '../../parts/lists/states.tsx'
 import { useWhyNot } from '../../why-not.ts'
 import { flag as words } from '../../words/flag.ts'
 import { NewFlagPage } from '../flags/new-flag.tsx'
@@ -90,16 +86,16 @@ const FlagPage = () => {
   const { ns, key } = here.useParams()
   const { at } = here.useSearch()
   const queryKey = [...keys.flag(ns, key), at ?? '']
-  const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => readFlag(ns, key, at, signal) })
-  if (!data && isFailure(error) && error.status === 404)
-    return <NotThere thing={words.thing} heading={words.notFound} name={key} namespace={ns} />
-  if (!data && isFailure(error) && error.status === 403) return <ForbiddenPage failure={error} />
   return (
-    <>
-      {error && <LoadFailed things={words.thing} error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <Loading />}
-      {data && <FlagEditor key={queryKey.join('/')} loaded={data} queryKey={queryKey} />}
-    </>
+    <DraftPage
+      words={words}
+      name={key}
+      namespace={ns}
+      queryKey={queryKey}
+      read={(signal) => readFlag(ns, key, at, signal)}
+    >
+      {(loaded) => <FlagEditor loaded={loaded} queryKey={queryKey} />}
+    </DraftPage>
   )
 }
 

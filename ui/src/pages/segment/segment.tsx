@@ -1,19 +1,15 @@
-import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { flushSync } from 'react-dom'
-import { isFailure } from '../../api/failure.ts'
 import { keys } from '../../api/keys.ts'
 import { type LoadedSegment, readSegment } from '../../api/segments.ts'
 import { isForm, namesFirstTab } from '../../links.ts'
 import { Button } from '../../parts/button.tsx'
+import { DraftPage } from '../../parts/editing/draft-page.tsx'
 import { type Edited, Editor } from '../../parts/editing/editor.tsx'
-import { ForbiddenPage } from '../../parts/feedback/forbidden.tsx'
-import { NotThere } from '../../parts/feedback/not-there.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { AboutFields, AboutTimes } from '../../parts/fields/about-fields.tsx'
 import { Choices } from '../../parts/fields/field.tsx'
-import { LoadFailed, Loading } from '../../parts/lists/states.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { useWhyNot } from '../../why-not.ts'
 import { segments, segment as words } from '../../words/segments.ts'
@@ -144,16 +140,16 @@ const SegmentPage = () => {
   const { ns, key } = here.useParams()
   const { at } = here.useSearch()
   const queryKey = [...keys.segment(ns, key), at ?? '']
-  const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => readSegment(ns, key, at, signal) })
-  if (!data && isFailure(error) && error.status === 404)
-    return <NotThere thing={words.thing} heading={words.notFound} name={key} namespace={ns} />
-  if (!data && isFailure(error) && error.status === 403) return <ForbiddenPage failure={error} />
   return (
-    <>
-      {error && <LoadFailed things={words.thing} error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <Loading />}
-      {data && <SegmentEditor key={queryKey.join('/')} loaded={data} queryKey={queryKey} />}
-    </>
+    <DraftPage
+      words={words}
+      name={key}
+      namespace={ns}
+      queryKey={queryKey}
+      read={(signal) => readSegment(ns, key, at, signal)}
+    >
+      {(loaded) => <SegmentEditor loaded={loaded} queryKey={queryKey} />}
+    </DraftPage>
   )
 }
 
