@@ -44,6 +44,11 @@ export const Button = ({ look, why, busy, onClick, children, type = 'button', ..
   )
 }
 
+/** Button that submits a form. Control+Enter presses it. */
+export const SubmitButton = (props: Omit<ButtonProps, 'type' | 'look' | 'aria-keyshortcuts'>) => (
+  <Button {...props} type="submit" look="primary" aria-keyshortcuts="Control+Enter" />
+)
+
 /** Icon button; its tooltip is its name, or the reason why it is disabled. */
 export const IconButton = ({
   name,

@@ -5,7 +5,7 @@ import type { Needed } from '../../api/access.ts'
 import { type Failure, isFailure } from '../../api/failure.ts'
 import { searchFlags } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
-import { Button } from '../../parts/button.tsx'
+import { Button, SubmitButton } from '../../parts/button.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { useFocusFirstWrong } from '../../parts/feedback/wrong.ts'
 import { TextField } from '../../parts/fields/field.tsx'
@@ -115,9 +115,7 @@ export const EvaluatePage = () => {
           <Context form={form} flaws={flaws} onChange={change} />
           <div>
             {/* Not `busy`, because a new evaluation replaces the one in progress. */}
-            <Button type="submit" look="primary" why={why} aria-keyshortcuts="Control+Enter">
-              {busy ? words.sending : words.submit}
-            </Button>
+            <SubmitButton why={why}>{busy ? words.sending : words.submit}</SubmitButton>
           </div>
         </form>
         <div className="stack">

@@ -2,7 +2,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { type Flag, type FlagType, flagCreation } from '../../api/flags.ts'
 import { toFlag } from '../../links.ts'
-import { Button, buttonClass } from '../../parts/button.tsx'
+import { buttonClass, SubmitButton } from '../../parts/button.tsx'
 import { FailureAlert } from '../../parts/feedback/alert.tsx'
 import { useSay } from '../../parts/feedback/status.tsx'
 import { Choices } from '../../parts/fields/field.tsx'
@@ -57,15 +57,9 @@ export const NewFlagPage = () => {
         />
         <ReasonField form={named} />
         <div className="bar">
-          <Button
-            type="submit"
-            look="primary"
-            why={why}
-            busy={named.sending ? form.sending : undefined}
-            aria-keyshortcuts="Control+Enter"
-          >
+          <SubmitButton why={why} busy={named.sending ? form.sending : undefined}>
             {form.submit}
-          </Button>
+          </SubmitButton>
           <Link to="/ns/$ns/flags" params={{ ns }} className={buttonClass()}>
             {common.cancel}
           </Link>

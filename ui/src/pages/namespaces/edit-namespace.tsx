@@ -11,7 +11,7 @@ import {
   readNamespace,
 } from '../../api/namespaces.ts'
 import { actorName } from '../../parts/actor.ts'
-import { Button } from '../../parts/button.tsx'
+import { Button, SubmitButton } from '../../parts/button.tsx'
 import type { Change } from '../../parts/editing/change-lines.tsx'
 import { Conflict, Gone } from '../../parts/editing/conflict.tsx'
 import { ofEach } from '../../parts/editing/merge.ts'
@@ -58,14 +58,7 @@ const Fields = ({
     <ReasonField form={form} />
     <Actions>
       <Button onClick={onClose}>{common.cancel}</Button>
-      <Button
-        type="submit"
-        look="primary"
-        busy={form.sending ? words.change.sending : undefined}
-        aria-keyshortcuts="Control+Enter"
-      >
-        {words.change.submit}
-      </Button>
+      <SubmitButton busy={form.sending ? words.change.sending : undefined}>{words.change.submit}</SubmitButton>
     </Actions>
   </form>
 )

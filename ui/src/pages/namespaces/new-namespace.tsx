@@ -1,6 +1,6 @@
 import type { FormEvent } from 'react'
 import { type Namespace, namespaceCreation } from '../../api/namespaces.ts'
-import { Button } from '../../parts/button.tsx'
+import { Button, SubmitButton } from '../../parts/button.tsx'
 import { FailureAlert } from '../../parts/feedback/alert.tsx'
 import { Actions, Dialog } from '../../parts/feedback/dialog.tsx'
 import { useSay } from '../../parts/feedback/status.tsx'
@@ -26,14 +26,7 @@ export const NewNamespace = ({ onClose }: { readonly onClose: () => void }) => {
         <ReasonField form={form} />
         <Actions>
           <Button onClick={onClose}>{common.cancel}</Button>
-          <Button
-            type="submit"
-            look="primary"
-            busy={form.sending ? words.form.sending : undefined}
-            aria-keyshortcuts="Control+Enter"
-          >
-            {words.form.submit}
-          </Button>
+          <SubmitButton busy={form.sending ? words.form.sending : undefined}>{words.form.submit}</SubmitButton>
         </Actions>
       </form>
     </Dialog>

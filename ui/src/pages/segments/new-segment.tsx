@@ -2,7 +2,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { type MatchType, type Segment, segmentCreation } from '../../api/segments.ts'
 import { toSegment } from '../../links.ts'
-import { Button, buttonClass } from '../../parts/button.tsx'
+import { buttonClass, SubmitButton } from '../../parts/button.tsx'
 import { FailureAlert } from '../../parts/feedback/alert.tsx'
 import { useSay } from '../../parts/feedback/status.tsx'
 import { Choices } from '../../parts/fields/field.tsx'
@@ -46,15 +46,9 @@ export const NewSegmentPage = () => {
         <Choices label={form.match} hint={form.matchHint} value={matchType} options={matches} onChange={setMatchType} />
         <ReasonField form={named} />
         <div className="bar">
-          <Button
-            type="submit"
-            look="primary"
-            why={why}
-            busy={named.sending ? form.sending : undefined}
-            aria-keyshortcuts="Control+Enter"
-          >
+          <SubmitButton why={why} busy={named.sending ? form.sending : undefined}>
             {form.submit}
-          </Button>
+          </SubmitButton>
           <Link to="/ns/$ns/segments" params={{ ns }} className={buttonClass()}>
             {common.cancel}
           </Link>

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react'
 import type { Failure } from '../../api/failure.ts'
 import { common, states } from '../../words/common.ts'
 import { pending } from '../../words/pending.ts'
-import { Button } from '../button.tsx'
+import { Button, SubmitButton } from '../button.tsx'
 import { FailureAlert } from '../feedback/alert.tsx'
 import { Actions, Dialog } from '../feedback/dialog.tsx'
 import { TextField } from '../fields/field.tsx'
@@ -51,15 +51,9 @@ export const Review = ({
         <TextField label={common.reason} hint={pending.reasonHint} value={reason} wrong={wrong} onChange={setReason} />
         <Actions>
           <Button onClick={onClose}>{pending.keepEditing}</Button>
-          <Button
-            type="submit"
-            look="primary"
-            why={why}
-            busy={sending ? pending.saving : undefined}
-            aria-keyshortcuts="Control+Enter"
-          >
+          <SubmitButton why={why} busy={sending ? pending.saving : undefined}>
             {pending.save}
-          </Button>
+          </SubmitButton>
         </Actions>
       </form>
     </Dialog>
