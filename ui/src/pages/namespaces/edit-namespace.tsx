@@ -11,19 +11,19 @@ import {
   readNamespace,
 } from '../../api/namespaces.ts'
 import { actorName } from '../../parts/actor.ts'
-import { Button, SubmitButton } from '../../parts/button.tsx'
+import { Button } from '../../parts/button.tsx'
 import type { Change } from '../../parts/editing/change-lines.tsx'
 import { Conflict, Gone } from '../../parts/editing/conflict.tsx'
 import { ofEach } from '../../parts/editing/merge.ts'
-import { FailureAlert } from '../../parts/feedback/alert.tsx'
 import { Actions, Dialog } from '../../parts/feedback/dialog.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { useSay } from '../../parts/feedback/status.tsx'
-import { type Named, NamedFields, ReasonField, useNamedForm } from '../../parts/fields/named-form.tsx'
+import { type Named, useNamedForm } from '../../parts/fields/named-form.tsx'
 import { LoadFailed, Loading } from '../../parts/lists/states.tsx'
 import { common, states } from '../../words/common.ts'
 import { namespaces as words } from '../../words/namespaces.ts'
 import { pending } from '../../words/pending.ts'
+import { NamespaceForm } from './namespace-form.tsx'
 
 const namedOf = ({ key, name, description }: Named): Named => ({ key, name, description })
 
@@ -34,34 +34,6 @@ const changesOf = (before: Named, after: Named): readonly Change[] =>
 
 /** State of the namespace after a conflicting change, and that change. */
 type Theirs = LoadedNamespace & { readonly last: Pick<ListedNamespace, 'changedAt' | 'changedBy'> | undefined }
-
-/** Fields and buttons of the dialog. `kept`: the fields hold the user's values after a conflict. */
-const Fields = ({
-  form,
-  kept,
-  onSubmit,
-  onClose,
-}: {
-  readonly form: ReturnType<typeof useNamedForm>
-  readonly kept: boolean
-  readonly onSubmit: (event: FormEvent) => Promise<void>
-  readonly onClose: () => void
-}) => (
-  <form className="stack" noValidate onSubmit={(event) => void onSubmit(event)}>
-    {kept && (
-      <p role="alert" className="alert warn">
-        {pending.conflict.kept}
-      </p>
-    )}
-    {form.failure && <FailureAlert title={states.nothingSaved} failure={form.failure} write />}
-    <NamedFields form={form} keyFixed autoFocus />
-    <ReasonField form={form} />
-    <Actions>
-      <Button onClick={onClose}>{common.cancel}</Button>
-      <SubmitButton busy={form.sending ? words.change.sending : undefined}>{words.change.submit}</SubmitButton>
-    </Actions>
-  </form>
-)
 
 const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly onClose: () => void }) => {
   const [base, setBase] = useState(loaded)
@@ -106,7 +78,19 @@ const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly 
   }
   return (
     <>
-      <Fields form={form} kept={kept} onSubmit={submit} onClose={onClose} />
+      <NamespaceForm
+        form={form}
+        words={{ ...words.change, failed: states.nothingSaved }}
+        exists
+        onSubmit={submit}
+        onClose={onClose}
+      >
+        {kept && (
+          <p role="alert" className="alert warn">
+            {pending.conflict.kept}
+          </p>
+        )}
+      </NamespaceForm>
       {gone && (
         <Gone
           thing={words.thing}

@@ -1,12 +1,10 @@
 import type { FormEvent } from 'react'
 import { type Namespace, namespaceCreation } from '../../api/namespaces.ts'
-import { Button, SubmitButton } from '../../parts/button.tsx'
-import { FailureAlert } from '../../parts/feedback/alert.tsx'
-import { Actions, Dialog } from '../../parts/feedback/dialog.tsx'
+import { Dialog } from '../../parts/feedback/dialog.tsx'
 import { useSay } from '../../parts/feedback/status.tsx'
-import { NamedFields, ReasonField, useNamedForm } from '../../parts/fields/named-form.tsx'
-import { common } from '../../words/common.ts'
+import { useNamedForm } from '../../parts/fields/named-form.tsx'
 import { namespaces as words } from '../../words/namespaces.ts'
+import { NamespaceForm } from './namespace-form.tsx'
 
 /** Dialog that creates a namespace. */
 export const NewNamespace = ({ onClose }: { readonly onClose: () => void }) => {
@@ -20,15 +18,7 @@ export const NewNamespace = ({ onClose }: { readonly onClose: () => void }) => {
   }
   return (
     <Dialog title={words.create} open onClose={onClose}>
-      <form className="stack" noValidate onSubmit={(event) => void submit(event)}>
-        {form.failure && <FailureAlert title={words.form.failed} failure={form.failure} write />}
-        <NamedFields form={form} />
-        <ReasonField form={form} />
-        <Actions>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <SubmitButton busy={form.sending ? words.form.sending : undefined}>{words.form.submit}</SubmitButton>
-        </Actions>
-      </form>
+      <NamespaceForm form={form} words={words.form} onSubmit={submit} onClose={onClose} />
     </Dialog>
   )
 }
