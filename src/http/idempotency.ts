@@ -80,6 +80,15 @@ const keptBytes = (now: () => Date) => {
   }
 }
 
+/** Decides whether an answer is stored. An answer with a secret always is, because the secret cannot be made again. */
+const storedAnswers = (now: () => Date) => {
+  const take = keptBytes(now)
+  return (owner: string, text: string, secret: boolean): boolean => {
+    const bytes = Buffer.byteLength(text)
+    return secret || (bytes <= MOST_KEPT_BYTES && take(owner, bytes))
+  }
+}
+
 /** The stored answer, as the answer to a repeated request. */
 const replayOf = ({ answer }: StoredResponse, requestId: string): Answer => {
   const { status, text, headers, etag, secret } = answer!
@@ -96,13 +105,7 @@ const replayOf = ({ answer }: StoredResponse, requestId: string): Answer => {
 export const idempotency = ({ views, now, instance, replays, alone }: Options) => {
   const abandonedMs = alone ? 0 : ABANDONED_MS
   const inTurn = keyedQueue()
-  const take = keptBytes(now)
-
-  /** True if an answer is stored. An answer with a secret always is, because the secret cannot be made again. */
-  const isKept = (owner: string, text: string, secret: boolean): boolean => {
-    const bytes = Buffer.byteLength(text)
-    return secret || (bytes <= MOST_KEPT_BYTES && take(owner, bytes))
-  }
+  const isKept = storedAnswers(now)
 
   /** Reserves the key, or returns the answer of the completed request that has it. */
   const reserve = async (

@@ -36,6 +36,18 @@ type Said<A> = { readonly answer: A; readonly cached: CachedAnswer; readonly mil
 /** Refusal with the message of §7.8 for an unknown flag. */
 const noFlag = (namespace: string, key: string): never => refuse('not_found', `flag "${namespace}/${key}" not found`)
 
+/**
+ * Counts requests without an evaluable flag. A key that names no flag is not used as a label, because the client
+ * chooses it.
+ */
+const unknownFlags = (metrics: Metrics) => {
+  const [asked, refused] = [metrics.evaluations('', ''), metrics.evaluationErrors('', '')]
+  return (): void => {
+    asked.value++
+    refused.value++
+  }
+}
+
 /** Counts and refuses an evaluation that fails. */
 const failed = (tally: FlagCounters, { error }: Failure): never => {
   tally.refused.value++
@@ -45,15 +57,7 @@ const failed = (tally: FlagCounters, { error }: Failure): never => {
 /** Evaluates flags and counts the results (api.md §8, §11.1). Refuses an unknown flag with 404, the other type with 400. */
 export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
   const tallyOf = flagCounters(metrics)
-  /**
-   * Counters of requests without an evaluable flag. A key that names no flag is not used as a label, because the client
-   * chooses it.
-   */
-  const [askedInVain, refused] = [metrics.evaluations('', ''), metrics.evaluationErrors('', '')]
-  const inVain = () => {
-    askedInVain.value++
-    refused.value++
-  }
+  const inVain = unknownFlags(metrics)
 
   const counted = <A>(tally: FlagCounters, start: number, answer: A, cached: CachedAnswer): Said<A> => {
     cached.count.value++
