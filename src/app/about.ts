@@ -3,7 +3,7 @@ import type { Config } from '../config/load.ts'
 import type { Service } from '../http/services/service.ts'
 import { version } from '../version.ts'
 
-/** What this deployment is and how it is configured, without secrets: GET /meta/info and GET /meta/config. */
+/** Version and configuration without secrets, for GET /meta/info and GET /meta/config. */
 export const aboutOf = (config: Config): Service['about'] => ({
   info: {
     version,

@@ -15,10 +15,10 @@ import type { Logger } from './telemetry/logger.ts'
 type Configured = DataOf<AccessEvent, 'AccessConfigured'>
 
 const SYSTEM = { actor: { kind: 'system' } } as const
-/** Claims that tell who somebody is. */
+/** Claims that identify a person. */
 const PERSONAL = ['email', 'name', 'preferred_username']
 
-/** What the values of a claim are called in the history, by the last name of its pointer. */
+/** Replaces the values of personal claims by pseudonyms, as the history records them. */
 const toldAs = (claim: string, { claim: pseudonym, identity }: Pseudonyms): ((value: string) => string) => {
   const name = claim.slice(claim.lastIndexOf('/') + 1)
   if (name === 'sub') return (value) => identity('oidc', value)
@@ -28,13 +28,13 @@ const toldAs = (claim: string, { claim: pseudonym, identity }: Pseudonyms): ((va
 const ruleTold = (rule: Rule, names: Pseudonyms): Configured['rules'][number] =>
   rule.method === 'oidc' ? { ...rule, anyOf: rule.anyOf.map(toldAs(rule.claim, names)) } : rule
 
-/** To refuse whom no rule matches goes without saying where there is a rule. */
+/** With rules, refusing unmatched identities is the default and is not recorded. */
 const unmatchedTold = (rules: readonly Rule[], unmatched: AccessPolicy['unmatched']): Pick<Configured, 'unmatched'> => {
   if (typeof unmatched === 'object') return { unmatched }
   return unmatched === 'refuse' && rules.length === 0 ? { unmatched: [] } : {}
 }
 
-/** The configuration of access as the history tells it. */
+/** Access configuration in the form that the history records. */
 export const configuredAccess = (
   { rules, unmatched, assumeVerified, roles, requireRole }: AccessPolicy,
   { authentication: { required, exclude } }: Pick<Config, 'authentication'>,
@@ -50,8 +50,8 @@ export const configuredAccess = (
   ...(assumeVerified.length > 0 && { assumeVerified }),
 })
 
-const LATER = 'which access is configured is told in the history once every instance reads that'
-const NO_LOGINS = `${LATER}: until then logins and exchanges are refused, because there are rules for them`
+const LATER = 'the access configuration is recorded when every instance reads the event format'
+const NO_LOGINS = `${LATER}: until then logins and exchanges are refused, because rules apply to them`
 
 type PolicyOptions = {
   readonly execute: Execute
@@ -62,7 +62,7 @@ type PolicyOptions = {
   readonly onError: (error: unknown) => void
 }
 
-/** The configuration of access that this instance began with, and its number in the history. */
+/** Records the access configuration of this instance in the history, and provides its number. */
 export const toldAccess = ({ execute, configured, onFormat, logger, onError }: PolicyOptions) => {
   let recorded: Promise<number> | undefined
   let known: number | undefined
@@ -72,7 +72,10 @@ export const toldAccess = ({ execute, configured, onFormat, logger, onError }: P
     known = Number(stored.at(-1)?.revision ?? state.events - 1)
     return known
   }
-  /** Its number; it is told first where that was not done. Refuses with `release_in_progress` while an instance lives that does not read it. */
+  /**
+   * Returns the number of the configuration, and records the configuration first if necessary. Refuses with
+   * `release_in_progress` while a member cannot read the event.
+   */
   const number = (): Promise<number> => {
     recorded ??= tell().catch((error: unknown) => {
       recorded = undefined
@@ -83,9 +86,9 @@ export const toldAccess = ({ execute, configured, onFormat, logger, onError }: P
 
   return {
     number,
-    /** Its number, once it was told. */
+    /** The number; undefined until the configuration is recorded. */
     known: () => known,
-    /** Tells it, or sees to it that this is done as soon as it can be. */
+    /** Records the configuration now, or as soon as every member can read the event. */
     begin: async (): Promise<void> => {
       let waits = true
       const later = (error: unknown) => {
@@ -109,12 +112,12 @@ export const toldAccess = ({ execute, configured, onFormat, logger, onError }: P
   }
 }
 
-/** The configuration of access as the history is to tell it. */
+/** Creates the recorder of the access configuration. */
 export const accessOf = (config: Config, { execute, stores, membership, onError }: Core, logger: Logger) =>
   toldAccess({
     execute,
     configured: configuredAccess(accessPolicy(config), config, pseudonyms(stores.pepper.key)),
     onFormat: membership.onChange,
     logger,
-    onError: onError('the configuration of access was not told in the history'),
+    onError: onError('cannot record the access configuration in the history'),
   })

@@ -8,12 +8,12 @@ import type { Service } from '../http/services/service.ts'
 import type { Core } from './core.ts'
 import { exchangeOf, loginMethods } from './login-methods.ts'
 
-/** So long a token not known here may wait for the log to be followed, before the views are searched for it. */
+/** How long (ms) to wait for memory to catch up with the log before looking up an unknown token in the views. */
 const CATCH_UP_MS = 250
-/** Failed exchanges of one client address. */
+/** Maximum failed exchanges per client address and minute. */
 const FAILED_EXCHANGES_A_MINUTE = 60
 
-/** What tells whose a token is, and gives tokens to who logs in or exchanges. */
+/** Creates the services that verify tokens and issue them to logins and exchanges. */
 export const authServicesOf = async (
   config: Config,
   { clock, faults, names, stores, time, log, seal, index, execute, follower, lease }: Core,

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/load.ts'
 import type { Budgets } from '../http/wire/room.ts'
 
-/** The budgets of memory, as they are configured. */
+/** Creates the memory budgets from the configuration. */
 export const budgetsOf = ({ answers, bodies }: Config['budgets'], clock: Clock): Budgets => ({
   answers: byteBudget(answers, clock),
   bodies: byteBudget(bodies, clock),

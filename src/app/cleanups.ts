@@ -5,12 +5,12 @@ import { cleanup } from '../jobs/cleanup.ts'
 import type { Core } from './core.ts'
 import type { Logger } from './telemetry/logger.ts'
 
-/** So long a run waits for the views to hold what is in the log: after a start they may have much to take. */
+/** How long (ms) a run waits for the views to catch up with the log. After a start they may lag far behind. */
 const VIEWS_MS = 30_000
 const CLOCK_JUMPED =
-  'the clock has jumped by more than an hour: expired tokens are ended by the next cleanup, if it stays so'
+  'the clock has jumped by more than an hour: this cleanup is skipped; the next one runs if the clock does not jump again'
 
-/** Schedules the clean-up of each method that is enabled. */
+/** Schedules the cleanup of each enabled method. */
 export const scheduleCleanups = async (
   { authentication }: Config,
   { stores, log, time, metrics, execute, follower, intervals }: Core,

@@ -26,7 +26,10 @@ const SPREAD_MS = 1_000
 /** Timeout of the last command of an instance, in ms. */
 const FAREWELL_MS = 1_000
 
-/** Format in which a program other than the service writes events: the latest on an embedded store, else the one that all members read now. */
+/**
+ * Format in which a program other than the service writes events: on an embedded store the latest, else the one that
+ * all members read.
+ */
 export const formatBeside = async ({
   log,
   alone,
@@ -41,9 +44,12 @@ export const formatBeside = async ({
 const EVERY = 'every member of the cluster reads a later history format: it is written from now on'
 const NOT_EVERY = 'an earlier history format is written: a member of the cluster reads no later one'
 const UNKNOWN =
-  'the first history format is written: the cluster may have instances that are no members; set eventstore.all_on_roll once no instance of an older version runs'
+  'the first history format is written: the cluster may have instances that are not members; set eventstore.all_on_roll when no instance of an older version runs'
 
-/** Membership as of the followed log. Logs at INFO when the format that is written changes. `reads`: the latest format this instance reads. */
+/**
+ * Cluster membership according to the followed log. Logs an INFO line when the written format changes. `reads`: latest
+ * format that this instance reads.
+ */
 export const followedMembership = (logger: Pick<Logger, 'info'>, reads: number = FORMAT) => {
   let fold: Fold<Membership> | undefined
   const early: Stored[] = []
@@ -70,7 +76,7 @@ export const followedMembership = (logger: Pick<Logger, 'info'>, reads: number =
 
   return {
     state,
-    /** Format in which events are written. */
+    /** Format of the events that this instance writes. */
     format,
     onChange: (listener: () => void) => void listeners.push(listener),
     /** Starts from a state read from the log. */
@@ -79,7 +85,7 @@ export const followedMembership = (logger: Pick<Logger, 'info'>, reads: number =
       tell()
       for (const event of early.splice(0)) take(event)
     },
-    /** Applies the events that are followed. */
+    /** Applies the followed events. */
     tap: {
       onPage: (page) => {
         for (const event of page) take(event)
@@ -97,7 +103,7 @@ type ClusterMember = {
   readonly version: string
   /** The latest format that this instance reads. */
   readonly reads?: number
-  /** Whether the log is proven to be reachable. */
+  /** True while the log is provably reachable. */
   readonly fresh: () => boolean
   readonly logger: Pick<Logger, 'warn'>
   readonly onError: (error: unknown) => void
@@ -158,7 +164,7 @@ export const clusterMember = ({
   }
 
   return {
-    /** Joins the cluster and probes the other members. Afterwards `format` is what all of them read. */
+    /** Joins the cluster and probes the other members. Then `format` is the latest format that all members read. */
     join: async (complete: boolean): Promise<void> => {
       me = { ...me, complete }
       followed.onChange(respondIfProbed)

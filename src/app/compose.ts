@@ -38,14 +38,14 @@ import { oncePerMinute } from './telemetry/warnings.ts'
 
 const FAILURES_A_MINUTE = 300
 
-/** The service over its stores, not yet begun. */
+/** The composed service, not started yet. */
 export type Composed = {
   readonly service: Service
-  /** Fills memory, makes what every log begins with, and starts the jobs; stops at the next page once the signal aborts. */
+  /** Fills memory, creates the initial documents, and starts the jobs. After an abort it stops at the next page. */
   readonly begin: (ending?: AbortSignal) => Promise<void>
-  /** Makes read models anew that were found damaged. */
+  /** Rebuilds read models that were found damaged. */
   readonly renew: (error: Error) => void
-  /** Says that this instance takes no more requests. */
+  /** Makes the instance report itself as not ready. */
   readonly drain: () => void
   readonly close: () => Promise<void>
 }
@@ -56,7 +56,7 @@ type Parts = Pick<Service, 'policy'> & {
   readonly draining: () => boolean
 }
 
-/** What routes are given, over the core. */
+/** Creates the services that the routes use. */
 const serviceOf = async (config: Config, core: Core, { logger, past, draining, policy }: Parts): Promise<Service> => {
   const { clock, onError, names, metrics, budgets, stores, time, log, instance, seal } = core
   const { flagStore, execute, follower, guard, lease, lives, closed } = core
@@ -88,12 +88,12 @@ const serviceOf = async (config: Config, core: Core, { logger, past, draining, p
     fresh,
     ...(await authServicesOf(config, core, { policy })),
     pageTokens: pageTokens(pepper.key),
-    refusals: refusalHistory(execute, clock, onError('refusals were not written')),
+    refusals: refusalHistory(execute, clock, onError('cannot write refusals')),
     uses: tokenUses({
       views,
       clock,
       now: time.present,
-      onError: onError('last uses of tokens were not written'),
+      onError: onError('cannot write the last uses of tokens'),
     }),
     failures: limiter('failures', FAILURES_A_MINUTE),
     clients: settings.rateLimited && settings.clientLimit > 0 ? limiter('clients', settings.clientLimit) : undefined,
@@ -121,13 +121,13 @@ const serviceOf = async (config: Config, core: Core, { logger, past, draining, p
   }
 }
 
-/** Says in the history that its read models were built anew. */
+/** Records a rebuild of read models in the history. */
 const tellRebuilt = async ({ execute, instance }: Core, rebuilt: Rebuilt): Promise<void> => {
   const context = { actor: { kind: 'system' } } as const
   await execute(decider, instance, 'RecordRebuild', { instance, ...rebuilt }, context)
 }
 
-/** Puts the service together over its stores. */
+/** Composes the service over its stores. */
 export const compose = async (
   config: Config,
   opened: Stores,
@@ -139,7 +139,7 @@ export const compose = async (
   const { follower, guard, lease, snapshots, log, stores, time } = core
   const member =
     lease &&
-    clusterMember({ ...core, version, fresh: lease.fresh, logger, onError: core.onError('membership was not updated') })
+    clusterMember({ ...core, version, fresh: lease.fresh, logger, onError: core.onError('cannot update membership') })
   let draining = false
   const past = asOfReaderOf(core)
   const access = accessOf(config, core, logger)
@@ -167,7 +167,7 @@ export const compose = async (
       if (token !== undefined)
         logger
           .child({}, { level: 'info' })
-          .info({ client_token: token }, 'bootstrap token created; it is shown only this once')
+          .info({ client_token: token }, 'bootstrap token created; it is shown only once')
       await access.begin()
       await recordLogIdentity(stores)
       if (rebuilt) await tellRebuilt(core, rebuilt)
@@ -187,7 +187,7 @@ export const compose = async (
       await past.close()
       await service.refusals.close()
       await service.uses.close()
-      // A job that is under way may wait for the views, which are seen to until it is over.
+      // A running job may wait for the views, so the follower closes after the queue.
       await stores.queue.close()
       await member?.leave()
       await guard?.close()

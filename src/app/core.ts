@@ -36,13 +36,13 @@ import { lostSubjects } from './telemetry/lost-subjects.ts'
 import { outageLog } from './telemetry/outage-log.ts'
 import { staleSpells } from './telemetry/stale-spells.ts'
 
-/** What appends events and what follows them, over the stores. */
+/** Commands and read models over the stores. */
 export type Core = ReturnType<typeof coreOf>
 
 const DIVERGED =
-  'rollcall ends: the history is not the one that this instance followed; the next start says what became of it'
+  'rollcall ends: the event log differs from the log that this instance followed; the next start reports the difference'
 
-/** Sees to it that the log stays the one that was followed. One that does not ends the service, and nothing more is written to the views. */
+/** Checks that the log is still the followed one. Otherwise it stops the view updates and ends the service. */
 const guardOf = (
   clock: Clock,
   log: EventLog,
@@ -57,12 +57,12 @@ const guardOf = (
     renewed: () => Object.values(restarts).reduce((sum, count) => sum + count, breaks()),
     onDiverged: ({ position, event }, found) => {
       follower().abandon()
-      const there = found === undefined ? 'there is no event' : `there is event ${found}`
-      fatal(new Error(`${there} at ${position}, where ${event} was followed`), DIVERGED)
+      const actual = found === undefined ? 'no event' : `event ${found}`
+      fatal(new Error(`${actual} at ${position}, expected event ${event}`), DIVERGED)
     },
   })
 
-/** The head of the log; one behind what was followed is a reason to look. */
+/** Returns the head of the log. A head below the followed position triggers a check of the log. */
 const headOf =
   (
     log: Pick<EventLog, 'head'>,
@@ -76,18 +76,18 @@ const headOf =
     return head
   }
 
-/** What the metrics tell of the stores and of what follows them. */
+/** Values of the metrics of the stores and the follower. */
 const storeFacts = (
   { queue, restarts, writes, sharing }: Stores,
   { viewLag, refusedRows }: ReturnType<typeof runner>,
   lease: ReturnType<typeof freshness> | undefined,
 ) => ({ queue, restarts, writesViews: writes, sharing, viewLag, refusedRows, provenFor: () => lease?.age() ?? 0 })
 
-/** Puts commands and read models over the stores; nothing runs yet. */
+/** Creates commands and read models over the stores. Nothing runs yet. */
 export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Clock, fatal: Fatal) => {
   const [faults, names] = [outageLog(logger, clock), namesOf(config.identifiers)]
   const onError = (what: string) => (error: unknown) => {
-    // While the log is in doubt nothing is written, which has its own line once it is known what became of it.
+    // While the log is being checked, all writes are refused. The result of the check has its own log line.
     const inDoubt = guard?.suspicious() === true && isRefusal(error, 'backend_unavailable')
     if (!faults.wasReported(error) && !inDoubt) logger.error({ err: error }, what)
   }
@@ -126,13 +126,14 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     remember,
     recall,
     needs: ({ name }) => (name === tokens.name ? { ...neededOfTokens, others: index.deletedBefore } : undefined),
-    // Who may write to the servers of the views must not decide what a flag answers.
+    // An instance takes flags from the log, because a writer to the view servers must not be able to change
+    // evaluations.
     fromLog: ({ name }) => !alone && name !== tokens.name,
     restore: kept.restore,
     take: ({ name }, event) => name === tokens.name && index.take(event),
     writes,
-    onError: onError('the read models fell behind'),
-    onLost: (error) => fatal(error, 'rollcall ends: the read models are lost; the next start builds them anew'),
+    onError: onError('cannot update the read models'),
+    onLost: (error) => fatal(error, 'rollcall ends: the read models are lost; the next start rebuilds them'),
     ...(guard && { agrees: guard.agrees, has: guard.has }),
   })
   addGauges(metrics, {
@@ -153,9 +154,10 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     clock,
     write: kept.write,
     remembered: follower.remembered,
-    // Where a document is closed, the next start reads it again: a later version may be able to.
+    // No snapshot while a document is quarantined: the next start reads its stream again, because a later version may
+    // be able to read it.
     mayWrite: () => writes() && (lease?.fresh() ?? true) && closed.none(),
-    onError: (err) => logger.warn({ err }, 'the snapshot of memory was not written'),
+    onError: (err) => logger.warn({ err }, 'cannot write the memory snapshot'),
   })
   const intervals = new Map<string, number>()
   addStoreGauges(metrics, { ...storeFacts(stores, follower, lease), intervals, clock })

@@ -3,25 +3,28 @@ import type { EventLog, NewEvent } from '../events/log.ts'
 import type { LogTap } from '../events/tapped-log.ts'
 import type { Logger as Told } from './telemetry/logger.ts'
 
-/** Milliseconds by which events may be ahead of the clock before that is logged, and before their time is no longer trusted. */
+/**
+ * Limits in ms by which events may be ahead of the clock: beyond the first, that is logged; beyond the second, their
+ * time is not trusted.
+ */
 const TOLD_MS = 5_000
 const BELIEVED_MS = 3_600_000
 
 const states = {
-  right: ['info', 'the clock is no more behind the newest event'],
+  right: ['info', 'the clock is no longer behind the newest event'],
   behind: [
     'warn',
-    'the newest event is ahead of the clock: a clock was wrong, or is; events get its time until the clock has come there',
+    'the newest event is ahead of the clock: a clock is or was wrong; new events get the time of the newest one until the clock reaches it',
   ],
   far_behind: [
     'error',
-    'the newest event is more than an hour ahead of the clock: expiries are judged by the clock alone',
+    'the newest event is more than an hour ahead of the clock: expiry is checked by the clock alone; check the clock',
   ],
 } as const
 
 /**
- * The time of the newest event that this instance knows, beside the clock of its machine. A clock that was ahead once and is right again
- * is behind the events made meanwhile: nothing that they say has happened may become undone.
+ * Time of the newest known event, in addition to the clock of the machine. After a clock that was ahead is corrected,
+ * it is behind the events written before; their effects must remain.
  */
 export const eventClock = (
   { now, monotonic }: Pick<Clock, 'now' | 'monotonic'>,
@@ -47,22 +50,28 @@ export const eventClock = (
     meet(events.reduce((latest, { time }) => (time > latest ? time : latest), ''))
 
   return {
-    /** The present, by which an expiry is judged: the later of the clock and the newest event, but the clock where that event is more than an hour ahead of it. */
+    /**
+     * Current time for checks of expiry: the later of the clock and the newest event; the clock if that event is more
+     * than an hour ahead.
+     */
     present: (): Date => {
       const date = now()
       const ahead = newest.getTime() - date.getTime()
       if (ahead > 0 || state !== 'right') look(ahead)
       return ahead > 0 && ahead <= BELIEVED_MS ? newest : date
     },
-    /** Time of the newest event, however far ahead it is. */
+    /** Time of the newest event, without a limit. */
     newest: (): Date => newest,
-    /** Milliseconds by which the newest event is ahead of the clock, 0 when it is not. */
+    /** Milliseconds by which the newest event is ahead of the clock; else 0. */
     aheadMs: (): number => {
       const ahead = aheadMs()
       look(ahead)
       return ahead
     },
-    /** Whether the clock has advanced as real time did since the last call, give or take an hour. A clock that jumped and stayed there is trusted by the next call. */
+    /**
+     * Returns a function that checks whether the clock advanced like real time since its last call, with a tolerance of
+     * an hour. After a jump, the next call accepts the new clock.
+     */
     steady: (): (() => boolean) => {
       let origin = now().getTime() - monotonic()
       return () => {
@@ -71,12 +80,12 @@ export const eventClock = (
         return Math.abs(origin - before) <= BELIEVED_MS
       }
     },
-    /** Records the times of events that are appended or followed. */
+    /** Records the times of appended and followed events. */
     tap: {
       onAppend: (events, { times }) => meet(times?.at(-1) ?? events.at(-1)!.time),
       onPage: meetAll,
     } satisfies LogTap,
-    /** Learns the time of the last event that the log has. */
+    /** Reads the time of the last event of the log. */
     begin: async (log: Pick<EventLog, 'head' | 'readAll'>): Promise<void> => {
       const head = await log.head()
       if (head > 0n) for await (const page of log.readAll(head - 1n, head)) meetAll(page)

@@ -13,9 +13,9 @@ import { reachOf } from './outgoing-reach.ts'
 import type { Stores } from './stores/stores.ts'
 import type { OutageLog } from './telemetry/outage-log.ts'
 
-/** So often a browser may come back to one login in a minute. */
+/** Maximum callbacks of one login per minute. */
 const RETURNS_A_MINUTE = 5
-/** Who asks providers and clusters. */
+/** User agent of requests to providers and clusters. */
 const USER_AGENT = `rollcall/${version}`
 const pathOf = (address: string, path: string) => new URL(address).pathname.replace(/\/+$/, '') + path
 
@@ -62,7 +62,7 @@ const oidcWays = async (
   return ways
 }
 
-/** Organizations and teams that rules name. */
+/** Organizations and teams in the rules. */
 const namedIn = (rules: readonly Rule[]) => {
   const ours = rules.filter((rule) => rule.method === 'codehost')
   return { organizations: ours.flatMap((rule) => rule.organizations), teams: ours.flatMap((rule) => rule.teams) }
@@ -79,7 +79,7 @@ const codehostWay = async (
   if (!settings.enabled) return undefined
   const { codehost } = await import('../auth/codehost.ts')
   const path = `/auth/v1/method/${names.codehostPath}/callback`
-  const way = codehost({
+  const provider = codehost({
     ...reachOf(config, settings),
     clock,
     userAgent: USER_AGENT,
@@ -99,12 +99,12 @@ const codehostWay = async (
   return {
     method: 'codehost',
     callbackPath: pathOf(settings.redirect_address!, path),
-    ...faults.instrument('provider', 'codehost', way),
+    ...faults.instrument('provider', 'codehost', provider),
     barOf: () => undefined,
   }
 }
 
-/** The ways to log in that are configured; their libraries are loaded only for those. */
+/** Creates the configured login methods, and loads only their libraries. */
 export const loginMethods = async (
   config: Config,
   names: Names,
@@ -116,7 +116,7 @@ export const loginMethods = async (
   const { methods } = config.authentication
   const restricted = methods.oidc.email_matches.length > 0
   const bar = restricted ? (await import('../config/email.ts')).emailBar(methods.oidc.email_matches) : undefined
-  // By what the provider said, as rules see it: the attribute of an earlier version has only some of what that can be.
+  // Uses the claims as the rules see them. The attribute of an earlier version has only some of these claims.
   const barOf: Logins['barOf'] = (provider, attributes) =>
     bar && emailRule(bar, claimsIn(attributes), methods.oidc.providers.get(provider)?.assume_email_verified)
   const { rules } = accessPolicy(config)
@@ -133,7 +133,7 @@ export const loginMethods = async (
   }
 }
 
-/** The exchange of service-account tokens, when it is enabled. A certificate authority that cannot be read is an error at start. */
+/** Creates the exchange of service-account tokens if enabled. Fails if a certificate authority cannot be read. */
 export const exchangeOf = async (
   config: Config,
   faults: OutageLog,

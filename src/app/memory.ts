@@ -13,7 +13,7 @@ import type { Row } from '../projections/views.ts'
 import type { Logger } from './telemetry/logger.ts'
 
 const UNREADABLE =
-  'an event cannot be read: its document is closed and answers 503 event_unreadable, all else goes on; start the version of rollcall that wrote it, or a later one; a token can be revoked as it is'
+  'an event cannot be read: its document is quarantined and answers 503 event_unreadable; start the version of rollcall that wrote the event, or a later one; a quarantined token can be revoked'
 
 /** Memory of one read model; `recall` returns a whole row, if memory holds whole rows. */
 type Keeper = {

@@ -5,7 +5,7 @@ import type { Config } from '../config/load.ts'
 
 type Own = { readonly ca_path?: string | undefined; readonly proxy?: string | undefined }
 
-/** How a provider, the code host or the cluster is reached, by its own settings and those for all of them. */
+/** Connection settings of a provider, the code host or the cluster: its own, and the shared ones. */
 export const reachOf = (
   { outgoing: { https_proxy: https, http_proxy: http, no_proxy: except, http_hosts } }: Config,
   { ca_path, proxy }: Own,

@@ -17,8 +17,9 @@ type TokenIssued = Extract<TokenEvent, { type: 'TokenIssued' }>['data']
 type Counted = FlagEvent | SegmentEvent | NamespaceEvent | TokenEvent
 
 /**
- * Refuses what would grow beyond a quota, by what this instance holds in memory (docs/decisions/0010). What is beyond a quota already
- * stays, and may shrink, be renamed, switched and deleted. What the service does by itself is never refused.
+ * Refuses commands that would exceed a quota, based on the memory of this instance (docs/decisions/0010). Data already
+ * beyond a quota stays, and may shrink, be renamed, switched and deleted. Commands of the service itself are never
+ * refused.
  */
 export const quotas = (limits: Limits, held: CountedFlags, index: Pick<TokenIndex, 'made'>): Admit => {
   const oneMore = (whose: string, have: number, what: string, setting: keyof Limits) => {
@@ -37,7 +38,7 @@ export const quotas = (limits: Limits, held: CountedFlags, index: Pick<TokenInde
   }
   const room = (namespace: string, growth: () => number) => {
     const { bytes } = held.tally(namespace)
-    // No command adds more than one flag or segment may have: where there is room for that, nothing need be measured.
+    // A command adds at most `MOST_BYTES`. If that fits, the growth need not be measured.
     if (bytes + MOST_BYTES <= limits.bytes_per_namespace) return
     const more = growth()
     if (more > 0 && bytes + more > limits.bytes_per_namespace)
@@ -54,7 +55,7 @@ export const quotas = (limits: Limits, held: CountedFlags, index: Pick<TokenInde
       else if (type === 'TokenIssued') {
         if (data.method === 'token') oneMoreToken(data)
       } else if (type === 'FlagRegistered') {
-        // One that exists already is refused, or answered again, by its own stream.
+        // The stream of an existing flag refuses or repeats the command itself.
         if (held.flag(data.key, data.flag)) continue
         oneMore(`namespace "${data.key}"`, held.tally(data.key).flags, 'flags', 'flags_per_namespace')
         room(data.key, () => 1)

@@ -5,10 +5,10 @@ import { reapplyRulesSweep } from '../jobs/reapply-rules.ts'
 import type { Core } from './core.ts'
 import type { Logger } from './telemetry/logger.ts'
 
-/** So long a run waits for the views to hold what is in the log: after a start they may have much to take. */
+/** How long (ms) a run waits for the views to catch up with the log. After a start they may lag far behind. */
 const VIEWS_MS = 30_000
 
-/** What applies the rules to the tokens of before that nobody uses; undefined where there are none. */
+/** Creates the sweep that applies the current rules to existing unused tokens; undefined without rules. */
 export const sweepOf = (
   { settings: { access }, log, views, viewsReached, policy, narrow, now }: Service,
   { onError, clock }: Pick<Core, 'onError' | 'clock'>,
@@ -26,7 +26,7 @@ export const sweepOf = (
         onDone: ({ narrowed, ended }) =>
           logger.info(
             { narrowed, ended },
-            'logins and exchanges of before have what the rules of now give, and no more',
+            'existing logins and exchanges have only the access that the current rules give',
           ),
-        onError: onError('the rules of now were not applied to all logins and exchanges of before; it is tried again'),
+        onError: onError('cannot apply the current rules to all existing logins and exchanges; retrying'),
       })

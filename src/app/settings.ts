@@ -5,7 +5,7 @@ import type { HttpSettings } from '../http/server.ts'
 import type { Settings } from '../http/services/instance.ts'
 import { bytesNow } from '../regular-file.ts'
 
-/** What the HTTP server must know of the configuration; reads the certificate. */
+/** Settings of the HTTP server. Reads the certificate. */
 export const serverSettings = ({ server, cors, identifiers }: Config): HttpSettings => ({
   bodyLimit: server.body_limit,
   publishedBodyLimit: server.published_body_limit,
@@ -26,7 +26,7 @@ export const serverSettings = ({ server, cors, identifiers }: Config): HttpSetti
     : {}),
 })
 
-/** What the routes must know of the configuration. */
+/** Settings of the routes. */
 export const serviceSettings = (config: Config): Settings => {
   const { authentication, server, cors, storage, rate_limit, metrics, ui } = config
   const { session } = authentication

@@ -19,34 +19,37 @@ export { createTokenOffline, deleteFlagOffline, projectionStatus, rebuildProject
 export { checkLog } from './stores/check-log.ts'
 export { wrongAddresses } from './stores/store-addresses.ts'
 
-/** The part of the grace that running requests have; the rest is for the stores. */
+/** Fraction of the grace period for running requests. The rest is for the stores. */
 const REQUESTS = 0.8
 
 type Running = { readonly url: string; readonly close: () => Promise<void> }
 type StartOptions = {
   readonly warnings?: readonly string[]
-  /** Doors that stand open on purpose. */
+  /** Notes on access that is open on purpose. */
   readonly meant?: readonly string[]
-  /** That of the machine unless given. */
+  /** Default: the clock of the machine. */
   readonly clock?: Clock
-  /** Are there already, in place of those that the configuration names. */
+  /** Open stores, used instead of the configured ones. */
   readonly stores?: Stores
-  /** Why the service goes on though keys that its history was written with are lost. */
+  /** Reason of the operator for starting without the keys that the history was written with. */
   readonly acceptLostKeys?: string | undefined
-  /** Why the service goes on though its log is damaged. */
+  /** Reason of the operator for starting with a damaged log. */
   readonly acceptDamagedLog?: string | undefined
-  /** Asks the service to end. One that is still starting closes what it has opened, and `start` rejects with the reason. */
+  /** Aborts the start: opened resources are closed, and `start` rejects with the reason. */
   readonly ending?: AbortSignal
-  /** Exits the process once a fault has ended the service. Given only when the process is the service's own, so that any uncaught error in it counts as a fault. */
+  /**
+   * Exits the process after a fault. Set only if the process belongs to the service, so that any uncaught error in it
+   * is a fault.
+   */
   readonly fatal?: () => void
-  /** Ends the process when the grace is over, whatever its threads do. */
+  /** Ends the process after the grace period, regardless of its threads. */
   readonly cut?: () => void
 }
 
-/** What a start is given, with its clock. */
+/** Start options with the clock. */
 type Starting = StartOptions & { readonly clock: Clock }
 
-/** Opens the stores and begins. What is begun in vain is closed again. */
+/** Opens the stores and starts the service. On failure, the stores are closed. */
 const begun = async (
   config: Config,
   logger: Logger,
@@ -61,33 +64,33 @@ const begun = async (
     full
       ? logger.error(
           { directory },
-          `disk full: nothing can be written in ${directory}; make room, and writes go on by themselves`,
+          `disk full: nothing can be written in ${directory}; free some space, and writes resume automatically`,
         )
-      : logger.info({ directory }, 'the disk has room again')
+      : logger.info({ directory }, 'the disk has space again')
   for (let tries = 1; ; tries++) {
     let composed: Composed | undefined
     const { during, ofViews, ...watching } = damageWatch(fatal, (error) => composed?.renew(error))
     const opened = stores ?? (await openStores(config, clock, { onError, onFull, ...watching, logger }, accepting))
-    logger.info({ kid: opened.pepper.kid }, 'the keys are those of this log')
+    logger.info({ kid: opened.pepper.kid }, 'the keys match this event log')
     try {
       composed = await compose(config, opened, logger, clock, fatal)
       await during(unlessEnding(clock, composed.begin(ending), ending))
       return composed
     } catch (error) {
-      // Closed, a store sets damaged read models aside.
+      // Closing a store sets damaged read models aside.
       await (composed ?? opened).close()
       if (!ofViews() || tries > 1) throw error
     }
   }
 }
 
-/** The address that is listened on, as a browser opens it. */
+/** Host part of the URL for a browser. */
 const hostInUrl = (host: string): string => {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
   return isIPv6(host) ? `[${host}]` : host
 }
 
-/** The service with everything it needs, listening. `close` finishes running requests first. */
+/** Starts the service and listens. `close` finishes running requests first. */
 const listening = async (config: Config, logger: Logger, fatal: Fatal, options: Starting): Promise<Running> => {
   const settings = serverSettings(config)
   const ports = await bound(config, settings, options.clock)
@@ -113,7 +116,7 @@ const listening = async (config: Config, logger: Logger, fatal: Fatal, options: 
         const patience = config.server.shutdown_grace * REQUESTS
         const cut = await Promise.all(apps.map((app) => shutDown(app, patience)))
         const requests = cut.reduce((sum, each) => sum + each, 0)
-        if (requests > 0) logger.warn({ requests }, 'requests were cut that ran on when server.shutdown_grace was over')
+        if (requests > 0) logger.warn({ requests }, 'requests exceed server.shutdown_grace and are cut off')
         await close()
         logger.info('rollcall has stopped')
       },
@@ -125,7 +128,10 @@ const listening = async (config: Config, logger: Logger, fatal: Fatal, options: 
   }
 }
 
-/** Starts the service: ports, stores, read models, first tokens, jobs, HTTP. Resolves when it listens; `close` finishes running requests first, and a fault ends it as `close` does. */
+/**
+ * Starts the service: ports, stores, read models, first tokens, jobs, HTTP. Resolves when it listens. `close` finishes
+ * running requests first; a fault also ends the service with `close`.
+ */
 export const start = async (config: Config, options: StartOptions = {}): Promise<Running> => {
   const { clock = systemClock } = options
   const { logger, flushed } = loggerOf(config.log, clock)
@@ -152,7 +158,7 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
     if (isFailure(error)) logger.error(error.message.replaceAll('\n', ' '))
     release()
     const stopped = ending?.aborted === true && !isFailure(error)
-    if (stopped) logger.info('rollcall has stopped before it was listening')
+    if (stopped) logger.info('rollcall has stopped before it began to listen')
     await flushed()
     throw stopped ? ending.reason : error
   }

@@ -5,7 +5,7 @@ import { reader } from '../events/define.ts'
 import type { EventLog } from '../events/log.ts'
 import { unreadableOf } from '../events/unreadable.ts'
 
-/** What needs no credential. */
+/** Settings that decide which rights need no credential. */
 type Openness = {
   readonly required: boolean
   readonly exclude: { readonly management: boolean; readonly evaluation: boolean; readonly ofrep: boolean }
@@ -13,7 +13,10 @@ type Openness = {
 
 const read = reader(accessEvents)
 
-/** What needed no credential at a position, as the history tells it; before it first told, what it told then. Undefined where it never did. */
+/**
+ * Returns these settings at a position, as recorded in the history; before the first record, those of the first record.
+ * Undefined without a record.
+ */
 export const opennessAt = async (log: Pick<EventLog, 'read'>, position: bigint): Promise<Openness | undefined> => {
   let last: Openness | undefined
   try {
@@ -29,7 +32,7 @@ export const opennessAt = async (log: Pick<EventLog, 'read'>, position: bigint):
   return last
 }
 
-/** Whether a right needed no credential: on every route, or on those of a group. */
+/** True if a right needed no credential: on every route, or on those of a group. */
 export const isOpenFor = (right: Right, { required, exclude }: Openness): boolean => {
   if (!required) return true
   if (exclude.ofrep && right === 'flag.evaluate') return true

@@ -13,12 +13,12 @@ import type { AsOfReads } from './reads.ts'
 import type { TokenListRequest } from './tokens.ts'
 import { viewBehind, WAIT_MS } from './view-behind.ts'
 
-/** A moment of the log: after the last event at or before an instant (RFC 3339 UTC with milliseconds) or a position. */
+/** A moment of the log: after the last event up to an instant (RFC 3339 UTC with milliseconds) or up to a position. */
 export type Moment = { readonly instant: string } | { readonly position: bigint }
 
 type Reads = Pick<EventLog, 'readAll' | 'head'>
 
-/** The row of one stream as it stands now; undefined before its first event. */
+/** The present row of one stream; undefined before its first event. */
 export const rowNow = async <D extends object, E extends AnyEvent>(
   log: Pick<EventLog, 'read'>,
   projection: Projection<D, E>,
@@ -30,18 +30,19 @@ export const rowNow = async <D extends object, E extends AnyEvent>(
   return row
 }
 
-/** What the clock shows, and the time of the newest event, which is later when the clock was ahead once. */
+/** The present time, and the time of the newest event, which is later if a clock was ahead. */
 type Clock = { readonly now: () => Date; readonly newest: () => Date }
 
-/** Documents that are asked for at once. */
+/** Maximum documents per read. */
 const ASKED = 128
 
-/** A clock that asks and one that answers differ a little. */
+/** Tolerance in ms between the clocks of the client and of the service. */
 const CLOCKS_DIFFER_MS = 5_000
 
 /**
- * The moment, as one that has come; 400 `invalid_at` when it is later than the clock and the newest event, or beyond the last position.
- * While that event is ahead of the clock, what happens now carries its time: who names the present then means all there is.
+ * Checks that the moment is not in the future: 400 `invalid_at` if it is later than the clock and the newest event, or
+ * beyond the last position. While the newest event is ahead of the clock, new events get its time. An instant close to
+ * the present then means the head of the log.
  */
 const insistOnCome = async (log: Reads, { now, newest }: Clock, moment: Moment): Promise<Moment> => {
   if ('position' in moment) {
@@ -53,7 +54,7 @@ const insistOnCome = async (log: Reads, { now, newest }: Clock, moment: Moment):
   return last > present && instant >= present - CLOCKS_DIFFER_MS ? { position: await log.head() } : moment
 }
 
-/** Each thing read once, however often it is asked for. */
+/** Caches reads, so that each name is read once. */
 const once = <T>(read: (...names: readonly string[]) => Promise<T>) => {
   const known = new Map<string, Promise<T>>()
   return (...names: readonly string[]): Promise<T> => {
@@ -64,14 +65,16 @@ const once = <T>(read: (...names: readonly string[]) => Promise<T>) => {
   }
 }
 
-/** One page of a list of tokens, how many there are over all pages, and how many are left out. */
+/** One page of a list of tokens, the total over all pages, and the number of unreadable tokens left out. */
 type TokensPage = { readonly docs: readonly TokenDoc[]; readonly total: number; readonly left: number }
 
 type InNamespace = { readonly incarnation: string }
 const living = <D extends object>(row: Row<D> | undefined): Live<D> | undefined =>
   readable(row)?.doc === undefined ? undefined : (row as Live<D>)
 
-/** When the last event of a moment happened, so what the clock showed then; undefined for a position at which no event stands. */
+/**
+ * Time of the moment: the instant, or the time of the event at the position. Undefined if the position has no event.
+ */
 const clockAt = async (log: Reads, moment: Moment): Promise<string | undefined> => {
   if ('instant' in moment) return moment.instant
   if (moment.position > 0n)
@@ -81,7 +84,7 @@ const clockAt = async (log: Reads, moment: Moment): Promise<string | undefined> 
 
 type AsOfOptions<C> = ListSources & {
   readonly log: Reads
-  /** True once a view holds every event up to the position, false when that takes longer than the milliseconds given. */
+  /** Resolves to true once a view contains every event up to the position, to false after `withinMs` milliseconds. */
   readonly viewsReached: (view: View, position: bigint, withinMs: number) => Promise<boolean>
   readonly reads: AsOfReads
   readonly compile: Compile<C>
@@ -89,9 +92,9 @@ type AsOfOptions<C> = ListSources & {
 }
 
 /**
- * Namespaces, flags, segments and tokens as they stood at a moment, which is one prefix of the log for all of them. A document is folded from the
- * last state of it that was kept; a list is known without folding, and `load` reads what is shown of it. A reading ends at its next step
- * once its signal aborts, with the reason of that.
+ * Namespaces, flags, segments and tokens as of a moment, all from the same prefix of the log. A document is folded from
+ * its last stored state. Lists are computed without folding; `load` reads the documents of a page. Reads stop at the
+ * next step after the signal aborts, and reject with its reason.
  */
 export const asOf =
   <C>(sources: AsOfOptions<C>) =>
@@ -149,13 +152,16 @@ export const asOf =
     })
 
     return {
-      /** The position whose prefix of the log this is, and the instant: of an event's position its time, undefined where no event stands. */
+      /**
+       * Position of the moment, and its instant. For a position this is the time of its event; undefined if it has no
+       * event.
+       */
       moment: async () => ({ position, instant: await clockAt(log, asked) }),
       namespace,
       flag,
       segment,
       ...lists,
-      /** The flag in the form it is evaluated in. */
+      /** The compiled flag. */
       compiled: (namespace: string, key: string) => compiled(namespace, key),
       token: async (id: string): Promise<Live<TokenDoc> | undefined> => living((await read(tokens, [id]))[0]),
       /** One page of tokens, oldest first. */
@@ -165,7 +171,7 @@ export const asOf =
         const { ids, total, left } = await reads.tokens(position, { ...asked, closed: unreadable }, signal)
         return { docs: (await read(tokens, ids)).flatMap((row) => row?.doc ?? []), total, left }
       },
-      /** What the clock showed, RFC 3339 UTC: by it a token had expired or not. At a position where no event stands, the earliest there is. */
+      /** Time of the moment (RFC 3339 UTC), for checks of token expiry. The epoch if the position has no event. */
       clock: async (): Promise<string> => (await clockAt(log, asked)) ?? new Date(0).toISOString(),
     }
   }

@@ -11,20 +11,20 @@ import { segments } from '../projections/segments.ts'
 import type { Row } from '../projections/views.ts'
 import { viewBehind, WAIT_MS } from './view-behind.ts'
 
-/** Reads documents as they stood at the moment, in the order asked for. */
+/** Reads documents as of the moment, in the requested order. */
 export type ReadAsOf = <D extends object, E extends AnyEvent>(
   projection: Projection<D, E>,
   ids: readonly string[],
 ) => Promise<readonly (Row<D> | undefined)[]>
 
 export type ListSources = {
-  /** When all that is in lists was there. */
+  /** Periods in which the documents of lists existed. */
   readonly lives: Pick<LivesStore, 'at'>
-  /** What cannot be read now, and since when. */
+  /** Documents that are quarantined now, with the event that caused it. */
   readonly closed: Pick<QuarantinedDocuments, 'all'>
-  /** The row of a document as it is held in memory now. */
+  /** The present row of a document in memory. */
   readonly present: (view: string, id: string) => Row | undefined
-  /** True once memory holds every event up to the position, false when that takes longer than the milliseconds given. */
+  /** Resolves to true once memory contains every event up to the position, to false after `withinMs` milliseconds. */
   readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
 }
 
@@ -32,13 +32,13 @@ type AtMoment = ListSources & {
   readonly position: bigint
   readonly signal: AbortSignal
   readonly read: ReadAsOf
-  /** Reads the first so many of them, one at least. */
+  /** Reads a prefix of the documents, at least one. */
   readonly readFirst: ReadAsOf
-  /** The life of a namespace, as far as it is known; undefined where there is none. */
+  /** The incarnation of a namespace, if known; undefined if there is none. */
   readonly lifeOf: (namespace: string) => Promise<string | undefined>
 }
 
-/** What stands at a place of a list, by its key, before it is read. */
+/** List entry of a document that is not read yet. */
 type Listed = { readonly key: string; readonly doc: { readonly order: string } }
 
 type InList = { readonly order: string; readonly incarnation: string }
@@ -55,7 +55,7 @@ const documentReaders = ({ readFirst, present, position }: Pick<AtMoment, 'readF
       return rows.map((row) => (row?.doc && !row.unreadable ? (row as Live<D>) : undefined))
     }
 
-  /** The same to search and sort by: what has not changed since is as it is in memory, and is not read. */
+  /** Like `load`, for search and sorting only: documents that have not changed since the moment come from memory. */
   const peek = <D extends object, E extends AnyEvent>(model: Projection<D, E>) => {
     const unchanged = ({ key }: Listed): Live<D> | undefined => {
       const row = present(model.name, key)
@@ -74,13 +74,16 @@ const documentReaders = ({ readFirst, present, position }: Pick<AtMoment, 'readF
   return { load, peek }
 }
 
-/** The lists of a moment, in order of creation, known without folding what is in them. What cannot be read is left out and counted. */
+/**
+ * The lists as of a moment, in order of creation, without folding their documents. Quarantined documents are left out
+ * and counted.
+ */
 export const listsAsOf = (moment: AtMoment) => {
   const { lives, closed, seen, position, signal, read, lifeOf } = moment
   const { load, peek } = documentReaders(moment)
   let left = 0
 
-  /** The keys of a category that were closed at the moment. */
+  /** Keys of a category that were quarantined at the moment. */
   const closedOf = (category: string): ReadonlySet<string> =>
     new Set(
       closed
@@ -120,7 +123,7 @@ export const listsAsOf = (moment: AtMoment) => {
     const life = await lifeOf(namespace)
     const keys = lives.at(lived, position, namespace)
     if (life !== undefined) return list(model, keys, ({ incarnation }) => incarnation === life)
-    // Which of them were there only a namespace says that cannot be read.
+    // Only the quarantined namespace could decide which of them existed.
     if (closedOf(namespaces.category).has(namespace)) for (const each of keys) if (each.life) left++
     return []
   }
@@ -132,11 +135,11 @@ export const listsAsOf = (moment: AtMoment) => {
     },
     flags: (namespace: string) => listIn(flags, flagIncarnations, namespace),
     segments: (namespace: string) => listIn(segments, segmentIncarnations, namespace),
-    /** The first so many documents of a part of a list, in its order: one at least. */
+    /** Reads a prefix of the given entries, at least one, in order. */
     load: { namespaces: load(namespaces), flags: load(flags), segments: load(segments) },
-    /** The same, to search and sort by alone. */
+    /** The same, for search and sorting only. */
     peek: { namespaces: peek(namespaces), flags: peek(flags), segments: peek(segments) },
-    /** How many documents the lists asked for here have left out. */
+    /** Number of documents that these lists have left out. */
     closed: { namespaces: () => left, flags: () => left, segments: () => left },
   }
 }

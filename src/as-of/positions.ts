@@ -3,9 +3,9 @@ import { type Mark, markBefore, markSeals, markView, settled } from '../projecti
 import type { Sealed } from '../projections/history/log-projection.ts'
 import type { Views } from '../projections/views.ts'
 
-/** Asks a view in its turn; undefined while that is out of reach. */
+/** Runs a query on a view within the limit of concurrent reads; undefined while the view is unavailable. */
 export type Guarded = <T>(work: () => Promise<T>) => Promise<T | undefined>
-/** The log, for somebody who is still waited for. */
+/** The log, with reads that reject after the signal aborts. */
 export type LogFor = (signal: AbortSignal) => Pick<EventLog, 'read' | 'readAll'>
 
 type Sources = {
@@ -14,7 +14,7 @@ type Sources = {
   readonly key: Uint8Array
 }
 
-/** Finds the position of an instant: by the marks, and between two of them along the log. */
+/** Finds the position of an instant with the marks, and between two marks with the log. */
 export const positionFinder = (
   { log, views, key }: Sources,
   ask: Guarded,
@@ -24,7 +24,7 @@ export const positionFinder = (
   const find = async <D extends object>(keys: readonly string[]) =>
     (await ask(() => views.getMany<D>(markView, keys))) ?? []
 
-  /** The first mark behind an instant. */
+  /** The first mark after an instant. */
   const markBehind = async (instant: string): Promise<Mark | undefined> => {
     const query = { where: { time: { from: `${instant}~` } }, order: 'time', limit: 1 }
     const doc = (await ask(() => views.list<Sealed<Mark>>(markView, query)))?.rows[0]?.doc

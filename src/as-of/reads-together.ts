@@ -5,13 +5,13 @@ import type { AnyProjection } from '../projections/projection.ts'
 import type { FindLeast, Row } from '../projections/views.ts'
 import type { Guarded } from './positions.ts'
 
-/** What a store in a file reads of many streams at less cost than of one after the other. */
+/** Batch reads of an embedded store, cheaper than one read per stream. */
 export type Together = { readonly least: FindLeast; readonly parts: ReadParts }
 
-/** Where a document comes from. */
+/** Read model and stream of a document. */
 export type Source = { readonly model: AnyProjection; readonly stream: string }
 
-/** A log that has one page of one stream. */
+/** A log with one page of one stream. */
 const onePage = (page: readonly Stored[]) => ({
   read: async function* () {
     yield page
@@ -25,8 +25,9 @@ type Reading = Together & {
 }
 
 /**
- * The rows of the first so many documents at a position, folded from states and events that are read of all of them together, or read `alone` where
- * that does not do; none where the first is a lot of text. `step` is waited for before each.
+ * Returns the rows of a prefix of the documents at a position, folded from states and events read in batches. A
+ * document is read with `alone` if its state is stale or it has too many events. Empty if the first document exceeds
+ * the size of a batch. `step` is awaited before each document.
  */
 export const rowsTogether =
   ({ least, parts, ask, hold, holds }: Reading) =>

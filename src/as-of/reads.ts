@@ -13,34 +13,37 @@ import { type Guarded, type LogFor, positionFinder } from './positions.ts'
 import { rowsTogether, type Source, type Together } from './reads-together.ts'
 import { type TokenListRequest, type TokenPlaces, tokensAt } from './tokens.ts'
 
-/** A document: the read model it is in, and its key there. */
+/** A document: the name of its read model, and its key. */
 export type Wanted = readonly [model: string, key: string]
 
-/** The one way to what was. Each ends with the reason of its signal once that aborts. */
+/** Reads of past states. Each rejects with the reason of its signal once that aborts. */
 export type AsOfReads = {
-  /** Position of the last record whose settled time is not later than an instant (RFC 3339 UTC with milliseconds); 0n where there is none. */
+  /**
+   * Position of the last event whose settled time is not later than an instant (RFC 3339 UTC with milliseconds); 0n if
+   * there is none.
+   */
   readonly positionOf: (instant: string, signal: AbortSignal) => Promise<bigint>
   /**
-   * The rows of the first so many of the documents as they stood at a position, of one at least; undefined before the first event of one.
-   * What cannot be read is a closed row.
+   * Rows of a prefix of the documents at a position, at least one; undefined before the first event of a document. An
+   * unreadable document is a quarantined row.
    */
   readonly rows: (
     position: bigint,
     wanted: readonly Wanted[],
     signal: AbortSignal,
   ) => Promise<readonly (Row | undefined)[]>
-  /** The ids of one page of tokens as they stood at a position, oldest first. */
+  /** Ids of one page of tokens at a position, oldest first by default. */
   readonly tokens: (position: bigint, asked: TokenListRequest, signal: AbortSignal) => Promise<TokenPlaces>
 }
 
 type AsOfSources = {
   readonly log: Pick<EventLog, 'read' | 'readAll' | 'head'>
   readonly views: Pick<Views, 'list' | 'values' | 'getMany' | 'checkpoint'>
-  /** How many documents are read together, where that is less work than one after the other. */
+  /** Batch reads, if the store has them. */
   readonly together?: Together
-  /** The key that marks and states are sealed under. */
+  /** Key of the MACs of marks and states. */
   readonly key: Uint8Array
-  /** How many documents are read at once, and how many reads of the stores may be under way. */
+  /** Maximum number of concurrent document reads, and of concurrent reads of the stores. */
   readonly atOnce: number
 }
 
@@ -49,7 +52,7 @@ const sourceOf = ([name, id]: Wanted): Source => {
   return { model, stream: `${model.category}-${id}` }
 }
 
-/** The same pages, each pulled in its turn. */
+/** Passes pages through, and requests each page within the limit of concurrent reads. */
 async function* inTurn<T>(places: ReturnType<typeof semaphore>, pages: AsyncIterable<T>): AsyncGenerator<T> {
   const source = pages[Symbol.asyncIterator]()
   try {
@@ -63,17 +66,17 @@ async function* inTurn<T>(places: ReturnType<typeof semaphore>, pages: AsyncIter
   }
 }
 
-/** What a view has, or nothing while it is out of reach: what it would say only saves time. */
+/** Returns undefined while a view is unavailable, because views only save time here. */
 const whereThere = <T>(work: Promise<T>): Promise<T | undefined> =>
   work.catch((error: unknown) => {
     if (isRefusal(error, 'backend_unavailable')) return undefined
     throw error
   })
 
-/** Documents that are read in one go, so many times as are read at once: memory never holds many that an answer has no room for. */
+/** Documents per read, as a multiple of `atOnce`. It bounds memory, because an answer may have no room for more. */
 const GO = 2
 
-/** Works through items, so many at once; stops at the first failure. */
+/** Maps items with `atOnce` concurrent workers. Stops at the first failure. */
 const each = async <T, R>(items: readonly T[], atOnce: number, work: (item: T) => Promise<R>): Promise<R[]> => {
   const results: R[] = []
   let [next, failed] = [0, false]
@@ -92,7 +95,10 @@ const each = async <T, R>(items: readonly T[], atOnce: number, work: (item: T) =
   return results
 }
 
-/** The row of a stream that is so short that no state of it is kept, as that of a token is; undefined where it is longer. */
+/**
+ * Returns the row of a stream that is too short to have stored states, such as that of a token; undefined if the stream
+ * is longer.
+ */
 const whole = async (
   log: Pick<EventLog, 'read'>,
   model: AnyProjection,
@@ -111,13 +117,13 @@ const whole = async (
   return events < STATE_EVERY ? { row } : undefined
 }
 
-/** Reads the past in this thread, by marks and states where they are there and from the log alone where they are not. */
+/** Reads past states in this thread, with marks and states if available, else from the log alone. */
 export const asOfReads = ({ log, views, together, key, atOnce }: AsOfSources): AsOfReads => {
   const places = semaphore(atOnce)
   const pause = timeSlicer()
   const states = stateSeals(key)
 
-  /** The log, read in turn, by somebody who is still waited for. */
+  /** Returns a log whose reads respect the limit of concurrent reads, and reject after the signal aborts. */
   const logFor: LogFor = (signal) => {
     const watched = async function* <T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
       for await (const page of inTurn(places, pages)) {

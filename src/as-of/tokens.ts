@@ -8,23 +8,28 @@ import { notDeleted } from '../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Query, Row, Views } from '../projections/views.ts'
 
-/** What a list of tokens asks for of one page, and up to which number all are counted; `closed` are the ids of records that cannot be read now. */
+/**
+ * Request for one page of tokens. `count`: limit of the total; `closed`: ids of the tokens that are quarantined now.
+ */
 export type TokenListRequest = TokensWanted & TokenPage & { readonly closed: readonly string[]; readonly able?: Able }
-/** Something that tokens may do, in a place. Of tokens that are bound to a namespace only that namespace may be asked about. */
+/**
+ * A right in a place, for a search of tokens that have it. For tokens bound to a namespace, the place must be that
+ * namespace.
+ */
 export type Able = { readonly right: Right; readonly place: string }
-/** Which records a page has, how many there are over all pages, and how many are left out because they cannot be read. */
+/** Ids of a page, the total over all pages, and the number of unreadable records left out. */
 export type TokenPlaces = { readonly ids: readonly string[]; readonly total: number; readonly left: number }
 
-/** Records that are folded at once because only their streams know. */
+/** Records folded per batch, if their rows do not suffice. */
 const FOLDED = 256
 
 type Sources = {
   readonly views: Pick<Views, 'list' | 'values'>
-  /** Reads records as they stood at the moment. */
+  /** Reads records as of the moment. */
   readonly read: (ids: readonly string[]) => Promise<readonly (Row<TokenDoc> | undefined)[]>
 }
 
-/** The ids of all records that meet conditions, in pages. */
+/** Ids of all records that meet the conditions, in pages. */
 async function* inPages(views: Sources['views'], where: Where): AsyncGenerator<readonly string[]> {
   for (let after: Query['after']; ; ) {
     const { rows } = await views.list<TokenDoc>(tokens, {
@@ -40,10 +45,10 @@ async function* inPages(views: Sources['views'], where: Where): AsyncGenerator<r
   }
 }
 
-/** Reaches that are asked, one by one. Where tokens have more, each token is asked. */
+/** Maximum number of distinct reaches that are checked. If there are more, each token is checked. */
 const REACHES = 5_000
 
-/** Whether tokens are able, by their reach or by what is known of them. */
+/** Checks of a right: by the text of a reach, for tokens bound to the place, and by a record. */
 const decision = ({ right, place }: Able) => {
   const bit = bitOf(right)
   return {
@@ -53,7 +58,10 @@ const decision = ({ right, place }: Able) => {
   }
 }
 
-/** The parts of a list in which are those that are able: each different reach is asked once, and no token of which its row tells the reach. */
+/**
+ * Restricts the parts of a list to tokens with a right. Each distinct reach is checked once; tokens whose reach is in
+ * their row are not read.
+ */
 const ableParts = async (
   views: Pick<Views, 'values'>,
   position: bigint,
@@ -72,8 +80,8 @@ const ableParts = async (
 }
 
 /**
- * Tokens as they stood at a position, found by when each began, ended and changed. Only those are folded of which their rows cannot say
- * whether they belong to the list.
+ * Tokens as of a position, found by the positions at which each began, ended and changed. Only records whose rows
+ * cannot decide whether they belong to the list are folded.
  */
 export const tokensAt = async (
   { views, read }: Sources,
@@ -87,7 +95,7 @@ export const tokensAt = async (
   const isAble = asked.able ? decision(asked.able).byDoc : () => true
   const places = new Map<string, TokenPlace>()
   let [total, left] = [0, 0]
-  /** A record that ends while the parts are read may be met in two of them. */
+  /** A record that ends during the reads may be found in two parts. */
   const add = (place: TokenPlace) => {
     if (places.has(place.key)) total--
     else places.set(place.key, place)
@@ -99,7 +107,7 @@ export const tokensAt = async (
     total += found.total
     for (const { doc } of found.rows) if (doc) add({ value: doc[field] ?? null, key: doc.id })
   }
-  /** Folds records of which it is not known; gives those that belong to the list. */
+  /** Folds records, and adds those that belong to the list. */
   const folded = async (ids: readonly string[]) => {
     for (const row of await read(ids)) {
       if (row?.unreadable) left++

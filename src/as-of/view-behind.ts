@@ -1,6 +1,6 @@
 import { refuse } from '../errors.ts'
 
-/** So long what is held of the log may take to have all that an answer needs. */
+/** How long (ms) an answer waits for the views or memory to reach its position. */
 export const WAIT_MS = 2_000
 
 export const viewBehind = (position: bigint): never =>

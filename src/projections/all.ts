@@ -4,11 +4,11 @@ import type { ReadModel } from './history/log-projection.ts'
 import { streamStates } from './history/stream-states.ts'
 import { resources } from './resources.ts'
 
-/** Every read model with a row for each stream. */
+/** Read models with one row per stream. */
 export const projections = [...resources, ...lives]
 
-/** The read models of the log itself, under a key that the service alone has. */
+/** Log projections, sealed with a key of the service. */
 export const logProjectionsOf = (key: Uint8Array) => [logMarks(key), streamStates(key)]
 
-/** Every read model there is. */
+/** All read models. */
 export const readModelsOf = (key: Uint8Array): readonly ReadModel[] => [...projections, ...logProjectionsOf(key)]

@@ -12,10 +12,13 @@ type Keys<R> = R extends { readonly segments: unknown }
 export type VariantDoc = Variant & Times
 export type DistributionDoc = Distribution & Times
 export type RuleDoc = Keys<Rule> & Times & { readonly distributions: readonly DistributionDoc[] }
-/** `type` tells the shares (`percentage`, float32) from those that go by `segments` and `operator`. */
+/** `type` is `percentage` (float32) or `segment` (`segments` and `operator`). */
 export type RolloutDoc = Keys<Rollout> & Times
 
-/** One flag whole. Variants and distributions in order of creation, rules and rollouts by rank; segments by their keys. `order` is the place in lists. */
+/**
+ * A flag with all its parts. Variants and distributions in order of creation, rules and rollouts by rank; segments by
+ * their keys. `order` is the sort key of lists.
+ */
 export type FlagDoc = Times &
   LastChange & {
     readonly namespace: string
@@ -35,7 +38,7 @@ export type FlagDoc = Times &
 
 type Uses = readonly { readonly segment: string }[]
 const keysOf = (uses: Uses) => uses.map(({ segment }) => segment)
-/** An update of a part, its uses of segments as plain keys. */
+/** An update of a part, with its segments as plain keys. */
 const plain = <U extends { readonly segments?: { readonly from: Uses; readonly to: Uses } | undefined }>({
   segments,
   ...update
@@ -55,11 +58,11 @@ const inRule = (
   rules: replaced(doc.rules, id, (rule) => ({ ...rule, distributions: by(rule.distributions) })),
 })
 
-/** Keys of the segments that a flag asks. */
+/** Keys of the segments that a flag uses. */
 export const segmentsAsked = ({ rules, rollouts }: Pick<FlagDoc, 'rules' | 'rollouts'>): ReadonlySet<string> =>
   new Set([...rules, ...rollouts].flatMap((part) => ('segments' in part ? part.segments : [])))
 
-/** The rules and rollouts of a flag that ask a segment, each by its rank. */
+/** Rules and rollouts of a flag that use a segment, each with its rank. */
 export const usesOf = ({ rules, rollouts }: Pick<FlagDoc, 'rules' | 'rollouts'>, segment: string) => {
   const asking = (parts: readonly (RuleDoc | RolloutDoc)[], part: 'rule' | 'rollout') =>
     parts.flatMap((of) =>
@@ -70,7 +73,7 @@ export const usesOf = ({ rules, rollouts }: Pick<FlagDoc, 'rules' | 'rollouts'>,
 
 const quiet: ReadonlySet<FlagEvent['type']> = new Set(['ReservationVoided'])
 
-/** The flags there are. */
+/** Read model of the flags. */
 export const flags: Projection<FlagDoc, FlagEvent> = {
   name: 'flags',
   version: 5,

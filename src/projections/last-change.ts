@@ -2,10 +2,13 @@ import type { AnyEvent } from '../events/define.ts'
 import type { Actor } from '../events/meta.ts'
 import type { At, Projection } from './projection.ts'
 
-/** When a document or any part of it was last changed, RFC 3339 UTC with milliseconds, and by whom, where the event says it. */
+/**
+ * Time (RFC 3339 UTC with milliseconds) and actor of the last change of a document or its parts. The actor is absent if
+ * the event has none.
+ */
 export type LastChange = { readonly changedAt: string; readonly changedBy?: Actor }
 
-/** Who wrote an event. Metadata that is damaged says nobody: an event is read by its data. */
+/** Actor of an event; undefined if the metadata is damaged, because events are read by their data. */
 const actorOf = (meta: string): Actor | undefined => {
   try {
     return (JSON.parse(meta) as { readonly actor?: Actor } | null)?.actor
@@ -15,7 +18,7 @@ const actorOf = (meta: string): Actor | undefined => {
 }
 
 type Folds<D extends object, E extends AnyEvent> = Projection<D, E>['on']
-/** The folds of a document: its last change is none of theirs. */
+/** Folds of a document that do not set its last change. */
 type Unstamped<D extends object, E extends AnyEvent> = {
   readonly [K in E['type']]: (
     ...[doc, data, at]: Parameters<Folds<D, E>[K]>
@@ -23,7 +26,7 @@ type Unstamped<D extends object, E extends AnyEvent> = {
 }
 type Fold<D extends object> = (doc: D | undefined, data: unknown, at: At) => D | undefined
 
-/** The folds of a document that keeps its last change: each event but the quiet ones is one. */
+/** Folds that also set the last change of the document. Quiet events do not change it. */
 export const stamped = <D extends LastChange, E extends AnyEvent>(
   quiet: ReadonlySet<string>,
   folds: Unstamped<D, E>,

@@ -1,6 +1,6 @@
 import type { Match } from './views.ts'
 
-/** Conditions on the top-level fields of a document, one a field. */
+/** Conditions on the top-level fields of a document, one per field. */
 export type Where = Readonly<Record<string, Match>>
 
 const fits = (value: string | undefined, match: Match): boolean => {
@@ -10,7 +10,7 @@ const fits = (value: string | undefined, match: Match): boolean => {
   return (match.from === undefined || value >= match.from) && (match.below === undefined || value < match.below)
 }
 
-/** Whether a document meets the conditions, as a view tells it: for documents that no view holds. */
+/** True if a document meets the conditions, with the semantics of views. For documents outside a view. */
 export const meets = (doc: object, where: Where): boolean => {
   for (const field in where)
     if (!fits((doc as Readonly<Record<string, string | undefined>>)[field], where[field]!)) return false

@@ -4,7 +4,7 @@ import { type LastChange, stamped } from './last-change.ts'
 import type { Projection } from './projection.ts'
 import { createdBy, type Times, updated } from './times.ts'
 
-/** One namespace. `order` is the place in lists. */
+/** A namespace. `order` is the sort key of lists. */
 export type NamespaceDoc = Times &
   LastChange & {
     readonly key: string
@@ -17,7 +17,7 @@ export type NamespaceDoc = Times &
 
 const quiet: ReadonlySet<NamespaceEvent['type']> = new Set(['FlagRegistered', 'FlagUnregistered'])
 
-/** The namespaces there are. */
+/** Read model of the namespaces. */
 export const namespaces: Projection<NamespaceDoc, NamespaceEvent> = {
   name: 'namespaces',
   version: 5,

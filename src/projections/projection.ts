@@ -3,38 +3,39 @@ import type { Stored } from '../events/log.ts'
 import { missingBefore, readEvent, type Unreadable, unreadable, unreadableBy } from '../events/unreadable.ts'
 import type { Closed, Row, View } from './views.ts'
 
-/** Where an event stands, and who wrote it, for a projection. `closed`: what came before it cannot be read. */
+/** Position, time and metadata of an event. `closed`: earlier events of its stream are unreadable. */
 export type At = Pick<Stored, 'time' | 'position' | 'meta'> & { readonly closed?: true }
 
-/** Place in a list ordered by creation: time, then log position, as text that compares. */
+/** Sort key of lists ordered by creation: time, then log position, as comparable text. */
 export const orderOf = ({ time, position }: Pick<At, 'time' | 'position'>): string =>
   `${time} ${String(position).padStart(20, '0')}`
 
-/** Compares two documents by their place in lists. */
+/** Compares two documents by their order of creation. */
 export const compareOrder = (a: Ordered, b: Ordered): number => (a.doc.order < b.doc.order ? -1 : 1)
 type Ordered = { readonly doc: { readonly order: string } }
 
 /**
- * A read model: the documents of one category, one a stream, keyed by the stream's id. Pure and total over the category's events;
- * live, rebuilt and time-travelled documents are the same code. `undefined` = no document (any more).
+ * A read model: the documents of one category, one per stream, with the id of the stream as key. Its folds are pure and
+ * total over the events of the category, so that live, rebuilt and past documents result from the same code.
+ * `undefined`: no document.
  */
 export type Projection<D extends object, E extends AnyEvent> = View & {
   readonly category: string
   readonly read: (wire: string, json: string) => E
-  /** Events that leave the document unchanged, and the resource as a client sees it (the decider's own set). */
+  /** Events that change neither the document nor the resource that clients see (the set of the decider). */
   readonly quiet?: ReadonlySet<E['type']>
-  /** Events after which the document is over, so that nothing which cannot be read before them matters any more. */
+  /** Events that end the document, so that unreadable events before them no longer matter. */
   readonly ends?: ReadonlySet<E['type']>
-  /** What a document is looked up by, found in the data of an event that cannot be read. */
+  /** Extracts the lookup field of a document from the data of an unreadable event. */
   readonly clue?: (json: string) => string | undefined
   readonly on: { readonly [K in E['type']]: (doc: D | undefined, data: DataOf<E, K>, at: At) => D | undefined }
 }
 
-/** Whether these events leave the document as it is, so that a stored row need not follow them. */
+/** True if these events do not change the document, so that its stored row may stay behind them. */
 export const areQuiet = ({ quiet }: { readonly quiet?: ReadonlySet<string> }, events: readonly Stored[]): boolean =>
   quiet !== undefined && events.every(({ type }) => quiet.has(typeName(type)))
 
-/** The row of a stream's document closed by an event. */
+/** Quarantine of a document by an event. */
 const closed = <D extends object, E extends AnyEvent>(
   { clue }: Projection<D, E>,
   row: Row<D> | undefined,
@@ -46,9 +47,8 @@ const closed = <D extends object, E extends AnyEvent>(
 }
 
 /**
- * The row after one more event of its stream. One that cannot be read, or in front of which others are missing, closes the document and
- * whatever comes behind it leaves it closed, but for an event that ends it. This is the one place that every read model is closed in.
- * `lost`: what is known to be missing in front of the event.
+ * Returns the row after the next event of its stream. An unreadable event, or a gap before the event, quarantines the
+ * document until an event ends it. All read models quarantine documents here. `lost`: known gap before the event.
  */
 export const project = <D extends object, E extends AnyEvent>(
   projection: Projection<D, E>,
@@ -76,30 +76,30 @@ export const project = <D extends object, E extends AnyEvent>(
   }
 }
 
-/** The row, unless it is closed: then it refuses with `event_unreadable`. */
+/** Returns the row; refuses with `event_unreadable` if it is quarantined. */
 export const readable = <R extends Row>(row: R | undefined): R | undefined => {
   if (row?.unreadable) throw unreadable(row.unreadable)
   return row
 }
 
-/** The document of a row, or, where that is closed, what it was before, as far as it is known. */
+/** The document of a row; of a quarantined row, the last known one. */
 export const lastKnown = <D extends object>(row: Row<D> | undefined): D | undefined =>
   row?.doc ?? row?.unreadable?.before
 
-/** A projection of any kind, as the runner sees it. */
+/** A projection of any type, as the follower uses it. */
 export type AnyProjection = Projection<object, AnyEvent>
 
-/** A typed projection under the runner's type: its documents and events only ever meet its own functions. */
+/** Converts a typed projection for the follower. Its documents and events are only passed to its own functions. */
 export const anyProjection = <D extends object, E extends AnyEvent>(projection: Projection<D, E>): AnyProjection =>
   projection as unknown as AnyProjection
 
-/** Finds the row of a document among rows of any projection, under the type of the one it belongs to. */
+/** Finds the row of a document, with the type of its projection. */
 export type RowOf = <D extends object, E extends AnyEvent>(
   projection: Projection<D, E>,
   key: string,
 ) => Row<D> | undefined
 
-/** Rows with the projections that made them, to be found by these again. */
+/** Creates a lookup over rows of several projections. */
 export const rowOf =
   (rows: readonly (readonly [AnyProjection, Row])[]): RowOf =>
   <D extends object, E extends AnyEvent>({ name }: Projection<D, E>, key: string) =>

@@ -4,7 +4,7 @@ import { anyProjection } from './projection.ts'
 import { segments } from './segments.ts'
 import { tokens } from './tokens.ts'
 
-/** The read models of what clients ask for. */
+/** Read models of the resources of clients. */
 export const resources = [
   anyProjection(tokens),
   anyProjection(namespaces),

@@ -7,7 +7,7 @@ import { createdBy, type Times, timesAt, updated } from './times.ts'
 
 export type ConstraintDoc = Constraint & Times
 
-/** One segment with its constraints, in order of creation. `order` is the place in lists. */
+/** A segment with its constraints, in order of creation. `order` is the sort key of lists. */
 export type SegmentDoc = Times &
   LastChange & {
     readonly namespace: string
@@ -22,7 +22,7 @@ export type SegmentDoc = Times &
 
 const quiet: ReadonlySet<SegmentEvent['type']> = new Set(['SegmentAttached', 'SegmentDetached'])
 
-/** The segments there are. */
+/** Read model of the segments. */
 export const segments: Projection<SegmentDoc, SegmentEvent> = {
   name: 'segments',
   version: 5,

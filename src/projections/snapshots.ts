@@ -1,6 +1,6 @@
 /**
- * PORT. Keeps one snapshot of what memory held, in place of the one before in one step. Bytes come back as they were written, or not at
- * all, as far as the store can tell; whether they are to be believed is for who reads them. Failure: any error.
+ * PORT. Stores one snapshot of memory, and replaces it atomically. A read returns the bytes as written, or fails if the
+ * store detects a difference; the reader verifies them. Failure: any error.
  */
 export type Snapshots = {
   readonly read: () => Promise<Uint8Array | undefined>

@@ -1,6 +1,6 @@
 import type { Index } from './views.ts'
 
-/** Fields of records that can be asked for. */
+/** Searchable fields of token records. */
 export const fields = [
   'digest',
   'method',
@@ -24,7 +24,7 @@ export const fields = [
   'narrowed',
 ] as const
 
-/** How records are found. Most searches are for those that are not deleted, which soon are the fewest. */
+/** Indexes of token records. Most searches exclude deleted records, which soon are the majority. */
 export const indexes: readonly Index[] = [
   { by: ['digest'] },
   {

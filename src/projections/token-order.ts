@@ -2,25 +2,25 @@ import type { Where } from './match.ts'
 import { type TokenDoc, tokens } from './tokens.ts'
 import { KEY, type Match, type Query, type Row, type Views } from './views.ts'
 
-/** What a list of tokens may be sorted by. Records without it come last, whichever way the list goes; among equals the id decides. */
+/** Sort fields of token lists. Records without the field come last in both directions; ties are ordered by id. */
 export type TokenSort = 'createdAt' | 'expiresAt' | 'name'
-/** Place of a record in a list: what it is sorted by, null where it has none, and its id. */
+/** Position of a record in a list: the value of its sort field (null if absent), and its id. */
 export type TokenPlace = { readonly value: string | null; readonly key: string }
-/** One page of a list, from just behind a place, and up to which number all are counted. */
+/** One page of a list, starting after `after`. `count`: limit of the total. */
 export type TokenPage = Pick<Query, 'descending' | 'limit'> & {
   readonly sort?: TokenSort
   readonly after?: TokenPlace
   readonly count: number
 }
 
-/** Place of a record in a list. */
+/** Position of a record in a list. */
 export const placeOf = (doc: TokenDoc, sort: TokenSort): TokenPlace => ({ value: doc[sort] ?? null, key: doc.id })
 
-/** Compares texts as views do: by code points. */
+/** Compares texts like views: by code points. */
 const compare = (one: string, other: string): number =>
   one === other ? 0 : Buffer.from(one).compare(Buffer.from(other))
 
-/** Compares two places of a list. */
+/** Compares two positions of a list. */
 export const comparePlaces =
   (descending: boolean) =>
   (one: TokenPlace, other: TokenPlace): number => {
@@ -31,18 +31,21 @@ export const comparePlaces =
 
 const absent: Match = { equals: [undefined] }
 
-/** Which method alone the conditions are of, where there is one. */
+/** The only method that the conditions allow; undefined if there are several. */
 const onlyMethod = ({ method }: Where) =>
   method && 'equals' in method && method.equals.length === 1 ? method.equals[0] : undefined
 
-/** The conditions of those that lack a field; undefined where what is asked of it needs it. */
+/** Conditions for records without a field; undefined if the conditions require the field. */
 const lacking = (where: Where, field: string): Where | undefined => {
   const asked = where[field]
   if (asked && !('orAbsent' in asked && asked.orAbsent)) return undefined
   return { ...where, [field]: absent, createdAt: { from: '' } }
 }
 
-/** The parts of a list: what has the field that it is sorted by, and what lacks it. Every static token has a name, and nothing else has one. */
+/**
+ * Parts of a list: records with the sort field, and records without it. Static tokens always have a name, other tokens
+ * never.
+ */
 const partsOf = (where: Where, field: string) => {
   if (field === 'createdAt') return { having: where, lacking: undefined }
   const method = field === 'name' ? onlyMethod(where) : undefined
@@ -53,7 +56,10 @@ const partsOf = (where: Where, field: string) => {
     : { having: undefined, lacking: where['name'] ? undefined : where }
 }
 
-/** One page of the records that meet conditions, in order, and how many there are over all pages. `field` is where the view has what they are sorted by. */
+/**
+ * Returns one sorted page of the records that meet the conditions, and the total over all pages. `field`: field of the
+ * view that has the sort value.
+ */
 export const tokensInOrder = async (
   views: Pick<Views, 'list'>,
   where: Where,
@@ -66,7 +72,7 @@ export const tokensInOrder = async (
   let total = 0
   const add = async (part: Where | undefined, order: string, behind: Query['after'], room: number) => {
     if (!part) return
-    // Those of a part that is full or past are only counted.
+    // Records of a part that is not on this page are only counted.
     const query = { where: part, order, descending, limit: Math.max(room, 1), count, ...(behind && { after: behind }) }
     const found = await views.list<TokenDoc>(tokens, query)
     rows.push(...found.rows.slice(0, room))

@@ -1,18 +1,18 @@
 import { meets, type Where } from './match.ts'
 import type { TokenDoc } from './tokens.ts'
 
-/** What ends a token. */
+/** Fields that end a token. */
 type Ends = Pick<TokenDoc, 'expiresAt' | 'deletedAt'>
 
-/** The first text behind every instant up to this one: a token ends at the instant of its expiry. */
+/** Lower bound of texts after an instant. A token ends at the instant of its expiry. */
 const behind = (instant: string) => `${instant}~`
 
-/** Records that lists show unless they are asked for others. */
+/** Condition of records that lists contain by default. */
 export const notDeleted: Where = { deletedAt: { equals: [undefined] } }
 
 /**
- * Whether a token may be used is said here and nowhere else: of each status, what a record meets that has it at an instant (RFC 3339 UTC
- * with milliseconds). Exactly one fits any record, and only an `ACTIVE` token may be used.
+ * Conditions of each status at an instant (RFC 3339 UTC with milliseconds). This is the only definition of usable
+ * tokens: exactly one status applies to a record, and only `ACTIVE` tokens are usable.
  */
 export const ofStatus = {
   ACTIVE: (now) => ({ ...notDeleted, expiresAt: { from: behind(now), orAbsent: true } }),
@@ -29,13 +29,10 @@ export const statusOf = (doc: Ends, now: Date): TokenStatus => {
   return STATUSES.find((status) => meets(doc, ofStatus[status](instant)))!
 }
 
-/** Usable before any expiry: what time alone cannot have ended. */
+/** Conditions of a token that is not deleted, regardless of its expiry. */
 const usableAtFirst = ofStatus.ACTIVE(new Date(0).toISOString())
 
-/**
- * The instant, in epoch milliseconds, from which a token is refused: `Infinity` for never, `-Infinity` for a token that
- * was revoked or ended.
- */
+/** Epoch ms at which a token expires: `Infinity` if never, `-Infinity` if it was revoked or ended. */
 export const usableUntil = (doc: Ends): number => {
   if (!meets(doc, usableAtFirst)) return Number.NEGATIVE_INFINITY
   return doc.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(doc.expiresAt)

@@ -7,18 +7,11 @@ import { type Method, type TokenEvent, tokenEvents } from '../events/token.ts'
 import type { At, Projection } from './projection.ts'
 import { fields, indexes } from './token-fields.ts'
 
-/** How far a token reaches: everywhere with every right, as tokens of one namespace do, or by its grants. */
+/** Kinds of access: all rights everywhere, bound to one namespace, or by grants. */
 export const ACCESSES = ['FULL', 'NAMESPACED', 'GRANTED'] as const
 export type Access = (typeof ACCESSES)[number]
 
-/**
- * One authentication record, deleted ones too. Times are RFC 3339 UTC with milliseconds. `profile` is sealed. `name` is
- * a static token's name in lower case, for searches; nothing else has one. `identity` is the same for all tokens of one holder: the name as
- * given, a service account, or a person's pseudonym. `issuedBy` is the token that asked for this one.
- * `began` and `ended` are positions in the log, `changed` and `changedBefore` those of the last change of the expiry and
- * of the one before it, and `previousExpiry` is what it was before the last: by them a list at a moment is found. `fullUntil` is the position at which it lost its full reach.
- * `narrowed` is the position at which its grants were last narrowed. `reach` is the text of what its grants give, absent where it has none or reaches everything; `policy` the configuration of access that they are of.
- */
+/** An authentication record; deleted ones remain. Times are RFC 3339 UTC with milliseconds. */
 export type TokenDoc = {
   readonly id: string
   readonly digest: string
@@ -28,38 +21,48 @@ export type TokenDoc = {
   readonly expiresAt?: string
   readonly deletedAt?: string
   readonly namespace?: string
+  /** Name of a static token in lower case, for searches; absent for other tokens. */
   readonly name?: string
   readonly attributes: Readonly<Record<string, string>>
   readonly metadata: Readonly<Record<string, string>>
   readonly provider?: string
   readonly subject?: string
+  /** Equal for all tokens of one holder: the given name, a service account, or the pseudonym of a person. */
   readonly identity?: string
+  /** Sealed. */
   readonly profile?: string
+  /** Token that requested this one. */
   readonly issuedBy?: string
   readonly grants?: readonly Grant[]
   readonly roles?: Meanings
+  /** Number of the access configuration of the grants. */
   readonly policy?: number
+  /** Text of the reach of the grants; absent without grants or with full access. */
   readonly reach?: string
   readonly access: Access
+  /** Positions of the events that issued and ended the token. */
   readonly began: number
   readonly ended?: number
+  /** Positions of the last change of the expiry and of the one before, and the expiry before the last change. */
   readonly changed?: number
   readonly changedBefore?: number
   readonly previousExpiry?: string
+  /** Position at which the token lost full access. */
   readonly fullUntil?: number
+  /** Position at which the grants were last narrowed. */
   readonly narrowed?: number
 }
 
 type HeldAccess = Pick<TokenDoc, 'method' | 'namespace' | 'grants' | 'roles'>
 
-/** What the grants of a token say of its reach. */
+/** Fields of the reach of a token. */
 const reaching = ({ method, namespace, grants, roles }: HeldAccess): Pick<TokenDoc, 'reach' | 'access'> => {
   const reach = grants === undefined ? '' : reachText(reachOf({ grants, roles, namespace }, method !== 'token'))
   if (namespace !== undefined) return { access: 'NAMESPACED', ...(grants && { reach }) }
   return reach === '' ? { access: 'FULL' } : { access: 'GRANTED', reach }
 }
 
-/** Member by member: spreading would take a rebuild of a million tokens three times as long. */
+/** Copies the fields one by one, because spreading makes a rebuild of a million tokens three times as slow. */
 const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At): TokenDoc => {
   const {
     id,
@@ -107,7 +110,7 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At
 
 const ended = (doc: TokenDoc, { time, position, closed }: At): TokenDoc => {
   const at = Number(position)
-  // What it was meanwhile only its stream can say.
+  // Only the stream knows the earlier changes.
   const unknown = closed ? { changed: at, changedBefore: at } : {}
   return { ...doc, ...unknown, deletedAt: time, updatedAt: time, ended: doc.ended ?? at }
 }
@@ -123,7 +126,7 @@ const narrowed = (
   return { ...doc, grants, roles, policy, ...now, ...(wasFull && { fullUntil: at }), narrowed: at, updatedAt: time }
 }
 
-/** Who may call, and who ever might. */
+/** Read model of the tokens, including deleted ones. */
 export const tokens: Projection<TokenDoc, TokenEvent> = {
   name: 'tokens',
   version: 8,

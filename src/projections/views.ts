@@ -1,8 +1,8 @@
 import type { Unreadable } from '../events/unreadable.ts'
 
 /**
- * Documents that have the first of these fields, and lack `lacking` or have `having` where that is given, by all the
- * fields in turn and then by key. What `also` names can be looked at without reading the document.
+ * Index over documents that have the first of the fields `by`, restricted by `lacking` or `having`; sorted by the
+ * fields in turn, then by key. The fields `also` can be read without the document.
  */
 export type Index = {
   readonly by: readonly string[]
@@ -12,9 +12,9 @@ export type Index = {
 }
 
 /**
- * A kind of document: its name, the version of its shape (a new version is built anew), the top-level fields that can
- * be searched (text, number or absent), and the indexes by which searches are fast. Where several would do, the first
- * does: those that find the fewest come first.
+ * A read model in the store: its name, the version of its documents (a new version is rebuilt), its searchable
+ * top-level fields (text, number or absent), and its indexes. A query uses the first suitable index, so the most
+ * selective ones come first.
  */
 export type View = {
   readonly name: string
@@ -24,44 +24,42 @@ export type View = {
 }
 
 /**
- * What closed a document: the event, and the document as it was before, as far as it is known. `clue`: what the
- * document is looked up by, where no more than that is known.
+ * Quarantine of a document: the unreadable event, and the last known document. `clue`: lookup field of the document, if
+ * nothing else is known.
  */
 export type Closed<D extends object = object> = Unreadable & { readonly before?: D; readonly clue?: string }
 
-/**
- * One document. `revision` and `position` are those of the last event applied; events that change nothing may be
- * skipped. `changes` is the revision that clients see: how many events changed the document, those that closed it included. A row without a document is a tombstone: it keeps older events
- * from bringing the document back. `unreadable`: an event of the stream cannot be read here, and closes the document
- * from that event on: nobody knows what it is now. The row keeps its place as a tombstone does, and no list gives it. A
- * version that can read the event opens it again.
- */
+/** One document. Events without effect may be skipped. */
 export type Row<D extends object = object> = {
   readonly key: string
+  /** Revision and position of the last applied event. */
   readonly revision: bigint
   readonly position: bigint
+  /** Revision that clients see: the number of events that changed or quarantined the document. */
   readonly changes: bigint
+  /** Undefined in a tombstone, which prevents older events from restoring the document. */
   readonly doc: D | undefined
+  /** Set if an event of the stream is unreadable here. The state after it is unknown, and lists omit the row. */
   readonly unreadable?: Closed<D>
 }
 
 export type Scalar = string | number
 /**
- * The field equals one of the values (undefined = absent), begins with `prefix`, or lies in [from, below). An absent
- * field is in no range unless `orAbsent`.
+ * Condition on a field: it equals one of the values (undefined = absent), begins with `prefix`, or is in [from, below).
+ * An absent field is in no range unless `orAbsent`.
  */
 export type Match =
   | { readonly equals: readonly (Scalar | undefined)[] }
   | { readonly prefix: string }
   | { readonly from?: Scalar; readonly below?: Scalar; readonly orAbsent?: boolean }
 
-/** An order by key alone. */
+/** Order by key only. */
 export const KEY = '_key'
 
 /**
- * All conditions must hold. Rows come by `order`, then key, ascending or both descending, from just behind `after`. Tombstones, closed
- * rows and documents without the `order` field never come; by `KEY` they come unless a condition leaves them out. All pages together are
- * counted up to `count`, and not at all without.
+ * All conditions must hold. Rows are sorted by `order`, then by key, both ascending or both descending, and start after
+ * `after`. Tombstones, quarantined rows and documents without the `order` field are omitted; with order `KEY` they are
+ * included unless a condition excludes them. `total` counts all pages up to `count`, and is not computed without it.
  */
 export type Query = {
   readonly where: Readonly<Record<string, Match | readonly Match[]>>
@@ -72,12 +70,16 @@ export type Query = {
   readonly count?: number
 }
 
-/** Of the documents that lack a field, these other fields; all are fields that can be asked for. Rows without a document come as they are. */
+/**
+ * Restricts a scan to searchable fields of the documents that lack a field. Rows without a document are returned
+ * unchanged.
+ */
 export type ViewPart = { readonly lacking: string; readonly fields: readonly string[] }
 
 /**
- * For each of the first so many of these texts the document that has it in the field `by`, and in the field `order` the least value from `from` on;
- * undefined where there is none. Found together at less cost than by a query each; they end where they are a lot of text, behind one at least.
+ * For each text of a prefix of `texts`, returns the document with that text in the field `by` and the least value of
+ * the field `order` not below `from`; undefined if there is none. Cheaper than one query per text. The result ends
+ * early, after at least one document, if it becomes large.
  */
 export type FindLeast = <D extends object>(
   view: View,
@@ -85,94 +87,110 @@ export type FindLeast = <D extends object>(
   least: { readonly by: string; readonly order: string; readonly from: Scalar },
 ) => Promise<readonly (D | undefined)[]>
 
-/** How far a view is, and of which log: what it must find there again before it goes on. */
+/** Progress of a view, and the identity of its log, which is verified before the view continues. */
 export type Checkpoint = {
-  /** Up to here it holds every event. */
+  /** The view contains every event up to this position. */
   readonly position: bigint
-  /** Id of the event at the position, `''` before the first. */
+  /** Id of the event at the position; `''` before the first. */
   readonly event: string
-  /** Id of the first event of the log, by which a log is told from any other; `''` before there is one. */
+  /** Id of the first event of the log, which identifies the log; `''` before there is one. */
   readonly log: string
-  /** Events of the log up to the position. */
+  /** Number of events of the log up to the position. */
   readonly events: number
-  /** Documents begun up to the position: the view has as many rows, or more. */
+  /** Number of documents created up to the position. The view has at least this many rows. */
   readonly rows: number
-  /** Events up to the position that changed a document: the `changes` of all rows add up to as many, or more. */
+  /** Number of events up to the position that changed a document. The sum of `changes` of all rows is at least this. */
   readonly changes: number
 }
 
-/** What all rows of a view come to. */
+/** Number of rows of a view, and the sum of their `changes`. */
 export type Totals = Pick<Checkpoint, 'rows' | 'changes'>
 
-/** Whether rows are missing, or older than those that the checkpoint stands for: no view that holds every event up to it has such totals. */
+/**
+ * True if rows are missing, or older than the checkpoint: a view that contains every event up to the checkpoint never
+ * has such totals.
+ */
 export const fallShort = (found: Totals, checkpoint: Totals): boolean =>
   found.rows < checkpoint.rows || found.changes < checkpoint.changes
 
-/** Whether a row is to be written over one that is there. */
+/** True if a row replaces the stored one. */
 export const supersedes = (row: Row, there: Row): boolean =>
   row.revision > there.revision ||
   (row.revision === there.revision && row.unreadable === undefined && there.unreadable !== undefined)
 
-/** A read model under construction beside the live one. What is left before it is swapped in, by a crash too, the next build of the view goes on with. */
+/**
+ * A rebuild of a read model next to the live one. An unfinished rebuild, also after a crash, is continued by the next
+ * one.
+ */
 export type Building = {
-  /** How far the build that was left had come; undefined for one that begins. Rows of later events may be there too. */
+  /** Progress of the unfinished rebuild; undefined for a new one. Rows of later events may exist too. */
   readonly checkpoint: Checkpoint | undefined
-  /** The rows that there are of these keys, in no promised order; those put last among them. */
+  /** Existing rows of these keys in undefined order, including those of the last `put`. */
   readonly getMany: <D extends object>(keys: readonly string[]) => Promise<readonly Row<D>[]>
-  /** Writes each row unless there is a later one of its key. */
+  /** Writes each row unless the stored one is later. */
   readonly put: (rows: readonly Row[]) => Promise<void>
-  /** Keeps how far it is; never durable before the rows put earlier are. */
+  /** Stores the progress. It becomes durable only after the rows that were put before. */
   readonly mark: (checkpoint: Checkpoint) => Promise<void>
-  /** Makes the new rows the view's rows, with their checkpoint, in one step. */
+  /** Replaces the rows and the checkpoint of the view atomically. */
   readonly swap: (checkpoint: Checkpoint) => Promise<void>
-  /** Stops, and keeps what there is for the next build. */
+  /** Stops, and keeps the rows for the next rebuild. */
   readonly leave: () => Promise<void>
   readonly discard: () => Promise<void>
 }
 
-/** Kept answers and other small records that are changed by compare-and-set. `revision` counts from 1. */
+/** Stored answers and other small records that are changed by compare-and-set. `revision` counts from 1. */
 export type RecordOf<V> = { readonly revision: number; readonly value: V }
 
 /**
- * PORT. Where read models live. A row is written only over an older revision of itself, or open over closed, so any number of writers may apply the same
- * events, in any order of retries, and the result is the same. Failure: Refusal `backend_unavailable`; `body_too_large` for rows of which
- * the store does not take one, ever.
+ * PORT. Stores read models. A row only replaces an older revision of itself, or a quarantined row of the same revision.
+ * Therefore several writers may apply the same events, with retries in any order. Failure: Refusal
+ * `backend_unavailable`; `body_too_large` if a row permanently exceeds the limits of the store.
  */
 export type Views = {
   readonly get: <D extends object>(view: View, key: string) => Promise<Row<D> | undefined>
-  /** The rows that there are of these keys, in no promised order. */
+  /** Existing rows of these keys, in undefined order. */
   readonly getMany: <D extends object>(view: View, keys: readonly string[]) => Promise<readonly Row<D>[]>
-  /** Writes each row unless the stored one has a later revision, or the same and is not closed where the new one is open. Rows put are seen by every later get and list of this process. */
+  /**
+   * Writes each row unless the stored one has a later revision, or the same revision without an improvement: a readable
+   * row replaces a quarantined one. Later reads of this process return the written rows.
+   */
   readonly put: (view: View, rows: readonly Row[]) => Promise<void>
-  /** One page, and how many rows all pages have: exactly below the query's `count`, which is the most it ever says. */
+  /** One page, and the total over all pages: exact below `count` of the query, which is its maximum. */
   readonly list: <D extends object>(
     view: View,
     query: Query,
   ) => Promise<{ readonly rows: readonly Row<D>[]; readonly total: number }>
-  /** The values of a field, each once and so many at most, in no promised order, among the documents that meet conditions. */
+  /** Distinct values of a field among the documents that meet the conditions, at most `most`, in undefined order. */
   readonly values: (view: View, where: Query['where'], field: string, most: number) => Promise<readonly Scalar[]>
-  /** Every row, tombstones and closed ones too, or a part of what there is, in pages, in no promised order. */
+  /** All rows, including tombstones and quarantined ones, or a part of them, in pages, in undefined order. */
   readonly scan: <D extends object>(view: View, part?: ViewPart) => AsyncIterable<readonly Row<D>[]>
-  /** How many documents that have a field there are with each value of another, by that value as text; both are fields that can be asked for. */
+  /**
+   * Counts the documents with the field `having` by the value of the field `by`, as text. Both fields are searchable.
+   */
   readonly tally: (view: View, having: string, by: string) => Promise<ReadonlyMap<string, number>>
-  /** How far the view is; undefined for a view (or version of it) never built. */
+  /** Checkpoint of the view; undefined if this version of the view was never built. */
   readonly checkpoint: (view: View) => Promise<Checkpoint | undefined>
   /**
-   * Moves the checkpoint forwards from the position where it stands (undefined = there is none yet); never durable before the rows put
-   * earlier are. False when it stands elsewhere or is gone, and then nothing is written.
+   * Moves the checkpoint forward from the position `from` (undefined: no checkpoint yet). It becomes durable only after
+   * the rows that were put before. Returns false, and writes nothing, if the checkpoint is elsewhere or missing.
    */
   readonly mark: (view: View, from: bigint | undefined, to: Checkpoint) => Promise<boolean>
-  /** How many rows the view has, tombstones too, and the sum of their `changes`. */
+  /** Number of rows of the view, including tombstones, and the sum of their `changes`. */
   readonly totals: (view: View) => Promise<Totals>
-  /** Position of the newest row of a view that has a checkpoint; any up to the checkpoint where no row is behind that. */
+  /**
+   * Position of the newest row of a view with a checkpoint; any position up to the checkpoint if no row is beyond it.
+   */
   readonly newest: (view: View) => Promise<bigint>
-  /** Goes on with the build that was left last, or begins one. */
+  /** Continues the unfinished rebuild, or starts one. */
   readonly build: (view: View) => Promise<Building>
-  /** Reads a record; one past its `until` (epoch ms) is absent. */
+  /** Reads a record. It is absent after its `until` (epoch ms). */
   readonly record: <V>(table: string, key: string) => Promise<RecordOf<V> | undefined>
-  /** The records that there are of these keys, by key. */
+  /** Existing records of these keys, by key. */
   readonly records: <V>(table: string, keys: readonly string[]) => Promise<ReadonlyMap<string, RecordOf<V>>>
-  /** Writes a record if its present revision is `expected` (0 = absent or past its time). False when another was first. Durable before it answers. */
+  /**
+   * Writes a record if its present revision is `expected` (0: absent or expired). Returns false if it lost the race.
+   * Durable when it resolves.
+   */
   readonly swapRecord: (table: string, key: string, expected: number, value: object, until: number) => Promise<boolean>
   readonly close: () => Promise<void>
 }

@@ -53,5 +53,5 @@ await t.test('ends a stopping process after its grace period and logs it', async
   await clock.advance(29_999)
   t.strictSame(told, [])
   await clock.advance(1)
-  t.match(told, [/longer than server.shutdown_grace/, 'cut'])
+  t.match(told, [/exceeds server.shutdown_grace/, 'cut'])
 })

@@ -179,7 +179,7 @@ await t.test('refuses a target that does not begin with the same history', async
     const before = content(to.all)
     t.match(
       await failure(migrate(place(from), place(to), options)),
-      { exit: 6, message: /^The target holds other history/ },
+      { exit: 6, message: /^The target contains another history/ },
       name,
     )
     t.strictSame(content(to.all), before)
@@ -192,14 +192,14 @@ await t.test('refuses other secrets, another subject key and a concurrent writer
   const other = { ...to, pepper: { kid: 'p1', key: new Uint8Array(32) } }
   t.match(await failure(migrate(from, other, options)), {
     exit: 6,
-    message: /no token would work there[^]*keys\.file/,
+    message: /no token would be valid there[^]*keys\.file/,
   })
   t.equal(await to.log.head(), 0n)
 
   await from.log.append('token-s', [{ ...happened(1), data: '{"subject":"person-ann"}' }], 'none')
   await from.keys.make('person-ann')
   await to.keys.make('person-ann')
-  t.match(await failure(migrate(from, to, options)), { exit: 6, message: /another key for subject person-ann/ })
+  t.match(await failure(migrate(from, to, options)), { exit: 6, message: /a different key for subject person-ann/ })
 
   const log = memoryLog()
   const busy: EventLog = {
@@ -209,7 +209,7 @@ await t.test('refuses other secrets, another subject key and a concurrent writer
       return log.append(stream, events, expected)
     },
   }
-  t.match(await failure(migrate(from, place(busy), options)), { exit: 6, message: /Somebody else writes to it/ })
+  t.match(await failure(migrate(from, place(busy), options)), { exit: 6, message: /Another process writes to it/ })
 })
 
 await t.test('detects a target that returns other events than it received', async (t) => {
@@ -231,7 +231,7 @@ await t.test('detects a target that returns other events than it received', asyn
   for (const [name, make] of Object.entries(lies)) {
     const to = memoryLog()
     const found = await failure(migrate(place(from), place({ ...to, ...make(to) }), options))
-    t.match(found, { exit: 3, message: /^The target is not the same/ }, name)
+    t.match(found, { exit: 3, message: /^The target differs/ }, name)
   }
   const kept = memoryLog()
   const later = {
@@ -240,7 +240,7 @@ await t.test('detects a target that returns other events than it received', asyn
   }
   t.match(await failure(migrate(place(from), place(later), options)), {
     exit: 3,
-    message: /did not keep event 1 of token-a/,
+    message: /did not store event 1 of token-a/,
   })
 })
 

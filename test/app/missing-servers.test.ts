@@ -144,7 +144,7 @@ const tellsOfRedis = async (t: Test, url: string, why: RegExp, advice: RegExp) =
 }
 
 await t.test('Redis: connection refused', real, async (t) =>
-  tellsOfRedis(t, await none('redis'), /^connect ECONNREFUSED 127/, /can be reached/),
+  tellsOfRedis(t, await none('redis'), /^connect ECONNREFUSED 127/, /is reachable/),
 )
 
 await t.test('Redis: wrong password', { skip: real.skip || secret.skip }, async (t) =>

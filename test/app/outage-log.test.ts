@@ -97,7 +97,7 @@ await t.test('instrumented functions keep their results and errors; a refusal is
 
 await t.test('Redis failures have advice and state that no request is refused', (t) => {
   const said: readonly (readonly [why: string, advice: RegExp])[] = [
-    ['connect ECONNREFUSED 127.0.0.1:6379', /runs and can be reached/],
+    ['connect ECONNREFUSED 127.0.0.1:6379', /runs and is reachable/],
     ['MOVED 866 127.0.0.1:7002', /redis\.mode to cluster/],
     ["CROSSSLOT Keys in request don't hash to the same slot", /redis\.mode to cluster/],
     ["OOM command not allowed when used memory > 'maxmemory'.", /maxmemory/],

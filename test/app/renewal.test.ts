@@ -132,7 +132,7 @@ await t.test('a fatal fault ends the process within its grace period', async (t)
 await t.test('a damaged history ends the service within one second, damaged views do not', async (t) => {
   const told: unknown[] = []
   const watch = damageWatch(
-    (_, message, patience) => told.push([message.slice(0, 38), patience]),
+    (_, message, patience) => told.push([message.slice(0, 40), patience]),
     ({ message }) => told.push(message),
   )
   await watch.during(Promise.resolve())
@@ -141,8 +141,8 @@ await t.test('a damaged history ends the service within one second, damaged view
   watch.onDamage(new Error('events.sqlite: torn'))
   watch.onLost(new Error('subjects.sqlite: torn'))
   t.strictSame(told.slice(1), [
-    ['rollcall ends: the history is damaged;', 1_000],
-    ['rollcall ends: the embedded store can ', 1_000],
+    ['rollcall ends: the event log is damaged;', 1_000],
+    ['rollcall ends: the embedded store can no', 1_000],
   ])
 })
 
@@ -153,6 +153,6 @@ await t.test('damage found during a start fails it with advice', async (t) => {
   ofViews.onDamagedViews(damage)
   ofLog.onDamage(damage)
   await t.rejects(starts[0]!, { message: damage.message })
-  await t.rejects(starts[1]!, { exit: 1, message: /row makes no sense\nBring the file back/ })
+  await t.rejects(starts[1]!, { exit: 1, message: /row makes no sense\nRestore the file/ })
   t.strictSame([ofViews.ofViews(), ofLog.ofViews()], [true, false])
 })

@@ -91,7 +91,8 @@ const refused = async (
     (error: Error & { exit?: number }) => error,
   )
   t.equal(error?.exit, 3)
-  for (const words of [/The keys do not fit this log/, /from the backup/, ...says]) t.match(error?.message, words)
+  for (const words of [/The keys do not match this event log/, /from the backup/, ...says])
+    t.match(error?.message, words)
   t.same(await made(), before, 'nothing was made')
   t.equal(ownFaults(await logged()).length, 1, 'one line tells the operator')
 }
@@ -99,7 +100,7 @@ const refused = async (
 void t.test('refuses an emptied MongoDB; starts with new keys once accepted', { skip }, async (t) => {
   const service = await ran(t)
   await service.database.dropDatabase()
-  await refused(t, service, /"deployment" of the MongoDB database "k\d+" is not there/, /"subjects" .* is not there/)
+  await refused(t, service, /"deployment" of the MongoDB database "k\d+" is missing/, /"subjects" .* is missing/)
   t.same(await service.all('deployment'), [])
   const running = await service.open({ acceptLostKeys: 'MongoDB had no backup' })
   t.equal(await service.asks(running.url), 401)
@@ -108,14 +109,14 @@ void t.test('refuses an emptied MongoDB; starts with new keys once accepted', { 
   t.match(event, ['LostKeysAccepted', { tokens: true, subjects: true, kid: /^[0-9a-f]{8}$/ }])
   await (await service.open()).close()
   const lines = (await service.logged()).trim().split('\n')
-  const told = lines.filter((line) => line.includes('"the keys are those of this log"'))
+  const told = lines.filter((line) => line.includes('"the keys match this event log"'))
   t.match(JSON.parse(told.at(-1)!), { kid: (event![1] as { kid: string }).kid })
 })
 
 void t.test('refuses a deployment without subject keys', { skip }, async (t) => {
   const service = await ran(t)
   await service.database.collection('subjects').deleteMany({})
-  await refused(t, service, /"subjects" .* is not there, or empty/)
+  await refused(t, service, /"subjects" .* is missing or empty/)
 })
 
 void t.test('refuses MongoDB keys of another log', { skip }, async (t) => {
@@ -124,13 +125,13 @@ void t.test('refuses MongoDB keys of another log', { skip }, async (t) => {
     await service.database.collection(name).deleteMany({})
     await service.database.collection<Document>(name).insertMany(await other.all(name))
   }
-  await refused(t, service, /the tokens of this log were made with [0-9a-f]{8}/)
+  await refused(t, service, /the tokens of this log have the id [0-9a-f]{8}/)
 })
 
 void t.test('refuses a missing key file and creates none', { skip }, async (t) => {
   const service = await ran(t, true)
   await rm(service.keyFile)
-  await refused(t, service, /keys is not there/)
+  await refused(t, service, /keys is missing/)
   const ann = { _id: 'ann', key: Buffer.alloc(60) }
   await service.database.collection<Document>('subjects').insertOne(ann)
   await service.database.collection<Document>('subjects').insertOne({ _id: 'bob' })
@@ -147,7 +148,7 @@ void t.test("refuses the key file of another log and accepts the deployment's ow
   const right = await readFile(service.keyFile, 'utf8')
   const kid = Object.keys((JSON.parse(right) as { pepper: object }).pepper)[0]!
   await writeFile(service.keyFile, right.replace(kid, 'cafe0001'))
-  await refused(t, service, new RegExp(`has the id cafe0001, and the tokens of this log were made with ${kid}`))
+  await refused(t, service, new RegExp(`has the id cafe0001, but the tokens of this log have the id ${kid}`))
   await writeFile(service.keyFile, right)
   await (await service.open()).close()
 })
@@ -156,7 +157,7 @@ void t.test('moves keys from MongoDB to a key file; a missing key file changes n
   const service = await ran(t)
   const more = { 'keys.file': service.keyFile }
   const before = await service.made()
-  await t.rejects(service.open({}, more), { exit: 3, message: /has its keys in MongoDB.\nTake keys\.file out/ })
+  await t.rejects(service.open({}, more), { exit: 3, message: /has its keys in MongoDB.\nRemove keys\.file from/ })
   t.same(await service.made(), before)
   const [stored] = await service.all('deployment').then((all) => all.filter(({ _id }) => _id === 'keys'))
   const { kid, pepper, kek } = stored as unknown as { kid: string; pepper: Binary; kek: Binary }

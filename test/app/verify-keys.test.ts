@@ -56,7 +56,12 @@ const refused = async (t: Test, service: Awaited<ReturnType<typeof ran>>, ...say
       (error: Error & { exit?: number }) => error,
     )
     t.equal(error?.exit, 3)
-    for (const words of [/The keys do not fit this log/, /from the backup/, /--accept-lost-keys REASON/, ...says])
+    for (const words of [
+      /The keys do not match this event log/,
+      /from the backup/,
+      /--accept-lost-keys REASON/,
+      ...says,
+    ])
       t.match(error?.message, words)
     t.same(await service.files(), before, 'no file was made')
   }
@@ -68,30 +73,30 @@ const refused = async (t: Test, service: Awaited<ReturnType<typeof ran>>, ...say
 void t.test('refuses a directory without its key file and creates none', async (t) => {
   const service = await ran(t)
   await rm(service.path('keys'))
-  await refused(t, service, /data\/keys is not there/)
+  await refused(t, service, /data\/keys is missing/)
 })
 
 void t.test('refuses a directory without subject keys and creates none', async (t) => {
   const service = await ran(t)
   await rm(service.path('subjects.sqlite'))
-  await refused(t, service, /subjects\.sqlite is not there/)
+  await refused(t, service, /subjects\.sqlite is missing/)
   await writeFile(service.path('subjects.sqlite'), '')
   await rm(`${service.directory}.log`)
-  await refused(t, service, /subjects\.sqlite is not there, or empty/)
+  await refused(t, service, /subjects\.sqlite is missing or empty/)
 })
 
 void t.test('refuses a directory without any keys and creates none', async (t) => {
   const service = await ran(t)
   await rm(service.path('keys'))
   await rm(service.path('subjects.sqlite'))
-  await refused(t, service, /data\/keys is not there; .*subjects\.sqlite is not there/)
+  await refused(t, service, /data\/keys is missing; .*subjects\.sqlite is missing/)
 })
 
 void t.test('refuses the consistent keys of another log by their id', async (t) => {
   const [service, other] = [await ran(t), await ran(t)]
   const { pepper } = await openKeyFile(service.path('keys'))
   for (const name of ['keys', 'subjects.sqlite']) await cp(other.path(name), service.path(name))
-  await refused(t, service, new RegExp(`the tokens of this log were made with ${pepper.kid}`))
+  await refused(t, service, new RegExp(`the tokens of this log have the id ${pepper.kid}`))
 })
 
 void t.test('refuses a key file that cannot decrypt the subject keys', async (t) => {
@@ -99,7 +104,7 @@ void t.test('refuses a key file that cannot decrypt the subject keys', async (t)
   const text = await readFile(service.path('keys'), 'utf8')
   const { kek } = JSON.parse(text) as { kek: string }
   await writeFile(service.path('keys'), text.replace(kek, Buffer.alloc(32).toString('base64url')))
-  await refused(t, service, /keys does not open .*subjects\.sqlite/)
+  await refused(t, service, /keys cannot decrypt .*subjects\.sqlite/)
 })
 
 void t.test('starts when the keys are restored, and logs the key id', async (t) => {
@@ -111,7 +116,7 @@ void t.test('starts when the keys are restored, and logs the key id', async (t) 
   t.equal(await service.asks(running.url), 200)
   await running.close()
   const { pepper } = await openKeyFile(service.path('keys'))
-  const told = (await service.logged()).filter(({ msg }) => msg === 'the keys are those of this log')
+  const told = (await service.logged()).filter(({ msg }) => msg === 'the keys match this event log')
   t.same(
     told.map(({ level, kid }) => [level, kid]),
     [
@@ -142,7 +147,7 @@ void t.test('starts with new keys once the loss is accepted, and records that', 
   await (await service.open()).close()
   t.ok((await service.logged()).some(({ level, msg }) => level === 'WARN' && msg.startsWith('lost keys were accepted')))
   await rm(service.path('keys'))
-  await t.rejects(service.open(), /The keys do not fit/, 'another loss is another question')
+  await t.rejects(service.open(), /The keys do not match/, 'another loss is another question')
 })
 
 void t.test('keeps erasures and sets undecryptable keys aside', async (t) => {
@@ -172,7 +177,7 @@ void t.test('--accept-lost-keys does nothing if no key is lost', async (t) => {
   const running = await service.open({ acceptLostKeys: 'just in case' })
   t.equal(await service.asks(running.url), 200)
   await running.close()
-  t.ok((await service.logged()).some(({ level, msg }) => level === 'WARN' && /did nothing/.test(msg)))
+  t.ok((await service.logged()).some(({ level, msg }) => level === 'WARN' && /has no effect/.test(msg)))
   const { kek } = await openKeyFile(service.path('keys'))
   const store = await openEmbedded(service.directory, { clock: systemClock, kek, onError: () => {} })
   t.same(await collect(store.log.read('keys-main')), [])

@@ -63,7 +63,7 @@ await t.test('rebuilds the read models if the log is still shorter', async (t) =
   t.strictSame([over, lines], [[], []])
   await clock.advance(1)
   t.match(over, anew)
-  t.match(lines, [/^the read models do not fit the history, and are built anew: the history is shorter/])
+  t.match(lines, [/^the read models do not match the event log and are rebuilt: the event log is shorter/])
 })
 
 await t.test('accepts an embedded log at once', async (t) => {
@@ -80,7 +80,7 @@ await t.test('an instance that does not write views checks them every 500 ms, lo
   await clock.advance(2_000)
   for (const looked of [2, 4, 6]) {
     t.equal(looks(), looked)
-    t.match(lines, [/waiting for them to be built anew$/])
+    t.match(lines, [/waiting for the view writer to rebuild them$/])
     await clock.advance(499)
     t.equal(looks(), looked)
     await clock.advance(1)

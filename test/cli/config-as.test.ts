@@ -130,7 +130,7 @@ await t.test('a start warns about grants in namespaces that do not exist', async
     'authorization.unmatched': 'client@blog',
     'authentication.methods.codehost.scopes': 'read:org',
   })
-  const told = (await service.logged()).split('\n').filter((line) => line.includes('which is not there'))
+  const told = (await service.logged()).split('\n').filter((line) => line.includes('which does not exist'))
   t.equal(told.length, 2)
   t.match(told[0], /"level":"WARN".*rule \\"acme\\" grants in namespace \\"shop\\"/)
   t.match(told[1], /authorization\.unmatched grants in namespace \\"blog\\"/)

@@ -85,27 +85,27 @@ type Case = Partial<Readonly<Record<(typeof servers)[number], Copy>>> & {
   /** Log lines at ERROR. */
   readonly told?: readonly RegExp[]
 }
-const rebuilt = /^the read models do not fit the history, and are built anew/
-const lostKeys = /^personal data can be read no more/
+const rebuilt = /^the read models do not match the event log and are rebuilt/
+const lostKeys = /^personal data cannot be read/
 
 /** Restored copies and the outcome of the next start. The guide lists the same rows. */
 const cases: readonly Case[] = [
   {},
   { EventStoreDB: 'older', after: 'gone', told: [rebuilt] },
-  { EventStoreDB: 'another’s', refused: /another history|keys do not fit this log/ },
-  { EventStoreDB: 'lost', refused: /another history.*it is empty/ },
+  { EventStoreDB: 'another’s', refused: /belongs to another deployment|keys do not match this event log/ },
+  { EventStoreDB: 'lost', refused: /belongs to another deployment: it is empty/ },
   { MongoDB: 'older', lost: ['bob'], told: [lostKeys] },
-  { MongoDB: 'another’s', refused: /keys do not fit this log/ },
-  { MongoDB: 'lost', refused: /keys do not fit this log/ },
+  { MongoDB: 'another’s', refused: /keys do not match this event log/ },
+  { MongoDB: 'lost', refused: /keys do not match this event log/ },
   { MongoDB: 'lost', accepted: true, lost: ['alice', 'bob'], told: [lostKeys] },
   { EventStoreDB: 'older', MongoDB: 'older', after: 'gone', told: [rebuilt] },
-  { EventStoreDB: 'another’s', MongoDB: 'another’s', refused: /keys do not fit this log/ },
+  { EventStoreDB: 'another’s', MongoDB: 'another’s', refused: /keys do not match this event log/ },
   { Redis: 'older' },
   { Redis: 'another’s' },
   { Redis: 'lost' },
   { 'key file': 'older' },
-  { 'key file': 'another’s', refused: /keys do not fit this log/ },
-  { 'key file': 'lost', refused: /keys do not fit this log/ },
+  { 'key file': 'another’s', refused: /keys do not match this event log/ },
+  { 'key file': 'lost', refused: /keys do not match this event log/ },
   { EventStoreDB: 'lost', MongoDB: 'lost', Redis: 'lost', before: 'gone', after: 'gone' },
 ]
 const nameOf = (one: Case) =>

@@ -46,7 +46,7 @@ await t.test('Redis restarts while a service runs', { skip }, async (t) => {
   await eventually(ended, 'the cleanup of a token that expires during the outage')
   await clock.advance(3_000)
   const during = await told(service)
-  t.match(during.ofRedis, [{ level: 'ERROR', port: 'queue', why: /ECONNREFUSED/, advice: /see that Redis runs/ }])
+  t.match(during.ofRedis, [{ level: 'ERROR', port: 'queue', why: /ECONNREFUSED/, advice: /check that Redis runs/ }])
   t.equal(during.ofRedis.length, 1, 'one line for one outage')
   t.notOk('err' in during.ofRedis[0]! || 'stack' in during.ofRedis[0]!)
 

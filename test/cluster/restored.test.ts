@@ -41,13 +41,13 @@ await onStack(
     t.equal(late, 0, 'no token of a lost history is accepted')
     for (const one of [a, b]) {
       await ends(one)
-      t.match(own(await lines(one)), [/^rollcall ends: the history is not the one that this instance followed/])
+      t.match(own(await lines(one)), [/^rollcall ends: the event log differs from the log that this instance followed/])
     }
 
     await a.reopen()
     t.match(
       (await lines(a)).filter(({ cause }) => cause !== undefined),
-      [{ cause: /^(shorter|forked)$/, msg: /built anew/ }],
+      [{ cause: /^(shorter|forked)$/, msg: /are rebuilt/ }],
     )
     await b.reopen()
     for (const one of [a, b]) {
@@ -105,7 +105,7 @@ for (const [what, other] of [
     t.equal(await writesTaken([a, b]), 0)
     for (const one of [a, b]) {
       await ends(one)
-      t.match(own(await lines(one)), [/^rollcall ends: the history is not the one that this instance followed/])
+      t.match(own(await lines(one)), [/^rollcall ends: the event log differs from the log that this instance followed/])
     }
   })
 
@@ -155,12 +155,12 @@ await onStack('refuses another or an emptied event store and writes nothing', as
   await away.close()
   t.match(
     await refusedStart(t, { ...stack.settings, 'eventstore.url': foreign.url }, { clock }),
-    /begins with event|keys do not fit/,
+    /its first event is|keys do not match/,
   )
   t.equal(await database(stack), before)
   const copy = stack.eventstore.copy()
   await stack.eventstore.restore()
-  t.match(await refusedStart(t, stack.settings, { clock }), /another history.*it is empty/)
+  t.match(await refusedStart(t, stack.settings, { clock }), /belongs to another deployment: it is empty/)
   t.equal(await database(stack), before)
   await stack.eventstore.restore(copy)
   const c = await startService(t, stack.settings, { clock: walkingClock(t) })
@@ -175,7 +175,7 @@ await onStack(
     await stack.eventstore.restore()
     for (const one of [a, b]) {
       await ends(one)
-      t.match(own(await lines(one)), [/^rollcall ends: the history is not the one that this instance followed/])
+      t.match(own(await lines(one)), [/^rollcall ends: the event log differs from the log that this instance followed/])
     }
     t.match(await refusedStart(t, stack.settings, { clock: walkingClock(t) }), /it is empty/)
   },

@@ -97,11 +97,11 @@ await onStack('instances with different settings work together', async (t, stack
     [
       'another prefix of streams, where that is meant',
       { ...settings, 'eventstore.stream_prefix': 'other.', 'eventstore.shared': 'true' },
-      /another history|keys do not fit/,
+      /belongs to another deployment|keys do not match/,
     ],
-    ['another key file', { ...settings, 'keys.file': `${otherKeys}.copy` }, /keys do not fit this log/],
+    ['another key file', { ...settings, 'keys.file': `${otherKeys}.copy` }, /keys do not match this event log/],
     ['no key file', inMongo, /has its keys in a key file.*Set keys\.file/s],
-    ['another database', { ...settings, 'mongodb.database': 'other' }, /keys do not fit this log/],
+    ['another database', { ...settings, 'mongodb.database': 'other' }, /keys do not match this event log/],
   ] as const)
     await t.test(`${name} is refused with one log line and does not affect the other instance`, async (t) => {
       const directory = await newDirectory(t)

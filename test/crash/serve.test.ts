@@ -90,7 +90,7 @@ await t.test('a full disk', async (t) => {
   for (let n = 0; n < 20; n++) t.equal((await service.make()).status, 503, 'every write is refused')
   t.match(
     at('ERROR').map(({ msg }) => msg),
-    [new RegExp(`^disk full: nothing can be written in ${directory}; make room`)],
+    [new RegExp(`^disk full: nothing can be written in ${directory}; free some space`)],
     'one line says so',
   )
   const [refused] = service.told().filter(({ status }) => status === 503)
@@ -103,7 +103,7 @@ await t.test('a full disk', async (t) => {
   t.equal((await evaluate()).status, 200, 'evaluation goes on')
 
   await rm(filler)
-  await until(() => at('INFO').some(({ msg }) => msg === 'the disk has room again'), 'the disk to have room again')
+  await until(() => at('INFO').some(({ msg }) => msg === 'the disk has space again'), 'the disk to have space again')
   t.match(await checks(), { status: 200, storage: 'ok' })
   const then = await fill(20)
   t.equal(then.status, 200, 'writes go on by themselves')
@@ -133,7 +133,7 @@ const lost = async (t: Test, through: readonly string[]): Promise<void> => {
   t.ok(made.length > 0 && status !== 200, `${made.length} acknowledged, then ${status}`)
   t.equal(await service.exited, 1)
   t.match(service.at('ERROR')[0], {
-    msg: /^rollcall ends: the embedded store can be written no more/,
+    msg: /^rollcall ends: the embedded store can no longer be written/,
     err: { message: /\.sqlite: / },
   })
   t.ok(

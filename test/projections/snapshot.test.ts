@@ -136,7 +136,7 @@ await t.test('restores memory from a snapshot without reading views', async (t) 
   const second = instance(log, views, store.snapshots, 25)
   t.type(await second.run.start(), 'bigint', 'says where it began')
   t.same(second.scans, [])
-  t.match(second.told, [['memory begins from its snapshot', { tokens: 25 }]])
+  t.match(second.told, [['memory is restored from its snapshot', { tokens: 25 }]])
   await second.run.close()
   const without = instance(log, views, kept().snapshots, 25)
   t.equal(await without.run.start(), undefined)
@@ -209,7 +209,7 @@ const saved = async (t: Parameters<typeof portOf>[0]) => {
   }
   return { begin, log, ...store }
 }
-const notUsed = (why: string) => [['the snapshot of memory is not used; memory is read anew', { why }]]
+const notUsed = (why: string) => [['the memory snapshot is not used; memory is loaded without it', { why }]]
 
 await t.test('does not use a modified, truncated or foreign-key snapshot', async (t) => {
   const { begin, bytes, set } = await saved(t)
@@ -227,7 +227,7 @@ await t.test('does not use a modified, truncated or foreign-key snapshot', async
   }
   set(good)
   t.match(await begin(undefined, undefined, Buffer.alloc(32, 8)), damaged)
-  t.match(await begin(), [['memory begins from its snapshot', {}]])
+  t.match(await begin(), [['memory is restored from its snapshot', {}]])
 })
 
 await t.test('does not use a snapshot of another version or log, or with too many tokens', async (t) => {
@@ -240,12 +240,12 @@ await t.test('does not use a snapshot of another version or log, or with too man
   t.match(await begin(), notUsed('it was written by another version'))
   set(good)
   t.match(await begin(undefined, 4), notUsed('it holds more tokens than tokens.index_size allows'))
-  t.match(await begin({ ...log, at: async () => undefined }), notUsed('it is of another log'))
+  t.match(await begin({ ...log, at: async () => undefined }), notUsed('it belongs to another log'))
   const first = { ...(await log.first())!, id: 'another' }
-  t.match(await begin({ ...log, first: async () => first }), notUsed('it is of another log'))
+  t.match(await begin({ ...log, first: async () => first }), notUsed('it belongs to another log'))
   t.match(
     await begin({ ...log, at: (position) => log.at(position - 10n) }),
-    notUsed('it is of another log'),
+    notUsed('it belongs to another log'),
     'nor where other events stand in the places of those that it holds',
   )
   set(undefined)

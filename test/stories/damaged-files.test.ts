@@ -74,7 +74,7 @@ await t.test('a bad page found by a read ends the service and is logged once', a
   await tear(join(data, 'events.sqlite'))
   const asked = [1, 2, 3].map(() => service.ask('GET', `${F}/f?at=30`).catch(() => ({ status: 503 })))
   for (const { status } of await Promise.all(asked)) t.equal(status, 503)
-  await endsWithOne(t, service, /^rollcall ends: the history is damaged.*rollcall log check/)
+  await endsWithOne(t, service, /^rollcall ends: the event log is damaged.*rollcall log check/)
   const next = await serve(t, data)
   t.notOk(next.listens, 'the next start does not serve it')
   t.equal(await next.ended, 1)

@@ -219,7 +219,7 @@ await t.test('ends while a server is missing', async (t) => {
     ROLLCALL_REDIS_URL: 'redis://127.0.0.1:1',
   })
   await service.until(
-    (lines) => lines.some(({ msg }) => /trying until it is/.test(String(msg))),
+    (lines) => lines.some(({ msg }) => /not ready to start/.test(String(msg))),
     'the server to be missed',
   )
   service.child.kill('SIGTERM')
@@ -244,7 +244,7 @@ await t.test('an unreachable store delays the end by the grace period at most', 
   const pid = await childOf(service.child.pid!)
   process.kill(pid, 'SIGTERM')
   await service.until(
-    (lines) => lines.some(({ msg }) => /longer than server.shutdown_grace/.test(String(msg))),
+    (lines) => lines.some(({ msg }) => /exceeds server.shutdown_grace/.test(String(msg))),
     'the grace to be over',
   )
   const isThere = async () => {

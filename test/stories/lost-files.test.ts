@@ -85,7 +85,7 @@ await t.test('rebuilds read models newer than the history and logs it', async (t
   t.equal(await accepted(service, gone.bearer), 401)
   t.match(await lines(service), [
     {
-      msg: /^the read models do not fit the history, and are built anew: the history is shorter/,
+      msg: /^the read models do not match the event log and are rebuilt: the event log is shorter/,
       cause: 'shorter',
       events_gone: 6,
     },
@@ -208,16 +208,16 @@ await t.test('refuses another or an emptied history with advice and changes noth
   await putBack('events.sqlite', dataOf(other), data)
   const exchanged = served(data)
   t.equal(exchanged.status, 1, exchanged.stdout)
-  t.match(exchanged.stderr, /another history than the one that this deployment was begun on: it begins with event/)
-  t.match(exchanged.stderr, /Put the right history back.*delete from binding/)
-  t.match(exchanged.stdout, /"level":"ERROR".*This is another history/)
+  t.match(exchanged.stderr, /This event log belongs to another deployment: its first event is/)
+  t.match(exchanged.stderr, /Restore the right event log.*delete from binding/)
+  t.match(exchanged.stdout, /"level":"ERROR".*This event log belongs to another deployment/)
   t.equal(await contents(data, 'views.sqlite'), views)
 
   for (const file of await readdir(data)) if (file.startsWith('events.sqlite')) await rm(join(data, file))
   for (const file of await readdir(data)) if (file.startsWith('views.sqlite')) await rm(join(data, file))
   const emptied = served(data)
   t.equal(emptied.status, 1, emptied.stdout)
-  t.match(emptied.stderr, /it is empty, and not with event/)
+  t.match(emptied.stderr, /it is empty, expected first event/)
 
   await putBack('events.sqlite', whole, data)
   const again = await startService(t, embedded, { directory: first.directory })
@@ -277,11 +277,11 @@ await t.test('a command on the data refuses another history, like a start', asyn
   for (const verb of verbs) {
     const { exit, err } = await rollcall([...verb, data])
     t.equal(exit, 1, err)
-    t.match(err, /another history than the one that this deployment was begun on/)
+    t.match(err, /This event log belongs to another deployment/)
   }
   const { exit, err } = await rollcall(['migrate', '--from', data, '--to', away, '--yes'])
   t.equal(exit, 1, err)
-  t.match(err, /another history/)
+  t.match(err, /belongs to another deployment/)
   t.equal(await contents(data, 'views.sqlite'), views)
   t.equal((await other.reopen(), await names(other)).length, 1, 'nothing was written to it')
 })
@@ -298,7 +298,7 @@ for (const verb of verbs)
     await putBack('events.sqlite', copy, dataOf(first))
     const { exit, err } = await rollcall([...verb, dataOf(first)])
     t.equal(exit, 0, err)
-    t.match(err, /the read models do not fit the history.*shorter.*"events_gone":3/)
+    t.match(err, /the read models do not match the event log.*shorter.*"events_gone":3/)
     const service = await startService(t, embedded, { directory: first.directory })
     t.strictSame(await names(service), verb[0] === 'flag' ? [] : ['one'])
     t.equal(await accepted(service, gone.bearer), 401)

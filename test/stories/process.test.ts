@@ -83,7 +83,7 @@ await t.test('a failed start ends with its reason', async (t) => {
   t.match(await failed(t, broken), {
     exit: 1,
     err: new RegExp(
-      `data directory ${broken} cannot be used: ${broken}/events.sqlite: .*\nBring the file back from the backup`,
+      `data directory ${broken} cannot be used: ${broken}/events.sqlite: .*\nRestore the file from the backup`,
     ),
     out: /^\{"level":"ERROR".*\}\n$/,
   })

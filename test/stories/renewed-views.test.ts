@@ -11,7 +11,7 @@ const copied = await ran(t)
 const isSetAside = (line: Readonly<Record<string, unknown>>) =>
   String(line['msg']).startsWith('damaged read models were set aside')
 const isWhole = (line: Readonly<Record<string, unknown>>) =>
-  String(line['msg']).startsWith('the read models are whole again')
+  String(line['msg']).startsWith('the read models are complete again')
 const told = (service: Served) => [service.lines().filter(isSetAside).length, service.lines().filter(isWhole).length]
 
 /** Returns the list of tokens once it is not behind. */

@@ -42,7 +42,7 @@ await t.test('a restart loads the snapshot and applies the later events', async 
   t.equal((await service.request('POST', flags, { key: 'f', name: 'F', enabled: true })).status, 200)
   t.equal((await service.request('DELETE', `/auth/v1/tokens/${revoked.id}`)).status, 200)
   await service.reopen()
-  t.match(await service.logged(), /memory begins from its snapshot/)
+  t.match(await service.logged(), /memory is restored from its snapshot/)
   t.same([await self(service, valid.bearer), await self(service, revoked.bearer)], [200, 401])
   t.equal((await service.request('GET', `${flags}/f`)).status, 200)
 
@@ -51,7 +51,7 @@ await t.test('a restart loads the snapshot and applies the later events', async 
   await service.close()
   await damage(service)
   const again = await startService(t, { 'log.level': 'info' }, { directory })
-  t.match((await again.logged()).slice(before), /"level":"WARN".*it is damaged.*the snapshot of memory is not used/)
+  t.match((await again.logged()).slice(before), /"level":"WARN".*it is damaged.*the memory snapshot is not used/)
   t.same([await self(again, valid.bearer), await self(again, revoked.bearer)], [200, 401])
   t.equal((await again.request('GET', `${flags}/f`)).status, 200)
 })

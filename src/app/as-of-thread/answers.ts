@@ -5,7 +5,7 @@ import { failedBy, PIECE, type ThreadRequest, type ThreadResponse, textOf } from
 
 type Reading = Exclude<ThreadRequest, 'close' | readonly [number, 'stop']>
 
-/** Rows of the first so many documents, until they are a piece. */
+/** Rows of the first documents as JSON, up to about `PIECE` characters. */
 const texts = async (reads: AsOfReads, [position, wanted]: Parameters<AsOfReads['rows']>, signal: AbortSignal) => {
   const rows: string[] = []
   for (let size = 0; rows.length < wanted.length && size < PIECE; ) {
@@ -19,12 +19,12 @@ const texts = async (reads: AsOfReads, [position, wanted]: Parameters<AsOfReads[
 }
 
 /**
- * Reads what another thread asks for through a port, several at once. One that is to stop does so at its next step, and so do all when it is
- * over: resolves once they have, and nothing is read any more.
+ * Serves as-of reads that another thread requests through a port, several concurrently. A `stop` message aborts one
+ * read at its next step, `close` aborts all. Resolves when no read is running after `close`.
  */
 export const answerReads = (port: MessagePort, reads: AsOfReads): Promise<void> => {
   const running = new Map<number, AbortController>()
-  const said = (heard: ThreadResponse) => port.postMessage(heard)
+  const respond = (response: ThreadResponse) => port.postMessage(response)
 
   const read = async ([, op, args]: Reading, signal: AbortSignal) => {
     if (op === 'rows') return texts(reads, [...args, signal], signal)
@@ -38,9 +38,9 @@ export const answerReads = (port: MessagePort, reads: AsOfReads): Promise<void> 
       const stop = new AbortController()
       running.set(id, stop)
       try {
-        said([id, { value: await read(asked, stop.signal) }])
+        respond([id, { value: await read(asked, stop.signal) }])
       } catch (error) {
-        said([id, failedBy(error)])
+        respond([id, failedBy(error)])
       }
       running.delete(id)
       ended()

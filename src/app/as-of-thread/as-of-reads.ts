@@ -2,7 +2,7 @@ import { asOfReads } from '../../as-of/reads.ts'
 import type { Core } from '../core.ts'
 import { type AsOfReader, asOfWorker } from './worker.ts'
 
-/** Readings of the past: beside an embedded store in a thread of their own, of servers in this one. */
+/** Creates the as-of reader: for an embedded store in its own thread, for servers in this thread. */
 export const asOfReaderOf = ({ stores, log, faults }: Pick<Core, 'stores' | 'log' | 'faults'>): AsOfReader => {
   const { views, files, pepper } = stores
   if (files) return asOfWorker(files, pepper.key, faults)

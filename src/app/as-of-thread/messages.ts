@@ -6,18 +6,18 @@ type Op = keyof AsOfReads
 type Args<K extends Op> = Parameters<AsOfReads[K]> extends [...infer A, AbortSignal] ? A : never
 type Value<K extends Op> = K extends 'rows' ? readonly string[] : Awaited<ReturnType<AsOfReads[K]>>
 
-/** What the thread of requests says to the one that reads: an id, and a reading to begin or to stop; or that it is over. */
+/** Message of the main thread to the as-of thread: an id with a read to start or to stop, or the end of the thread. */
 export type ThreadRequest =
   | { readonly [K in Op]: readonly [id: number, op: K, args: Args<K>] }[Op]
   | readonly [id: number, op: 'stop']
   | 'close'
 type Failed = { readonly reason?: Reason; readonly error: Error; readonly code?: unknown }
-/** What it hears from there: the outcome of a reading, or that a file is damaged. Rows come as JSON texts. */
+/** Message of the as-of thread: the outcome of a read, or a damaged file. Rows are JSON texts. */
 export type ThreadResponse =
   | readonly [id: number, outcome: { readonly value: Value<Op> } | Failed]
   | { readonly damaged: string; readonly error: Error }
 
-/** Characters of rows that go over as one message; the last of them may go beyond. */
+/** Maximum characters of rows in one message. The last row may exceed it. */
 export const PIECE = 131_072
 
 type Flat = {
@@ -29,7 +29,7 @@ type Flat = {
   readonly u?: Closed
 }
 
-/** A row as JSON text; `null` where there is none. */
+/** Serializes a row to JSON; `null` if there is none. */
 export const textOf = (row: Row | undefined): string => {
   if (!row) return 'null'
   const { key, revision, position, changes, doc, unreadable } = row
@@ -37,7 +37,7 @@ export const textOf = (row: Row | undefined): string => {
   return JSON.stringify({ k: key, ...numbers, d: doc, u: unreadable } satisfies { [K in keyof Flat]: unknown })
 }
 
-/** The row of a text. */
+/** Parses a serialized row. */
 export const rowOf = (text: string): Row | undefined => {
   const flat = JSON.parse(text) as Flat | null
   if (!flat) return undefined
@@ -45,7 +45,7 @@ export const rowOf = (text: string): Row | undefined => {
   return { key: k, revision: BigInt(r), position: BigInt(p), changes: BigInt(c), doc: d, ...(u && { unreadable: u }) }
 }
 
-/** An error in a form that goes over. */
+/** Converts an error to a form that can be posted. */
 export const failedBy = (thrown: unknown): Failed => {
   const cause = thrown instanceof Refusal ? thrown.cause : thrown
   const error = cause instanceof Error ? cause : new Error(String(cause ?? thrown))
@@ -53,7 +53,7 @@ export const failedBy = (thrown: unknown): Failed => {
   return thrown instanceof Refusal ? { reason: thrown.reason, error, ...code } : { error, ...code }
 }
 
-/** The error that was thrown there. */
+/** Restores the error of the as-of thread. */
 export const errorOf = ({ reason, error, code }: Failed): Error => {
   const cause = code === undefined ? error : Object.assign(error, { code })
   return reason === undefined ? cause : new Refusal(reason, undefined, { cause })

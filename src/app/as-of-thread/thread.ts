@@ -5,10 +5,10 @@ import { systemClock } from '../../clock.ts'
 import { answerReads } from './answers.ts'
 import type { ThreadResponse } from './messages.ts'
 
-/** What the thread is begun with. */
+/** Data of the worker thread. */
 export type AsOfThreadData = Files['paths'] & { readonly key: Uint8Array }
 
-/** The thread that reads the past of an embedded store, on connections of its own. */
+/** Entry of the as-of thread, which reads an embedded store on its own connections. */
 const port = parentPort!
 const { key, ...paths } = workerData as AsOfThreadData
 const { close, ...sources } = await openReadOnly(paths, systemClock, (damaged, error) =>

@@ -6,7 +6,7 @@ import { fails, type OutageLog } from '../telemetry/outage-log.ts'
 import { errorOf, rowOf, type ThreadRequest, type ThreadResponse } from './messages.ts'
 import type { AsOfThreadData } from './thread.ts'
 
-/** Readings of the past, and the end of them. */
+/** As-of reads that can be closed. */
 export type AsOfReader = AsOfReads & { readonly close: () => Promise<void> }
 
 type Waiting = { readonly done: (value: unknown) => void; readonly fail: (error: Error) => void }
@@ -14,14 +14,14 @@ type Thread = {
   readonly worker: Worker
   readonly waiting: Map<number, Waiting>
   readonly ended: Promise<void>
-  /** The file of the views that it reads. */
+  /** Era of the views file that the thread reads. */
   readonly era: number
 }
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 const tell = (worker: Worker, words: ThreadRequest): void => worker.postMessage(words)
 
-/** Gives the outcome of a reading to who waits for it. */
+/** Settles the promise of a read. */
 const settle = (
   waiting: Thread['waiting'],
   [id, outcome]: Exclude<ThreadResponse, { readonly damaged: string }>,
@@ -30,11 +30,11 @@ const settle = (
   else waiting.get(id)?.fail(errorOf(outcome))
 }
 
-/** The refusal of a reading whose files are gone. */
+/** Refusal of a read whose files were replaced. */
 const retiredBy = (cause: unknown): Refusal =>
   new Refusal('view_behind', undefined, { headers: { 'retry-after': '1' }, cause })
 
-/** Starts the thread that reads the files of an era. Once it has ended, `onEnd` receives the refusal of what it was reading. */
+/** Starts a thread that reads the files of an era. When it ends, `onEnd` receives the refusal for its reads. */
 const startThread = (
   { paths, onDamage }: Pick<Files, 'paths' | 'onDamage'>,
   key: Uint8Array,
@@ -44,7 +44,7 @@ const startThread = (
   const workerData: AsOfThreadData = { events: paths.events, views: paths.views, key: Uint8Array.from(key) }
   const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData })
   const waiting = new Map<number, Waiting>()
-  let cause: unknown = new Error('the thread that reads the past has ended')
+  let cause: unknown = new Error('the as-of thread has ended')
   worker.on('message', (response: ThreadResponse) => {
     if ('damaged' in response) onDamage(response.damaged, response.error, era)
     else settle(waiting, response)
@@ -62,8 +62,9 @@ const startThread = (
 }
 
 /**
- * Readings of the past of an embedded store in a thread of their own, which the first one begins. When it dies that is told, what it was
- * reading is refused with `backend_unavailable`, and the next reading begins another. A reading that is stopped ends when the thread says so.
+ * As-of reads of an embedded store in a worker thread, which the first read starts. If the thread dies, that is logged,
+ * its reads are refused with `backend_unavailable`, and the next read starts another thread. An aborted read ends when
+ * the thread confirms it.
  */
 export const asOfWorker = (files: Files, key: Uint8Array, faults: OutageLog): AsOfReader => {
   const { flushed, views } = files
@@ -81,7 +82,7 @@ export const asOfWorker = (files: Files, key: Uint8Array, faults: OutageLog): As
     })
     return begun
   }
-  /** The thread that reads the files that there are; one that reads a file that is gone ends once it has answered. */
+  /** Returns the thread for the present files. A thread for replaced files ends when its reads are finished. */
   const present = (): Thread => {
     const era = views.era()
     if (thread && era !== undefined && thread.era !== era) {
@@ -110,7 +111,7 @@ export const asOfWorker = (files: Files, key: Uint8Array, faults: OutageLog): As
       return value as T
     } catch (error) {
       signal.throwIfAborted()
-      // What it read by is gone: that is told elsewhere, and asked again it is answered.
+      // The file of the read was replaced, which is logged elsewhere. A retry succeeds.
       if (views.era() !== era) throw retiredBy(error)
       if (!closing && fails(error)) fault.failed('past', 'read', error)
       throw error

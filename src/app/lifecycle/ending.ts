@@ -1,10 +1,13 @@
 import type { Clock, Timer } from '../../clock.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
-/** What is under way when the end is asked for has so long to stop by itself before what it works on is closed. */
+/** Time in ms for running work to stop by itself after the abort, before its stores are closed. */
 const STOP_MS = 4_000
 
-/** The result of the work, or a rejection with the signal's reason soon after it aborts. */
+/**
+ * Resolves with the result of the work. Rejects with the reason of the signal if the work does not stop soon after the
+ * abort.
+ */
 export const unlessEnding = async <T>(
   { after }: Pick<Clock, 'after'>,
   work: Promise<T>,
@@ -26,7 +29,7 @@ export const unlessEnding = async <T>(
   }
 }
 
-/** Sees to it that the process is over `grace` milliseconds after it was asked to end, in order or not. */
+/** Ends the process `grace` milliseconds after the abort, even if the shutdown is incomplete. */
 export const endInTime = (
   { after }: Pick<Clock, 'after'>,
   ending: AbortSignal | undefined,
@@ -36,10 +39,7 @@ export const endInTime = (
 ): void => {
   const late = () => {
     const left = process.getActiveResourcesInfo().length
-    logger.warn(
-      { left },
-      'the end took longer than server.shutdown_grace, and is not waited for: what was acknowledged is durable',
-    )
+    logger.warn({ left }, 'the shutdown exceeds server.shutdown_grace and is cut off; acknowledged writes are durable')
     cut?.()
   }
   ending?.addEventListener('abort', () => void after(grace, late).unref(), { once: true })

@@ -3,10 +3,13 @@ import type { Service } from '../../http/services/service.ts'
 import { resources } from '../../projections/resources.ts'
 import type { Stores } from '../stores/stores.ts'
 
-/** Who asks whether this instance is ready gives up soon: what has not answered by then does not. */
+/** Timeout in ms of the readiness checks. A check without an answer by then fails. */
 const PATIENCE_MS = 1000
 
-/** What an instance needs to take requests. A queue or views that are away, a full disk, and documents that cannot be read, do not keep it from answering. */
+/**
+ * Readiness checks. An unavailable queue, unavailable views on servers, a full disk and quarantined documents degrade
+ * an instance, but it stays ready.
+ */
 export const readinessOf = (
   clock: Clock,
   { log, views, queue, alone, sharing, full, renewal }: Stores,

@@ -17,9 +17,12 @@ import type { Logger } from '../telemetry/logger.ts'
 import { uiFiles } from './ui-files.ts'
 
 const FORWARDED =
-  'forwarded headers come from a peer that server.trust_proxy does not name, so they have no effect and everybody behind it counts as one client'
+  'forwarded headers come from a peer that server.trust_proxy does not name, so they have no effect and all clients behind it count as one'
 
-/** The ports, that of the service first, bound before anything is made: a start in vain leaves nothing behind. */
+/**
+ * Binds the ports before anything is created, so that a failed start leaves nothing behind. The first port is that of
+ * the service.
+ */
 export const bound = async (
   { server, metrics }: Config,
   settings: HttpSettings,
@@ -45,7 +48,9 @@ export const bound = async (
   }
 }
 
-/** The HTTP servers of a service that has begun, which take over the ports: its own, and that of the metrics where they have one. */
+/**
+ * Starts the HTTP servers on the bound ports: that of the service, and that of the metrics if it has its own address.
+ */
 export const serving = async (
   config: Config,
   logger: Logger,

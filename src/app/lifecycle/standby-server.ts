@@ -12,7 +12,7 @@ import { cleanTarget } from '../../http/wire/path.ts'
 import type { Port } from '../../http/wire/port.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
-/** What a path answers; refusals are thrown. */
+/** Answer of a path. Refusals are thrown. */
 type Answer = (query: Query) => readonly [status: number, body: object]
 type Answers = Readonly<Record<string, Answer>>
 
@@ -59,13 +59,16 @@ const answering = (answers: Answers): RequestListener => {
   }
 }
 
-/** Answers at the ports until the service takes over: alive, not ready, and 503 to everything else. `missing` takes the reasons. */
+/**
+ * Standby server: until the service takes over the ports, it answers as alive but not ready, and 503 to all other
+ * requests. `missing` sets the reason.
+ */
 export const standbyServer = ([first, ...others]: readonly [Port, ...(readonly Port[])]) => {
   let why = 'starting'
   first.server.on('request', answering(healthOf(() => why)))
   for (const { server } of others) server.on('request', answering({}))
   return {
-    /** Gives the reason as it is shown. */
+    /** Sets the reason from an error, and returns it. */
     missing: (error: unknown): string => (why = error instanceof Error ? error.message.split('\n', 1)[0]! : 'unknown'),
   }
 }
@@ -73,8 +76,9 @@ export const standbyServer = ([first, ...others]: readonly [Port, ...(readonly P
 const RETRY_MS = 1_000
 
 /**
- * Begins, and waits meanwhile for servers that are not up yet, in whatever order they come. What will not mend by itself
- * is not tried again. What is missing is told with its cause, again when either changes, and so is the end of the wait.
+ * Begins the service, and retries until its servers are available, in any order. Errors of configuration and other
+ * permanent failures are not retried. Each change of the missing part or its cause is logged, and so is the end of the
+ * wait.
  */
 export const sooner = async <T>(
   begin: () => Promise<T>,
@@ -89,12 +93,12 @@ export const sooner = async <T>(
     try {
       const begun = await begin()
       const seconds = Math.round((monotonic() - since) / 1000)
-      if (lastCause !== undefined) logger.info({ seconds }, 'what was missing at the start is there')
+      if (lastCause !== undefined) logger.info({ seconds }, 'the missing servers are available')
       return begun
     } catch (error) {
       if (isFailure(error) || isConfigError(error) || ending?.aborted) throw error
       const [missing, why] = [room.missing(error), whyOf(rootCause(error))]
-      if (`${missing}: ${why}` !== lastCause) logger.warn({ missing, why }, 'not ready to start; trying until it is')
+      if (`${missing}: ${why}` !== lastCause) logger.warn({ missing, why }, 'not ready to start; retrying')
       lastCause = `${missing}: ${why}`
       await sleep(RETRY_MS, ending)
     }

@@ -13,7 +13,10 @@ const types: Readonly<Record<string, string>> = {
 
 const read = (path: string): Buffer | undefined => (existsSync(path) ? readFileSync(path) : undefined)
 
-/** The files of `dist/ui`, read once; undefined where the UI is off. Unbuilt, it is told once, and `{ built: false }`. */
+/**
+ * Reads the files of `dist/ui` once. Returns undefined if the UI is off; logs a warning and returns `unbuilt` if the UI
+ * is not built.
+ */
 export const uiFiles = (
   { ui }: Pick<Config, 'ui'>,
   logger: Logger,
@@ -23,7 +26,7 @@ export const uiFiles = (
   const page = read(join(directory, 'index.html'))
   const icon = read(join(directory, 'icon.svg'))
   if (!page || !icon) {
-    logger.warn({ directory }, 'the web UI is not built; npm run build makes it, ui.enabled: false does without it')
+    logger.warn({ directory }, 'the web UI is not built; run npm run build, or set ui.enabled: false')
     return 'unbuilt'
   }
   const folder = join(directory, 'assets')

@@ -5,10 +5,10 @@ import { zipPages } from './zip-pages.ts'
 
 const STREAMS_AT_ONCE = 16
 const FIELDS = ['stream', 'revision', 'id', 'type', 'time', 'data', 'meta'] as const
-/** The first field in which two events differ, undefined when none does. */
+/** The first field in which two events differ; undefined if they are equal. */
 export const differing = (a: Stored | undefined, b: Stored | undefined) =>
   FIELDS.find((field) => a?.[field] !== b?.[field])
-/** An event in the words of a message. */
+/** Name of an event in messages. */
 export const named = (event: Stored | undefined) => (event ? `event ${event.revision} of ${event.stream}` : 'nothing')
 
 const line = ({ stream, revision, id, type, time, data, meta }: Stored) =>
@@ -20,12 +20,12 @@ const alike = (ours: readonly Stored[], theirs: readonly Stored[]): void => {
     if (field !== undefined)
       fail(
         'check',
-        `The target is not the same: source ${named(ours[n])}, target ${named(theirs[n])}, first difference in ${field}.`,
+        `The target differs: source ${named(ours[n])}, target ${named(theirs[n])}, first difference in ${field}.`,
       )
   }
 }
 
-/** Every subject that an event names or holds sealed data of, and whether it is the latter. */
+/** The subjects that an event names, each with true if the event contains data sealed for it. */
 const subjectsIn = function* ({ data, meta }: Stored): Generator<readonly [subject: string, sealed: boolean]> {
   for (const text of [data, meta]) {
     for (const [, encoded] of text.matchAll(/sealed\.1\.([\w-]+)\./g))
@@ -35,7 +35,7 @@ const subjectsIn = function* ({ data, meta }: Stored): Generator<readonly [subje
   }
 }
 
-/** Compares all of it: the two logs event for event in order, then each stream as either side reads it alone. */
+/** Compares the two logs: event by event in order, then each stream read separately. */
 export const verified = async (
   from: EventLog,
   to: EventLog,
@@ -58,7 +58,7 @@ export const verified = async (
     progress('comparing', (events += ours.length), total)
   }
   const digest = source.digest('hex')
-  if (target.digest('hex') !== digest) fail('check', 'The target is not the same: its digest differs.')
+  if (target.digest('hex') !== digest) fail('check', 'The target differs: its digest is not that of the source.')
 
   const names = [...streams]
   for (let n = 0; n < names.length; n += STREAMS_AT_ONCE) {

@@ -6,18 +6,24 @@ import { fail } from '../../failure.ts'
 import { differing, named, verified } from './compare.ts'
 import { zipPages } from './zip-pages.ts'
 
-/** A place that history can be moved from or to. Positions of the place it comes from count its events, as the embedded log's do. */
+/** Source or target of a move. The positions of the source count its events, as in the embedded log. */
 export type HistoryStore = {
   readonly log: EventLog
   readonly keys: Keys
   readonly pepper: { readonly kid: string; readonly key: Uint8Array }
 }
 
-/** One append: events that follow each other in one stream, so that the order of the whole log stays as it is. Far below what a server takes at once. */
+/**
+ * Maximum events and bytes of one append. An append has consecutive events of one stream, so that the order of the log
+ * is preserved. Far below the limits of a server.
+ */
 const EVENTS = 100
 const BYTES = 262_144
 
-/** How many events the target has, and the position of the last of them in the source. Fails when it holds anything but the beginning of this very history. */
+/**
+ * Returns the number of events in the target, and the position of the last one in the source. Fails unless the events
+ * of the target are a prefix of the source.
+ */
 const resumePoint = async (from: EventLog, to: EventLog, onProgress: (done: number) => void, signal: AbortSignal) => {
   let [done, position] = [0, 0n]
   for await (const [ours, theirs] of zipPages(from.readAll(0n), to.readAll(0n))) {
@@ -26,11 +32,11 @@ const resumePoint = async (from: EventLog, to: EventLog, onProgress: (done: numb
     for (const [n, event] of theirs.entries()) {
       const field = differing(ours[n], event)
       if (field === undefined) continue
-      const where = `where the source has ${named(ours[n])} it has ${named(event)}${field === 'stream' ? '' : `, with another ${field}`}`
+      const where = `the source has ${named(ours[n])}, the target has ${named(event)}${field === 'stream' ? '' : ` with a different ${field}`}`
       fail(
         'conflict',
-        `The target holds other history: ${where}. Nothing was written.`,
-        'Move into an empty place, or one that this move began to fill.',
+        `The target contains another history: ${where}. Nothing was written.`,
+        'Use an empty target, or the target of an interrupted run of this move.',
       )
     }
     done += theirs.length
@@ -65,20 +71,20 @@ const append = async (to: EventLog, run: readonly Stored[]): Promise<void> => {
       run.map(bare),
       first.revision === 0n ? 'none' : first.revision - 1n,
     )
-    if (revision !== last.revision || times) fail('check', `The target did not keep ${named(last)} as it was given.`)
+    if (revision !== last.revision || times) fail('check', `The target did not store ${named(last)} unchanged.`)
   } catch (error) {
     if (!isRefusal(error, 'write_conflict')) throw error
     fail(
       'conflict',
-      `The target already has another ${named(first)}.`,
-      'Somebody else writes to it: stop every service on the target and begin again.',
+      `The target already has a different ${named(first)}.`,
+      'Another process writes to it: stop every service on the target and start the move again.',
     )
   }
 }
 
 /**
- * Copies the key of each subject; one that was erased stays erased, and one whose key is lost gets neither a key nor an erasure. Gives how many
- * subjects had a key or were erased, and of how many there is sealed data that nothing opens.
+ * Copies the key of each subject. An erased subject is erased in the target too; a lost key is skipped. Returns the
+ * number of subjects with a key or an erasure, and the number of subjects whose sealed data has no key.
  */
 const copyKeys = async (from: Keys, to: Keys, subjects: ReadonlyMap<string, boolean>, signal: AbortSignal) => {
   let [moved, lost] = [0, 0]
@@ -95,8 +101,8 @@ const copyKeys = async (from: Keys, to: Keys, subjects: ReadonlyMap<string, bool
     if (!same)
       fail(
         'conflict',
-        `The target has another key for subject ${subject}.`,
-        'A service has run on it: move into an empty place.',
+        `The target has a different key for subject ${subject}.`,
+        'A service has run on the target. Use an empty target.',
       )
     moved++
   }
@@ -104,8 +110,9 @@ const copyKeys = async (from: Keys, to: Keys, subjects: ReadonlyMap<string, bool
 }
 
 /**
- * Copies history from one place to another, ids, streams, revisions, times, data and meta byte for byte and in the same order, then the keys of
- * subjects, and proves both. What stands in the target already must be the beginning of the same history: then it goes on behind it. The source is never changed.
+ * Copies a log: ids, streams, revisions, times, data and metadata byte for byte and in order; then the keys of
+ * subjects; then verifies both. If the target already contains a prefix of the source, the copy continues after it. The
+ * source is unchanged.
  */
 export const migrate = async (
   from: HistoryStore,
@@ -115,7 +122,7 @@ export const migrate = async (
   if (from.pepper.kid !== to.pepper.kid || Buffer.compare(from.pepper.key, to.pepper.key) !== 0)
     fail(
       'conflict',
-      'The target has other keys than the source: no token would work there.',
+      'The target has different keys than the source: no token would be valid there.',
       'Set keys.file of the target to a copy of the key file of the source.',
     )
 
@@ -124,7 +131,7 @@ export const migrate = async (
   const { done, position } = await resumePoint(
     from.log,
     to.log,
-    (done) => tell('looking at the target', done, total),
+    (done) => tell('checking the target', done, total),
     signal,
   )
   if (dryRun) return { events: total, copied: total - done }

@@ -8,7 +8,7 @@ import { type HistoryStore, migrate } from './copy.ts'
 
 const nothing = async function* () {}
 
-/** What a place looks like that is not there yet. */
+/** Empty stores, in place of a target that does not exist. */
 const empty = (
   pepper: HistoryStore['pepper'],
 ): Pick<Stores, 'log' | 'keys' | 'pepper' | 'binding' | 'alone' | 'close'> => {
@@ -33,14 +33,14 @@ const empty = (
   }
 }
 
-/** Moves an embedded store to the place that another configuration names. A target without keys takes those of the source. */
+/** Moves an embedded store to the target of another configuration. A target without keys gets those of the source. */
 export const moveStores: Services['moveStores'] = async (from, to, move) => {
   for (const path of [eventsOf(from), from.keys.file!])
     if (!existsSync(path))
       fail(
         'notFound',
         `There is no ${path}.`,
-        'Name the data directory with --from, and its key file with --from-keys when it lies elsewhere.',
+        'Set --from to the data directory, and --from-keys to its key file if that is outside the directory.',
       )
   const { openKeyFile } = await import('../../adapters/embedded/files/key-file.ts')
   const secrets = await openKeyFile(from.keys.file!)

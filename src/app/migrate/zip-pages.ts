@@ -2,7 +2,10 @@ import type { Stored } from '../../events/log.ts'
 
 type Events = readonly Stored[]
 
-/** Two histories side by side, pairs of pages of equal length; what one of them has beyond the other comes last, beside an empty page. */
+/**
+ * Pairs the pages of two logs: both pages of a pair have the same length. The surplus of the longer log comes last,
+ * paired with empty pages.
+ */
 export async function* zipPages(
   left: AsyncIterable<Events>,
   right: AsyncIterable<Events>,

@@ -30,7 +30,7 @@ import { operator } from '../stores/operator.ts'
 import { eventsOf, type History, openHistory, openStores, type Stores } from '../stores/stores.ts'
 import { insistOnSameLog, verify } from '../stores/verify-log-and-views.ts'
 
-/** Works on what is there and closes it: a directory without a history is not made into one. */
+/** Opens the stores, runs the work and closes them. Creates no event log in a directory without one. */
 const withOpened = async <O extends { readonly close: () => Promise<void> }, T>(
   config: Config,
   open: () => Promise<O>,
@@ -40,7 +40,7 @@ const withOpened = async <O extends { readonly close: () => Promise<void> }, T>(
     fail(
       'notFound',
       `There is no ${eventsOf(config)}.`,
-      'Name the data directory of a service that has run, with --data.',
+      'Set --data to the data directory of a service that has already run.',
     )
   const opened = await open()
   try {
@@ -50,7 +50,7 @@ const withOpened = async <O extends { readonly close: () => Promise<void> }, T>(
   }
 }
 
-/** Tells people what the stores and the looks at them have to say. */
+/** Logger that writes warnings and errors of the stores to the command line. */
 const tellerOf = (say: Say) => {
   const saying = (record: unknown, message = ''): void => {
     const what = JSON.stringify(record)
@@ -63,8 +63,8 @@ const withStores = <T>(config: Config, say: Say, work: (stores: Stores) => Promi
   withOpened(config, () => openStores(config, systemClock, { logger: tellerOf(say) }), work)
 
 /**
- * The same for what is written to: first it is seen to, as at a start, that this is the history which the data were begun on, and that the
- * read models fit it. On servers those that run see to the latter.
+ * Opens the stores for writing. As at a start, it first verifies that the log belongs to this deployment and that the
+ * read models match it. On servers, the running instances verify the read models.
  */
 const withSettled = <T>(config: Config, say: Say, work: (stores: Stores) => Promise<T>): Promise<T> =>
   withStores(config, say, async (stores) => {
@@ -82,7 +82,9 @@ const withSettled = <T>(config: Config, say: Say, work: (stores: Stores) => Prom
     return work(stores)
   })
 
-/** The history alone on servers, where those that run see to all else. */
+/**
+ * Opens the stores for writing; on servers only the log and the keys, because the running instances maintain the rest.
+ */
 const withHistory = <T>(config: Config, say: Say, work: (history: History) => Promise<T>): Promise<T> =>
   config.storage.type === 'embedded'
     ? withSettled(config, say, work)
@@ -95,15 +97,15 @@ const withHistory = <T>(config: Config, say: Say, work: (history: History) => Pr
         },
       )
 
-/** Who asks at the command line, and why. */
+/** Context of an operator's command. */
 const asOperator = (reason: string | undefined): Context => ({
   actor: operator(),
   ...(reason === undefined ? {} : { reason }),
 })
 
 /**
- * Makes a static token on the data itself, for who has lost every other: on a data directory while the service is down, on servers whether it
- * runs or not. Reads and writes the history alone; read models follow.
+ * Creates a static token directly in the stores, for operators without a valid token. An embedded service must be
+ * stopped; servers may be in use. Reads and writes only the log; the read models follow.
  */
 export const createTokenOffline: Services['createTokenOffline'] = (config, { reason, ...request }, say) =>
   withHistory(config, say, async ({ log, keys, pepper, alone }) => {
@@ -134,8 +136,8 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
   })
 
 /**
- * Deletes a flag on the data directory. Reads what concerns the flag and no more, for what all of them hold may be more than memory; its
- * rows are written at once, so that the next start does not read what is deleted.
+ * Deletes a flag in the data directory. Reads only the streams of the flag, because all flags may exceed memory. Writes
+ * the rows immediately, so that the next start does not read the deleted flag.
  */
 export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { namespace, key, reason }, say) =>
   withSettled(config, say, async ({ log, views, keys, alone }) => {
@@ -164,7 +166,7 @@ export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { names
     }
   })
 
-/** Where every read model of the data directory stands. */
+/** Returns the checkpoint of each read model of the data directory. */
 export const projectionStatus: Services['projectionStatus'] = (config, say) =>
   withStores(config, say, async ({ log, views, pepper }) => {
     const head = await log.head()
@@ -178,10 +180,10 @@ export const projectionStatus: Services['projectionStatus'] = (config, say) =>
     return status
   })
 
-/** Builds read models of the data directory anew. */
+/** Rebuilds read models of the data directory. */
 export const rebuildProjections: Services['rebuildProjections'] = (config, { names, progress, signal }, say) =>
   withSettled(config, say, async ({ log, views, snapshots, pepper }) => {
-    // What memory began from may have been made of what is built anew.
+    // The snapshot may contain data of the old read models.
     await snapshots.remove()
     const chosen = readModelsOf(pepper.key).filter(({ name }) => names.includes(name))
     const name = chosen.map((model) => model.name).join(', ')

@@ -8,11 +8,11 @@ import { eventsOf } from './stores.ts'
 
 const readers = new Map(Object.entries(catalog).map(([category, shapes]) => [category, reader(shapes)]))
 
-/** Why an event cannot be read; undefined where it can. */
+/** Reason why an event cannot be read; undefined if it can be. */
 const unreadable = ({ stream, type, data, meta }: Stored): string | undefined => {
   try {
     const read = readers.get(stream.slice(0, Math.max(0, stream.indexOf('-'))))
-    if (!read) return 'it is in a stream of no known kind'
+    if (!read) return 'its stream has an unknown category'
     read(type, data)
     JSON.parse(meta)
     return undefined
@@ -21,11 +21,11 @@ const unreadable = ({ stream, type, data, meta }: Stored): string | undefined =>
   }
 }
 
-/** Checks the log of a data directory while the service runs or not; nothing is changed. */
+/** Checks the log of a data directory, read-only. The service may be running. */
 export const checkLog: Services['checkLog'] = async (config) => {
   const file = eventsOf(config)
   if (!existsSync(file))
-    fail('notFound', `There is no ${file}.`, 'Name the data directory of a service that has run, with --data.')
+    fail('notFound', `There is no ${file}.`, 'Set --data to the data directory of a service that has already run.')
   const { withCheckedLog } = await import('../../adapters/embedded/files/check.ts')
   const findings: LogFinding[] = []
   let events = 0

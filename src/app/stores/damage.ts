@@ -2,23 +2,23 @@ import { fail } from '../../failure.ts'
 import type { Fatal } from '../telemetry/fatal.ts'
 
 const LOG =
-  'rollcall ends: the history is damaged; see all of it with: rollcall log check. Bring the file back from the backup'
-const LOST = 'rollcall ends: the embedded store can be written no more by this process'
+  'rollcall ends: the event log is damaged; list the damage with: rollcall log check. Restore the file from the backup'
+const LOST = 'rollcall ends: the embedded store can no longer be written by this process'
 
-/** A store that is lost is not worth waiting for: milliseconds that its orderly end may take. */
+/** Timeout in ms of the shutdown after a store is lost or damaged. */
 const AT_ONCE_MS = 1_000
 
-/** The error of a start that met damage of a file which nothing can make anew. */
+/** Fails the start because a file that cannot be rebuilt is damaged. */
 export const damagedStart = (what: string): never =>
   fail(
     'failed',
     what,
-    'Bring the file back from the backup; docs/guides/operations.md says how. What is wrong with a history is told by: rollcall log check.',
+    'Restore the file from the backup: see docs/guides/operations.md. To list the damage of an event log, run: rollcall log check',
   )
 
 /**
- * What comes of files that are found damaged. While it starts, the start fails at once, whatever it waits for; where the read models alone are at
- * fault it may be tried again. Once the service runs it ends at once, or has damaged read models made anew (`renew`).
+ * Decides what happens when a file is found damaged. During a start, the start fails immediately; if only the read
+ * models are damaged, the caller may retry it. Later, the service ends, or `renew` rebuilds the damaged read models.
  */
 export const damageWatch = (fatal: Fatal, renew: (error: Error) => void) => {
   let running = false
@@ -48,13 +48,13 @@ export const damageWatch = (fatal: Fatal, renew: (error: Error) => void) => {
       views = true
       meet(() => renew(error), error)
     },
-    /** The work of a start, or a rejection as soon as damage is met. */
+    /** Resolves with the work of a start; rejects as soon as damage is found. */
     during: async (work: Promise<unknown>): Promise<void> => {
       await Promise.race([work, lost])
       if (met) await lost
       running = true
     },
-    /** True where a start failed for the read models alone. */
+    /** True if the start failed only because of damaged read models. */
     ofViews: (): boolean => views,
   }
 }

@@ -8,7 +8,7 @@ import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
 import { digestsOf, type Found } from './verify-keys.ts'
 
-/** Events at the end of the log among which tokens made of late are looked for. */
+/** Number of events at the end of the log that are searched for recent tokens. */
 const LATELY = 1_000n
 
 const latelyIssued = async (log: Pick<EventLog, 'head' | 'readAll'>): Promise<readonly string[]> => {
@@ -24,7 +24,7 @@ const inViews = async (views: Pick<Views, 'checkpoint' | 'scan'>): Promise<reado
   return []
 }
 
-/** The history and the keys of a directory, before anything of it is made. */
+/** Returns the log and the keys found in a data directory. Creates nothing. */
 export const locateInDirectory = async (config: Config, { log, subjects }: Standing): Promise<Found> => {
   const { readKeyFile } = await import('../../adapters/embedded/files/key-file.ts')
   const file = config.keys.file!
@@ -38,7 +38,7 @@ export const locateInDirectory = async (config: Config, { log, subjects }: Stand
   }
 }
 
-/** The history and the keys on servers, before anything there is made. */
+/** Returns the log and the keys found on the servers. Creates nothing. */
 export const locateOnServers = async (
   config: Config,
   { standing, views }: Pick<Mongo, 'standing' | 'views'>,
@@ -53,8 +53,8 @@ export const locateOnServers = async (
   if (file !== undefined && !given && deployment?.keys)
     fail(
       'check',
-      `The key file ${file} is not there, and this deployment has its keys in MongoDB.`,
-      'Take keys.file out of the configuration, or write those keys into the file: docs/guides/operations.md, Kubernetes.',
+      `The key file ${file} is missing, and this deployment has its keys in MongoDB.`,
+      'Remove keys.file from the configuration, or write those keys to the file: see docs/guides/operations.md, Kubernetes.',
     )
   const { database } = config.mongodb
   return {

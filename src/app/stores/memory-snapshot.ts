@@ -10,31 +10,31 @@ import type { Logger } from '../telemetry/logger.ts'
 
 const FIRST_MS = 15_000
 const EVERY_MS = 300_000
-/** An end waits so long for the last one. */
+/** Timeout in ms for the last snapshot, at shutdown. */
 const END_MS = 5_000
 
 type MemoryToKeep = {
   readonly snapshots: Snapshots
-  /** Key that the service alone has. */
+  /** Secret of the service, from which the key of the snapshot's MAC is derived. */
   readonly secret: Uint8Array
   readonly log: Pick<EventLog, 'at' | 'first'>
   readonly index: TokenIndex
-  /** What holds rows of views whole; each passes over those of other views. */
+  /** Memory that holds complete rows. Each store ignores rows of views that it does not hold. */
   readonly holders: readonly {
     readonly set: (view: string, row: Row) => unknown
     readonly rows: () => MemorySnapshot['rows']
   }[]
-  /** Tokens that the index may hold. */
+  /** Maximum number of tokens in the index. */
   readonly capacity: number
   readonly logger: Pick<Logger, 'info' | 'warn'>
 }
 
-/** Writes down what memory holds, and fills memory with it at a start, where it is of this log and nobody else has changed it. */
+/** Writes snapshots of memory, and restores memory from one at startup if it is unmodified and belongs to this log. */
 export const memorySnapshot = (memory: MemoryToKeep) => {
   const { snapshots, secret, log, index, holders, capacity, logger } = memory
   const key = createHmac('sha256', secret).update('rollcall memory snapshot').digest()
 
-  /** The snapshot, why it is not to be used, or undefined where there is none. */
+  /** Returns the snapshot, or the reason why it is unusable; undefined if there is none. */
   const found = async (): Promise<MemorySnapshot | { readonly unfit: string; readonly err?: unknown } | undefined> => {
     try {
       const bytes = await snapshots.read()
@@ -42,7 +42,7 @@ export const memorySnapshot = (memory: MemoryToKeep) => {
       const snapshot = await readSnapshot(bytes, key)
       if ('unfit' in snapshot) return snapshot
       const [there, first] = [await log.at(snapshot.newest), await log.first()]
-      if (there?.id !== snapshot.event || first?.id !== snapshot.log) return { unfit: 'it is of another log' }
+      if (there?.id !== snapshot.event || first?.id !== snapshot.log) return { unfit: 'it belongs to another log' }
       if (index.fits(snapshot.tokens, capacity)) return snapshot
       return { unfit: 'it holds more tokens than tokens.index_size allows' }
     } catch (err) {
@@ -51,7 +51,7 @@ export const memorySnapshot = (memory: MemoryToKeep) => {
   }
 
   return {
-    /** Fills memory, which is empty, and gives what it holds then. */
+    /** Fills the empty memory from the snapshot. Returns the state that it contains. */
     restore: async (): Promise<Remembered | undefined> => {
       const snapshot = await found()
       if (!snapshot) return undefined
@@ -59,17 +59,20 @@ export const memorySnapshot = (memory: MemoryToKeep) => {
         const { unfit: why, err } = snapshot
         logger.warn(
           { why, ...(err !== undefined && { err }) },
-          'the snapshot of memory is not used; memory is read anew',
+          'the memory snapshot is not used; memory is loaded without it',
         )
         return undefined
       }
       const { position, events, ahead, tokens, rows } = snapshot
       index.restore(tokens)
       for (const [view, row] of rows) for (const holder of holders) holder.set(view, row)
-      logger.info({ position: String(position), tokens: index.size() }, 'memory begins from its snapshot')
+      logger.info({ position: String(position), tokens: index.size() }, 'memory is restored from its snapshot')
       return { position, events, ahead }
     },
-    /** Writes down what memory holds now; nothing where that cannot be told, or the log does not have the event any more. */
+    /**
+     * Writes a snapshot of the present memory. Skipped if memory cannot be copied, or if the log no longer has the
+     * newest event.
+     */
     write: async ({ position, events, ahead }: Remembered): Promise<void> => {
       const [tokens, rows] = [index.copy(), holders.flatMap((holder) => holder.rows())]
       const newest = ahead.reduce((latest, met) => (met.position > latest ? met.position : latest), position)
@@ -86,12 +89,14 @@ type KeeperOptions = {
   readonly clock: Clock
   readonly write: (remembered: Remembered) => Promise<void>
   readonly remembered: () => Remembered
-  /** False while what memory holds may be behind, or another instance is the one that writes. */
+  /** False while memory may lag behind the log, or another instance writes the snapshots. */
   readonly mayWrite: () => boolean
   readonly onError: (error: unknown) => void
 }
 
-/** Sees to it that a snapshot is written soon after the start, every few minutes, and at the end, as often as there is something new. */
+/**
+ * Writes a snapshot soon after the start, then at an interval, and at shutdown, each time only if there are new events.
+ */
 export const snapshotKeeper = (options: KeeperOptions) => {
   const { clock, write, remembered, mayWrite, onError } = options
   let begun = false
@@ -118,13 +123,13 @@ export const snapshotKeeper = (options: KeeperOptions) => {
   }
 
   return {
-    /** Memory holds all that it must from now on. `since`: where it stood in the snapshot that it began from. */
+    /** Starts the timer once memory is complete. `since`: position of the snapshot that memory was restored from. */
     begin: (since: bigint | undefined): void => {
       begun = true
       last = since ?? 0n
       later(FIRST_MS)
     },
-    /** Writes what is new, once memory takes nothing more. */
+    /** Writes a last snapshot. Called when memory no longer changes. */
     end: async (): Promise<void> => {
       if (!begun) return
       timer?.cancel()

@@ -10,7 +10,7 @@ import { type InitialState, type StoreListeners, silent } from './store-listener
 import { insistOnPrefix } from './stream-prefix.ts'
 import { verifyKeys } from './verify-keys.ts'
 
-/** Names the server that is out of reach or refuses, and nothing of where it is. */
+/** Wraps errors in a message that names the server but not its address. */
 const reaching = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
@@ -19,7 +19,10 @@ const reaching = async <T>(name: string, work: () => Promise<T>): Promise<T> => 
   }
 }
 
-/** The history in EventStoreDB and the keys in MongoDB. `closing` takes what is to be closed before them. What is opened in vain is closed again. */
+/**
+ * Opens the log in EventStoreDB and the keys in MongoDB. `closing` registers resources that `close` closes first. On
+ * failure, everything opened so far is closed.
+ */
 export const openServers = async (
   config: Config,
   clock: Clock,
@@ -39,9 +42,11 @@ export const openServers = async (
   }
   try {
     const { url, database } = mongodb
-    const telling = (error: unknown) => onError('mongodb', error)
+    const onMongoError = (error: unknown) => onError('mongodb', error)
     const mongo = closing(
-      await reaching('mongodb', () => openMongo(url!, database, { clock, bulk: mongodb.bulk_size, onError: telling })),
+      await reaching('mongodb', () =>
+        openMongo(url!, database, { clock, bulk: mongodb.bulk_size, onError: onMongoError }),
+      ),
     )
     const restarts = { connection: 0, subscription: 0 }
     const onRestart = (what: keyof typeof restarts) => void restarts[what]++

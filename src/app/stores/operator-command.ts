@@ -8,14 +8,14 @@ import { tappedLog } from '../../events/tapped-log.ts'
 import { eventClock } from '../event-clock.ts'
 import { operator } from './operator.ts'
 
-/** Told of what an operator's start does. */
+/** Logger for the clock of an operator's command. */
 export type ClockListeners = Parameters<typeof eventClock>[1]
 
 const nothingPersonal = async (): Promise<never> => {
-  throw new Error('what an operator accepts at a start has no personal data')
+  throw new Error('a command of the operator at startup has no personal data')
 }
 
-/** Carries out a command of the operator who starts the service, before there is a service: without keys, in the time of the log. */
+/** Executes a command of the operator before the service exists. It needs no keys, and takes its time from the log. */
 export const operatorCommand = async <
   S,
   C extends Readonly<Record<string, object>>,

@@ -5,10 +5,10 @@ const userName = (): string => {
   try {
     return userInfo().username
   } catch {
-    // A container may run as a number that no name is known of.
+    // A container may run under a uid without a user name.
     return `uid ${process.getuid?.() ?? 'unknown'}`
   }
 }
 
-/** Who works at the command line of this machine: the system's name of the user, and the machine's. */
+/** The operator at the command line: the user name and the host name. */
 export const operator = (): Actor => ({ kind: 'operator', user: userName(), host: hostname() })

@@ -8,16 +8,16 @@ import type { Fatal } from '../telemetry/fatal.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { hasOwnLine } from '../telemetry/outage-log.ts'
 
-/** So many files may be found damaged within so long; what damages one more is not over. */
+/** If the read models are damaged more than `MOST` times within `WITHIN_MS`, the service ends. */
 const MOST = 2
 const WITHIN_MS = 600_000
-/** A build that failed is tried again after so long, each time twice as long as before. */
+/** Delay in ms before a failed rebuild is retried. It doubles each time up to the maximum. */
 const AGAIN_MS = 1_000
 const AT_MOST_MS = 60_000
-/** How often it is looked whether the views hold what came while they were built. */
+/** Interval in ms between two checks whether the rebuilt views have caught up with the log. */
 const LOOK_MS = 50
 
-const AGAIN = `rollcall ends: the read models were found damaged ${MOST + 1} times within ${WITHIN_MS / 60_000} minutes; look at the disk. Their file is set aside, and the next start builds them anew from the history`
+const AGAIN = `rollcall ends: the read models were found damaged ${MOST + 1} times within ${WITHIN_MS / 60_000} minutes; check the disk. Their file is set aside, and the next start rebuilds them from the event log`
 
 type RenewalOptions = {
   readonly clock: Clock
@@ -31,7 +31,7 @@ type RenewalOptions = {
   readonly build?: (fresh: Views, signal: AbortSignal) => Promise<void>
 }
 
-/** Makes read models anew from the history when they are found damaged, while the service goes on; ends it where that happens again and again. */
+/** Rebuilds damaged read models from the log while the service runs. Ends the service if the damage recurs. */
 export const viewRenewal = (options: RenewalOptions) => {
   const { clock, log, views, models, renewal, logger, fatal } = options
   const { build = (fresh, signal) => rebuild({ clock, log, views: fresh }, models, () => signal.throwIfAborted()) } =
@@ -42,7 +42,7 @@ export const viewRenewal = (options: RenewalOptions) => {
   let running: Promise<void> | undefined
 
   const position = async (view: View): Promise<bigint> => (await views.checkpoint(view))?.position ?? 0n
-  /** The views hold what was in the log when they were built, and what came meanwhile. */
+  /** Resolves once the views contain every event that was in the log after the rebuild. */
   const followed = async (): Promise<void> => {
     const head = await log.head()
     for (const model of models)
@@ -58,7 +58,7 @@ export const viewRenewal = (options: RenewalOptions) => {
     renewal.built()
     await followed()
     renewal.done()
-    logger.info('the read models are whole again: they were built anew from the history')
+    logger.info('the read models are complete again: they were rebuilt from the event log')
   }
   const run = async (): Promise<void> => {
     for (let pause = AGAIN_MS; wanted && !stop.signal.aborted; pause = Math.min(2 * pause, AT_MOST_MS)) {
@@ -67,8 +67,7 @@ export const viewRenewal = (options: RenewalOptions) => {
         await once()
       } catch (error) {
         if (stop.signal.aborted) return
-        if (!wanted && !hasOwnLine(error))
-          logger.error({ err: error }, 'the read models could not be built anew; it is tried again')
+        if (!wanted && !hasOwnLine(error)) logger.error({ err: error }, 'cannot rebuild the read models; retrying')
         wanted = true
         await clock.sleep(pause, stop.signal)
       }
@@ -84,7 +83,7 @@ export const viewRenewal = (options: RenewalOptions) => {
   }
 
   return {
-    /** Their file was found damaged, and set aside. */
+    /** Starts a rebuild after the file of the read models was found damaged and set aside. */
     met: (error: Error): void => {
       if (stop.signal.aborted) return
       const now = clock.monotonic()
@@ -97,7 +96,7 @@ export const viewRenewal = (options: RenewalOptions) => {
       wanted = true
       running ??= begin()
     },
-    /** Stops; what is built by then the next start goes on with. */
+    /** Stops. The next start continues the unfinished rebuild. */
     close: async (): Promise<void> => {
       stop.abort()
       await running

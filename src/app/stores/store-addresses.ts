@@ -1,7 +1,7 @@
 import type { Config } from '../../config/load.ts'
 import { configError, type Problem } from '../../config/problem.ts'
 
-/** What is wrong with the addresses of servers, as their drivers read them. No server is asked. */
+/** Returns the problems that the drivers find in the server addresses. Connects to no server. */
 export const wrongAddresses = async ({
   storage,
   eventstore,
@@ -20,7 +20,7 @@ export const wrongAddresses = async ({
   )
 }
 
-/** Fails, as any faulty setting does, where the address of a server can never be right. */
+/** Fails like any invalid setting if a server address is invalid. */
 export const insistOnAddresses = async (config: Config): Promise<void> => {
   const wrong = await wrongAddresses(config)
   if (wrong.length > 0) throw configError(wrong.map((problem) => ({ ...problem, place: '' })))

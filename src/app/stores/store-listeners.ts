@@ -1,33 +1,33 @@
 import type { KeyFile } from '../../adapters/embedded/files/key-file.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
-/** The service's own secrets, which tokens and personal data are sealed with. */
+/** The secrets of the service: keys of token digests and of personal data. */
 export type Secrets = KeyFile
 
 /** Listeners for what happens to the stores. */
 export type StoreListeners = {
   /** A job or a server failed. */
   readonly onError?: (job: string, error: unknown) => void
-  /** The disk is full, or has room again. */
+  /** The disk becomes full, or has space again. */
   readonly onFull?: (full: boolean) => void
-  /** The embedded store can be written no more. */
+  /** The embedded store can no longer be written. */
   readonly onLost?: (error: Error) => void
-  /** Of the embedded store, the history, or the file of the read models, is damaged. */
+  /** The event log, or the file of the read models, of the embedded store is damaged. */
   readonly onDamage?: (error: Error) => void
   readonly onDamagedViews?: (error: Error) => void
-  /** Where what concerns the operator is told. */
+  /** Receives the messages for the operator. */
   readonly logger?: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
-/** What a place may begin with. */
+/** Initial content of the stores, and what the operator accepts. */
 export type InitialState = {
-  /** The secrets of a place that has none yet. */
+  /** Secrets for stores that have none yet. */
   readonly secrets?: Secrets
-  /** Why the service goes on though keys that its history was written with are lost. */
+  /** Reason of the operator for starting without the keys that the history was written with. */
   readonly acceptLostKeys?: string | undefined
-  /** Why the service goes on though its log is damaged. */
+  /** Reason of the operator for starting with a damaged log. */
   readonly acceptDamagedLog?: string | undefined
 }
 
-/** Tells nobody. */
+/** Discards all messages. */
 export const silent: Pick<Logger, 'info' | 'warn' | 'error'> = { info: () => {}, warn: () => {}, error: () => {} }

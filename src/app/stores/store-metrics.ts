@@ -6,7 +6,7 @@ import type { Stores } from './stores.ts'
 const outcomes = ['ok', 'refused', 'failed'] as const
 type Outcome = (typeof outcomes)[number]
 
-/** Hears of a call when it is over: its outcome, the milliseconds that the store took, and the error if there was one. */
+/** Reports a finished call: its outcome, the milliseconds that the store took, and the error if any. */
 type Report = (outcome: Outcome, ms: number, error: unknown) => void
 type Call = (...args: readonly unknown[]) => Promise<unknown> | AsyncIterable<unknown>
 
@@ -23,7 +23,7 @@ const timed = async (monotonic: Clock['monotonic'], answer: Promise<unknown>, re
   }
 }
 
-/** The same pages. Time that the reader spends between two of them does not count. */
+/** Passes pages through. The time between two requests of the reader is not counted. */
 const paged = async function* (
   monotonic: Clock['monotonic'],
   pages: AsyncIterable<unknown>,
@@ -52,7 +52,7 @@ const around =
     return Symbol.asyncIterator in answer ? paged(monotonic, answer, report) : timed(monotonic, answer, report)
   }
 
-/** A port whose every call is reported, except `close`. */
+/** Reports every call of a port, except `close`. */
 const wrapped = <P extends object>(
   monotonic: Clock['monotonic'],
   port: P,
@@ -65,7 +65,10 @@ const wrapped = <P extends object>(
     ]),
   ) as P
 
-/** The same stores, with calls of their three ports counted and timed, and failures of these and of the keys reported. An iterator is one call from its first page to its last; a job that runs here counts as `run`. */
+/**
+ * Wraps the stores: calls of the three ports are counted and timed; failures of these and of the keys are reported. An
+ * iterator is one call from its first page to its last. A job that runs on this instance counts as `run`.
+ */
 export const instrumented = (
   { monotonic }: Pick<Clock, 'monotonic'>,
   stores: Stores,
@@ -78,12 +81,12 @@ export const instrumented = (
     return (operation: string): Report => {
       const [ok, refused, failed] = outcomes.map((outcome) => storeCalls(port, adapter, operation, outcome))
       const cells = { ok: ok!, refused: refused!, failed: failed! }
-      // `follow` waits for events that have not happened yet: its duration says nothing about the store.
+      // `follow` waits for future events, so its duration says nothing about the store.
       const duration = operation === 'follow' ? undefined : storeCallDuration(port, adapter, operation)
       return (outcome, ms, error) => {
         cells[outcome].value++
         duration?.observe(ms / 1000)
-        // A job that fails says nothing of the queue.
+        // A failed job is not a failure of the queue.
         if (operation === 'run') return
         if (outcome === 'failed') fault.failed(port, operation, error)
         else fault.worked(port, operation)

@@ -23,51 +23,51 @@ import { type InitialState, type Secrets, type StoreListeners, silent } from './
 import { verifyKeys } from './verify-keys.ts'
 import { verifyLog } from './verify-log.ts'
 
-/** Where this deployment lives: the three ports, the keys of subjects, and the key that token digests and page tokens are made with. */
+/** Stores of a deployment: the three ports, the keys of subjects, and the key of token digests and page tokens. */
 export type Stores = {
   readonly log: EventLog
   readonly views: Views
-  /** What memory begins from, without reading all that is in the views. */
+  /** Snapshots of memory, so that a start need not read all rows of the views. */
   readonly snapshots: Snapshots
   readonly queue: Queue
-  /** What each port lives in, by name. */
+  /** Name of the adapter of each port. */
   readonly adapters: Readonly<Record<'log' | 'views' | 'queue', string>>
   readonly keys: Keys
   readonly binding: Binding
-  /** Of an embedded store, makes damaged read models anew while all else goes on. */
+  /** Rebuilds damaged read models while the service runs (embedded store only). */
   readonly renewal?: Renewal
-  /** The files of an embedded store, for who reads them in a thread of its own. */
+  /** Files of an embedded store, for threads that read them directly. */
   readonly files?: Files
   readonly pepper: { readonly kid: string; readonly key: Uint8Array }
-  /** True when no other instance writes to these stores, so what this instance knows is all there is. */
+  /** True if no other instance writes to these stores, so that the memory of this instance is complete. */
   readonly alone: boolean
-  /** True while this instance is the one that follows the log for the views. */
+  /** True while this instance is the view writer. */
   readonly writes: () => boolean
-  /** From here on it is that one only while this is so. */
+  /** Restricts the lease: this instance is the view writer only while `able` returns true. */
   readonly writesWhile: (able: () => boolean) => void
-  /** A limit on events a client and minute, counted over all instances that share these stores. */
+  /** Limit of events per client and minute, counted over all instances that share these stores. */
   readonly limiter: (name: string, limit: number) => Limiter
-  /** False while limits and jobs go on without the server they share. */
+  /** False while limits and jobs run without their shared server. */
   readonly sharing: () => boolean
-  /** True while the disk of these stores is full; servers do not say so of theirs. */
+  /** True while the disk of these stores is full. Always false for servers, which do not report it. */
   readonly full: () => boolean
-  /** Counters of the connections and subscriptions that the log's client has renewed. */
+  /** Counters of the connections and subscriptions that the client of the log has renewed. */
   readonly restarts: Readonly<Record<string, number>>
-  /** How often what is followed of the log was seen to break off, or the log was out of reach. */
+  /** How often the subscription to the log broke off or the log was out of reach. */
   readonly breaks: () => number
   readonly close: () => Promise<void>
 }
 
-/** What an event is written with. */
+/** The stores that writing an event needs. */
 export type History = Pick<Stores, 'log' | 'keys' | 'pepper' | 'binding' | 'alone' | 'close'>
 
-/** How long the instance that writes the views may be silent before another takes over; milliseconds. */
+/** Lifetime in ms of the lease of the view writer. */
 const LEASE_MS = 5_000
 
-/** The history of an embedded store. */
+/** Path of the log of an embedded store. */
 export const eventsOf = ({ storage }: Config): string => join(storage.data_dir, 'events.sqlite')
 
-/** Says which directory it is that cannot be used; most causes (a full disk) do not name it. */
+/** Adds the data directory to errors, because most causes (such as a full disk) do not name it. */
 const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promise<T> => {
   try {
     return await open()
@@ -84,7 +84,7 @@ const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promis
 
 type Open = (config: Config, clock: Clock, listeners: StoreListeners, initial?: InitialState) => Promise<Stores>
 
-/** One directory with SQLite files, which this process alone writes to. */
+/** Opens a data directory with SQLite files. This process is its only writer. */
 const openDirectory: Open = async (config, clock, listeners, { secrets, acceptLostKeys, acceptDamagedLog } = {}) => {
   const { onError = () => undefined, onFull, onLost, onDamage, onDamagedViews, logger = silent } = listeners
   const { openEmbedded } = await import('../../adapters/embedded/open.ts')
@@ -101,9 +101,9 @@ const openDirectory: Open = async (config, clock, listeners, { secrets, acceptLo
     return { kek, damage, accepted: accepted && ((log: EventLog) => accepted(log, pepper.kid)) }
   }
   const onSetAside = (file: string, { message }: Error) =>
-    logger.warn({ file, why: message }, 'damaged read models were set aside: they are built anew from the history')
+    logger.warn({ file, why: message }, 'damaged read models were set aside; they are rebuilt from the event log')
   const onSnapshotSetAside = (file: string, { message }: Error) =>
-    logger.warn({ file, why: message }, 'what stood in the place of the snapshot of memory was set aside')
+    logger.warn({ file, why: message }, 'the path of the memory snapshot is not a file; it was set aside')
   const watching = {
     ...(onLost && { onLost }),
     ...(onDamage && { onDamage }),
@@ -128,13 +128,15 @@ const openDirectory: Open = async (config, clock, listeners, { secrets, acceptLo
 }
 
 /**
- * The lease of who sees to these read models. A version that has others has a lease of its own: in a rolling update it must not wait for read
- * models that the holder of the version before knows nothing of.
+ * Name of the lease of the view writer. A version with other read models has its own lease: in a rolling update, it
+ * must not wait for read models that the older holder does not write.
  */
 const leaseOf = (models: readonly View[]): string =>
   ['views', ...models.map(({ name, version }) => `${name}_${version}`).toSorted()].join(' ')
 
-/** EventStoreDB, MongoDB and Redis, shared with other instances. What is opened in vain is closed again. */
+/**
+ * Opens EventStoreDB, MongoDB and Redis, shared with other instances. On failure, everything opened so far is closed.
+ */
 const openCluster: Open = async (config, clock, listeners, initial) => {
   const { openServers } = await import('./open-servers.ts')
   const { openBullmq } = await import('../../adapters/redis/queue.ts')
@@ -173,11 +175,14 @@ const openCluster: Open = async (config, clock, listeners, initial) => {
 
 const openers: Readonly<Record<Config['storage']['type'], Open>> = { embedded: openDirectory, cluster: openCluster }
 
-/** Opens the stores that the configuration names; drivers are loaded only for those. Fails before anything is made where the keys are not those that the history was written with. */
+/**
+ * Opens the configured stores, and loads only their drivers. Fails before it creates anything if the keys do not match
+ * the log.
+ */
 export const openStores: Open = (config, clock, listeners, initial) =>
   openers[config.storage.type](config, clock, listeners, initial)
 
-/** The history and the keys alone on servers, for who writes an event beside the service, which may run: several write there. */
+/** Opens only the log and the keys on servers, for a program that writes events while the service may run. */
 export const openHistory = async (config: Config, clock: Clock): Promise<History> => {
   const { openServers } = await import('./open-servers.ts')
   return { ...(await openServers(config, clock, {})), alone: false }

@@ -1,7 +1,10 @@
 import type { EventStore } from '../../adapters/eventstoredb/open.ts'
 import { fail } from '../../failure.ts'
 
-/** Fails where the store has a history under another prefix and none under this one: to begin another beside it would look like a loss of everything. */
+/**
+ * Fails if EventStoreDB has events under another prefix and none under this one. A new history next to the old one
+ * would look like the loss of all data.
+ */
 export const insistOnPrefix = async (log: EventStore, prefix: string): Promise<void> => {
   const other = (await log.first()) === undefined ? await log.otherPrefix() : undefined
   if (other === undefined) return
@@ -10,7 +13,7 @@ export const insistOnPrefix = async (log: EventStore, prefix: string): Promise<v
   )
   fail(
     'failed',
-    `EventStoreDB has a history ${theirs} and none ${ours}.`,
-    `To go on with it set eventstore.stream_prefix: '${other}'. To begin another beside it set eventstore.shared: true.`,
+    `EventStoreDB has events ${theirs} and none ${ours}.`,
+    `To use those events, set eventstore.stream_prefix: '${other}'. To start a second history, set eventstore.shared: true.`,
   )
 }

@@ -7,33 +7,36 @@ import type { EventLog, Stored } from '../../events/log.ts'
 import { fail } from '../../failure.ts'
 import { type ClockListeners, operatorCommand } from './operator-command.ts'
 
-/** Events at the beginning of the log among which a token is looked for, and pages of them: the first token is one of the first events. */
+/**
+ * Maximum events and pages at the start of the log that are searched for a token. The first token is one of the first
+ * events.
+ */
 const EVENTS = 10_000
 const PAGES = 10
 
-/** The history and the keys that were found, before anything is made. */
+/** The log and the keys found before anything is created. */
 export type Found = {
-  /** Undefined where there is no history. */
+  /** Undefined if there is no log. */
   readonly log: Pick<EventLog, 'first' | 'read' | 'readAll'> | undefined
-  /** Digests of some tokens made later, to compare with where the first is of other keys. */
+  /** Digests of some later tokens, compared if the first token has other keys. */
   readonly lately: () => Promise<readonly string[]>
   readonly keys: KeyFile | undefined
-  /** False where other instances have other keys. */
+  /** False if other instances have other keys. */
   readonly shared: boolean
-  /** Whether there are keys of subjects, and this key-encryption key opens them. */
+  /** State of the subject keys: none, or locked or opened by this key-encryption key. */
   readonly subjects: (kek: Uint8Array) => 'missing' | 'closed' | 'open'
-  /** What the two are called in a message. */
+  /** Names of the two stores in messages. */
   readonly places: { readonly keys: string; readonly subjects: string }
 }
 
-/** What was lost: the pepper of the tokens, the keys of subjects, or both; and how that shows. */
+/** Lost keys: the pepper of the tokens, the keys of subjects, or both; and the evidence. */
 type Loss = { readonly tokens: boolean; readonly subjects: boolean; readonly signs: readonly string[] }
 
-/** The pepper that a digest was made with; undefined where it does not say. */
+/** Id of the pepper of a digest; undefined if the digest has none. */
 const kidOf = (digest: string | undefined): string | undefined =>
   digest?.includes('.') ? digest.slice(0, digest.lastIndexOf('.')) : undefined
 
-/** The digests of the tokens that these events issued. An event that cannot be read says nothing of the keys. */
+/** Digests of the tokens that these events issued. Unreadable events are skipped. */
 export const digestsOf = (page: readonly Pick<Stored, 'type' | 'data'>[]): readonly string[] =>
   page.flatMap(({ type, data }) => {
     if (typeName(type) !== 'TokenIssued') return []
@@ -55,7 +58,7 @@ const firstDigest = async (log: Pick<EventLog, 'readAll'>): Promise<string | und
   return undefined
 }
 
-/** The pepper with which the log went on when keys were lost before. */
+/** Id of the pepper that the operator accepted after the last loss of keys. */
 const acceptedKid = async (log: Pick<EventLog, 'read'>): Promise<string | undefined> => {
   const read = reader(keysEvents)
   let kid: string | undefined
@@ -64,7 +67,7 @@ const acceptedKid = async (log: Pick<EventLog, 'read'>): Promise<string | undefi
   return kid
 }
 
-/** The pepper that the log wants where it is not this one; undefined where it is, or the log does not say. */
+/** Id of the pepper that the log requires, if it is not this one; else undefined. */
 const otherKid = async ({ log, lately }: Found, own: string): Promise<string | undefined> => {
   const accepted = await acceptedKid(log!)
   if (accepted !== undefined) return accepted === own ? undefined : accepted
@@ -74,7 +77,7 @@ const otherKid = async ({ log, lately }: Found, own: string): Promise<string | u
   return others.includes(own) ? undefined : (first ?? others[0])
 }
 
-/** What was lost of the keys that this history was written with; undefined where they fit, or nothing was written yet. */
+/** Returns the lost keys; undefined if the keys match the log, or the log is empty. */
 const lossOf = async (found: Found): Promise<Loss | undefined> => {
   const { log, keys, shared, places } = found
   const written = (await log?.first()) !== undefined
@@ -83,29 +86,29 @@ const lossOf = async (found: Found): Promise<Loss | undefined> => {
   let tokens = false
   if (written && !keys) {
     tokens = true
-    signs.push(`${places.keys} is not there`)
+    signs.push(`${places.keys} is missing`)
   } else if (written && keys) {
     const kid = await otherKid(found, keys.pepper.kid)
     tokens = kid !== undefined
     if (kid !== undefined)
-      signs.push(`${places.keys} has the id ${keys.pepper.kid}, and the tokens of this log were made with ${kid}`)
+      signs.push(`${places.keys} has the id ${keys.pepper.kid}, but the tokens of this log have the id ${kid}`)
   }
-  if (!shared) signs.push(`${places.keys} is not that of the other instances`)
-  if (written && state === 'missing') signs.push(`${places.subjects} is not there, or empty`)
-  if (keys && state === 'closed') signs.push(`${places.keys} does not open ${places.subjects}`)
+  if (!shared) signs.push(`${places.keys} differs from the keys of the other instances`)
+  if (written && state === 'missing') signs.push(`${places.subjects} is missing or empty`)
+  if (keys && state === 'closed') signs.push(`${places.keys} cannot decrypt ${places.subjects}`)
   return signs.length === 0
     ? undefined
     : { tokens, subjects: state !== 'open' && (written || state === 'closed'), signs }
 }
 
 type Fit = {
-  /** Keys are lost, and that was accepted: tells the history so, under the id of the pepper from now on. */
+  /** Present if the operator accepted the loss of keys. Records it in the log, with the id of the new pepper. */
   readonly accepted?: (log: EventLog, kid: string) => Promise<void>
 }
 
 /**
- * Sees that the keys are those that the history was written with. Fails where they are not, naming what to bring back from the backup, unless
- * an operator says that there is none (`reason`).
+ * Verifies that the keys match the log. Fails with the names of the parts to restore from the backup, unless the
+ * operator accepts the loss (`reason`).
  */
 export const verifyKeys = async (
   found: Found,
@@ -116,16 +119,19 @@ export const verifyKeys = async (
   const loss = await lossOf(found)
   if (loss === undefined) {
     if (reason !== undefined)
-      listeners.warn({}, 'the keys fit the log, so --accept-lost-keys did nothing: take it out of the command')
+      listeners.warn(
+        {},
+        'the keys match the event log, so --accept-lost-keys has no effect: remove it from the command',
+      )
     return {}
   }
   const { places } = found
-  const what = `The keys do not fit this log: ${loss.signs.join('; ')}.`
+  const what = `The keys do not match this event log: ${loss.signs.join('; ')}.`
   if (reason === undefined)
     fail(
       'check',
       what,
-      `Bring ${places.keys} and ${places.subjects} back from the backup. Who has none starts once with: rollcall serve --accept-lost-keys REASON`,
+      `Restore ${places.keys} and ${places.subjects} from the backup. Without a backup, start once with: rollcall serve --accept-lost-keys REASON`,
     )
   return {
     accepted: async (log, kid) => {

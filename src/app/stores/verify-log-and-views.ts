@@ -9,11 +9,14 @@ import { type Progress, rebuild } from '../../projections/engine/rebuild.ts'
 import type { View } from '../../projections/views.ts'
 import type { Stores } from './stores.ts'
 
-/** A leader that was deposed may show an older log for 1.45 s, as observed: what it shows is believed when it is so for longer. */
+/**
+ * A deposed leader of EventStoreDB may serve an older log, for 1.45 s in tests. A deviation is therefore checked again
+ * after this delay in ms.
+ */
 const CONFIRM_MS = 2_000
 const AGAIN_MS = 500
 
-/** Where it is told. */
+/** Receives the messages of the verification. */
 type VerificationLog = {
   readonly error: (record: object, message: string) => void
   readonly info: (message: string) => void
@@ -21,30 +24,30 @@ type VerificationLog = {
 type VerifiedStores = Pick<Stores, 'log' | 'views' | 'binding' | 'alone' | 'writes' | 'pepper'>
 type Behind = Extract<Continuity, { is: 'behind' }>
 
-/** Read models that were built anew because they did not fit the log. */
+/** Read models that were rebuilt because they did not match the log. */
 export type Rebuilt = { readonly cause: Cause; readonly eventsGone: number; readonly readModels: string[] }
 
 const causeTexts: Readonly<Record<Cause, string>> = {
-  another_log: 'they are of another history',
-  shorter: 'the history is shorter than they have seen: events that were acknowledged are gone',
-  forked: 'the history is not the one that they have seen: events that were acknowledged are gone',
-  rows_missing: 'rows are missing or older than they were',
+  another_log: 'they belong to another event log',
+  shorter: 'the event log is shorter than the log that they contain: acknowledged events are lost',
+  forked: 'the event log differs from the log that they contain: acknowledged events are lost',
+  rows_missing: 'rows are missing or outdated',
 }
 
-/** Refuses to go on with another log, and says what to do. Nothing was written to the read models. */
+/** Fails because the log belongs to another deployment, with advice for the operator. The read models are unchanged. */
 const refuseOtherLog = (alone: boolean, found: string | undefined, known: string): never => {
-  const is = found === undefined ? 'is empty' : `begins with event ${found}`
+  const is = found === undefined ? 'it is empty' : `its first event is ${found}`
   const meant = alone
-    ? 'views.sqlite with the files beside it, and the binding (sqlite3 subjects.sqlite "delete from binding")'
-    : 'the database of the read models (MongoDB), keys and all'
+    ? 'views.sqlite* and the binding (sqlite3 subjects.sqlite "delete from binding")'
+    : 'the MongoDB database of the read models, including its keys'
   return fail(
     'failed',
-    `This is another history than the one that this deployment was begun on: it ${is}, and not with event ${known}.`,
-    `Nothing was changed. Put the right history back, or correct its address. Who means this one empties what was kept of the other: ${meant}; docs/guides/operations.md says how.`,
+    `This event log belongs to another deployment: ${is}, expected first event ${known}.`,
+    `Nothing was changed. Restore the right event log, or correct its address. To use this log, delete the data of the other one: ${meant}; see docs/guides/operations.md.`,
   )
 }
 
-/** A build that was left may know what the log does not have any more. */
+/** Discards unfinished rebuilds, because they may contain events that the log no longer has. */
 const forget = async (views: Stores['views'], projection: View): Promise<void> => {
   for (let left = true; left; ) {
     const building = await views.build(projection)
@@ -65,7 +68,7 @@ const rebuiltOf = ({ views }: Behind, events: number, head: bigint): Rebuilt => 
   readModels: views.map(({ view }) => view.name),
 })
 
-/** Looks until it is certain what became of the log: what is not as it was is looked at twice. */
+/** Compares the log and the views. On shared servers, a deviation is checked a second time. */
 const inspectTwice = async (
   { sleep }: Pick<Clock, 'sleep'>,
   { log, views, binding, alone, pepper }: VerifiedStores,
@@ -81,8 +84,9 @@ const inspectTwice = async (
 }
 
 /**
- * Sees to it, before anything is written, that this is the log which the deployment was begun on, and that the read models fit it. Those
- * that do not are built anew, here or by the instance that writes them, and are told of in one ERROR line. Refuses another log.
+ * Verifies, before anything is written, that the log belongs to this deployment and that the read models match it. Read
+ * models that do not match are rebuilt by the view writer, and logged in one ERROR line. Fails for the log of another
+ * deployment.
  */
 export const verify = async (
   clock: Clock,
@@ -98,18 +102,19 @@ export const verify = async (
       const rebuilt = rebuiltOf(continuity, await eventsIn(stores.log), found.head)
       const { cause, eventsGone, readModels } = rebuilt
       const record = { read_models: readModels, cause, events_gone: eventsGone, head: String(found.head) }
-      logger.error(record, `the read models do not fit the history, and are built anew: ${causeTexts[cause]}`)
+      logger.error(record, `the read models do not match the event log and are rebuilt: ${causeTexts[cause]}`)
       const unfit = readModelsOf(stores.pepper.key).filter(({ name }) => readModels.includes(name))
       for (const projection of unfit) await forget(stores.views, projection)
       await rebuild({ clock, ...stores }, unfit, onProgress)
       return rebuilt
     }
-    if (waits === 0) logger.info('the read models do not fit the history; waiting for them to be built anew')
+    if (waits === 0)
+      logger.info('the read models do not match the event log; waiting for the view writer to rebuild them')
     await clock.sleep(AGAIN_MS)
   }
 }
 
-/** Refuses another log than the one that the deployment was begun on. */
+/** Fails if the log belongs to another deployment. */
 export const insistOnSameLog = async ({
   log,
   binding,
@@ -121,7 +126,10 @@ export const insistOnSameLog = async ({
   return first?.id === known.event ? undefined : refuseOtherLog(alone, first?.id, known.event)
 }
 
-/** Keeps beside the keys which log this is, once it has an event. Refuses where another log stands there meanwhile. */
+/**
+ * Stores the identity of the log next to the keys, once the log has an event. Fails if another identity is already
+ * stored.
+ */
 export const recordLogIdentity = async ({
   log,
   binding,

@@ -7,7 +7,7 @@ import type { EventLog } from '../../events/log.ts'
 import { fail } from '../../failure.ts'
 import { type ClockListeners, operatorCommand } from './operator-command.ts'
 
-/** How much was missing when an operator went on with it last. */
+/** Number of missing events at the last acceptance by an operator. */
 const acceptedBefore = async (log: Pick<EventLog, 'read'>) => {
   const read = reader(historyEvents)
   let { positionsMissing, revisionsMissing } = history.initial
@@ -17,8 +17,8 @@ const acceptedBefore = async (log: Pick<EventLog, 'read'>) => {
 }
 
 /**
- * Sees that the log is as the service left it: guarded, and without more missing than was accepted before. Fails where it is not, naming what
- * was found, unless an operator goes on with it (`reason`); gives then who tells the history.
+ * Verifies that the log has its guards, and that no more is missing than was accepted before. Fails with the findings,
+ * unless the operator accepts them (`reason`). In that case it returns a function that records the acceptance.
  */
 export const verifyLog = async (
   log: Pick<EventLog, 'read'>,
@@ -38,17 +38,17 @@ export const verifyLog = async (
     if (reason !== undefined)
       listeners.warn(
         {},
-        'nothing is damaged that was not accepted, so --accept-damaged-log did nothing: take it out of the command',
+        'the event log has no new damage, so --accept-damaged-log has no effect: remove it from the command',
       )
     return undefined
   }
   const findings = look.findings.map(({ where, found }) => `${where}: ${found}`)
-  const what = `${file} is not as the service left it: ${findings.join('; ')}.`
+  const what = `${file} is damaged: ${findings.join('; ')}.`
   if (reason === undefined)
     fail(
       'check',
       what,
-      'See all of it with: rollcall log check. Bring the file back from the backup. Who has none starts once with: rollcall serve --accept-damaged-log REASON',
+      'List the damage with: rollcall log check. Restore the file from the backup. Without a backup, start once with: rollcall serve --accept-damaged-log REASON',
     )
   return async (log) => {
     const { positionsMissing, revisionsMissing } = look

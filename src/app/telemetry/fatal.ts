@@ -1,21 +1,21 @@
 import type { Clock } from '../../clock.ts'
 import type { Logger } from './logger.ts'
 
-/** Shuts the service down in order after a fault that it cannot survive, within so many milliseconds. The first fault does so; later ones are only logged. */
+/** Shuts the service down after a fault that it cannot survive, within `patience` ms. Later faults are only logged. */
 export type Fatal = (error: unknown, message: string, patience?: number) => void
 
-/** Milliseconds that the shutdown may take. Then the process just exits: what was acknowledged is durable. */
+/** Timeout of the shutdown in ms. Then the process exits, because acknowledged writes are durable. */
 const PATIENCE_MS = 20_000
 
-/** Log messages for uncaught errors, by their source. */
+/** Log messages of uncaught errors by their source. */
 const uncaught = {
-  unhandledRejection: 'rollcall ends: a promise was rejected and nobody took it',
-  uncaughtException: 'rollcall ends: an error was thrown and nobody caught it',
+  unhandledRejection: 'rollcall ends: a promise rejection is unhandled',
+  uncaughtException: 'rollcall ends: an exception is uncaught',
 }
 
 /**
- * What faults of one service come to: an ERROR line with the stack, its end in order, then `exit`. With an `exit` the process is the
- * service's own, and what nobody catches anywhere in it is such a fault too. Before there is a service to end, `exit` comes at once.
+ * Handles faults of a service: logs an ERROR line with the stack, shuts down, and calls `exit`. With `exit`, the
+ * process belongs to the service, and uncaught errors are faults too. Before `endWith`, a fault exits immediately.
  */
 export const faults = (log: Logger, { after }: Pick<Clock, 'after'>, exit: (() => void) | undefined) => {
   let fallen = false
@@ -28,7 +28,7 @@ export const faults = (log: Logger, { after }: Pick<Clock, 'after'>, exit: (() =
     try {
       await end?.()
     } catch (error) {
-      log.error({ err: error }, 'rollcall did not end in order')
+      log.error({ err: error }, 'the shutdown after a fault fails')
     }
     late.cancel()
     exit?.()
@@ -46,12 +46,12 @@ export const faults = (log: Logger, { after }: Pick<Clock, 'after'>, exit: (() =
 
   return {
     fatal,
-    /** From now on a fault ends the service by `work`; one that came before does so now. */
+    /** Sets the shutdown for faults. If a fault has already happened, the shutdown starts immediately. */
     endWith: (work: () => Promise<void>): void => {
       end = work
       if (fallen) void finish()
     },
-    /** The process is nobody's any more. */
+    /** Stops handling the uncaught errors of the process. */
     release: (): void => void process.off('uncaughtException', onUncaught),
   }
 }

@@ -2,15 +2,18 @@ import { constants, fstatSync, openSync, statSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Clock } from '../../clock.ts'
 
-/** So many bytes of lines wait for a reader that has stopped reading. What comes then is lost, and counted. */
+/** Maximum bytes of lines that wait for a slow reader. Further lines are dropped and counted. */
 export const WAITING_BYTES = 4 * 1_048_576
-/** At the end the lines that wait have so long to be read. */
+/** Timeout in ms for waiting lines, at shutdown. */
 const FLUSH_MS = 1000
 
-/** Where log lines go, one text a call. `flushed` resolves when none waits any more, or when waiting is over. */
+/** Destination of log lines. `flushed` resolves when no line is waiting, or after the timeout. */
 export type Lines = { readonly write: (line: string) => void; readonly flushed: () => Promise<void> }
 
-/** The descriptor of a pipe or socket to write to; undefined of everything else, which takes lines at once. A named pipe is opened whether it has a reader or not. */
+/**
+ * Returns the descriptor if the destination is a pipe or socket; undefined for a file or terminal, which accepts lines
+ * immediately. A named pipe is opened with or without a reader.
+ */
 export const pipeOf = (dest: string | number): number | undefined => {
   if (typeof dest === 'number') {
     const found = fstatSync(dest)
@@ -21,14 +24,17 @@ export const pipeOf = (dest: string | number): number | undefined => {
 }
 
 const nowhere = (): void => undefined
-/** Tells the operator on standard error what the log cannot. Where that is gone too, nobody can be told. */
+/** Writes a line to standard error if the log cannot be used. Errors of standard error are ignored. */
 export const complain = (line: string): void => {
   const { stderr } = process
   if (!stderr.listeners('error').includes(nowhere)) stderr.on('error', nowhere)
   stderr.write(`${line}\n`)
 }
 
-/** Lines to a pipe, which nobody waits for. `missed` is told how many were lost once the reader reads again, `failed` why no more can be written. */
+/**
+ * Writes lines to a pipe without waiting. `missed` receives the number of dropped lines once the reader continues,
+ * `failed` the error after which the pipe cannot be written.
+ */
 export const linesToPipe = (
   fd: number,
   { after }: Pick<Clock, 'after'>,
@@ -45,7 +51,7 @@ export const linesToPipe = (
   return {
     write: (line) => {
       if (pipe.destroyed) return
-      // Until the loss is told no line follows it: the log says where it has a gap.
+      // No line is written after a dropped one before the loss is logged, so that the log shows the gap.
       if (lost > 0 || pipe.writableLength + Buffer.byteLength(line) > WAITING_BYTES) lost++
       else pipe.write(line)
     },

@@ -4,7 +4,10 @@ import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config/load.ts'
 import { complain, type Lines, linesToPipe, pipeOf, WAITING_BYTES } from './log-pipe.ts'
 
-/** One line a record; the levels are those of the configuration. A secret is never given to it, and what looks like one is cut out. */
+/**
+ * Logger with one line per record, at the configured level. Callers pass no secrets; fields with the names of secrets
+ * are removed.
+ */
 export type Logger = ReturnType<typeof loggerOf>['logger']
 
 const redact = {
@@ -25,7 +28,7 @@ const redact = {
 const level = (number: unknown) =>
   ({ 20: 'DEBUG', 30: 'INFO', 40: 'WARN', 50: 'ERROR', 60: 'ERROR' })[Number(number)] ?? 'INFO'
 
-/** `console` form: time, level, message, then the record's other members, all on one line whatever they hold. */
+/** Lines in `console` encoding: time, level, message, then the other fields, all on one line. */
 const consoleLines = (to: DestinationStream): DestinationStream => ({
   write: (line: string) => {
     const {
@@ -41,7 +44,7 @@ const consoleLines = (to: DestinationStream): DestinationStream => ({
   },
 })
 
-/** Lines to a file or terminal, which takes them at once. What a full disk does not take waits, up to a bound. */
+/** Writes lines synchronously to a file or terminal. Lines that a full disk rejects are buffered up to a maximum. */
 const linesToFile = (dest: string | number, failed: (error: Error) => void, worked: () => void): Lines => {
   const out = destination({ dest, sync: true, maxLength: WAITING_BYTES })
   out.on('write', worked)
@@ -49,7 +52,9 @@ const linesToFile = (dest: string | number, failed: (error: Error) => void, work
   return { write: (line) => void out.write(line), flushed: () => Promise.resolve() }
 }
 
-/** Where log lines go. When a destination fails, standard error says so once until it works again; the failure goes no further. */
+/**
+ * Returns the destination of log lines. A failing destination is reported once on standard error until it works again.
+ */
 const linesTo = (dest: string | number, clock: Pick<Clock, 'after'>, missed: (lines: number) => void): Lines => {
   let reported = false
   const failed = ({ message }: Error): void => {
@@ -62,12 +67,12 @@ const linesTo = (dest: string | number, clock: Pick<Clock, 'after'>, missed: (li
 }
 
 /**
- * The service's log, to standard output or the configured file, which is its owner's alone: it may hold the first token.
- * Nothing waits for who reads it, but the end of the service by `flushed`, a moment.
+ * Logs to standard output or to the configured file. The file is readable only by its owner, because it may contain the
+ * first token. No code waits for the reader, except `flushed` at shutdown, for a limited time.
  */
 export const loggerOf = ({ level: least, encoding, file }: Config['log'], clock: Pick<Clock, 'now' | 'after'>) => {
   if (file !== undefined) privateFile(file)
-  const missed = (lines: number): void => logger.error({ lines }, 'log lines were lost, for nobody read the log')
+  const missed = (lines: number): void => logger.error({ lines }, 'log lines were lost because the log was not read')
   const out = linesTo(file ?? process.stdout.fd, clock, missed)
   const options = {
     level: least.toLowerCase(),

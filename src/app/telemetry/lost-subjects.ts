@@ -1,16 +1,16 @@
 import type { Metrics } from '../../http/operations/metrics.ts'
 import type { Logger } from './logger.ts'
 
-/** Subjects that are counted at most. */
+/** Maximum number of counted subjects. */
 const COUNTED = 10_000
 
-/** Where the keys of subjects are, by the store that holds them. */
+/** Place of the subject keys, by store. */
 const places: Readonly<Record<string, string>> = {
   embedded: 'subjects.sqlite',
   mongodb: 'the collection "subjects" of MongoDB',
 }
 
-/** Told of subjects whose key is lost: counts each once, and tells the operator once, without saying whose it is. */
+/** Reports subjects whose key is lost: counts each once, and logs one ERROR line that does not name the subject. */
 export const lostSubjects = (
   { subjectsLost }: Pick<Metrics, 'subjectsLost'>,
   logger: Pick<Logger, 'error'>,
@@ -25,8 +25,8 @@ export const lostSubjects = (
     if (met.size > 1) return
     const place = places[adapter] ?? adapter
     logger.error(
-      { adapter, advice: `bring back what is missing from the newest backup of ${place}` },
-      `personal data can be read no more: a key is missing in ${place}, though nobody was erased; it is shown as lost`,
+      { adapter, advice: `restore the missing keys from the newest backup of ${place}` },
+      `personal data cannot be read: a key is missing in ${place} without an erasure; the data is shown as lost`,
     )
   }
 }

@@ -2,7 +2,7 @@ import { EVERYWHERE } from '../../access/grants.ts'
 import { type AccessPolicy, ITS_NAMESPACE } from '../../access/rules.ts'
 import type { Logger } from './logger.ts'
 
-/** Tells of grants in namespaces that are not there. They hold as soon as these are made. */
+/** Warns of grants in missing namespaces. Such a grant takes effect when the namespace is created. */
 export const tellMissingPlaces = (
   { rules, unmatched }: Pick<AccessPolicy, 'rules' | 'unmatched'>,
   isThere: (namespace: string) => boolean,
@@ -16,6 +16,6 @@ export const tellMissingPlaces = (
     const places = new Set(grants.map(({ place }) => place).filter((place) => place !== ITS_NAMESPACE))
     places.delete(EVERYWHERE)
     for (const place of places)
-      if (!isThere(place)) logger.warn(`${what} grants in namespace "${place}", which is not there`)
+      if (!isThere(place)) logger.warn(`${what} grants in namespace "${place}", which does not exist`)
   }
 }

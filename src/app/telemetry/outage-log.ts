@@ -3,62 +3,62 @@ import type { Clock, Timer } from '../../clock.ts'
 import { Refusal, whyOf } from '../../errors.ts'
 import type { Logger } from './logger.ts'
 
-/** A store that worked again works when nothing of it has failed for so long. */
+/** A store works again when no call has failed for this time (ms). */
 const QUIET_MS = 10_000
-/** A failure is news again when the one before it is so old. */
+/** A failure is logged again if the previous one is older than this (ms). */
 const STALE_MS = 600_000
 
-/** Where to look, by what fails. */
+/** Advice by the failing adapter or port. */
 const advice: Readonly<Record<string, string>> = {
-  embedded: 'look at the data directory and its disk',
-  eventstoredb: 'see that EventStoreDB runs, has a leader and can be reached',
-  mongodb: 'see that MongoDB runs, has a primary and can be reached',
-  redis: 'see that Redis runs and can be reached',
-  provider: 'see that the provider can be reached and takes the client id and secret',
-  past: 'look at the data directory and its disk, and at the memory that the service may take',
-  cluster: 'see that the API server of the cluster can be reached and lets this service ask for token reviews',
+  embedded: 'check the data directory and its disk',
+  eventstoredb: 'check that EventStoreDB runs, has a leader and is reachable',
+  mongodb: 'check that MongoDB runs, has a primary and is reachable',
+  redis: 'check that Redis runs and is reachable',
+  provider: 'check that the provider is reachable and accepts the client id and secret',
+  past: 'check the data directory, its disk, and the memory limit of the service',
+  cluster: 'check that the API server of the cluster is reachable and allows this service to create token reviews',
 }
 
-/** What Redis says when it is not its address that is wrong, and what to do then. */
+/** Advice by the error of Redis, for errors other than a wrong address. */
 const adviceOfRedis: readonly (readonly [RegExp, string])[] = [
-  [/MOVED|CROSSSLOT|CLUSTERDOWN/, 'see that every node of the Redis Cluster runs, and set redis.mode to cluster'],
+  [/MOVED|CROSSSLOT|CLUSTERDOWN/, 'check that every node of the Redis Cluster runs, and set redis.mode to cluster'],
   [/OOM|maxmemory/, 'give Redis more memory (maxmemory), or a database of its own with maxmemory-policy noeviction'],
-  [/NOPERM|no permissions/i, 'let the user of redis.url do what docs/guides/operations.md lists under Least privilege'],
-  [/NOAUTH|WRONGPASS|invalid password/i, 'see redis.username and redis.password'],
+  [
+    /NOPERM|no permissions/i,
+    'give the user of redis.url the permissions listed in docs/guides/operations.md, Least privilege',
+  ],
+  [/NOAUTH|WRONGPASS|invalid password/i, 'check redis.username and redis.password'],
   [
     /READONLY|MISCONF|NOREPLICAS/,
-    'see that redis.url names the primary, which can write; behind Sentinels set redis.mode to sentinel',
+    'check that redis.url is the address of the primary; with Sentinels set redis.mode to sentinel',
   ],
-  [
-    /certificate|self.signed|SSL|TLS/i,
-    'see redis.ca_file, and that the certificate of Redis has the name it is asked by',
-  ],
+  [/certificate|self.signed|SSL|TLS/i, 'check redis.ca_file, and that the certificate of Redis contains its host name'],
 ]
 const adviceOf = (adapter: string, port: string, why = ''): string | undefined =>
   (adapter === 'redis' && adviceOfRedis.find(([said]) => said.test(why))?.[1]) || (advice[adapter] ?? advice[port])
 
-const REFUSED = 'out of reach or failing: what needs it is refused until it works again'
-/** What is meant where that is not so. */
+const REFUSED = 'out of reach or failing: requests that need it are refused until it works again'
+/** Effects of the outages that have other effects. */
 const effects: Readonly<Record<string, string>> = {
   redis:
-    'out of reach or failing: until it works again each instance does the jobs by itself and counts its own limits; nothing is refused',
-  past: 'the past cannot be read: what names a moment is refused; the next that does tries it anew',
+    'out of reach or failing: until it works again each instance runs jobs and counts limits by itself; nothing is refused',
+  past: 'as-of queries fail and are refused; the next one tries again',
 }
 
-/** Told of the calls of one store. */
+/** Receives the outcomes of the calls of one store. */
 type Fault = {
   readonly failed: (port: string, operation: string, error: unknown) => void
   readonly worked: (port: string, operation: string) => void
-  /** True from the first failure until it is told that it works again. */
+  /** True from the first failure until the store is logged as working again. */
   readonly failing: () => boolean
 }
 type Calls = Readonly<Record<string, (...args: never[]) => unknown>>
 
-/** True when it is the store that fails: one that refuses (a lost race, an event too large, a stream that was deleted) works. */
+/** True if the store itself failed. A store that refuses a call (lost race, oversized event, deleted stream) works. */
 export const fails = (error: unknown): boolean =>
   !(error instanceof Refusal) || (error.status === 503 && error.reason !== 'event_unreadable')
 
-/** True for what a full disk or a damaged file fails: each has a line of its own. */
+/** True for failures by a full disk or a damaged file, which are logged separately. */
 export const hasOwnLine = (error: unknown): boolean => {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof Error && 'code' in cause && (cause.code === 'ENOSPC' || cause.code === 'DAMAGED')
@@ -109,7 +109,7 @@ const faultOf = (
   }
 }
 
-/** Tells of what the service needs and cannot reach: one ERROR line when it begins to fail, one INFO line when it works again. */
+/** Logs outages of stores and providers: one ERROR line at the first failure, one INFO line when it works again. */
 export const outageLog = (log: Pick<Logger, 'error' | 'info'>, clock: Pick<Clock, 'monotonic' | 'after'>) => {
   const known = new WeakSet<object>()
   const faults = new Map<string, Fault>()
@@ -125,7 +125,7 @@ export const outageLog = (log: Pick<Logger, 'error' | 'info'>, clock: Pick<Clock
     return { ...fault, failed }
   }
 
-  /** One for each store, whatever its ports are. */
+  /** One listener per store, shared by its ports. */
   const listener = (adapter: string): Fault => {
     const made = faults.get(adapter) ?? reporting(adapter)
     faults.set(adapter, made)
@@ -134,9 +134,9 @@ export const outageLog = (log: Pick<Logger, 'error' | 'info'>, clock: Pick<Clock
 
   return {
     of: listener,
-    /** True for the error of a call that was reported. */
+    /** True if the error was already reported. */
     wasReported: (error: unknown): boolean => typeof error === 'object' && error !== null && known.has(error),
-    /** The same functions, with each call reported. */
+    /** Wraps functions so that each call is reported. */
     instrument: <P extends object>(port: string, adapter: string, calls: P): P => {
       const { failed, worked } = listener(adapter)
       const telling = ([operation, call]: [string, (...args: never[]) => Promise<unknown>]) => [

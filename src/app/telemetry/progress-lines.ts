@@ -4,7 +4,7 @@ import type { Logger } from './logger.ts'
 
 const EVERY_MS = 5_000
 
-/** Tells how far the read models are, at most every five seconds. */
+/** Logs the progress of a rebuild, at most every five seconds. */
 export const progressLines = (
   logger: Pick<Logger, 'info'>,
   { monotonic }: Pick<Clock, 'monotonic'>,

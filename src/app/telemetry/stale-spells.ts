@@ -3,7 +3,10 @@ import type { Logger } from './logger.ts'
 
 const seconds = (ms: number): number => Math.round(ms / 100) / 10
 
-/** One WARN line for each spell in which this instance cannot prove that it knows every revocation, with the cause, and one INFO line when it is over. */
+/**
+ * Logs one WARN line with the cause for each period in which this instance cannot prove that it has every revocation,
+ * and one INFO line at its end.
+ */
 export const staleSpells = (
   logger: Pick<Logger, 'info' | 'warn'>,
   position: () => bigint,
@@ -11,7 +14,7 @@ export const staleSpells = (
   onStale: ({ forMs, why, head }) =>
     logger.warn(
       { seconds: seconds(forMs), why, ...(head !== undefined && { head: String(head) }), memory: String(position()) },
-      'no proof that every revocation is known here: requests with a credential are refused (503 auth_stale) until there is one; see that EventStoreDB runs, has a leader and can be reached',
+      'no proof that this instance has every revocation: requests with a credential are refused (503 auth_stale); check that EventStoreDB runs, has a leader and is reachable',
     ),
-  onFresh: (afterMs) => logger.info({ seconds: seconds(afterMs) }, 'every revocation is known here again'),
+  onFresh: (afterMs) => logger.info({ seconds: seconds(afterMs) }, 'this instance has every revocation again'),
 })

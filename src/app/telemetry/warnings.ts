@@ -1,10 +1,10 @@
 import type { Logger } from './logger.ts'
 
 const MINUTE_MS = 60_000
-/** Things that are told apart. */
+/** Maximum number of keys that are tracked. */
 const MOST = 1_000
 
-/** Warns of each thing once a minute at most. */
+/** Logs a warning at most once a minute per key. */
 export const oncePerMinute = (logger: Pick<Logger, 'warn'>, now: () => Date) => {
   const lastLogged = new Map<string, number>()
   return (what: string, record: Readonly<Record<string, unknown>>, message: string): void => {

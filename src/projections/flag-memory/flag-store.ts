@@ -23,7 +23,7 @@ import { type Tally, tallies } from './namespace-tally.ts'
 
 export type { Compile, Live } from './namespace-state.ts'
 
-/** Every namespace by its key, each with its flags and segments, fed with rows in any order and any number of times. */
+/** Namespaces by key, with their flags and segments. Rows may arrive in any order and repeatedly. */
 const namespaceStates = <C>() => {
   const states = new Map<string, NamespaceState<C>>()
   const tally = tallies()
@@ -36,7 +36,7 @@ const namespaceStates = <C>() => {
     return state
   }
 
-  /** Keeps the row unless a later one is held; true when clients see a change by it. */
+  /** Stores the row unless a later one is stored. Returns true if clients see a change. */
   const keep = <D extends InNamespace>(
     state: NamespaceState<C>,
     view: 'flags' | 'segments',
@@ -113,17 +113,17 @@ const rowsOf: Readonly<Record<string, (state: NamespaceState<unknown> | undefine
 }
 
 /**
- * The namespaces, flags and segments that an instance holds whole, fed with rows in any order and any number of times. Documents of
- * another life of their namespace are absent. Lists are in order of creation. A closed document is in no list, and refused with
- * `event_unreadable` where it is asked for; what is in a closed namespace goes on in the last life that is known.
+ * All namespaces, flags and segments in memory. Rows may arrive in any order and repeatedly. Documents of another
+ * incarnation of their namespace are absent. Lists are in order of creation and omit quarantined documents; a lookup of
+ * one refuses with `event_unreadable`. A quarantined namespace keeps its last known incarnation.
  */
 export const flagStore = <C>(compile: Compile<C>) => {
   const { states, tally, take, namespace, names, count, closed } = namespaceStates<C>()
 
   return {
-    /** Takes a row of a view; rows of views that are not held here are passed over. */
+    /** Stores a row of a view. Rows of other views are ignored. */
     set: (view: string, row: Row): void => take[view]?.(row),
-    /** The row held of a document, by view and key, tombstones too. */
+    /** The stored row of a document, by view and key, including tombstones. */
     row: (view: string, id: string): Row | undefined => {
       const [namespace, key] = partsOf(id)
       return rowsOf[view]?.(states.get(namespace), key)
@@ -155,43 +155,44 @@ export const flagStore = <C>(compile: Compile<C>) => {
       return state ? (state.listed.segments ??= listOf(state, state.segments)) : []
     },
 
-    /** The flags of a namespace that can be evaluated. */
+    /** Flags of a namespace that can be evaluated. */
     evaluable: (namespace: string): readonly Live<FlagDoc>[] => {
       const state = states.get(namespace)
       return state ? evaluableIn(state, (state.listed.flags ??= listOf(state, state.flags))) : []
     },
-    /** How many documents of a kind are closed, and so left out of its list. */
+    /** Number of quarantined documents, which lists omit. */
     closed: {
       namespaces: closed,
       flags: (namespace: string): number => states.get(namespace)?.closed.flags.size ?? 0,
       segments: (namespace: string): number => states.get(namespace)?.closed.segments.size ?? 0,
     },
-    /** The present life of a namespace; of a closed one the last that is known. */
+    /** The present incarnation of a namespace; of a quarantined one, the last known. */
     life: (namespace: string): string | undefined => lifeOf(states.get(namespace)),
 
-    /** What there is of flags and segments in a namespace, counted beforehand. */
+    /** Precomputed totals of the flags and segments of a namespace. */
     tally: (namespace: string): Tally => tally.of(lifeOf(states.get(namespace))),
-    /** The bytes of a flag or segment as JSON in UTF-8, counted beforehand; 0 where there is none. */
+    /** Precomputed size of a flag or segment as JSON in UTF-8; 0 if there is none. */
     bytes: (kind: 'flags' | 'segments', namespace: string, key: string): number =>
       tally.bytes(kind, `${namespace}+${key}`),
     namespaceCount: count,
 
-    /** Every key there ever was, living or not. */
+    /** All keys that ever existed. */
     known: {
       namespaces: (): readonly string[] => [...states.keys()],
       flags: (namespace: string): readonly string[] => [...(states.get(namespace)?.flags.keys() ?? [])],
       segments: (namespace: string): readonly string[] => [...(states.get(namespace)?.segments.keys() ?? [])],
     },
 
-    /** The compiled flag: made when first asked for, and anew after a change of the flag or of a segment it looked for. */
+    /** The compiled flag; compiled again after a change of the flag or of a segment that it uses. */
     compiled: (namespace: string, key: string): C | undefined => {
       const state = states.get(namespace)
       return state && compiledIn(state, key, compile)
     },
 
     /**
-     * Names the state of a namespace's flags and segments, in 64 bits; undefined where there is no such namespace. A sum over the
-     * revisions that clients see: equal on all instances that hold the same, new with each change and with each life of the key.
+     * Version of the flags and segments of a namespace, 64 bits; undefined without a namespace. A sum over the
+     * revisions that clients see: equal on instances with the same state, different after each change and for each
+     * incarnation.
      */
     version: (key: string): bigint | undefined => versionOf(key, states.get(key)),
   }

@@ -3,7 +3,7 @@ import { lastKnown } from '../projection.ts'
 import type { Row } from '../views.ts'
 
 type Lives = Row<IncarnationsDoc>
-/** A key, and its life at a position: undefined where there was none, `unknown` where that is not kept. */
+/** A key, and its incarnation at a position: undefined if there was none, `unknown` if it is not stored. */
 export type Lived = { readonly key: string; readonly life: Incarnation | undefined | 'unknown' }
 
 const lifeAt = (row: Lives, position: number): Lived['life'] => {
@@ -13,13 +13,13 @@ const lifeAt = (row: Lives, position: number): Lived['life'] => {
   return life === undefined || (life.ended ?? Number.POSITIVE_INFINITY) <= position ? undefined : life
 }
 
-/** When the keys that an instance knows had documents, fed with rows in any order and any number of times. */
+/** Incarnations of all keys in memory. Rows may arrive in any order and repeatedly. */
 export const incarnationStore = () => {
   const views = new Map(lives.map(({ name }) => [name, new Map<string, Map<string, Lives>>()]))
   const namespaceOf = (key: string) => key.split('+', 1)[0]!
 
   return {
-    /** Takes a row of a view; false for a view that is not held here. */
+    /** Stores a row. Returns false for other views. */
     set: (view: string, row: Row): boolean => {
       const namespaces = views.get(view)
       if (!namespaces) return false
@@ -29,13 +29,13 @@ export const incarnationStore = () => {
       if ((rows.get(row.key)?.revision ?? -1n) < row.revision) rows.set(row.key, row as Lives)
       return true
     },
-    /** The row held of a key. */
+    /** The stored row of a key. */
     row: (view: string, key: string): Row | undefined => views.get(view)?.get(namespaceOf(key))?.get(key),
     rows: (): readonly (readonly [view: string, row: Row])[] =>
       [...views].flatMap(([view, namespaces]) =>
         [...namespaces.values()].flatMap((rows) => Array.from(rows.values(), (row) => [view, row] as const)),
       ),
-    /** The keys of a view, of one namespace where that is given, each with its life at a position. */
+    /** Keys of a view, optionally of one namespace, each with its incarnation at a position. */
     at: function* ({ name }: { readonly name: string }, position: bigint, namespace?: string): Generator<Lived> {
       const namespaces = views.get(name)!
       const found = namespace === undefined ? namespaces.values() : [namespaces.get(namespace) ?? new Map()]

@@ -1,4 +1,4 @@
-/** What one life of a namespace holds: its flags, its segments, and the bytes of both as JSON in UTF-8. */
+/** Number of flags and segments of one incarnation of a namespace, and their size as JSON in UTF-8. */
 export type Tally = { readonly flags: number; readonly segments: number; readonly bytes: number }
 
 type CountedKind = 'flags' | 'segments'
@@ -6,7 +6,7 @@ type Doc = { readonly incarnation: string }
 
 const nothing: Tally = { flags: 0, segments: 0, bytes: 0 }
 
-/** Keeps counts of documents by the incarnation of their namespace, so that reading a count costs nothing. */
+/** Precomputed totals by incarnation, so that reading one is free. */
 export const tallies = () => {
   const lives = new Map<string, Tally>()
   const sizes = new Map<string, number>()
@@ -20,9 +20,9 @@ export const tallies = () => {
 
   return {
     of: (incarnation: string | undefined): Tally => lives.get(incarnation ?? '') ?? nothing,
-    /** The bytes of one document, by its key among those of its kind; 0 where there is none. */
+    /** Size of one document, by kind and key; 0 if there is none. */
     bytes: (kind: CountedKind, key: string): number => sizes.get(`${kind} ${key}`) ?? 0,
-    /** Takes the step of one document, by its key among those of its kind, from what it was to what it is. */
+    /** Updates the totals by the change of one document from `from` to `to`. */
     step: (kind: CountedKind, key: string, from: Doc | undefined, to: Doc | undefined): void => {
       if (from === to) return
       const name = `${kind} ${key}`

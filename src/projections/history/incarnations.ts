@@ -4,17 +4,20 @@ import { namespaces } from '../namespaces.ts'
 import { anyProjection, orderOf, type Projection } from '../projection.ts'
 import { segments } from '../segments.ts'
 
-/** One life of a document's key: positions of the events that began and ended it, its place in lists, and the life of its namespace. */
+/**
+ * One incarnation of the key of a document: positions of its first and last event, its sort key in lists, and the
+ * incarnation of its namespace.
+ */
 export type Incarnation = {
   readonly order: string
   readonly incarnation: string
   readonly began: number
   readonly ended?: number
 }
-/** The lives of a key, oldest first. `since`: before this position there were others, which are not kept. */
+/** Incarnations of a key, oldest first. `since`: incarnations before this position are not stored. */
 export type IncarnationsDoc = { readonly lives: readonly Incarnation[]; readonly since?: number }
 
-/** Lives kept of one key, so that a key which is made and deleted for ever costs no more each time. */
+/** Maximum stored incarnations per key, so that repeated creation and deletion has a bounded cost. */
 const KEPT = 32
 
 const begun = (doc: IncarnationsDoc | undefined, life: Incarnation): IncarnationsDoc => {
@@ -29,7 +32,9 @@ const ended = (doc: IncarnationsDoc | undefined, position: number): Incarnations
 
 type Begin = { readonly incarnation: string }
 
-/** The lives of the keys of a read model, of two of its events; all others leave them as they are. */
+/**
+ * Read model of the incarnations of the keys of another read model, from two of its events. All other events are quiet.
+ */
 const incarnationsOf = <D extends object, E extends AnyEvent>(
   { name, category, read, on }: Projection<D, E>,
   begins: E['type'],
@@ -61,7 +66,7 @@ export const namespaceIncarnations = incarnationsOf(namespaces, 'NamespaceCreate
 export const flagIncarnations = incarnationsOf(flags, 'FlagCreated', 'FlagDeleted')
 export const segmentIncarnations = incarnationsOf(segments, 'SegmentCreated', 'SegmentDeleted')
 
-/** When what lists hold was there. */
+/** Read models of the incarnations of all keys in lists. */
 export const lives = [
   anyProjection(namespaceIncarnations),
   anyProjection(flagIncarnations),

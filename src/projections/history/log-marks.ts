@@ -2,28 +2,28 @@ import type { Stored } from '../../events/log.ts'
 import type { Checkpoint, Row, View } from '../views.ts'
 import { type LogProjection, type Sealed, type Sources, seals } from './log-projection.ts'
 
-/** The first record of every so many is marked. */
+/** Every event whose index is a multiple of this has a mark. */
 const MARK_EVERY = 256
-/** Marks looked for at once where some are missing. */
+/** Number of marks per query if some are missing. */
 const BATCH = 64
 
-/** Where a record stands, of which so many stand before it, and the greatest time of all up to it. */
+/** Index and position of an event, and its settled time: the greatest time of all events up to it. */
 export type Mark = { readonly index: number; readonly at: number; readonly time: string }
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
-/** The settled time behind an event: no time is ever before one that was met. What is no instant says nothing. */
+/** Settled time after an event: the greater of the two times. An invalid time is ignored. */
 export const settled = (before: string, { time }: Pick<Stored, 'time'>): string =>
   time > before && INSTANT.test(time) ? time : before
 
 export const markKey = (index: number): string => String(index).padStart(16, '0')
 
-/** Marks in the log, by which an instant is found. */
+/** Marks in the log, for finding the position of an instant. */
 export const markView: View = { name: 'log_marks', version: 2, fields: ['time'], indexes: [{ by: ['time'] }] }
 
 export const markSeals = (key: Uint8Array) => seals<Mark>(key, 'mark', ({ index, at, time }) => [index, at, time])
 
-/** The last mark that is kept before an index; undefined where there is none. */
+/** The last stored mark before an index; undefined if there is none. */
 export const markBefore = async (
   find: Sources['find'],
   holds: (mark: Sealed<Mark>) => boolean,
@@ -41,12 +41,12 @@ export const markBefore = async (
   return undefined
 }
 
-/** Makes the marks. */
+/** Log projection that creates the marks. */
 export const logMarks = (key: Uint8Array): LogProjection => {
   const { seal, holds } = markSeals(key)
   let known = { position: 0n, time: '' }
 
-  /** The settled time where a checkpoint stands. */
+  /** Settled time at a checkpoint. */
   const timeAt = async ({ log, find }: Sources, { position, events }: Checkpoint): Promise<string> => {
     if (known.position === position) return known.time
     if (events === 0) return ''

@@ -3,29 +3,29 @@ import type { EventLog, Stored } from '../../events/log.ts'
 import type { AnyProjection } from '../projection.ts'
 import type { Checkpoint, Row, View } from '../views.ts'
 
-/** What rows of a chronicle are made from: the log, and the rows that there are of these keys. */
+/** Sources of the rows of a log projection: the log, and the existing rows of the given keys. */
 export type Sources = {
   readonly log: Pick<EventLog, 'read' | 'readAll'>
   readonly find: <D extends object>(keys: readonly string[]) => Promise<readonly Row<D>[]>
 }
 
 /**
- * A read model of the log itself, that finds places in it: which rows come of events that lie right behind a checkpoint. Who makes them
- * and how often says nothing about them, and one that is missing costs time alone.
+ * A read model that indexes the log: returns the rows of the events directly after a checkpoint. The rows do not depend
+ * on the writer or on repeated writes. A missing row only costs time.
  */
 export type LogProjection = View & {
   readonly rowsOf: (sources: Sources, from: Checkpoint, page: readonly Stored[]) => Promise<readonly Row[]>
 }
 
-/** Whatever is kept in the views. */
+/** A read model of any kind. */
 export type ReadModel = AnyProjection | LogProjection
 
 export const isLogProjection = (model: ReadModel): model is LogProjection => 'rowsOf' in model
 
-/** A document whose facts nobody can have changed who does not have the key. */
+/** A document with a MAC over its facts. */
 export type Sealed<D> = D & { readonly mac: string }
 
-/** Seals documents of one kind, and tells whether one is as it was sealed. */
+/** Adds and verifies the MACs of documents of one kind. */
 export const seals = <D extends object>(key: Uint8Array, kind: string, facts: (doc: D) => readonly unknown[]) => {
   const own = createHmac('sha256', key).update(`rollcall ${kind}`).digest()
   const macOf = (doc: D) =>

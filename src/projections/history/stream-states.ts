@@ -7,28 +7,31 @@ import { resources } from '../resources.ts'
 import type { Row, View } from '../views.ts'
 import { type LogProjection, type Sealed, type Sources, seals } from './log-projection.ts'
 
-/** A state is kept at every so many revisions of a stream, and of a large document at every so many. */
+/** Intervals of revisions at which a state is stored; the second is that of large documents. */
 export const STATE_EVERY = 32
 const MOST_FOLDED = 256
-/** Characters of a document that is large, and bytes of one that the stores of views may not take. */
+/**
+ * Size above which a document is large, in characters; and above which no state is stored, in bytes, because a store
+ * may reject it.
+ */
 const LARGE = 8_192
 const LARGEST = 12 * 1_048_576
 
 /**
- * What a document was behind an event of its stream, as JSON text; absent where there was none. `before` is the position of the event with
- * the sign of a debt, so that the last at or before a position comes first.
+ * A document after an event of its stream, as JSON; `text` is absent if there was none. `before` is the negated
+ * position of the event, so that the last state up to a position comes first in ascending order.
  */
 export type State = {
   readonly stream: string
   readonly before: number
   readonly revision: string
   readonly changes: string
-  /** The id of that event. */
+  /** Id of the event. */
   readonly event: string
   readonly text?: string
 }
 
-/** States of streams, from which a reading of the past begins. */
+/** States of streams, from which as-of reads start. */
 export const stateView: View = {
   name: 'stream_states',
   version: 4,
@@ -49,7 +52,7 @@ export const stateSeals = (key: Uint8Array) =>
 const keyOf = (stream: string, revision: bigint) => `${stream}@${String(revision).padStart(16, '0')}`
 const modelOf = (stream: string) => resources.find(({ category }) => stream.startsWith(`${category}-`))
 
-/** The row that a state is of. */
+/** Converts a state to its row. */
 export const rowOf = ({ category }: AnyProjection, { stream, before, revision, changes, text }: State): Row => ({
   key: stream.slice(category.length + 1),
   revision: BigInt(revision),
@@ -58,11 +61,11 @@ export const rowOf = ({ category }: AnyProjection, { stream, before, revision, c
   doc: text === undefined ? undefined : (JSON.parse(text) as object),
 })
 
-/** Whether an event of a stream is the one that a state was made behind. */
+/** True if a state was made after this event. */
 const isOf = (state: State, { id, revision, position }: Stored): boolean =>
   id === state.event && String(revision) === state.revision && Number(position) === -state.before
 
-/** Streams of large documents that are remembered. */
+/** Maximum number of streams whose size is remembered. */
 const KNOWN = 1_000
 
 const isLarge = ({ text = '' }: State): boolean => text.length > LARGE
@@ -77,8 +80,8 @@ const stateOf = (row: Row, { stream, id, position, revision }: Stored): State | 
 }
 
 /**
- * The row of a stream's document behind the last of its events that is `within`, of which none is beyond `upTo`, folded from a state that was
- * kept; `stale` where the stream has another event there.
+ * Folds a stream from a stored state to its last event that is `within`; no such event is beyond `upTo`. Returns
+ * `stale` if the event of the state is not the one in the stream.
  */
 export const foldFrom = async (
   log: Pick<EventLog, 'read'>,
@@ -99,7 +102,7 @@ export const foldFrom = async (
           if (!isOf(state, event)) return 'stale'
         } else if (!within(event)) return row
         else row = project(model, row, event)
-        // Nothing opens it again.
+        // Without `ends`, a quarantined document stays quarantined.
         if (row?.unreadable && !model.ends) return row
         isFirst = false
         const paused = pause()
@@ -113,13 +116,16 @@ export const foldFrom = async (
   return state && isFirst ? 'stale' : row
 }
 
-/** Makes the states. One that cannot be read is not kept: a later version may be able to. */
+/**
+ * Log projection that creates the states. A quarantined state is not stored, because a later version may be able to
+ * read it.
+ */
 export const streamStates = (key: Uint8Array): LogProjection => {
   const { seal, holds } = stateSeals(key)
-  /** Streams whose documents were large when a state was made: no state is made only to be dropped. */
+  /** Streams with large documents at their last state, so that unused states are not computed. */
   const large = new LRUCache<string, boolean>({ max: KNOWN })
 
-  /** The last state kept before a revision, where it is not too far back. */
+  /** The last stored state before a revision, within `MOST_FOLDED` revisions. */
   const before = async (find: Sources['find'], stream: string, revision: bigint): Promise<State | undefined> => {
     const keys: string[] = []
     for (let back = BigInt(STATE_EVERY); back <= MOST_FOLDED && revision >= back; back += BigInt(STATE_EVERY))
@@ -128,7 +134,10 @@ export const streamStates = (key: Uint8Array): LogProjection => {
     const sound = rows.filter(({ doc }) => doc && holds(doc))
     return sound.sort((one, other) => (one.key < other.key ? 1 : -1))[0]?.doc
   }
-  /** Without a state near by the whole stream is folded, the more seldom the longer it is. */
+  /**
+   * True if folding the whole stream is acceptable without a recent state: always for short streams, at powers of two
+   * for long ones.
+   */
   const isWorth = (revision: bigint) => revision < MOST_FOLDED || (revision & (revision + 1n)) === 0n
 
   const made = async ({ log, find }: Sources, event: Stored, model: AnyProjection, last: State | undefined) => {

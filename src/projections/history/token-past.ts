@@ -3,7 +3,10 @@ import type { TokenSort } from '../token-order.ts'
 import { notDeleted, ofStatus, type TokenStatus } from '../token-status.ts'
 import type { Access } from '../tokens.ts'
 
-/** What a list of tokens asks for: conditions on what never changes, the status and the access wanted, and the present of the moment (RFC 3339 UTC). */
+/**
+ * Request of a token list: conditions on immutable fields, the status and access, and the time of the moment (RFC 3339
+ * UTC).
+ */
 export type TokensWanted = {
   readonly where: Where
   readonly status: TokenStatus | undefined
@@ -11,19 +14,22 @@ export type TokensWanted = {
   readonly now: string
 }
 
-/** All conditions on a record as it stood at the moment. */
+/** All conditions on a record as of the moment. */
 export const conditionsOf = ({ where, status, access, now }: TokensWanted): Where => ({
   ...where,
   ...(access !== undefined && { access: { equals: [access] } }),
   ...(status === undefined ? notDeleted : ofStatus[status](now)),
 })
 
-/** Records that belong to a list, and where their expiry of then stands now. */
+/** Conditions for records of the list, and the field that now has their expiry as of the moment. */
 type Known = { readonly where: Where; readonly expiry: 'expiresAt' | 'previousExpiry' }
 
 const asNow = (where: Where): Known => ({ where, expiry: 'expiresAt' })
 
-/** What records meet now that had an access before a position, in parts without a record in common: a token may lose its full reach once, and nothing else of this changes. */
+/**
+ * Present conditions for records with an access before a position, in disjoint parts. A token loses full access at most
+ * once; other changes of access are impossible.
+ */
 const hadAccess = (access: Access | undefined, behind: number): readonly Where[] => {
   if (access === undefined) return [{}]
   const [has, granted] = [{ access: { equals: [access] } }, { access: { equals: ['GRANTED'] } }]
@@ -31,7 +37,7 @@ const hadAccess = (access: Access | undefined, behind: number): readonly Where[]
   return [access === 'GRANTED' ? { ...granted, fullUntil: { below: behind, orAbsent: true } } : has]
 }
 
-/** The same of one part of the records, those that meet `access`. */
+/** The parts of the records that meet `access`. */
 const ofPart = (
   wanted: TokensWanted,
   behind: number,
@@ -62,12 +68,12 @@ const ofPart = (
   return { known: [...still, { where: asBefore, expiry: 'previousExpiry' }], unknown }
 }
 
-/** Parts of the records of a list, without a record in common. */
+/** Disjoint parts of the records of a list. */
 export type Parts = { readonly known: readonly Known[]; readonly unknown: readonly Where[] }
 
 /**
- * What records meet now of which a list at a position holds: `known`, those that all belong to it; and `unknown`, those of which only their
- * streams can say it, because their expiry has changed more than once since.
+ * Present conditions for the records of a list at a position. `known`: records that belong to the list. `unknown`:
+ * records whose streams must be read, because their expiry has changed more than once since.
  */
 export const atPosition = (wanted: TokensWanted, position: bigint, sort: TokenSort = 'createdAt'): Parts => {
   const behind = Number(position) + 1
@@ -81,8 +87,8 @@ export const atPosition = (wanted: TokensWanted, position: bigint, sort: TokenSo
 const isDeleted = ({ deletedAt }: Where): boolean => deletedAt !== undefined && 'from' in deletedAt
 
 /**
- * The same of those alone that had one of these reaches (undefined: none of their own). What has ended since, and what was narrowed since, may
- * have had any.
+ * Restricts the parts to records with one of these reaches (undefined: no reach of their own). Records that have ended
+ * or were narrowed since may have had any reach, so they become unknown.
  */
 export const hadReach = (
   { known, unknown }: Parts,

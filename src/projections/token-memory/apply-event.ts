@@ -5,7 +5,7 @@ import { METHODS, type TokenEvent } from '../../events/token.ts'
 import { tokens } from '../tokens.ts'
 import { MOST_REVISION, type tokenSlots } from './token-slots.ts'
 
-/** The event; undefined where it cannot be read, which is for its row to say. */
+/** Reads the event; undefined if it is unreadable, which its row handles. */
 const readable = (type: string, data: string): TokenEvent | undefined => {
   try {
     return tokens.read(type, data)
@@ -14,7 +14,7 @@ const readable = (type: string, data: string): TokenEvent | undefined => {
   }
 }
 
-/** Makes less of a token that is held: it ends earlier, or may do less. False where the event says no such thing. */
+/** Shortens the expiry or narrows the grants of a token in memory. Returns false for other events. */
 const restrict = (
   { columns, reach, setReach }: ReturnType<typeof tokenSlots>,
   slot: number,
@@ -34,9 +34,9 @@ const restrict = (
 }
 
 /**
- * Takes an event of a token that is held, without its row: what ended is forgotten, what ends earlier or may do less does so at once. False
- * where that cannot be done: the token is not held, events before this one are missing, it is not an event that takes anything, or it should
- * have ended the token before.
+ * Applies an event to a token in memory without its row: an ended token is removed, an earlier expiry or narrower
+ * grants take effect immediately. Returns false if the row is needed: the token is not in memory, earlier events are
+ * missing, the event does not restrict the token, or it should have ended the token already.
  */
 export const applyEvent =
   (slots: ReturnType<typeof tokenSlots>, end: (slot: number) => void) =>

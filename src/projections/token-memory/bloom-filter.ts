@@ -1,14 +1,14 @@
 import { keyWords } from './token-keys.ts'
 
-/** Digests in one layer, and bits for each: so few bits stand that of a thousand strange digests less than one seems to be there. */
+/** Digests per layer, and bits of a layer. The rate of false positives is below 1 in 1000. */
 const LAYER = 1_048_576
 const BITS = LAYER * 16
-/** Layers at most, of 2 MiB each; with more digests than fit, any may be there. */
+/** Maximum number of layers of 2 MiB each. Beyond it, every digest may be contained. */
 const LAYERS = 32
 
 /**
- * The digests of tokens that were forgotten for want of room: says of a digest that it is none of them, or that it may be one. A digest is
- * even over all values and nobody but this service can make one, so its own words say which bits it sets.
+ * Bloom filter of the digests of evicted tokens. It uses the words of the digest itself as hashes, because digests are
+ * uniformly distributed and only this service can create one.
  */
 export const bloomFilter = (perLayer = LAYER, most = LAYERS) => {
   const layers: Uint8Array[] = []
@@ -42,14 +42,14 @@ export const bloomFilter = (perLayer = LAYER, most = LAYERS) => {
       const layer = layers.at(-1)!
       for (const word of keyWords(key)) layer[bitOf(word) >>> 3]! |= 1 << (word & 7)
     },
-    /** A copy of the layers, and how many digests the last one has; undefined where they hold no more. */
+    /** Copies the layers, and the number of digests in the last one; undefined after an overflow. */
     copy: () => (overfull ? undefined : { layers: layers.map((layer) => layer.slice()), inLast }),
-    /** Takes a copy in place of what there was, which was nothing. */
+    /** Restores a copy into an empty filter. */
     restore: (from: { readonly layers: readonly Uint8Array[]; readonly inLast: number }): void => {
       layers.push(...from.layers)
       inLast = from.inLast
     },
-    /** How many there are, about. */
+    /** Approximate number of digests. */
     count: (): number => (layers.length === 0 ? 0 : (layers.length - 1) * perLayer + inLast),
   }
 }

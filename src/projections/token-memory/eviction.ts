@@ -1,7 +1,7 @@
 import { METHODS } from '../../events/token.ts'
 import type { HeldTokens } from './token-snapshot.ts'
 
-/** Makes room in the index of tokens: one that is given up is forgotten, and may be found by its digest again. */
+/** Evicts tokens from the index. An evicted token can be found again by its digest. */
 export const tokenEviction = (
   { columns: { columns, victim, giveBack }, keys, makers, reaches, evicted }: HeldTokens,
   reachBytes: number,
@@ -14,7 +14,7 @@ export const tokenEviction = (
     keys.remove(slot)
     giveBack(slot)
   }
-  /** Forgets a token that was not used for long, one of those that may be; false where there is none. */
+  /** Evicts a token that was not used recently, among those that `may` accepts. Returns false if there is none. */
   const evict = (may?: (slot: number) => boolean): boolean => {
     const slot = victim(may)
     if (slot === undefined) return false
@@ -22,10 +22,10 @@ export const tokenEviction = (
     remove(slot)
     return true
   }
-  /** Forgets tokens that may do much, until what all may do has room; never the one in this slot. */
+  /** Evicts tokens with large reaches until all reaches fit into their limit; never the token in the slot `but`. */
   const fitReaches = (but?: number): void => {
     while (reaches.bytes() > reachBytes) {
-      // Those that take less have less than half of all bytes together.
+      // Tokens below this share use less than half of all bytes together.
       const much = reaches.bytes() / (2 * keys.size())
       if (!evict((slot) => slot !== but && reaches.share(columns.reaches[slot]!) >= much)) return
     }

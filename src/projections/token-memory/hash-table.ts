@@ -1,4 +1,4 @@
-/** Part of the places that may be taken before there are twice as many. */
+/** Maximum load factor before the table doubles. */
 const FULL = 0.75
 
 const hashOf = (words: Uint32Array): number => {
@@ -11,12 +11,12 @@ const hashOf = (words: Uint32Array): number => {
 }
 
 /**
- * Finds the slot of a key of so many 32-bit words. Keys stand in one typed array by slot, with a hash table of slot
- * numbers beside it: five to eleven bytes a key more, and nothing for the collector to walk.
+ * Hash table from a key of `width` 32-bit words to its slot. Keys are in one typed array by slot, with a table of slot
+ * numbers. This costs 5 to 11 bytes per key in addition to the key, and no work of the garbage collector.
  */
 export const hashTable = (width: number) => {
   let keys = new Uint32Array(1024 * width)
-  /** A slot and one, or 0 for nothing; collisions go to the next place. */
+  /** Slot + 1, or 0 if empty. Collisions use linear probing. */
   let places = new Uint32Array(2048)
   let size = 0
 
@@ -28,7 +28,7 @@ export const hashTable = (width: number) => {
     for (let n = 0, at = slot * width; n < width; n++, at++) if (keys[at] !== words[n]) return false
     return true
   }
-  /** Where the key stands, or the free place where it would. */
+  /** Place of the key, or the free place for it. */
   const placeOf = (words: Uint32Array): number => {
     let place = homeOf(words)
     while (places[place] !== 0 && !holds(places[place]! - 1, words)) place = after(place)
@@ -48,7 +48,7 @@ export const hashTable = (width: number) => {
       const held = places[placeOf(words)]!
       return held === 0 ? undefined : held - 1
     },
-    /** Gives a slot a key that no other slot has. */
+    /** Sets the key of a slot. No other slot has the key. */
     set: (slot: number, words: Uint32Array): void => {
       if ((slot + 1) * width > keys.length) {
         const before = keys
@@ -60,7 +60,7 @@ export const hashTable = (width: number) => {
       put(slot)
       size++
     },
-    /** Takes the key of a slot away. Those behind it move up, so that no search ends at the gap. */
+    /** Removes the key of a slot. Later keys of the probe sequence move up, so that no search ends at the gap. */
     remove: (slot: number): void => {
       let gap = placeOf(keyAt(slot))
       for (let place = after(gap); places[place] !== 0; place = after(place)) {
@@ -73,10 +73,10 @@ export const hashTable = (width: number) => {
       places[gap] = 0
       size--
     },
-    /** The key of a slot, until the slot is given another. */
+    /** The key of a slot, valid until the slot gets another. */
     key: keyAt,
     size: (): number => size,
-    /** A copy of the keys of so many slots, one behind the other. */
+    /** Copies the keys of the first slots. */
     copy: (slots: number): Uint32Array => keys.slice(0, slots * width),
   }
 }

@@ -1,9 +1,9 @@
-/** The tokens whose streams cannot be read, by the key of their digest: their holders are known by it. */
+/** Ids of quarantined tokens by the key of their digest, so that their holders get `event_unreadable`. */
 export const quarantinedTokens = () => {
   const ids = new Map<string, string>()
   return {
     close: (key: string, id: string): void => void ids.set(key, id),
-    /** Takes a token out again; gives its key where it was closed. */
+    /** Removes a token. Returns its key if it was quarantined. */
     open: (id: string): string | undefined => {
       for (const [key, of] of ids) {
         if (of !== id) continue

@@ -3,14 +3,14 @@ import { reachFrom, reachText } from '../../access/reach-text.ts'
 import type { TokenDoc } from '../tokens.ts'
 import { stringPool } from './string-pool.ts'
 
-/** Bytes of a place of a reach beside its text. */
+/** Bytes of a place of a reach in addition to its text. */
 const PLACE_BYTES = 160
 
-/** The text of the reach of a token, by its record. */
+/** Text of the reach of a token record. */
 export const reachTextOf = ({ namespace, reach }: Pick<TokenDoc, 'namespace' | 'reach'>): string =>
   reach ?? reachText(reachOf({ namespace }))
 
-/** The reaches of tokens by small numbers, each resolved once: equal ones are one object. */
+/** Pool of the reaches of tokens. Equal reaches share a number and an object. */
 export const reachPool = () => {
   const texts = stringPool()
   const reaches: (Reach | undefined)[] = []
@@ -18,7 +18,7 @@ export const reachPool = () => {
 
   const bytesOf = (number: number): number => texts.text(number).length + reaches[number]!.places.size * PLACE_BYTES
   return {
-    /** One token more with this reach; gives the number of the reach. */
+    /** Counts a token with this reach. Returns the number of the reach. */
     add: (text: string): number => {
       const number = texts.add(text)
       if (reaches[number] === undefined) {
@@ -27,7 +27,7 @@ export const reachPool = () => {
       }
       return number
     },
-    /** One token less with the reach of this number. */
+    /** Removes a token with this reach. */
     remove: (number: number): void => {
       const freed = bytesOf(number)
       if (!texts.remove(number)) return
@@ -35,15 +35,15 @@ export const reachPool = () => {
       bytes -= freed
     },
     reach: (number: number): Reach => reaches[number]!,
-    /** The reach of a text, shared where some token has it. */
+    /** The reach of a text; the shared object if a token has it. */
     of: (text: string): Reach => reaches[texts.number(text) ?? -1] ?? reachFrom(text),
-    /** Characters of the text of a reach. */
+    /** Length of the text of a reach. */
     length: (number: number): number => texts.text(number).length,
-    /** About how many bytes of memory all reaches take. */
+    /** Approximate memory of all reaches in bytes. */
     bytes: (): number => bytes,
-    /** The bytes of a reach, divided by the tokens that have it. */
+    /** Bytes of a reach, divided by its tokens. */
     share: (number: number): number => bytesOf(number) / texts.having(number),
-    /** The texts of all reaches by their numbers; of a number that is free the empty one. */
+    /** The texts of all reaches by number; empty for a free number. */
     all: texts.all,
   }
 }

@@ -1,11 +1,11 @@
-/** Texts by small numbers, and how many have each; a number that nothing has any more is given to another text. */
+/** Pool of texts with reference counts. Each text has a small number; the number of an unused text is reused. */
 export const stringPool = () => {
   const numbers = new Map<string, number>()
   const texts: string[] = []
   const counts: number[] = []
   const free: number[] = []
   return {
-    /** One more of this text; gives the text's number. */
+    /** Adds a reference to the text. Returns its number. */
     add: (text = ''): number => {
       let number = numbers.get(text)
       if (number === undefined) {
@@ -17,7 +17,7 @@ export const stringPool = () => {
       counts[number]!++
       return number
     },
-    /** One less of the text with this number; true where it was the last. */
+    /** Removes a reference. Returns true if it was the last. */
     remove: (number: number): boolean => {
       if (--counts[number]! > 0) return false
       numbers.delete(texts[number]!)
@@ -27,9 +27,9 @@ export const stringPool = () => {
     },
     number: (text = ''): number | undefined => numbers.get(text),
     text: (number: number): string => texts[number]!,
-    /** How many have the text with this number. */
+    /** Number of references. */
     having: (number: number): number => counts[number]!,
-    /** All texts by their numbers; of a number that is free the empty one. */
+    /** All texts by number; empty for a free number. */
     all: (): readonly string[] => [...texts],
     count: (text = ''): number => counts[numbers.get(text) ?? -1] ?? 0,
   }

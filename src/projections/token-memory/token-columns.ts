@@ -7,26 +7,29 @@ type ColumnCopies = {
   readonly madeBy: Uint32Array
 }
 
-/** Slots in a row that are spared because they were used. */
+/** Maximum number of recently used slots that one search for a victim skips. */
 const MAX_SECOND_CHANCES = 64
 
 /** Columns for `room` slots. */
 const emptyColumns = (room: number) => ({
   expires: new Float64Array(room),
   kinds: new Uint8Array(room),
-  /** Whether the token was asked for since the hand last came by. */
+  /** Reference bit of the CLOCK algorithm. */
   referenced: new Uint8Array(room),
-  /** Revision of the last event that is known, as far as it fits. */
+  /** Revision of the last known event, up to the maximum of 16 bits. */
   revisions: new Uint16Array(room),
-  /** The number of what it may do. */
+  /** Number of the reach. */
   reaches: new Uint32Array(room),
-  /** The configuration of access that its grants are of, counted from 1; 0: of none. */
+  /** Number of the access configuration of its grants + 1; 0 if none. */
   policies: new Uint32Array(room),
-  /** Of a static token, the number of its maker. */
+  /** Number of the credential that created the token, for static tokens. */
   madeBy: new Uint32Array(room),
 })
 
-/** Facts of tokens in columns of typed arrays, a slot each, that grow as they fill; a slot given back is used again. `expires` is NaN where a slot holds nothing. */
+/**
+ * Facts of tokens in growing columns of typed arrays, one slot per token. Free slots are reused; their `expires` is
+ * NaN.
+ */
 export const tokenColumns = () => {
   const free: number[] = []
   let room = 1024
@@ -44,7 +47,7 @@ export const tokenColumns = () => {
 
   return {
     columns,
-    /** A slot that holds nothing. */
+    /** Returns a free slot. */
     take: (): number => {
       const slot = free.pop() ?? size++
       if (slot >= room) grow()
@@ -54,7 +57,10 @@ export const tokenColumns = () => {
       columns.expires[slot] = Number.NaN
       free.push(slot)
     },
-    /** A slot to be given up for another, round after round, one that was used since the last round only where many in a row were; undefined where none may be. */
+    /**
+     * Returns a slot to evict, by the CLOCK algorithm with at most `MAX_SECOND_CHANCES` second chances; undefined if
+     * `may` accepts none.
+     */
     victim: (may: (slot: number) => boolean = () => true): number | undefined => {
       for (let [chances, steps] = [MAX_SECOND_CHANCES, 2 * size]; steps > 0; hand++, steps--) {
         if (hand >= size) hand = 0
@@ -64,9 +70,9 @@ export const tokenColumns = () => {
       }
       return undefined
     },
-    /** How many slots there are, those that hold nothing included. */
+    /** Number of slots, including free ones. */
     size: (): number => size,
-    /** A copy of the columns. */
+    /** Copies the columns. */
     copy: () => ({
       expires: columns.expires.slice(0, size),
       kinds: columns.kinds.slice(0, size),
@@ -75,7 +81,7 @@ export const tokenColumns = () => {
       policies: columns.policies.slice(0, size),
       madeBy: columns.madeBy.slice(0, size),
     }),
-    /** Takes a copy in place of what there was, which was nothing. */
+    /** Restores a copy into empty columns. */
     restore: (from: ColumnCopies): void => {
       while (room < from.expires.length) grow()
       columns.expires.set(from.expires)

@@ -10,10 +10,10 @@ import { hasKey, keyOf } from './token-keys.ts'
 import { type HeldOfToken, MOST_REVISION, type TokenEntry, tokenSlots } from './token-slots.ts'
 import { type TokenSnapshot, tokensIn } from './token-snapshot.ts'
 
-/** Tokens that ended last, of which a read may not show it yet. */
+/** Number of recently ended tokens that are remembered, because the views may still contain them as live. */
 const ENDED = 10_000
 
-/** The revision of the last event of a live token, and its expiry. */
+/** Revision of the last event of a live token, and its expiry. */
 export type TokenStanding = { readonly at: bigint; readonly expiresAt?: string }
 
 type Columns = ReturnType<typeof tokenColumns>['columns']
@@ -39,7 +39,10 @@ type TokenMemory = {
 const remembering = ({ slots, ended, closed, deleted, end }: TokenMemory) => {
   const { columns, keys } = slots
 
-  /** Takes a token out whose stream cannot be read, and remembers by its key which it is, so that its holder is told so. */
+  /**
+   * Removes a token whose stream is unreadable, and remembers its id by its key, so that its holder gets
+   * `event_unreadable`.
+   */
   const close = (id: string, digest: string | undefined): void => {
     const slot = keys.byId(id)
     const key = slot === undefined ? digest && keyOf(digest) : keys.key(slot)
@@ -50,14 +53,14 @@ const remembering = ({ slots, ended, closed, deleted, end }: TokenMemory) => {
   return ({ key: id, doc, revision, unreadable }: Row<HeldOfToken>): void => {
     if (unreadable) return close(id, unreadable.before?.digest ?? unreadable.clue)
     const known = closed.open(id)
-    // Nothing but its end leaves a token without a record.
+    // Only an ended token has no document.
     if (known && !doc) ended.set(known, true)
     if (!doc) return
     const key = keyOf(doc.digest)
     const until = usableUntil(doc)
     const held = keys.byKey(key)
     if (until === Number.NEGATIVE_INFINITY) {
-      // The same end seen again, while catching up with the log, finds nothing to remove.
+      // A repeated end, during catch-up with the log, finds nothing to remove.
       if (held !== undefined) end(held)
       else if (slots.mayBeEvicted(key) && !ended.has(key)) deleted[METHODS.indexOf(doc.method)]!++
       ended.set(key, true)
@@ -72,9 +75,9 @@ const remembering = ({ slots, ended, closed, deleted, end }: TokenMemory) => {
 }
 
 /**
- * The live tokens of this instance in columns of typed arrays: less than a hundred bytes each, and nothing for the collector to walk.
- * Bounded: past `capacity` one that was not used for long is forgotten, and comes back when it is remembered again. So is one that may do
- * much, where what all of them may do takes more than `reachBytes`.
+ * Index of the live tokens of this instance, in columns of typed arrays: less than 100 bytes per token, and no work of
+ * the garbage collector. Beyond `capacity` tokens or `reachBytes` bytes of reaches, tokens are evicted; an evicted
+ * token returns when its row is remembered again.
  */
 export const tokenIndex = (capacity: number, reachBytes?: number) => {
   const slots = tokenSlots(capacity, reachBytes)
@@ -90,10 +93,10 @@ export const tokenIndex = (capacity: number, reachBytes?: number) => {
   }
 
   return {
-    /** Takes the newest row of a token: live tokens are kept, all others forgotten but for their number. */
+    /** Applies the newest row of a token. A live token is stored, of others only the count. */
     remember: remembering({ slots, ended, closed, deleted, end }),
     take: applyEvent(slots, end),
-    /** How far the stream of a token that is held was followed here, and when the token ends; undefined where that is not known. */
+    /** Last followed revision of a token in memory, and its expiry; undefined if unknown. */
     standing: (id: string): TokenStanding | undefined => {
       const slot = keys.byId(id)
       const at = slot === undefined ? MOST_REVISION : slots.revision(slot)
@@ -101,55 +104,57 @@ export const tokenIndex = (capacity: number, reachBytes?: number) => {
       const expires = columns.expires[slot]!
       return { at, ...(expires !== Number.POSITIVE_INFINITY && { expiresAt: new Date(expires).toISOString() }) }
     },
-    /** The key of a digest text, to look up by. */
+    /** Key of a digest, for lookups. */
     keyOf,
-    /** Epoch milliseconds at which the token ends (Infinity = never), or undefined when it is not in the index. */
+    /** Expiry of the token in epoch ms (Infinity = never); undefined if it is not in the index. */
     expiry: (key: string): number | undefined => {
       const slot = keys.byKey(key)
       if (slot === undefined) return undefined
       columns.referenced[slot] = 1
       return columns.expires[slot]
     },
-    /** Whether a token is held now as it was found before: it has not ended, and may do the same. */
+    /** True if a token is unchanged since `entry` was read: it has not ended, and has the same reach. */
     isStill: (key: string, entry: TokenEntry, time: number): boolean => {
       const slot = keys.byKey(key)
       if (slot === undefined) return false
       columns.referenced[slot] = 1
       return time < columns.expires[slot]! && slots.hasReach(slot, entry)
     },
-    /** The reach of a text, the object that tokens which are held share where some of them have it. */
+    /** The reach of a text; the shared object if a token in memory has it. */
     reachOf: slots.reachOf,
-    /** True for a token that was revoked or cleaned up lately, as far as this instance knows. */
+    /** True if this instance knows that the token was recently revoked or cleaned up. */
     ended: (key: string): boolean => ended.has(key),
-    /** The id of a token whose stream cannot be read. */
+    /** Id of a quarantined token. */
     closed: closed.id,
     entry: (key: string): TokenEntry | undefined => {
       const slot = keys.byKey(key)
       return slot === undefined ? undefined : slots.entry(slot)
     },
-    /** Takes the number of deleted tokens by method, all there are. */
+    /** Sets the number of deleted tokens by method. */
     deletedBefore: (counts: ReadonlyMap<string, number>): void => {
       for (const [n, method] of METHODS.entries()) deleted[n] = counts.get(method) ?? 0
     },
-    /** The static tokens that are not deleted which this credential has made, as far as this instance holds them. */
+    /** Live static tokens that this credential has created, among those in memory. */
     made: slots.made,
-    /** True for a live token that is not held for want of room, and for very few others: any else that is not found here does not exist. */
+    /**
+     * True for every evicted live token, and rarely for others. Any other token that is not found here does not exist.
+     */
     mayBeEvicted: slots.mayBeEvicted,
     size: keys.size,
-    /** About how many bytes of memory all takes that they may do. */
+    /** Approximate memory of all reaches in bytes. */
     reachBytes: slots.reachBytes,
-    /** The bytes of memory that this may take at most. */
+    /** Maximum memory of all reaches in bytes. */
     mostReachBytes: slots.mostReachBytes,
-    /** A copy of all that is held, made at once; undefined where it cannot be told. */
+    /** Copies the index synchronously; undefined after an overflow of the Bloom filter. */
     copy: (): TokenSnapshot | undefined => slots.copy(deleted),
-    /** Whether a copy holds no more tokens than so many. */
+    /** True if a copy has at most `most` tokens. */
     fits: (from: TokenSnapshot, most: number): boolean => tokensIn(from) <= most,
-    /** Takes a copy; nothing was held before. */
+    /** Restores a copy into the empty index. */
     restore: (from: TokenSnapshot): void => {
       slots.restore(from)
       for (const [n, count] of from.facts.deleted.entries()) deleted[n] = count
     },
-    /** How many records there are of each method and status, as far as this instance holds them. */
+    /** Number of records by method and status, among those that this instance knows. */
     census: (now: number) => censusOf(columns, slots.size(), deleted, now),
   }
 }

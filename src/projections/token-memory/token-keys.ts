@@ -5,7 +5,7 @@ const DIGEST_BYTES = 32
 const ID_WORDS = 4
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/
 
-/** Words of a text of one byte a character. */
+/** Converts a latin1 text to 32-bit words. */
 const wordsOf = (text: string, into: Uint32Array): Uint32Array => {
   for (let n = 0, at = 0; n < into.length; n++, at += 4)
     into[n] =
@@ -24,21 +24,21 @@ const idWords = (id: string, into: Uint32Array): Uint32Array => {
   return into
 }
 
-/** The key of a digest text: its bytes, one a character. A digest of another length than ours is one too. */
+/** Key of a digest: its bytes as latin1. A digest of another length is hashed first. */
 export const keyOf = (digest: string): string => {
   const bytes = Buffer.from(digest.slice(digest.indexOf('.') + 1), 'base64url')
   return bytes.length === DIGEST_BYTES ? bytes.toString('latin1') : hash('sha256', bytes, 'binary')
 }
 
-/** The words of a key. */
+/** Returns the 32-bit words of a key. */
 export const keyWords = (key: string): Uint32Array => wordsOf(key, new Uint32Array(DIGEST_BYTES / 4))
 
-/** Whether the id has a key; those that this service makes have. */
+/** True if the id is a UUID, as all ids of this service are. */
 export const hasKey = (id: string): boolean => UUID.test(id)
 
 type KeyCopies = { readonly digests: Uint32Array; readonly ids: Uint32Array }
 
-/** Finds the slots of tokens, by the key of their digest and by their id. */
+/** Finds the slots of tokens by the key of their digest and by their id. */
 export const tokenKeys = () => {
   const digests = hashTable(DIGEST_BYTES / 4)
   const ids = hashTable(ID_WORDS)
@@ -61,9 +61,9 @@ export const tokenKeys = () => {
         .join('')
         .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
     size: digests.size,
-    /** Copies of the keys of so many slots. */
+    /** Copies the keys of the first slots. */
     copy: (slots: number) => ({ digests: digests.copy(slots), ids: ids.copy(slots) }),
-    /** Gives a slot the keys that it has in a copy. */
+    /** Sets the keys of a slot from a copy. */
     restore: (slot: number, from: KeyCopies): void => {
       digests.set(slot, from.digests.subarray((slot * DIGEST_BYTES) / 4, ((slot + 1) * DIGEST_BYTES) / 4))
       ids.set(slot, from.ids.subarray(slot * ID_WORDS, (slot + 1) * ID_WORDS))

@@ -1,31 +1,31 @@
 import { stringPool } from './string-pool.ts'
 
-/** What a credential has made: live static tokens, and the characters of what they may do together. */
+/** Live static tokens that a credential has created, and the total length of their reaches. */
 type Made = { readonly tokens: number; readonly characters: number }
 
-/** Who made the static tokens, by small numbers. */
+/** Counts static tokens by the credential that created them. Each credential has a small number. */
 export const tokenMakers = () => {
   const makers = stringPool()
   const characters: number[] = []
   return {
-    /** A token more of this maker; gives the number of the maker. */
+    /** Counts a token of this credential. Returns the number of the credential. */
     add: (maker: string | undefined, length: number): number => {
       const number = makers.add(maker)
       characters[number] = (characters[number] ?? 0) + length
       return number
     },
-    /** A token less of the maker of this number. */
+    /** Removes a token of this credential. */
     remove: (number: number, length: number): void => {
       characters[number]! -= length
       makers.remove(number)
     },
-    /** A token of the maker of this number may do something else. */
+    /** Changes the length of the reach of a token of this credential. */
     change: (number: number, before: number, after: number): void => void (characters[number]! += after - before),
     made: (maker?: string): Made => ({
       tokens: makers.count(maker),
       characters: characters[makers.number(maker) ?? -1] ?? 0,
     }),
-    /** All makers by their numbers. */
+    /** All credentials by number. */
     all: makers.all,
   }
 }

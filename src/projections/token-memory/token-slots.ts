@@ -9,33 +9,39 @@ import { tokenKeys } from './token-keys.ts'
 import { tokenMakers } from './token-makers.ts'
 import { restoreTokens, type TokenSnapshot, tokenSnapshot } from './token-snapshot.ts'
 
-/** What every request needs of a token: numbers and shared texts only. `expiresAt` is epoch milliseconds, Infinity = never. */
+/** Facts of a token that every request needs: numbers and shared texts only. */
 export type TokenEntry = {
   readonly id: string
   readonly method: Method
   readonly namespace: string | undefined
-  /** What it may do; tokens with the same reach share the object. */
+  /** Reach of the token. Tokens with equal reaches share the object. */
   readonly reach: Reach
-  /** The configuration of access that its grants are of: a revision of `access-main`. */
+  /** Access configuration of its grants: a revision of `access-main`. */
   readonly policy: number | undefined
 }
 
-/** A token that requests come with. `judged`: the latest configuration of access that is known here to take nothing more from it; of a static token every one there may be. */
+/**
+ * A token in use by requests. `judged`: latest access configuration that is known to remove nothing more from it; for a
+ * static token, the maximum.
+ */
 export type TokenInUse = TokenEntry & { judged: number }
 
 const HELD = ['digest', 'method', 'namespace', 'expiresAt', 'issuedBy', 'reach', 'policy'] as const
 export type HeldOfToken = Pick<TokenDoc, (typeof HELD)[number] | 'deletedAt'>
 
-/** What the index needs of the tokens at a start: these fields of those that are not deleted, and the number of all others by method. */
+/**
+ * Data of the tokens that the index needs at startup: these fields of the tokens that are not deleted, and the number
+ * of deleted ones by method.
+ */
 export const neededOfTokens = { lacking: 'deletedAt', fields: HELD, by: 'method' } as const
 
-/** Revisions are known below this one. */
+/** Exclusive maximum of known revisions. */
 export const MOST_REVISION = 65_535n
 
-/** What tokens may do takes no more memory than so many bytes. */
+/** Default maximum memory of all reaches in bytes. */
 const REACH_BYTES = 32 * 1_048_576
 
-/** The facts of tokens by slot, no more tokens than the capacity, and of what they may do no more bytes than that. */
+/** Facts of tokens by slot, limited to `capacity` tokens and `reachBytes` bytes of reaches. */
 export const tokenSlots = (capacity: number, reachBytes = REACH_BYTES) => {
   const all = tokenColumns()
   const { columns, take, size } = all
@@ -46,10 +52,10 @@ export const tokenSlots = (capacity: number, reachBytes = REACH_BYTES) => {
   const held = { columns: all, keys, makers, reaches, evicted }
   const { isStatic, remove, forget, fitReaches } = tokenEviction(held, reachBytes)
 
-  /** The configuration that a token's grants are of, as its column has it. */
+  /** Value of the policy column for an access configuration. */
   const numberOf = (policy: number | undefined): number => (policy === undefined ? 0 : policy + 1)
 
-  /** Gives a token the reach of a text, under a configuration of access. */
+  /** Sets the reach and the access configuration of a token. */
   const setReach = (slot: number, text: string, policy: number | undefined): void => {
     const before = columns.reaches[slot]!
     const after = reaches.add(text)
@@ -70,7 +76,7 @@ export const tokenSlots = (capacity: number, reachBytes = REACH_BYTES) => {
     made: makers.made,
     reachBytes: reaches.bytes,
     mostReachBytes: reachBytes,
-    /** How many slots there are, those that hold nothing included. */
+    /** Number of slots, including free ones. */
     size,
     add: (key: string, id: string, doc: HeldOfToken): number => {
       if (keys.size() >= capacity) forget()
@@ -86,7 +92,7 @@ export const tokenSlots = (capacity: number, reachBytes = REACH_BYTES) => {
       return slot
     },
     remove,
-    /** One live token more that is not held. */
+    /** Records a live token that is not in memory. */
     addEvicted: evicted.add,
     mayBeEvicted: evicted.has,
     entry: (slot: number): TokenEntry => {
@@ -98,7 +104,7 @@ export const tokenSlots = (capacity: number, reachBytes = REACH_BYTES) => {
     setReach,
     reach: (slot: number): Reach => reaches.reach(columns.reaches[slot]!),
     reachOf: reaches.of,
-    /** Whether a token has this reach, under this configuration of access. */
+    /** True if a token has this reach and this access configuration. */
     hasReach: (slot: number, { reach, policy }: Pick<TokenEntry, 'reach' | 'policy'>): boolean =>
       reaches.reach(columns.reaches[slot]!) === reach && columns.policies[slot] === numberOf(policy),
     revision: (slot: number): bigint => BigInt(columns.revisions[slot]!),

@@ -5,7 +5,7 @@ import type { tokenColumns } from './token-columns.ts'
 import type { tokenKeys } from './token-keys.ts'
 import type { tokenMakers } from './token-makers.ts'
 
-/** What the index holds, in parts that can be written down: facts as JSON, and columns one behind the other. */
+/** Content of the index in serializable parts: facts as JSON, then the columns. */
 export type TokenSnapshot = {
   readonly facts: {
     readonly reaches: readonly string[]
@@ -16,10 +16,10 @@ export type TokenSnapshot = {
   readonly columns: readonly Uint8Array[]
 }
 
-/** Columns in front of the layers of forgotten digests. */
+/** Number of columns before the layers of the Bloom filter. */
 const COLUMNS = 8
 
-/** What the index of tokens consists of. */
+/** Parts of the token index. */
 export type HeldTokens = {
   readonly columns: ReturnType<typeof tokenColumns>
   readonly keys: ReturnType<typeof tokenKeys>
@@ -31,10 +31,10 @@ export type HeldTokens = {
 const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength)
 
-/** A copy of the bytes, which begins where numbers may. */
+/** Copies the bytes to an aligned buffer. */
 const aligned = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer
 
-/** A copy of what is held, made at once; undefined where it cannot be told. */
+/** Copies the index synchronously; undefined after an overflow of the Bloom filter. */
 export const tokenSnapshot = (held: HeldTokens, deleted: readonly number[]): TokenSnapshot | undefined => {
   const forgotten = held.evicted.copy()
   if (!forgotten) return undefined
@@ -51,11 +51,11 @@ export const tokenSnapshot = (held: HeldTokens, deleted: readonly number[]): Tok
   }
 }
 
-/** How many tokens a copy holds. */
+/** Number of tokens in a copy. */
 export const tokensIn = ({ columns: [expires] }: TokenSnapshot): number =>
   new Float64Array(aligned(expires!)).filter((ends) => !Number.isNaN(ends)).length
 
-/** Fills what holds nothing yet. */
+/** Restores a copy into an empty index. */
 export const restoreTokens = (held: HeldTokens, { facts, columns: parts }: TokenSnapshot): void => {
   const buffers = parts.map(aligned)
   const [expires, kinds, revisions, reaches, policies, madeBy, digests, ids] = buffers as [
