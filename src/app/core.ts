@@ -126,8 +126,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     remember,
     recall,
     needs: ({ name }) => (name === tokens.name ? { ...neededOfTokens, others: index.deletedBefore } : undefined),
-    // An instance takes flags from the log, because a writer to the view servers must not be able to change
-    // evaluations.
+    // Flags come from the log, so that a writer to the view servers cannot change evaluations.
     fromLog: ({ name }) => !alone && name !== tokens.name,
     restore: kept.restore,
     take: ({ name }, event) => name === tokens.name && index.take(event),
@@ -154,8 +153,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     clock,
     write: kept.write,
     remembered: follower.remembered,
-    // No snapshot while a document is quarantined: the next start reads its stream again, because a later version may
-    // be able to read it.
+    // None while a document is quarantined: a later version may be able to read its stream.
     mayWrite: () => writes() && (lease?.fresh() ?? true) && closed.none(),
     onError: (err) => logger.warn({ err }, 'cannot write the memory snapshot'),
   })

@@ -23,7 +23,7 @@ import { type Tally, tallies } from './namespace-tally.ts'
 
 export type { Compile, Live } from './namespace-state.ts'
 
-/** Namespaces by key, with their flags and segments. Rows may arrive in any order and repeatedly. */
+/** Namespaces by key, with their flags and segments. Accepts rows in any order and repeatedly. */
 const namespaceStates = <C>() => {
   const states = new Map<string, NamespaceState<C>>()
   const tally = tallies()
@@ -113,9 +113,9 @@ const rowsOf: Readonly<Record<string, (state: NamespaceState<unknown> | undefine
 }
 
 /**
- * All namespaces, flags and segments in memory. Rows may arrive in any order and repeatedly. Documents of another
- * incarnation of their namespace are absent. Lists are in order of creation and omit quarantined documents; a lookup of
- * one refuses with `event_unreadable`. A quarantined namespace keeps its last known incarnation.
+ * All namespaces, flags and segments in memory. Accepts rows in any order and repeatedly. Documents of another
+ * incarnation of their namespace are absent. Lists are in order of creation and omit quarantined documents, which
+ * lookups refuse with `event_unreadable`. A quarantined namespace keeps its last known incarnation.
  */
 export const flagStore = <C>(compile: Compile<C>) => {
   const { states, tally, take, namespace, names, count, closed } = namespaceStates<C>()
@@ -190,9 +190,8 @@ export const flagStore = <C>(compile: Compile<C>) => {
     },
 
     /**
-     * Version of the flags and segments of a namespace, 64 bits; undefined without a namespace. A sum over the
-     * revisions that clients see: equal on instances with the same state, different after each change and for each
-     * incarnation.
+     * Version (64 bits) of the flags and segments of a namespace, if it exists: a sum over the revisions that clients
+     * see. Equal on instances with the same state, different after each change and for each incarnation.
      */
     version: (key: string): bigint | undefined => versionOf(key, states.get(key)),
   }
