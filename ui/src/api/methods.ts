@@ -32,10 +32,10 @@ export const readMethods = async (signal?: AbortSignal): Promise<Ways> => {
 }
 
 /**
- * Returns the provider's address for a login. With `anew` the provider asks for credentials even if it has a session.
+ * Returns the provider's address for a login. With `forceLogin` the provider asks for credentials even if it has a session.
  */
-export const beginLogin = async ({ authorizeUrl }: Provider, returnTo: string, anew: boolean): Promise<string> => {
-  const asked = new URLSearchParams({ return_to: returnTo, ...(anew && { prompt: 'login' }) })
+export const beginLogin = async ({ authorizeUrl }: Provider, returnTo: string, forceLogin: boolean): Promise<string> => {
+  const asked = new URLSearchParams({ return_to: returnTo, ...(forceLogin && { prompt: 'login' }) })
   const { value } = await request<{ readonly authorizeUrl: string }>(`${authorizeUrl}?${asked.toString()}`)
   return value.authorizeUrl
 }
