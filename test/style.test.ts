@@ -53,7 +53,7 @@ type Rule = keyof typeof RULES
 const ALLOWED: Readonly<Record<Rule, Readonly<Partial<Record<Area, number>>>>> = {
   'rule 3: begins with a headless clause': { src: 117, ui: 0, tests: 0 },
   'rule 4: a verb of people': { src: 91, ui: 0, tests: 0, changelog: 0 },
-  'rule 10: a word to avoid': { src: 69, ui: 1, tests: 1, changelog: 0 },
+  'rule 10: a word to avoid': { src: 69, ui: 0, tests: 1, changelog: 0 },
   'rule 12: a test name of more than 90 characters': { tests: 2 },
 }
 
