@@ -113,5 +113,8 @@ const found = (name: string, fits: (wire: Exclude<LoginMethod['wire'], string>) 
 /** Returns the login method of a list entry; undefined if this UI does not know it. */
 export const methodListed = (entry: Listed): Method | undefined => found(entry.method, ({ lists }) => lists(entry))
 
-/** Returns the login method of a record's token. Every name without a fixed method is that of the code host or the orchestrator. */
+/**
+ * Returns the login method of a record's token. Every name without a fixed method is that of the code host or the
+ * orchestrator.
+ */
 export const methodOf = (record: TokenRecord): Method => found(record.method, ({ issued }) => issued(record))!

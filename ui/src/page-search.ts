@@ -12,7 +12,9 @@ export const parameters =
 
 const moment = parameters('at')
 
-/** Reads the query of an evaluation: flag, entity, `c.<property>` for each known property of the entity, and the moment. */
+/**
+ * Reads the query of an evaluation: flag, entity, `c.<property>` for each known property of the entity, and the moment.
+ */
 export const evaluationParameters = (
   search: Record<string, unknown>,
 ): { readonly flag?: string; readonly entity?: string; readonly at?: string } => ({

@@ -6,7 +6,10 @@ import { request } from './request.ts'
 /** Login provider, shown as a button of the sign-in page. */
 export type Provider = ListedProvider & { readonly method: Method }
 
-/** Login methods: the providers of browser logins; whether static tokens are enabled; and the API's names of the methods of sessions. */
+/**
+ * Login methods: the providers of browser logins; whether static tokens are enabled; and the API names of the session
+ * methods.
+ */
 type Ways = {
   readonly providers: readonly Provider[]
   readonly staticTokens: boolean

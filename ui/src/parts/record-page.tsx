@@ -7,7 +7,10 @@ import { NotThere } from './feedback/not-there.tsx'
 import { LoadFailed, Loading } from './lists/states.tsx'
 import { PageHead } from './page.tsx'
 
-/** Page of one token record. Renders `children` once the record is loaded and `fits`; before that, the state of the request. */
+/**
+ * Page of one token record. Renders `children` once the record is loaded and `fits`; before that, the state of the
+ * request.
+ */
 export const RecordPage = ({
   id,
   at,
