@@ -8,7 +8,7 @@ import type { Service } from '../http/services/service.ts'
 import type { Core } from './core.ts'
 import { exchangeOf, loginMethods } from './login-methods.ts'
 
-/** How long (ms) to wait for memory to catch up with the log before looking up an unknown token in the views. */
+/** Timeout in ms for memory to catch up with the log before an unknown token is looked up in the views. */
 const CATCH_UP_MS = 250
 /** Maximum failed exchanges per client address and minute. */
 const FAILED_EXCHANGES_A_MINUTE = 60

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { EventLog, NewEvent } from '../events/log.ts'
 import type { LogTap } from '../events/tapped-log.ts'
-import type { Logger as Told } from './telemetry/logger.ts'
+import type { Logger } from './telemetry/logger.ts'
 
 /**
  * Limits in ms by which events may be ahead of the clock: beyond the first, that is logged; beyond the second, their
@@ -28,7 +28,7 @@ const states = {
  */
 export const eventClock = (
   { now, monotonic }: Pick<Clock, 'now' | 'monotonic'>,
-  log: Pick<Told, 'info' | 'warn' | 'error'>,
+  log: Pick<Logger, 'info' | 'warn' | 'error'>,
 ) => {
   let newest = new Date(0)
   let text = ''

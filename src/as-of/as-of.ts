@@ -40,9 +40,9 @@ const ASKED = 128
 const CLOCKS_DIFFER_MS = 5_000
 
 /**
- * Checks that the moment is not in the future: 400 `invalid_at` if it is later than the clock and the newest event, or
- * beyond the last position. While the newest event is ahead of the clock, new events get its time. An instant close to
- * the present then means the head of the log.
+ * Checks that the moment is not in the future. Refuses with 400 `invalid_at` if it is later than the clock and the
+ * newest event, or beyond the last position. While the newest event is ahead of the clock, new events get its time, so
+ * an instant close to the present means the head of the log.
  */
 const insistOnCome = async (log: Reads, { now, newest }: Clock, moment: Moment): Promise<Moment> => {
   if ('position' in moment) {

@@ -1,6 +1,6 @@
 import { refuse } from '../errors.ts'
 
-/** How long (ms) an answer waits for the views or memory to reach its position. */
+/** Timeout in ms for the views or memory to reach the position of an answer. */
 export const WAIT_MS = 2_000
 
 export const viewBehind = (position: bigint): never =>

@@ -110,7 +110,7 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At
 
 const ended = (doc: TokenDoc, { time, position, closed }: At): TokenDoc => {
   const at = Number(position)
-  // Only the stream knows the earlier changes.
+  // The earlier changes are only in the stream.
   const unknown = closed ? { changed: at, changedBefore: at } : {}
   return { ...doc, ...unknown, deletedAt: time, updatedAt: time, ended: doc.ended ?? at }
 }

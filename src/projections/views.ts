@@ -12,9 +12,8 @@ export type Index = {
 }
 
 /**
- * A read model in the store: its name, the version of its documents (a new version is rebuilt), its searchable
- * top-level fields (text, number or absent), and its indexes. A query uses the first suitable index, so the most
- * selective ones come first.
+ * A read model in the store: name, version, searchable top-level fields (text, number or absent), and indexes. A new
+ * version is rebuilt. A query uses the first suitable index, so the most selective ones come first.
  */
 export type View = {
   readonly name: string
@@ -77,9 +76,9 @@ export type Query = {
 export type ViewPart = { readonly lacking: string; readonly fields: readonly string[] }
 
 /**
- * For each text of a prefix of `texts`, returns the document with that text in the field `by` and the least value of
- * the field `order` not below `from`; undefined if there is none. Cheaper than one query per text. The result ends
- * early, after at least one document, if it becomes large.
+ * For each text of a prefix of `texts`, returns the document that has the text in the field `by`. Among several, it has
+ * the least value of the field `order` that is not below `from`; undefined if there is none. Cheaper than one query per
+ * text. The result ends early, after at least one document, if it becomes large.
  */
 export type FindLeast = <D extends object>(
   view: View,

@@ -19,7 +19,7 @@ type Thread = {
 }
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-const tell = (worker: Worker, words: ThreadRequest): void => worker.postMessage(words)
+const tell = (worker: Worker, request: ThreadRequest): void => worker.postMessage(request)
 
 /** Settles the promise of a read. */
 const settle = (
@@ -99,13 +99,13 @@ export const asOfWorker = (files: Files, key: Uint8Array, faults: OutageLog): As
     if (closing) throw new Refusal('backend_unavailable')
     const { worker, waiting, era } = present()
     const id = ++serial
-    const say = (words: ThreadRequest) => tell(worker, words)
-    const stop = () => say([id, 'stop'])
+    const send = (request: ThreadRequest) => tell(worker, request)
+    const stop = () => send([id, 'stop'])
     signal.addEventListener('abort', stop, { once: true })
     try {
       const value = await new Promise<unknown>((done, fail) => {
         waiting.set(id, { done, fail })
-        say(asked(id))
+        send(asked(id))
       })
       fault.worked('past', 'read')
       return value as T

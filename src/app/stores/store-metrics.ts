@@ -81,7 +81,7 @@ export const instrumented = (
     return (operation: string): Report => {
       const [ok, refused, failed] = outcomes.map((outcome) => storeCalls(port, adapter, operation, outcome))
       const cells = { ok: ok!, refused: refused!, failed: failed! }
-      // `follow` waits for future events, so its duration says nothing about the store.
+      // `follow` waits for future events, so its duration is no property of the store.
       const duration = operation === 'follow' ? undefined : storeCallDuration(port, adapter, operation)
       return (outcome, ms, error) => {
         cells[outcome].value++

@@ -53,7 +53,7 @@ export type Stores = {
   readonly full: () => boolean
   /** Counters of the connections and subscriptions that the client of the log has renewed. */
   readonly restarts: Readonly<Record<string, number>>
-  /** How often the subscription to the log broke off or the log was out of reach. */
+  /** Number of interruptions of the log: its subscription broke off, or it was out of reach. */
   readonly breaks: () => number
   readonly close: () => Promise<void>
 }
@@ -128,8 +128,8 @@ const openDirectory: Open = async (config, clock, listeners, { secrets, acceptLo
 }
 
 /**
- * Name of the lease of the view writer. A version with other read models has its own lease: in a rolling update, it
- * must not wait for read models that the older holder does not write.
+ * Name of the lease of the view writer. A version with other read models has its own lease, because the holder with the
+ * older version does not write them. In a rolling update it cannot wait for that holder.
  */
 const leaseOf = (models: readonly View[]): string =>
   ['views', ...models.map(({ name, version }) => `${name}_${version}`).toSorted()].join(' ')

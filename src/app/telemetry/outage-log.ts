@@ -35,7 +35,8 @@ const adviceOfRedis: readonly (readonly [RegExp, string])[] = [
   [/certificate|self.signed|SSL|TLS/i, 'check redis.ca_file, and that the certificate of Redis contains its host name'],
 ]
 const adviceOf = (adapter: string, port: string, why = ''): string | undefined =>
-  (adapter === 'redis' && adviceOfRedis.find(([said]) => said.test(why))?.[1]) || (advice[adapter] ?? advice[port])
+  (adapter === 'redis' && adviceOfRedis.find(([pattern]) => pattern.test(why))?.[1]) ||
+  (advice[adapter] ?? advice[port])
 
 const REFUSED = 'out of reach or failing: requests that need it are refused until it works again'
 /** Effects of the outages that have other effects. */

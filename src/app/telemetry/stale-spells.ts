@@ -4,8 +4,8 @@ import type { Logger } from './logger.ts'
 const seconds = (ms: number): number => Math.round(ms / 100) / 10
 
 /**
- * Logs one WARN line with the cause for each period in which this instance cannot prove that it has every revocation,
- * and one INFO line at its end.
+ * Logs periods in which this instance cannot prove that it has every revocation: one WARN line with the cause, and one
+ * INFO line at the end.
  */
 export const staleSpells = (
   logger: Pick<Logger, 'info' | 'warn'>,

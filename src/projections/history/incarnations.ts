@@ -5,8 +5,8 @@ import { anyProjection, orderOf, type Projection } from '../projection.ts'
 import { segments } from '../segments.ts'
 
 /**
- * One incarnation of the key of a document: positions of its first and last event, its sort key in lists, and the
- * incarnation of its namespace.
+ * One incarnation of the key of a document. `began` and `ended`: positions of its first and last event; `order`: sort
+ * key in lists; `incarnation`: that of its namespace.
  */
 export type Incarnation = {
   readonly order: string

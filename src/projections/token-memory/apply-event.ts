@@ -34,9 +34,9 @@ const restrict = (
 }
 
 /**
- * Applies an event to a token in memory without its row: an ended token is removed, an earlier expiry or narrower
- * grants take effect immediately. Returns false if the row is needed: the token is not in memory, earlier events are
- * missing, the event does not restrict the token, or it should have ended the token already.
+ * Applies an event to a token in memory without its row. An ended token is removed; an earlier expiry or narrower
+ * grants take effect immediately. Returns false if the row is needed. This is the case if the token is not in memory,
+ * earlier events are missing, the event does not restrict the token, or the token should have ended already.
  */
 export const applyEvent =
   (slots: ReturnType<typeof tokenSlots>, end: (slot: number) => void) =>

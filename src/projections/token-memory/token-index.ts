@@ -75,9 +75,9 @@ const remembering = ({ slots, ended, closed, deleted, end }: TokenMemory) => {
 }
 
 /**
- * Index of the live tokens of this instance, in columns of typed arrays: less than 100 bytes per token, and no work of
- * the garbage collector. Beyond `capacity` tokens or `reachBytes` bytes of reaches, tokens are evicted; an evicted
- * token returns when its row is remembered again.
+ * Index of the live tokens of this instance. It consists of columns of typed arrays, which take less than 100 bytes per
+ * token and no work of the garbage collector. Beyond `capacity` tokens or `reachBytes` bytes of reaches, tokens are
+ * evicted; an evicted token returns when its row is remembered again.
  */
 export const tokenIndex = (capacity: number, reachBytes?: number) => {
   const slots = tokenSlots(capacity, reachBytes)
@@ -122,7 +122,7 @@ export const tokenIndex = (capacity: number, reachBytes?: number) => {
     },
     /** The reach of a text; the shared object if a token in memory has it. */
     reachOf: slots.reachOf,
-    /** True if this instance knows that the token was recently revoked or cleaned up. */
+    /** True if a recent revocation or cleanup of the token is recorded here. */
     ended: (key: string): boolean => ended.has(key),
     /** Id of a quarantined token. */
     closed: closed.id,
@@ -154,7 +154,7 @@ export const tokenIndex = (capacity: number, reachBytes?: number) => {
       slots.restore(from)
       for (const [n, count] of from.facts.deleted.entries()) deleted[n] = count
     },
-    /** Number of records by method and status, among those that this instance knows. */
+    /** Number of records by method and status, on this instance. */
     census: (now: number) => censusOf(columns, slots.size(), deleted, now),
   }
 }

@@ -30,8 +30,8 @@ const HELD = ['digest', 'method', 'namespace', 'expiresAt', 'issuedBy', 'reach',
 export type HeldOfToken = Pick<TokenDoc, (typeof HELD)[number] | 'deletedAt'>
 
 /**
- * Data of the tokens that the index needs at startup: these fields of the tokens that are not deleted, and the number
- * of deleted ones by method.
+ * Data that the index needs at startup: these fields of tokens that are not deleted, and the number of deleted tokens
+ * by method.
  */
 export const neededOfTokens = { lacking: 'deletedAt', fields: HELD, by: 'method' } as const
 
