@@ -46,9 +46,9 @@ const rejected = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
 /**
- * Bulkhead for as-of queries (api.md §4); holders take turns. `stop` is aborted at the deadline. The caller receives an
- * abort at once, but the slot is released only when the query has stopped, at the latest at its deadline. Thus a client
- * that disconnects still counts against its limit.
+ * Bulkhead for as-of queries (api.md §4); holders take turns, and `stop` is aborted at the deadline. The caller
+ * receives an abort at once, but the slot is released only when the query has stopped, at the latest at its deadline.
+ * Thus a client that disconnects still counts against its limit.
  */
 export const asOfReadings = (
   metrics: Pick<Metrics, 'pastReads' | 'pastReadsRefused' | 'gauge'>,
@@ -130,15 +130,15 @@ export const snapshotAt = async <T extends Snapshot>(
   moment: Moment,
   request: FastifyRequest,
 ): Promise<T> => {
-  const then = await asOf(moment, request.stop)
-  request.moment = then
-  return then
+  const snapshot = await asOf(moment, request.stop)
+  request.moment = snapshot
+  return snapshot
 }
 
 /** Adds the moment of the snapshot to an answer (api.md §4). */
-const dated = async (answer: Answer, then: Snapshot | undefined): Promise<Answer> => {
-  if (!then) return answer
-  const { position, instant } = await then.moment()
+const dated = async (answer: Answer, snapshot: Snapshot | undefined): Promise<Answer> => {
+  if (!snapshot) return answer
+  const { position, instant } = await snapshot.moment()
   const headers = { 'as-of-position': String(position), ...(instant !== undefined && { 'as-of-time': instant }) }
   return { ...answer, headers: { ...answer.headers, ...headers } }
 }

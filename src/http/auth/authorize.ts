@@ -21,7 +21,7 @@ import { byHead, byRest } from './reach.ts'
 import { reapplyRules } from './reapply-rules.ts'
 import { refusalNotes } from './refusal-notes.ts'
 
-const nobody: Caller = { actor: { kind: 'anonymous' }, via: 'none' }
+const ANONYMOUS: Caller = { actor: { kind: 'anonymous' }, via: 'none' }
 const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** For each credential rule, true if a request without a credential is admitted (api.md §3.2). */
@@ -184,7 +184,7 @@ export const authorizer = (
   return {
     authorize: (request, reply, done) => {
       const { access } = request.spec!
-      request.caller = nobody
+      request.caller = ANONYMOUS
       if (access.credential === 'public') return done()
       const seen = usual(request)
       if (seen) return done(admit(request, seen, 'bearer'))

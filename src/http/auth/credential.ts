@@ -61,12 +61,12 @@ export const sameOrigin =
  * True if browser headers show that a foreign page sent the request: not an own page, and not a trusted or allowed
  * origin (api.md §3.5). `*` allows requests that write nothing. False for a request without browser headers.
  */
-export const foreignPage = (ours: (request: FastifyRequest) => boolean, allowedOrigins: readonly string[]) => {
-  const everybody = allowedOrigins.includes('*')
+export const foreignPage = (isOwnPage: (request: FastifyRequest) => boolean, allowedOrigins: readonly string[]) => {
+  const allowsAll = allowedOrigins.includes('*')
   return (request: FastifyRequest): boolean => {
     const { origin, 'sec-fetch-site': site } = request.headers
-    if ((origin === undefined && site === undefined) || ours(request)) return false
+    if ((origin === undefined && site === undefined) || isOwnPage(request)) return false
     if (origin === undefined) return site === 'cross-site' || site === 'same-site'
-    return !allowedOrigins.includes(origin) && !(everybody && !request.spec?.writes)
+    return !allowedOrigins.includes(origin) && !(allowsAll && !request.spec?.writes)
   }
 }

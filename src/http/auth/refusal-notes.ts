@@ -8,8 +8,8 @@ import { addressKey } from '../wire/client-address.ts'
 type RefusedToken = { readonly id?: string | undefined; readonly provider?: string | undefined }
 
 /**
- * Records a refusal in metrics and history, and returns it. If its cause is in the table of api.md §5.5, it is also
- * logged, but only if the history records it individually, because a client can repeat it at will.
+ * Records a refusal in metrics and history, and returns it. A cause in the table of api.md §5.5 is also logged.
+ * Repetitions that the history only counts are not logged, because a client can cause them at will.
  */
 export const refusalNotes =
   ({ metrics, refusals, tell }: RecordingServices) =>

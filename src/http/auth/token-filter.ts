@@ -33,7 +33,9 @@ export type TokenFilter = {
  */
 export const identitiesOf = ({ identity }: Pseudonyms, text: string, method: Method | undefined): readonly string[] => {
   if (text === '') return []
-  const forms = (method === undefined ? METHODS : [method]).map((way) => (isLogin(way) ? identity(way, text) : text))
+  const forms = (method === undefined ? METHODS : [method]).map((candidate) =>
+    isLogin(candidate) ? identity(candidate, text) : text,
+  )
   return [...new Set(forms)]
 }
 

@@ -31,10 +31,9 @@ type TokenVerifierOptions = {
 }
 
 /**
- * Finds the token of a secret. Index and view only locate the stream; on first use the token's own stream decides, so
- * write access to a read model grants nothing. Later lookups use a SHA-256 cache in memory, and the index, which
- * follows the log, reports expiry and reduced rights. The view is searched only for tokens that the index may have
- * evicted.
+ * Index and view only locate the stream of a token; on first use that stream decides, so write access to a read model
+ * grants nothing. Later lookups use a SHA-256 cache in memory, and the index, which follows the log, reports expiry and
+ * reduced rights. The view is searched only for tokens that the index may have evicted.
  */
 export const tokenVerifier = ({
   index,

@@ -30,24 +30,24 @@ type Said<E extends BooleanEvaluation | VariantEvaluation> = Omit<
 >
 type Members = Pick<CachedAnswer, 'json' | 'unnamed'>
 
-const membersFor = (said: Said<BooleanEvaluation> | Said<VariantEvaluation>): Members => {
-  const json = membersOf(said)
-  let unnamed = said.segmentKeys.length === 0 ? json : undefined
-  return { json: () => json, unnamed: () => (unnamed ??= membersOf({ ...said, segmentKeys: [] })) }
+const membersFor = (body: Said<BooleanEvaluation> | Said<VariantEvaluation>): Members => {
+  const json = membersOf(body)
+  let unnamed = body.segmentKeys.length === 0 ? json : undefined
+  return { json: () => json, unnamed: () => (unnamed ??= membersOf({ ...body, segmentKeys: [] })) }
 }
 
 /** Members of an answer that is not cached; serialized when sent. */
-const membersAnew = (said: Said<BooleanEvaluation> | Said<VariantEvaluation>): Members => ({
-  json: () => membersOf(said),
-  unnamed: () => membersOf({ ...said, segmentKeys: [] }),
+const membersAnew = (body: Said<BooleanEvaluation> | Said<VariantEvaluation>): Members => ({
+  json: () => membersOf(body),
+  unnamed: () => membersOf({ ...body, segmentKeys: [] }),
 })
 
 /** Members of an answer whose attachment is serialized already. */
 const membersAround = (
-  { variantAttachment: _plain, ...said }: Said<VariantEvaluation>,
+  { variantAttachment: _plain, ...body }: Said<VariantEvaluation>,
   attachment: string,
 ): Members => {
-  const { json, unnamed } = membersFor(said as Said<VariantEvaluation>)
+  const { json, unnamed } = membersFor(body as Said<VariantEvaluation>)
   const member = `,"variantAttachment":${attachment}`
   return { json: () => json() + member, unnamed: () => unnamed() + member }
 }
@@ -64,14 +64,14 @@ const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics
   }
   const remembered = <S extends Said<BooleanEvaluation> | Said<VariantEvaluation>>(
     name: string,
-    made: () => readonly [count: Cell, said: S],
-    members: (said: S) => Members,
+    made: () => readonly [count: Cell, body: S],
+    members: (body: S) => Members,
   ): CachedAnswer => {
     const before = known.get(name)
     if (before) return before
-    const [count, said] = made()
-    if (known.size >= REMEMBERED) return { count, ...membersAnew(said) }
-    const cached = { count, ...members(said) }
+    const [count, body] = made()
+    if (known.size >= REMEMBERED) return { count, ...membersAnew(body) }
+    const cached = { count, ...members(body) }
     known.set(name, cached)
     return cached
   }
@@ -107,7 +107,7 @@ const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics
           counter(match, reason, segmentKeys, variantKey),
           { match, segmentKeys, reason: reasonNames[reason], variantKey, variantAttachment, flagKey: key },
         ],
-        (said) => (variantAttachment.length > LONG ? membersAround(said, attachmentOf(said)) : membersFor(said)),
+        (body) => (variantAttachment.length > LONG ? membersAround(body, attachmentOf(body)) : membersFor(body)),
       ),
   }
 }

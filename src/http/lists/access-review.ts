@@ -36,9 +36,9 @@ const ableOf = ({ right, place, time }: Review, docs: readonly TokenDoc[]): read
   })
 
 /** Tokens of one kind of access; all tokens with full reach qualify. */
-const ofAccess = async (then: Then, review: Review, access: Access): Promise<Found> => {
+const ofAccess = async (snapshot: Then, review: Review, access: Access): Promise<Found> => {
   const { right, place, time, limit, after } = review
-  const { docs, total, left } = await then.tokens({
+  const { docs, total, left } = await snapshot.tokens({
     where: access === 'NAMESPACED' ? { namespace: { equals: [place] } } : {},
     access,
     status: 'ACTIVE',
@@ -52,9 +52,9 @@ const ofAccess = async (then: Then, review: Review, access: Access): Promise<Fou
 }
 
 /** Active tokens with a right in a place at a moment, oldest first. */
-export const reviewed = async (then: Then, review: Review): Promise<Found> => {
-  const found = [await ofAccess(then, review, 'FULL'), await ofAccess(then, review, 'GRANTED')]
-  if (review.place !== EVERYWHERE) found.push(await ofAccess(then, review, 'NAMESPACED'))
+export const reviewed = async (snapshot: Then, review: Review): Promise<Found> => {
+  const found = [await ofAccess(snapshot, review, 'FULL'), await ofAccess(snapshot, review, 'GRANTED')]
+  if (review.place !== EVERYWHERE) found.push(await ofAccess(snapshot, review, 'NAMESPACED'))
   const able = found.flatMap((one) => one.able).sort((a, b) => inOrder(placeIn(a.doc), placeIn(b.doc)))
   const total = review.total ?? found.reduce((sum, one) => sum + one.total, 0)
   return { able: able.slice(0, review.limit), total, left: Math.max(...found.map(({ left }) => left)) }

@@ -47,9 +47,9 @@ const listThen = async (
   filter: TokenFilter,
   page: TokenPage,
 ): Promise<TokenListing> => {
-  const then = await snapshotAt(service, moment, request)
-  const time = new Date(await then.clock())
-  return { ...(await then.tokens({ ...wantedOf(filter, time.toISOString()), ...page })), time }
+  const snapshot = await snapshotAt(service, moment, request)
+  const time = new Date(await snapshot.clock())
+  return { ...(await snapshot.tokens({ ...wantedOf(filter, time.toISOString()), ...page })), time }
 }
 
 /** Merges several lists in their order; each list comes from an index of its own. */
@@ -90,8 +90,8 @@ export const listTokens = async (
   const asks = methodsOf(listed, page.sort ?? 'createdAt').flatMap(
     (method) => searchedBy(filter, listed.method, listed.kind, method) ?? [],
   )
-  const nobody = { ...filter, method: undefined, identities: [''] }
-  const [one = nobody, ...others] = asks
+  const matchesNone = { ...filter, method: undefined, identities: [''] }
+  const [one = matchesNone, ...others] = asks
   const lists: [TokenListing, ...TokenListing[]] = [await list(one)]
   for (const other of others) lists.push(await list(other))
   return merged(lists, page)

@@ -25,13 +25,13 @@ const safeReturn = (path: string, base: string): string => {
 const authorizeUrlOf = async (
   service: InstanceServices & LoginServices & RecordingServices,
   { request, query: { prompt } }: Request,
-  way: LoginMethod,
+  loginMethod: LoginMethod,
   secrets: LoginSecrets,
 ) => {
   try {
-    return String(await way.begin(secrets, prompt))
+    return String(await loginMethod.begin(secrets, prompt))
   } catch (error) {
-    if (error instanceof Refusal) attemptRefused(service, request, way, error)
+    if (error instanceof Refusal) attemptRefused(service, request, loginMethod, error)
     throw error
   }
 }
@@ -43,15 +43,15 @@ const authorizeUrlOf = async (
 export const beginLogin = async (
   service: InstanceServices & CommandServices & LoginServices & RecordingServices,
   call: Request,
-  way: LoginMethod,
+  loginMethod: LoginMethod,
 ): Promise<Answer<Shown<typeof LoginBegun>>> => {
   const { cookies, settings, now, refusals } = service
   const { request } = call
-  const { method, provider } = way
+  const { method, provider } = loginMethod
   const secrets = freshSecrets()
-  const authorizeUrl = await authorizeUrlOf(service, call, way, secrets)
+  const authorizeUrl = await authorizeUrlOf(service, call, loginMethod, secrets)
   const time = now()
-  holdLogin(service, call, way, {
+  holdLogin(service, call, loginMethod, {
     ...secrets,
     method,
     ...(provider !== undefined && { provider }),

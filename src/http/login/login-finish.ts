@@ -45,16 +45,16 @@ type Completed = Shown<typeof LoggedIn>
 const complete = async (
   service: InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices,
   call: Request,
-  way: LoginMethod,
-  onKnown: (who: Identity) => void,
+  loginMethod: LoginMethod,
+  onKnown: (identity: Identity) => void,
 ): Promise<Answer<Completed>> => {
   const { execute, cookies, names, settings, now, metrics } = service
   const { request, reply } = call
   if (!service.fresh()) refuse('backend_unavailable')
   const query = new URLSearchParams(rawQuery(request))
-  const taken = await takeLogin(service, call, way, query)
-  const { identity, granted } = await identify(service, way, taken, query, onKnown)
-  const grant = { ...tokenOf(service, way, identity), ...granted }
+  const taken = await takeLogin(service, call, loginMethod, query)
+  const { identity, granted } = await identify(service, loginMethod, taken, query, onKnown)
+  const grant = { ...tokenOf(service, loginMethod, identity), ...granted }
   const { profile, subject } = grant
 
   const context = { ...taken.context, subject }
@@ -66,8 +66,8 @@ const complete = async (
     (await execute(login, taken.id, 'CompleteLogin', completed, after, taken.fold)).stored,
   )
   cookies.setToken(request, reply, clientToken, settings.session.tokenLifetime)
-  metrics.logins(way.provider ?? '-', 'completed').value++
-  attemptSucceeded(service, request, way, doc.id)
+  metrics.logins(loginMethod.provider ?? '-', 'completed').value++
+  attemptSucceeded(service, request, loginMethod, doc.id)
   // The profile sealed above is still in memory, so the answer needs no key to open it.
   const known = { open: async () => ({ text: profile }) }
   const body: Completed = { clientToken: '', authentication: await presentAuthentication(doc, names, known, now()) }
@@ -79,19 +79,19 @@ const complete = async (
 export const finishLogin = async (
   service: InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices,
   call: Request,
-  way: LoginMethod,
+  loginMethod: LoginMethod,
 ): Promise<Answer<Completed>> => {
   const { metrics } = service
   const { request, reply } = call
   if (isAhead(request)) refuse('invalid_header', 'invalid header Sec-Purpose: a login is not finished ahead of time')
-  let who: Identity | undefined
+  let known: Identity | undefined
   try {
-    return await complete(service, call, way, (identity) => (who = identity))
+    return await complete(service, call, loginMethod, (identity) => (known = identity))
   } catch (error) {
-    metrics.logins(way.provider ?? '-', 'refused').value++
-    attemptFailed(service, request, way, error instanceof Refusal ? error : new Refusal('internal'))
+    metrics.logins(loginMethod.provider ?? '-', 'refused').value++
+    attemptFailed(service, request, loginMethod, error instanceof Refusal ? error : new Refusal('internal'))
     if (!isPerson(service, request)) throw error
-    if (who && error instanceof Refusal) rememberRefused(service, request, reply, way, who, error)
+    if (known && error instanceof Refusal) rememberRefused(service, request, reply, loginMethod, known, error)
     reply.headers(await position(service))
     throw error
   }

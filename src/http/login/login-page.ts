@@ -23,8 +23,8 @@ const shownOf = ({ reason, metadata }: Refusal): string => {
 }
 
 /**
- * URL of the page that shows the failure of a login, for any cause (api.md §5.5). A 404 for a method that is switched
- * off is recorded here, because no other code records it.
+ * URL of the page that shows the failure of a login, for any cause (api.md §5.5). A 404 for an unknown or disabled
+ * method is recorded here, because no other code records it.
  */
 export const loginPage =
   (service: InstanceServices & LoginServices & RecordingServices, method: LoginKind) =>

@@ -55,15 +55,15 @@ const REDUCED =
 /** Decides by the rules of the configuration about an identity. */
 const judge = async (
   service: InstanceServices & AuthServices & RecordingServices,
-  way: LoginMethod,
+  loginMethod: LoginMethod,
   identity: Identity,
 ) => {
   const { attributes, reduced } = identity
-  const { method, provider } = way
+  const { method, provider } = loginMethod
   if (reduced) service.warn(`reduced ${method} ${provider}`, { method, ...(provider && { provider }) }, REDUCED)
-  const bar = way.barOf(attributes)
+  const bar = loginMethod.barOf(attributes)
   if (bar !== undefined) throw refusalFor(bar)
-  return { identity, granted: await grantsForLogin(service, subjectOf({ ...way, attributes }, attributes)) }
+  return { identity, granted: await grantsForLogin(service, subjectOf({ ...loginMethod, attributes }, attributes)) }
 }
 
 /**
@@ -72,15 +72,15 @@ const judge = async (
  */
 export const identify = async (
   service: InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices,
-  way: LoginMethod,
+  loginMethod: LoginMethod,
   { id, context, fold, ...taken }: Awaited<ReturnType<typeof takeLogin>>,
   query: URLSearchParams,
   onKnown: (who: Identity) => void,
 ): Promise<Awaited<ReturnType<typeof judge>>> => {
   try {
-    const identity = await way.finish({ ...taken, query }, onKnown)
+    const identity = await loginMethod.finish({ ...taken, query }, onKnown)
     onKnown(identity)
-    return await judge(service, way, identity)
+    return await judge(service, loginMethod, identity)
   } catch (error) {
     const refusal = error instanceof Refusal ? error : new Refusal('internal')
     const providerError = providerErrorOf(refusal)

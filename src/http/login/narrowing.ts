@@ -34,7 +34,14 @@ const accessOf = ({ grants, roles = {} }: TokenDoc) => grants && { grants, roles
  * Applies the rules of this instance to logins and exchanges issued under an earlier access configuration, or without
  * one (api.md §3.8). Those of a later configuration stay unchanged. Concurrent calls for one token share the outcome.
  */
-export const narrowing = ({ log, sealer, execute, applied, access, number: ours }: NarrowingOptions): Narrow => {
+export const narrowing = ({
+  log,
+  sealer,
+  execute,
+  applied,
+  access,
+  number: currentNumber,
+}: NarrowingOptions): Narrow => {
   const underWay = new Map<string, Promise<Outcome>>()
 
   /** Remaining grants of a token; undefined if it loses none. Erased or lost personal data matches no rule. */
@@ -58,7 +65,7 @@ export const narrowing = ({ log, sealer, execute, applied, access, number: ours 
   }
 
   const narrow = async (id: string): Promise<Outcome> => {
-    const number = await ours()
+    const number = await currentNumber()
     for (let tries = 1; ; tries++) {
       const row = readable(await rowNow(log, tokens, id))
       const doc = row?.doc

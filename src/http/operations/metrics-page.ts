@@ -36,7 +36,7 @@ type Page = { readonly plain: readonly Buffer[]; readonly gzipped: () => Promise
 export const sharedPage = (write: () => Promise<readonly Buffer[]>, { monotonic }: Clock): (() => Promise<Page>) => {
   let made: { readonly began: number; readonly page: Promise<Page> } | undefined
   let writing = false
-  const anew = async (): Promise<Page> => {
+  const writePage = async (): Promise<Page> => {
     writing = true
     try {
       const plain = await write()
@@ -50,7 +50,7 @@ export const sharedPage = (write: () => Promise<readonly Buffer[]>, { monotonic 
     }
   }
   return () => {
-    if (!made || (!writing && monotonic() - made.began >= LIFE_MS)) made = { began: monotonic(), page: anew() }
+    if (!made || (!writing && monotonic() - made.began >= LIFE_MS)) made = { began: monotonic(), page: writePage() }
     return made.page
   }
 }

@@ -86,11 +86,11 @@ export const insistOnStatement = ({
   ...stated
 }: { readonly method: string; readonly url: string } & Partial<Statement>): void => {
   const due = ['access', 'cache', 'bodyLimit', ...(method === 'GET' ? [] : (['writes'] as const))] as const
-  const unsaid: string[] = due.filter((name) => stated[name] === undefined)
+  const missing: string[] = due.filter((name) => stated[name] === undefined)
   const { access } = stated
   if (access && access.credential !== 'public' && access.right !== 'none' && !isRight(access.right))
-    unsaid.push('right')
-  if (unsaid.length > 0) throw new Error(`route ${method} ${url} does not state its ${unsaid.join(', ')}`)
+    missing.push('right')
+  if (missing.length > 0) throw new Error(`route ${method} ${url} does not state its ${missing.join(', ')}`)
 }
 
 /** Cache and body statements of an ordinary route. */

@@ -77,14 +77,14 @@ const review = async (service: Service, call: ReviewRequest): Promise<Answer<Acc
   const asked = { right, place, time, limit: limit + 1, after: cursor?.after, total: cursor?.total }
   const { able, total, left } = await reviewed(past, asked)
   const last = able.length > limit ? able[limit - 1] : undefined
-  const goesOn = { total, position: String(position), time: time.toISOString() }
+  const progress = { total, position: String(position), time: time.toISOString() }
   const openness = at && (await opennessAt(log, position))
   const page: AccessReview = {
     at: time.toISOString(),
     position: String(position),
     anonymous: isOpenFor(right, openness ?? settings),
     entries: able.slice(0, limit).map(entryOf(service)),
-    nextPageToken: last ? pageTokens.write(scope, { after: placeOf(last.doc, 'createdAt'), ...goesOn }) : '',
+    nextPageToken: last ? pageTokens.write(scope, { after: placeOf(last.doc, 'createdAt'), ...progress }) : '',
     ...(total > COUNTED ? { totalCount: COUNTED, totalCountExact: false } : { totalCount: total }),
   }
   const table = request.headers.accept?.includes('text/csv') === true

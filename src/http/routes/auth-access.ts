@@ -19,10 +19,10 @@ import { authentication } from '../route/statements.ts'
 import type { Mount, Service } from '../services/service.ts'
 
 /** Access with any valid token. */
-const everybody = { credential: 'required', namespace: 'any', right: 'none' } as const
+const anyToken = { credential: 'required', namespace: 'any', right: 'none' } as const
 
 /** Access of a caller without a credential, if none is required: full. */
-const anybody: Access = { full: true, publishable: false, places: placesOf({}) }
+const fullAccess: Access = { full: true, publishable: false, places: placesOf({}) }
 
 const shown = (doc: TokenDoc): Access => {
   const { id, namespace, expiresAt } = doc
@@ -43,11 +43,11 @@ const getAccess: Mount = (app, { log }) =>
     method: 'GET',
     url: '/auth/v1/access',
     ...authentication,
-    access: everybody,
+    access: anyToken,
     summary: 'What the token used may do, and where.',
     answer: Access,
     run: async ({ caller: { actor } }) => {
-      if (actor.id === undefined) return { body: anybody }
+      if (actor.id === undefined) return { body: fullAccess }
       const row = readable(await rowNow(log, tokens, actor.id))
       return { body: row?.doc ? shown(row.doc) : refuse('credential_invalid') }
     },
@@ -57,9 +57,9 @@ type Checking = Call<unknown, ReturnType<(typeof accessQuery)['read']>>
 
 /** The requested record as of the moment, and the time of the moment. */
 const recordAt = async ({ log, now, asOf }: Service, id: string, { query: { at }, request }: Checking) => {
-  const then = at && (await asOf(at, request.stop))
-  const row = readable(await (then ? then.token(id) : rowNow(log, tokens, id)))
-  return { doc: row?.doc, time: then ? new Date(await then.clock()) : now() }
+  const snapshot = at && (await asOf(at, request.stop))
+  const row = readable(await (snapshot ? snapshot.token(id) : rowNow(log, tokens, id)))
+  return { doc: row?.doc, time: snapshot ? new Date(await snapshot.clock()) : now() }
 }
 
 /** Access decision for a caller without a credential, by the configuration at the moment. */
@@ -67,8 +67,8 @@ const withoutCredential = async (
   { log, asOf, settings }: Service,
   { query: { at, right }, request }: Checking,
 ): Promise<AccessDecision> => {
-  const then = at && (await opennessAt(log, (await (await asOf(at, request.stop)).moment()).position))
-  return isOpenFor(right, then ?? settings)
+  const openness = at && (await opennessAt(log, (await (await asOf(at, request.stop)).moment()).position))
+  return isOpenFor(right, openness ?? settings)
     ? { allowed: true, reason: 'open' }
     : { allowed: false, reason: 'not_granted' }
 }
@@ -79,7 +79,7 @@ const checkAccess: Mount = (app, service) =>
     url: '/auth/v1/access/check',
     ...authentication,
     access: {
-      ...everybody,
+      ...anyToken,
       past: 'free',
       other: { right: 'token.read', idIn: idInQuery, boundTo: namespaceOfRecord(service) },
     },

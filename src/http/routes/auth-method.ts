@@ -32,17 +32,17 @@ export const authMethodRoutes = (app: FastifyInstance, { names, cookies, methods
         order: providers.map(({ key }) => key),
       }
       // Methods with a browser session list their authorize and callback URLs.
-      const ways: Readonly<Record<Method, Way['metadata']>> = {
+      const metadata: Readonly<Record<Method, Way['metadata']>> = {
         token: undefined,
         codehost: paths(base, names.codehostPath, methods.codehost.display_name),
         oidc,
         orchestrator: undefined,
       }
-      const listed = (Object.keys(ways) as readonly Method[]).map((method) => ({
+      const listed = (Object.keys(metadata) as readonly Method[]).map((method) => ({
         method: names.method(method),
         enabled: methods[method].enabled,
         sessionCompatible: isLogin(method),
-        ...(ways[method] && { metadata: ways[method] }),
+        ...(metadata[method] && { metadata: metadata[method] }),
       }))
       return { body: { methods: listed } }
     },

@@ -19,7 +19,7 @@ import type { Service } from '../services/service.ts'
 const BATCH = 100
 
 type Which = Omit<TokenFilter, 'status'>
-const everybody: Which = { method: undefined, identities: [], provider: '', namespaceKey: '', q: '', issuedBy: [] }
+const noFilter: Which = { method: undefined, identities: [], provider: '', namespaceKey: '', q: '', issuedBy: [] }
 
 /** Revokes records by filter, each once. `events` are the revocations, by event id. */
 const ending = (service: Service, context: Context, alsoMakers: boolean) => {
@@ -101,13 +101,13 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
       const { endAll, events } = ending(service, context, includeIssued)
       const identities = identitiesOf(logins.pseudonyms, identity, method)
       const completeTo = await waitForTokenView(service)
-      const holders = await endAll({ ...everybody, method, identities, provider })
+      const holders = await endAll({ ...noFilter, method, identities, provider })
       for (let makers = includeIssued ? holders : []; makers.length > 0; ) {
         // Wait again, because the revoked tokens may have issued further tokens before they ended.
         await waitForTokenView(service)
         const made: string[] = []
         for (let n = 0; n < makers.length; n += BATCH)
-          made.push(...(await endAll({ ...everybody, issuedBy: makers.slice(n, n + BATCH) })))
+          made.push(...(await endAll({ ...noFilter, issuedBy: makers.slice(n, n + BATCH) })))
         makers = made
       }
       const inOrder = [...events.values()].sort((a, b) => Number(a.position - b.position))

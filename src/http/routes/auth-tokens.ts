@@ -111,15 +111,15 @@ const getToken: Mount = (app, service) => {
     answer: Authentication,
     run: async ({ params, query: { deleted, at }, request }) => {
       const id = params['id']!
-      const then = at && (await snapshotAt(service, at, request))
-      const row = readable(await (then ? then.token(id) : rowNow(log, tokens, id)))
-      const time = then ? new Date(await then.clock()) : now()
+      const snapshot = at && (await snapshotAt(service, at, request))
+      const row = readable(await (snapshot ? snapshot.token(id) : rowNow(log, tokens, id)))
+      const time = snapshot ? new Date(await snapshot.clock()) : now()
       const missing = `authentication "${id}": resource not found`
       if (!row?.doc) return refuse('not_found', missing)
       const { deletedAt } = row.doc
       if (deletedAt !== undefined && !deleted) throw new Refusal('not_found', missing, { metadata: { deletedAt } })
       return {
-        body: await shown(service, row.doc, time, await uses.lastOf([id], then && time)),
+        body: await shown(service, row.doc, time, await uses.lastOf([id], snapshot && time)),
         etag: String(row.changes),
       }
     },

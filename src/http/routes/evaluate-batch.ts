@@ -60,8 +60,8 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
     const isNamed = showsSegments(caller, namespace)
     return () => {
       const members = isNamed ? cached.json() : cached.unnamed()
-      const said = `{${members},"requestId":${JSON.stringify(requestId)},"requestDurationMillis":${millis},"timestamp":"${time}"}`
-      return `{"type":"${responseTypes[type]}","${type}Response":${said}}` as Json<BatchResponse>
+      const response = `{${members},"requestId":${JSON.stringify(requestId)},"requestDurationMillis":${millis},"timestamp":"${time}"}`
+      return `{"type":"${responseTypes[type]}","${type}Response":${response}}` as Json<BatchResponse>
     }
   }
 

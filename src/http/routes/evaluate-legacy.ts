@@ -143,8 +143,8 @@ const evaluateMany = (
         const work = workTogether()
         const make = (one: One) => {
           insistOnClient(call.request)
-          const said = say(flags, call.caller, namespace, one, work)
-          return () => jsonOf({ requestId: one.requestId, ...said, requestDurationMillis: 0 })
+          const evaluation = say(flags, call.caller, namespace, one, work)
+          return () => jsonOf({ requestId: one.requestId, ...evaluation, requestDurationMillis: 0 })
         }
         const requestId = body.requestId || randomUUID()
         const around = () => ({ before: { requestId }, after: { requestDurationMillis: since(monotonic, start) } })

@@ -40,8 +40,8 @@ export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator
     const id = requestIdJson(body.requestId, request)
     const steps = trace ? `,${traceJson(trace, flag)}` : ''
     const members = showsSegments(caller, namespace) ? cached.json() : cached.unnamed()
-    const said = `{${members},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"${steps}}`
-    return written(said as Json<Said>)
+    const json = `{${members},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"${steps}}`
+    return written(json as Json<Said>)
   }
 
   for (const kind of ['boolean', 'variant'] as const) {

@@ -34,8 +34,8 @@ export const addressIn = (text: string): string | undefined => {
 }
 
 /**
- * Returns the client's address. The chain starts at the connection's peer and follows `X-Forwarded-For` through trusted
- * proxies. If a proxy wrote anything but an address, the address of that proxy counts. Returns `unknown` if the
+ * Address of the client: the connection's peer or, behind trusted proxies, the address that they wrote into
+ * `X-Forwarded-For`. If a proxy wrote anything but an address, the address of that proxy counts. `unknown` if the
  * connection was reset before the check.
  */
 export const clientAddress =

@@ -15,7 +15,7 @@ export const textClock = (now: () => Date): (() => string) => {
 }
 
 /**
- * Milliseconds since a reading of `monotonic`, rounded to the microsecond because longer numbers cost more in the log.
+ * Milliseconds since a reading of `monotonic`, rounded to the microsecond because further digits have no use.
  */
 export const since = (monotonic: Clock['monotonic'], start: number): number =>
   Math.round((monotonic() - start) * 1e3) / 1e3

@@ -12,7 +12,7 @@ export type Json<T> = string & { readonly [holds]: T }
 export const jsonOf = <T>(value: T): Json<T> => JSON.stringify(value) as Json<T>
 
 /**
- * Answer of a route. `body` is sent as JSON, a text unchanged, undefined as no body. `etag` has no quotes. `status`
+ * Answer of a route. `body` is sent as JSON, a text unchanged, undefined as no body. `etag` has no quotes; `status`
  * defaults to 200.
  */
 export type Answer<T = unknown> = {

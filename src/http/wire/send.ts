@@ -8,7 +8,7 @@ import { type Answer, asIs, everyAnswer, held, jsonText } from './reply.ts'
 import { fitRoom, SMALL } from './room.ts'
 import { type Chunks, type StreamTold, sendStream } from './stream.ts'
 
-/** Smaller answers are not compressed; those of a hot route bypass the framework. In characters. */
+/** Minimum length, in characters, of a compressed answer. Shorter answers of a hot route bypass the framework. */
 const TINY = 1024
 /** Bytes held by chunks in transit, and by the gzip stream. */
 const UNDER_WAY = 131_072

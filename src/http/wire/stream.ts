@@ -18,9 +18,9 @@ const iteratorOf = (chunks: Chunks): Iterator<Buffer> | AsyncIterator<Buffer> =>
   Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]()
 
 /**
- * Sends chunks with back-pressure. `begin` sends the head and returns the target stream. It runs after the first chunk
- * exists, so an earlier failure gets an error answer; a later failure cuts the connection. If the client disconnects,
- * the source is closed.
+ * Sends chunks with back-pressure; a client that disconnects closes the source. `begin` sends the head and returns the
+ * target stream. It runs after the first chunk exists, so an earlier failure gets an error answer; a later failure cuts
+ * the connection.
  */
 export const sendStream = (
   request: FastifyRequest,
@@ -36,7 +36,7 @@ export const sendStream = (
   let over = false
   let exhausted = false
 
-  const fallSilent = (): void => {
+  const removeListeners = (): void => {
     over = true
     response.off('close', onClose)
     socket.off('close', onClose)
@@ -44,7 +44,7 @@ export const sendStream = (
   const endSource = async (): Promise<void> => void (await source.return?.())
   const onClose = (): void => {
     if (over) return
-    fallSilent()
+    removeListeners()
     if (!exhausted) endSource().catch((error: unknown) => failed(request, error))
     ended(request, reply)
   }
@@ -71,7 +71,7 @@ export const sendStream = (
     if (over || out) failed(request, error)
     if (out) response.destroy()
     else if (!over) {
-      fallSilent()
+      removeListeners()
       reply.send(error)
     }
   }
