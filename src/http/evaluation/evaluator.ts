@@ -57,7 +57,7 @@ const failed = (tally: FlagCounters, { error }: Failure): never => {
 /** Evaluates flags and counts the results (api.md §8, §11.1). Refuses an unknown flag with 404, the other type with 400. */
 export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
   const tallyOf = flagCounters(metrics)
-  const inVain = unknownFlags(metrics)
+  const countUnknown = unknownFlags(metrics)
 
   const counted = <A>(tally: FlagCounters, start: number, answer: A, cached: CachedAnswer): Said<A> => {
     cached.count.value++
@@ -96,10 +96,10 @@ export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
     try {
       flag = flags.compiled(namespace, key)
     } catch (error) {
-      inVain()
+      countUnknown()
       throw error
     }
-    if (!flag) inVain()
+    if (!flag) countUnknown()
     return flag
   }
 
