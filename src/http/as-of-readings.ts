@@ -21,9 +21,11 @@ declare module 'fastify' {
 type Snapshot = { readonly moment: () => Promise<{ readonly position: bigint; readonly instant: string | undefined }> }
 
 type Bounds = {
-  /** Maximum number of running queries; of running and waiting queries in total, and per holder. */
+  /** Maximum number of running queries. */
   readonly running: number
+  /** Maximum number of running and waiting queries. */
   readonly all: number
+  /** Maximum number of running and waiting queries per holder. */
   readonly each: number
   /** Additional queries per holder for routes with the right `audit.read`. */
   readonly reviews: number
@@ -32,7 +34,7 @@ type Bounds = {
   /** Maximum time (ms) to wait and run. */
   readonly withinMs: number
 }
-/** `each` is less than `running`, so that one holder cannot take all running slots. */
+/** `each` plus `reviews` is less than `running`, so that one holder cannot take all running slots. */
 const BOUNDS: Bounds = { running: 8, all: 64, each: 4, reviews: 2, kept: 8, withinMs: 10_000 }
 
 /**

@@ -87,7 +87,7 @@ export const leavingOut = <T>({ names }: { readonly names: Names }, count: numbe
 
 /**
  * Form of a list: the names of the array members, all with the same items, and the form of an item. `load` reads the
- * first of the remaining items, at least one; an unreadable item is excluded.
+ * first of the remaining items, at least one; a quarantined item is excluded.
  */
 type Listing<T, L, N extends string, I> = {
   readonly names: readonly N[]

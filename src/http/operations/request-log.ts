@@ -11,8 +11,8 @@ import type { HistogramCell } from './metrics.ts'
 type Log = { readonly info: (record: object, message: string) => void }
 
 /**
- * Counts every answer. Logs writes and failures, with the reason of a refusal and the cause of a failure; successful
- * reads and evaluations are not logged. Calls `also` for every answer.
+ * Counts every answer and calls `also` for it. Logs all writes with the reason of a refusal, and every answer with
+ * status 500 or above with its cause. Evaluations and other reads below 500 are not logged.
  */
 export const observer = (
   {

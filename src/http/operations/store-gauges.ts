@@ -15,7 +15,7 @@ type StoreGauged = {
   readonly sharing: () => boolean
   /** Number of events that the views lag behind. */
   readonly viewLag: () => Promise<number>
-  /** Documents rejected by the views; their rows stay out of date. */
+  /** Number of documents that are too large for the views; their rows stay out of date. */
   readonly refusedRows: () => number
   /** Milliseconds since this instance last proved that it has seen the head of the log. */
   readonly provenFor: () => number
@@ -33,13 +33,13 @@ export const addStoreGauges = (
   { gauge, count }: Metrics,
   { queue, intervals, restarts, writesViews, sharing, viewLag, refusedRows, provenFor, clock }: StoreGauged,
 ): void => {
-  let asking: Promise<readonly Run[]> | undefined
+  let pending: Promise<readonly Run[]> | undefined
   /** Reads the runs once for all gauges of a page. */
   const runs = (): Promise<readonly Run[]> =>
-    (asking ??= queue
+    (pending ??= queue
       .runs()
       .catch(() => [])
-      .finally(() => (asking = undefined)))
+      .finally(() => (pending = undefined)))
   const ofRuns = (
     name: string,
     help: string,
