@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Service } from '../services/service.ts'
 import { closedCallback, loginRoutes } from './auth-login.ts'
 
-/** Login through the code host. */
+/** Login through the code host; if the method is switched off, only its closed callback. */
 export const authCodehostRoutes = (app: FastifyInstance, service: Service): void => {
   const door = { method: 'codehost', path: `/auth/v1/method/${service.names.codehostPath}` } as const
   const { codehost } = service.logins

@@ -5,7 +5,7 @@ import { closedCallback, loginRoutes } from './auth-login.ts'
 
 const door = { method: 'oidc', path: '/auth/v1/method/oidc/:provider' } as const
 
-/** Login through the configured OpenID Connect providers. */
+/** Login through the configured OpenID Connect providers; if the method is switched off, only its closed callback. */
 export const authOidcRoutes = (app: FastifyInstance, service: Service): void => {
   if (!service.methods.oidc.enabled) return closedCallback(app, service, door)
   loginRoutes(app, service, door, ({ provider = '' }) => {

@@ -35,7 +35,7 @@ const ending = (service: Service, context: Context, alsoMakers: boolean) => {
   const end = async (id: string): Promise<void> => {
     for (const event of await revokeToken(service, id, context)) events.set(event.id, event)
   }
-  /** Revokes quarantined tokens whose last readable state matches the filter. */
+  /** Revokes quarantined tokens whose last readable state matches the filter; returns the ids not seen before. */
   const endClosed = async (which: Which): Promise<readonly string[]> => {
     const where = whereOf({ ...which, status: undefined }, now())
     const meant = closed

@@ -40,7 +40,7 @@ const namespacesAsked = (body: Raw): readonly string[] => [
   ...requestsIn(body).flatMap((one) => namespaceIn(one) || []),
 ]
 
-/** Evaluates a flag in the older form, without the request id. */
+/** Evaluates a flag. Returns the answer in the legacy form, without the request id. */
 type Say = (
   flags: Flags,
   caller: Caller,
@@ -153,7 +153,9 @@ const evaluateMany = (
     },
   })
 
-/** POST evaluate and batch-evaluate under /api/v1 and under a namespace (api.md §8.7): variant flags in the older form. */
+/**
+ * POST evaluate and batch-evaluate of variant flags (legacy form), under /api/v1 and under a namespace (api.md §8.7).
+ */
 export const evaluateLegacyRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
   const say = sayer(service, evaluator)
   for (const place of places) {

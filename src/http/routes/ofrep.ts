@@ -75,7 +75,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     return { namespace, names: showsSegments(caller, namespace) }
   }
 
-  const one = (asked: EvaluationTarget, key: string, context: Context, work?: Work) => {
+  const evaluateOne = (asked: EvaluationTarget, key: string, context: Context, work?: Work) => {
     const flag = evaluator.look(flagStore, asked.namespace, key) ?? flagNotFound(key)
     return resolve(evaluator, asked, flag, context, work)
   }
@@ -98,7 +98,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     body,
     answer: OfrepEvaluation,
     errors: ['not_found', 'view_behind'],
-    run: (call) => written(jsonOf(one(askedOf(call), call.params['key']!, call.body.context))),
+    run: (call) => written(jsonOf(evaluateOne(askedOf(call), call.params['key']!, call.body.context))),
   })
 
   route(app, {
@@ -123,7 +123,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
         const work = workOnOne()
         const make = (key: string) => {
           insistOnClient(request)
-          const entry = entryOf(key, () => one(asked, key, context, work))
+          const entry = entryOf(key, () => evaluateOne(asked, key, context, work))
           return () => jsonOf(entry)
         }
         const around = () => ({ before: {}, after: {} })
