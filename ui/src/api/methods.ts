@@ -37,7 +37,11 @@ export const readMethods = async (signal?: AbortSignal): Promise<Ways> => {
 /**
  * Returns the provider's address for a login. With `forceLogin` the provider asks for credentials despite its session.
  */
-export const beginLogin = async ({ authorizeUrl }: Provider, returnTo: string, forceLogin: boolean): Promise<string> => {
+export const beginLogin = async (
+  { authorizeUrl }: Provider,
+  returnTo: string,
+  forceLogin: boolean,
+): Promise<string> => {
   const asked = new URLSearchParams({ return_to: returnTo, ...(forceLogin && { prompt: 'login' }) })
   const { value } = await request<{ readonly authorizeUrl: string }>(`${authorizeUrl}?${asked.toString()}`)
   return value.authorizeUrl
