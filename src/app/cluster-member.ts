@@ -17,7 +17,9 @@ import type { Logger } from './telemetry/logger.ts'
 
 const STREAM = `${membership.category}-${MEMBERSHIP}`
 const SYSTEM = { actor: { kind: 'system' } } as const
-/** Interval between checks in ms; checks after which a member that has not responded is evicted; checks between two probes. */
+/**
+ * Interval between checks in ms. Number of checks until a member without a response is evicted, and between two probes.
+ */
 const CHECK_MS = 60_000
 const EVICT_AFTER = 15
 const PROBE_AFTER = 60
@@ -112,7 +114,7 @@ type ClusterMember = {
   readonly chance?: () => number
 }
 
-/** Membership of this instance, from `join` to `leave`: responds to probes, probes others, and evicts members that do not respond. */
+/** Membership of this instance: responds to probes, probes others, and evicts members that do not respond. */
 export const clusterMember = ({
   membership: followed,
   execute,
@@ -172,7 +174,10 @@ export const clusterMember = ({
       await execute(membership, MEMBERSHIP, 'Probe', { instance }, SYSTEM)
       running = run()
     },
-    /** Leaves the cluster. If the log does not answer in time, it logs a warning, and another member evicts this instance. */
+    /**
+     * Leaves the cluster. If the log does not answer in time, it logs a warning, and another member evicts this
+     * instance.
+     */
     leave: async (): Promise<void> => {
       stop.abort()
       await running
