@@ -51,9 +51,9 @@ type Rule = keyof typeof RULES
 
 /** Matches that each area still may have. Lower a number after rewriting; never raise one. */
 const ALLOWED: Readonly<Record<Rule, Readonly<Partial<Record<Area, number>>>>> = {
-  'rule 3: begins with a headless clause': { src: 117, ui: 0, tests: 0 },
-  'rule 4: a verb of people': { src: 91, ui: 0, tests: 0, changelog: 0 },
-  'rule 10: a word to avoid': { src: 69, ui: 0, tests: 1, changelog: 0 },
+  'rule 3: begins with a headless clause': { src: 2, ui: 0, tests: 0 },
+  'rule 4: a verb of people': { src: 3, ui: 0, tests: 0, changelog: 0 },
+  'rule 10: a word to avoid': { src: 4, ui: 0, tests: 1, changelog: 0 },
   'rule 12: a test name of more than 90 characters': { tests: 2 },
 }
 
