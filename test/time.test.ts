@@ -9,7 +9,7 @@ const src = resolve(import.meta.dirname, '../../src')
 const ownTime: Readonly<Record<string, string>> = {
   'clock.ts': 'it is the clock of the machine',
   'event-loop.ts': 'pacer measures how long this process holds the event loop',
-  'auth/oidc-client.ts':
+  'auth/oidc/client.ts':
     'the OpenID library reads the clock of the machine by itself, and is told how far ours is from it',
 }
 /** Composition roots, which use the system clock. */

@@ -1,5 +1,5 @@
 import { digester, plausible } from '../auth/client-token.ts'
-import { accessPolicy } from '../config/access-rules.ts'
+import { accessPolicy } from '../config/checks/access-rules.ts'
 import type { Config } from '../config/load.ts'
 import { tokenHolders } from '../http/auth/token-holders.ts'
 import { tokenVerifier } from '../http/auth/token-verifier.ts'

@@ -114,6 +114,9 @@ type ClusterMember = {
   readonly chance?: () => number
 }
 
+const NOT_LEFT =
+  'this instance could not leave the cluster: another instance evicts it when it does not respond to a probe'
+
 /** Membership of this instance: responds to probes, probes others, and evicts members that do not respond. */
 export const clusterMember = ({
   membership: followed,
@@ -186,13 +189,8 @@ export const clusterMember = ({
       const late = () => {
         throw new Error('the log did not answer in time')
       }
-      await withTimeout(clock, FAREWELL_MS, execute(membership, MEMBERSHIP, 'Leave', { instance }, SYSTEM), late).catch(
-        (err: unknown) =>
-          logger.warn(
-            { err },
-            'this instance could not leave the cluster: another instance evicts it when it does not respond to a probe',
-          ),
-      )
+      const left = execute(membership, MEMBERSHIP, 'Leave', { instance }, SYSTEM)
+      await withTimeout(clock, FAREWELL_MS, left, late).catch((err: unknown) => logger.warn({ err }, NOT_LEFT))
     },
   }
 }

@@ -1,10 +1,10 @@
 import type { Rule } from '../access/rules.ts'
 import { claimsIn, emailRule } from '../auth/identity.ts'
 import { loginStates, refusedLogins } from '../auth/login-state.ts'
-import type { Orchestrator } from '../auth/orchestrator.ts'
 import { pseudonyms } from '../auth/pseudonyms.ts'
+import type { Orchestrator } from '../auth/service-accounts/orchestrator.ts'
 import type { Clock } from '../clock.ts'
-import { accessPolicy } from '../config/access-rules.ts'
+import { accessPolicy } from '../config/checks/access-rules.ts'
 import type { Config } from '../config/load.ts'
 import type { Names } from '../contract/identifiers.ts'
 import type { LoginMethod, Logins } from '../http/services/logins.ts'
@@ -29,7 +29,7 @@ const oidcWays = async (
   const ways = new Map<string, LoginMethod>()
   const { enabled, providers } = config.authentication.methods.oidc
   if (!enabled) return ways
-  const { oidcProvider } = await import('../auth/oidc.ts')
+  const { oidcProvider } = await import('../auth/oidc/oidc.ts')
   for (const [name, { issuer_url, redirect_address, ...given }] of providers) {
     const path = `/auth/v1/method/oidc/${name}/callback`
     const settings = {
@@ -77,7 +77,7 @@ const codehostWay = async (
 ): Promise<LoginMethod | undefined> => {
   const settings = config.authentication.methods.codehost
   if (!settings.enabled) return undefined
-  const { codehost } = await import('../auth/codehost.ts')
+  const { codehost } = await import('../auth/codehost/codehost.ts')
   const path = `/auth/v1/method/${names.codehostPath}/callback`
   const provider = codehost({
     ...reachOf(config, settings),
@@ -142,7 +142,7 @@ export const exchangeOf = async (
   const { orchestrator: settings } = config.authentication.methods
   const { verification, audiences, issuers, allowed } = settings
   if (!settings.enabled) return undefined
-  const { orchestrator } = await import('../auth/orchestrator.ts')
+  const { orchestrator } = await import('../auth/service-accounts/orchestrator.ts')
   const made = await orchestrator({
     verification,
     audiences,

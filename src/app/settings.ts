@@ -1,4 +1,4 @@
-import { accessPolicy } from '../config/access-rules.ts'
+import { accessPolicy } from '../config/checks/access-rules.ts'
 import type { Config } from '../config/load.ts'
 import { namesOf } from '../contract/identifiers.ts'
 import type { HttpSettings } from '../http/server.ts'

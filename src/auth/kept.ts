@@ -1,8 +1,8 @@
 import type { Claims } from '../access/claims.ts'
 import { type ClaimUse, claimsNamed, claimsRead } from '../access/claims-kept.ts'
 import type { LoginKind } from '../events/login.ts'
-import { refuseCallback } from './callback.ts'
 import type { Identity } from './identity.ts'
+import { refuseCallback } from './oidc/callback.ts'
 
 /** Maximum size in bytes of a stored identity. Its sealed form, a third larger, must fit into an event of 64 KiB. */
 const LIMIT = 40_960

@@ -10,8 +10,8 @@ import {
   type Subject,
   type SubjectOf,
 } from '../access/rules.ts'
-import { accessPolicy } from '../config/access-rules.ts'
-import { refusedBefore } from '../config/admission.ts'
+import { accessPolicy } from '../config/checks/access-rules.ts'
+import { refusedBefore } from '../config/checks/admission.ts'
 import { empty, list, map, record, variants } from '../config/collections.ts'
 import type { Config } from '../config/load.ts'
 import type { SettingKind } from '../config/setting.ts'

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { HOST_NAME } from '../auth/hosts.ts'
+import { HOST_NAME } from '../auth/outgoing/hosts.ts'
 import { list } from './collections.ts'
 import type { SettingKind } from './setting.ts'
 import { bool, type Check, named, textual } from './types.ts'

@@ -1,9 +1,9 @@
+import { openAccessWarnings } from './checks/open-access-warnings.ts'
+import { errors, warnings } from './checks/rules.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { type Environment, type GivenSetting, readEnvironment, readUsual, variableOf } from './environment.ts'
 import { readConfigFile } from './file.ts'
-import { openAccessWarnings } from './open-access-warnings.ts'
 import { configError, type Problem } from './problem.ts'
-import { errors, warnings } from './rules.ts'
 import { type Group, isDerived, isMany, isSetting, membersOf, type Node, required, type Setting } from './setting.ts'
 import { type Config, settings } from './settings.ts'
 

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { type CodehostSettings, codehost } from '../../src/auth/codehost.ts'
+import { type CodehostSettings, codehost } from '../../src/auth/codehost/codehost.ts'
 import { freshSecrets } from '../../src/auth/identity.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { directly } from './directly.ts'

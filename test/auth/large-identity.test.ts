@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ClaimUse } from '../../src/access/claims-kept.ts'
-import { type CodehostSettings, codehost } from '../../src/auth/codehost.ts'
+import { type CodehostSettings, codehost } from '../../src/auth/codehost/codehost.ts'
 import { freshSecrets } from '../../src/auth/identity.ts'
 import { whyOf } from '../../src/errors.ts'
 import { virtualClock } from '../virtual-clock.ts'

@@ -1,5 +1,9 @@
 import type { Test } from 'tap'
-import { type Orchestrator, type OrchestratorSettings, orchestrator } from '../../src/auth/orchestrator.ts'
+import {
+  type Orchestrator,
+  type OrchestratorSettings,
+  orchestrator,
+} from '../../src/auth/service-accounts/orchestrator.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { directly } from './directly.ts'
 import { clusterStandIn } from './stand-ins/cluster.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { providerSays } from '../../src/auth/provider-says.ts'
+import { providerSays } from '../../src/auth/oidc/provider-says.ts'
 
 await t.test('keeps the words of a description and drops everything else', (t) => {
   const secrets = ['canary secret of ours', 'rollcall', 'x']

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { memoryWarnings } from '../../src/config/checks/memory.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { memoryWarnings } from '../../src/config/memory.ts'
 
 const MIB = 1_048_576
 const { config } = loadConfig({ env: {} })

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { given } from '../../auth/callback.ts'
 import type { LoginState } from '../../auth/login-state.ts'
+import { given } from '../../auth/oidc/callback.ts'
 import type { InstanceServices } from '../services/instance.ts'
 import type { LoginMethod, LoginServices } from '../services/logins.ts'
 import { rawQuery } from '../wire/path.ts'

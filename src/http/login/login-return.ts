@@ -1,5 +1,5 @@
-import { given, givenOnce, providerErrorOf, refuseCallback } from '../../auth/callback.ts'
 import type { Identity } from '../../auth/identity.ts'
+import { given, givenOnce, providerErrorOf, refuseCallback } from '../../auth/oidc/callback.ts'
 import { refusalFor } from '../../auth/refusal-details.ts'
 import type { Context } from '../../commands/envelope.ts'
 import { login } from '../../commands/login.ts'

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { providerErrorOf } from '../../auth/callback.ts'
+import { providerErrorOf } from '../../auth/oidc/callback.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import { Refusal, whyOf } from '../../errors.ts'

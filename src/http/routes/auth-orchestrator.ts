@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Limiter } from '../../auth/rate-limit.ts'
-import type { ServiceAccount } from '../../auth/service-account.ts'
+import type { ServiceAccount } from '../../auth/service-accounts/service-account.ts'
 import { serviceAccount } from '../../contract/login.ts'
 import { IssuedToken } from '../../contract/token.ts'
 import { Refusal, refuse } from '../../errors.ts'

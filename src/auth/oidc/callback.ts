@@ -1,0 +1,89 @@
+import { invalid, type Refusal, refusals } from '../../errors.ts'
+import type { LoginKind } from '../../events/login.ts'
+import type { LoginCause } from '../login-causes.ts'
+import type { ProviderStep } from '../outgoing/provider-fetch.ts'
+import { type Gaps, providerCode, reasonOf, refusalDetailsOf, refusalFor } from '../refusal-details.ts'
+
+/** Name of the callback in its messages. Configured names do not change it (api.md §5.5, §5.6). */
+const words: Readonly<Record<LoginKind, string>> = { oidc: 'OIDC', codehost: 'codehost' }
+
+const ONCE = ['code', 'state', 'error', 'iss'] as const
+/** Cause for each `error` of a provider (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). */
+const ofError: Readonly<Record<string, LoginCause>> = {
+  access_denied: 'provider_denied',
+  login_required: 'provider_denied',
+  consent_required: 'provider_denied',
+  interaction_required: 'provider_denied',
+  account_selection_required: 'provider_denied',
+  invalid_request: 'provider_settings',
+  invalid_scope: 'provider_settings',
+  invalid_client: 'provider_settings',
+  unauthorized_client: 'provider_settings',
+  unsupported_response_type: 'provider_settings',
+  server_error: 'provider_trouble',
+  temporarily_unavailable: 'provider_trouble',
+}
+
+/** Refuses a login with the callback's message for this cause: `handling OIDC callback: …`. */
+export const refuseCallback = (
+  callback: LoginKind,
+  fault: LoginCause,
+  gaps?: Gaps,
+  extras?: Omit<Parameters<typeof refusalFor>[2] & object, 'message'>,
+): never => {
+  const message = `handling ${words[callback]} callback: ${refusals[reasonOf(fault)].sentence}`
+  throw refusalFor(fault, gaps, { ...extras, message })
+}
+
+/** The provider's error code in a refusal, from the callback's query or the token endpoint. */
+export const providerErrorOf = (refusal: Refusal): string | undefined =>
+  refusal.metadata['error'] ?? refusalDetailsOf(refusal).providerError
+
+/**
+ * Refuses a callback that repeats `code`, `state`, `error` or `iss`. Must run first because such a callback does not
+ * consume the login.
+ */
+export const givenOnce = (query: URLSearchParams): void => {
+  for (const name of ONCE) if (query.getAll(name).length > 1) invalid(name, 'given twice')
+}
+
+/** Returns the parameter. An empty one counts as absent. */
+export const given = (query: URLSearchParams, name: (typeof ONCE)[number]): string | undefined =>
+  query.get(name) || undefined
+
+/**
+ * Returns false if the callback names an issuer other than the configured one (RFC 9207). Needs no discovery, so it
+ * works while the provider is down.
+ */
+const issuerFits = (query: URLSearchParams, issuerUrl: string): boolean => {
+  const named = given(query, 'iss')
+  return named === undefined || (URL.canParse(named) && new URL(named).href === new URL(issuerUrl).href)
+}
+
+/**
+ * Cause for the callback's `error`. The description is not logged because anyone who sends a browser here can write it.
+ */
+const errorCause = (error: string | undefined, query: URLSearchParams): LoginCause => {
+  if (error === 'invalid_request' && /pushed authorization request/i.test(query.get('error_description') ?? ''))
+    return 'provider_par'
+  return (error !== undefined && Object.hasOwn(ofError, error) && ofError[error]) || 'provider_other'
+}
+
+/**
+ * Returns the code of a callback. Refuses a foreign issuer, then the provider's error, then a missing code (api.md
+ * §5.5). A code host has no issuer.
+ */
+export const codeOf = (callback: LoginKind, query: URLSearchParams, issuerUrl?: string): string => {
+  givenOnce(query)
+  if (issuerUrl !== undefined && !issuerFits(query, issuerUrl)) refuseCallback(callback, 'issuer_mismatch')
+  const code = given(query, 'error')
+  if (code !== undefined) {
+    const error = providerCode(code)
+    refuseCallback(callback, errorCause(error, query), {}, error === undefined ? {} : { metadata: { error } })
+  }
+  return given(query, 'code') ?? invalid('code', 'must not be empty')
+}
+
+/** Refuses a login because the provider's answer about the person exceeds the size limit. */
+export const tooMuchTold = (callback: LoginKind, place: ProviderStep): never =>
+  refuseCallback(callback, 'answer_large', { ...place })

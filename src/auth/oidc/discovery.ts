@@ -1,0 +1,154 @@
+import { allowInsecureRequests, customFetch, discovery, None, type ServerMetadata } from 'openid-client'
+import { isRefusal, whyOf } from '../../errors.ts'
+import { type Cached, cached } from '../cached.ts'
+import { KEY_SET } from '../outgoing/media-types.ts'
+import {
+  type Asking,
+  isObject,
+  jsonOf,
+  type ProviderFetch,
+  type ProviderStep,
+  placeOf,
+  unusable,
+} from '../outgoing/provider-fetch.ts'
+import { refusalFor, withMore } from '../refusal-details.ts'
+
+/** Supported signature algorithms. `none` and the symmetric ones (HS…) are never accepted. */
+const ALGORITHMS = ['RS', 'PS', 'ES']
+  .flatMap((kind) => [256, 384, 512].map((bits) => `${kind}${bits}`))
+  .concat('EdDSA', 'Ed25519')
+const WELL_KNOWN = '/.well-known/'
+
+/** Settings for reading a provider's discovery document. */
+export type Discovery = Asking & {
+  readonly issuerUrl: string
+  /** URL of the discovery document, or its part before `/.well-known/openid-configuration`; absent: the issuer. */
+  readonly discoveryUrl?: string | undefined
+  readonly clientId: string
+}
+
+/** URL of the discovery document (OpenID Connect Discovery 1.0 §4). */
+const documentAt = ({ issuerUrl, discoveryUrl = issuerUrl }: Discovery): URL => {
+  const at = new URL(discoveryUrl)
+  if (!at.pathname.includes(WELL_KNOWN))
+    at.pathname = `${at.pathname.replace(/\/+$/, '')}${WELL_KNOWN}openid-configuration`
+  return at
+}
+
+const DISCOVERY = 'discovery'
+const withoutSlash = (address: string): string => address.replace(/\/$/, '')
+
+/** Cause if the issuer differs from the configured one. */
+const difference = (issuer: string, expected: URL): Parameters<typeof refusalFor> | undefined => {
+  if (URL.canParse(issuer) && new URL(issuer).href === expected.href) return undefined
+  if (/[{}]/.test(issuer)) return ['issuer_template']
+  if (!URL.canParse(issuer)) return ['document_incomplete', { member: 'issuer' }]
+  const named = new URL(issuer)
+  if (withoutSlash(named.href) === withoutSlash(expected.href)) return ['issuer_slash']
+  const part = named.protocol !== expected.protocol ? 'scheme' : named.host === expected.host ? 'path' : 'host'
+  return ['issuer_other', { part }]
+}
+
+/** Returns true if an endpoint may be called: over https, or over plain http if the document came over plain http. */
+const mayBeAsked = (endpoint: unknown, settings: Discovery): boolean => {
+  if (typeof endpoint !== 'string' || !URL.canParse(endpoint)) return false
+  const url = new URL(endpoint)
+  return url.protocol === 'https:' || (url.protocol === documentAt(settings).protocol && settings.mayBeHttp(url))
+}
+
+/** Refuses a discovery document that does not work with this configuration. */
+const checked = (
+  document: unknown,
+  settings: Discovery,
+  place: ProviderStep,
+  endpoints: readonly string[],
+): Readonly<Record<string, unknown>> => {
+  if (!isObject(document)) return unusable(place, 'answer is not a JSON object')
+  const { issuer, require_pushed_authorization_requests: par } = document
+  if (typeof issuer !== 'string') throw refusalFor('document_incomplete', { member: 'issuer' })
+  const other = difference(issuer, new URL(settings.issuerUrl))
+  if (other) throw refusalFor(...other)
+  for (const member of ['authorization_endpoint', 'token_endpoint', 'jwks_uri', ...endpoints]) {
+    if (!mayBeAsked(document[member], settings)) throw refusalFor('document_incomplete', { member })
+  }
+  if (algorithmsOf(document['id_token_signing_alg_values_supported']).length === 0) throw refusalFor('algorithms')
+  if (par === true) throw refusalFor('par_required')
+  return document
+}
+
+/** Reads the discovery document. Refuses an unusable one with `provider_unavailable` or `provider_mismatch`. */
+const discover = async (
+  settings: Discovery,
+  call: ProviderFetch,
+  endpoints: readonly string[],
+): Promise<ServerMetadata> => {
+  const at = documentAt(settings)
+  const place = placeOf(DISCOVERY, at.href)
+  try {
+    const found = await discovery(at, settings.clientId, undefined, None(), {
+      // Checked before the library reads it, because the library accepts the template issuers of two known hosts.
+      [customFetch]: async (url, init) =>
+        Response.json(checked(await jsonOf(await call(DISCOVERY, url, init), place), settings, place, endpoints)),
+      execute: [allowInsecureRequests],
+    })
+    const { ...metadata } = found.serverMetadata()
+    return metadata
+  } catch (error) {
+    return unusable(place, error)
+  }
+}
+
+/** Accepted signature algorithms that the document lists; all accepted ones if it lists none. */
+export const algorithmsOf = (listed: unknown): string[] =>
+  ALGORITHMS.filter((algorithm) => !Array.isArray(listed) || listed.includes(algorithm))
+
+/** Cache lifetimes in ms of the document and the key set. */
+export const DOCUMENT_LIFE_MS = 3_600_000
+const KEYS_LIFE_MS = 300_000
+
+export type KeySet = { readonly keys: object[] }
+
+/** Reads the key set at an address. Refuses an answer that is not a key set. */
+const keySet = async (address: string, call: ProviderFetch): Promise<KeySet> => {
+  const place = placeOf('keys', address)
+  const set = await jsonOf(await call(place.step, address, { method: 'GET', headers: { accept: KEY_SET } }), place)
+  return isObject(set) && Array.isArray(set['keys']) && set['keys'].every(isObject)
+    ? { keys: set['keys'] }
+    : unusable(place, 'key set without keys')
+}
+
+/** A provider's discovery document, and a cache of the keys at its `jwks_uri`. */
+export type Known = { readonly metadata: ServerMetadata; readonly keys: Cached<KeySet> }
+
+/**
+ * Reads the document of a provider, which must contain `endpoints` in addition to the default ones. Keys are read on
+ * demand.
+ */
+export const known = async (settings: Discovery, call: ProviderFetch, endpoints: readonly string[]): Promise<Known> => {
+  const metadata = await discover(settings, call, endpoints)
+  const { now } = settings.clock
+  return { metadata, keys: cached(() => keySet(metadata.jwks_uri!, call), { life: KEYS_LIFE_MS, now }) }
+}
+
+/**
+ * Reads the provider's document again after a login failed at the provider's end, and returns it if the endpoints
+ * changed. Rejects with the original failure if they did not change, and adds the second cause if the document cannot
+ * be read.
+ */
+export const movedTo = async (before: Known, failure: unknown, again: () => Promise<Known>): Promise<Known> => {
+  const isOfProvider = isRefusal(failure, 'provider_unavailable') || isRefusal(failure, 'provider_mismatch')
+  // An invalid ID token may come from a new signing method, which the next login uses. The code of this login is
+  // consumed.
+  if (!isOfProvider && !isRefusal(failure, 'id_token_invalid')) throw failure
+  let newer: Known
+  try {
+    newer = await again()
+  } catch (error) {
+    if (error === failure) throw failure
+    throw withMore(failure, `read again: ${whyOf(error)}`)
+  }
+  const moving = ['token_endpoint', 'jwks_uri', 'userinfo_endpoint'] as const
+  const same = moving.every((name) => newer.metadata[name] === before.metadata[name])
+  if (!isOfProvider || same) throw failure
+  return newer
+}

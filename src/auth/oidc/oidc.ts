@@ -1,0 +1,108 @@
+import { buildAuthorizationUrl, calculatePKCECodeChallenge, None } from 'openid-client'
+import type { Claims } from '../../access/claims.ts'
+import { cached } from '../cached.ts'
+import { type Identity, type LoginSecrets, text } from '../identity.ts'
+import { providerFetch } from '../outgoing/provider-fetch.ts'
+import { answered, redirectUriOf } from '../redirect.ts'
+import { codeOf, given, refuseCallback } from './callback.ts'
+import { oidcIdentity } from './claims-identity.ts'
+import { authentications, clientAt, isUnprovable, type OidcSettings } from './client.ts'
+import { algorithmsOf, DOCUMENT_LIFE_MS, type Known, known, movedTo } from './discovery.ts'
+import { askingOf, furtherParameters } from './further-parameters.ts'
+import { exchangeCode, type Tokens } from './token-endpoint.ts'
+import { readUserinfo, withUserinfo } from './userinfo.ts'
+
+/** Minimum time in ms between two repeated reads of a provider's document. */
+const PAUSE_MS = 60_000
+
+type OidcProvider = {
+  /**
+   * Returns the URL to redirect the browser to. With `anew` the provider asks for the account even if a session exists
+   * there. Refuses with `provider_unavailable`.
+   */
+  readonly begin: (secrets: LoginSecrets, anew?: boolean) => Promise<URL>
+  /**
+   * Returns the identity of the person. Refuses as listed in api.md §5.5, from `iss` on. The caller checks the login
+   * itself (state, age, single use).
+   */
+  readonly finish: (answer: LoginSecrets & { readonly query: URLSearchParams }) => Promise<Identity>
+}
+
+/**
+ * Login with one OpenID Connect provider (api.md §5.5). Discovery happens at the first login. The document is cached
+ * for an hour and read again if a login fails at the provider's end, because the endpoints may have changed.
+ */
+export const oidcProvider = (settings: OidcSettings): OidcProvider => {
+  const { issuerUrl } = settings
+  const maxAge = settings.parameters['max_age']
+  const { now } = settings.clock
+  const redirectUri = redirectUriOf(settings)
+  const call = providerFetch(settings)
+  const configuration = clientAt(settings)
+  const scope = [...new Set(['openid', ...settings.scopes])].join(' ')
+  const endpoints = settings.claims === 'userinfo' ? ['userinfo_endpoint'] : []
+  const provider = cached(() => known(settings, call, endpoints), { life: DOCUMENT_LIFE_MS, pause: PAUSE_MS, now })
+
+  /** Reads the keys again. Called when none of the cached keys fits. */
+  const newKeys = async () => (await provider.again()).keys.get()
+
+  const exchange = async (
+    { metadata, keys }: Known,
+    code: string,
+    { state, nonce, codeVerifier }: LoginSecrets,
+  ): Promise<Tokens> => {
+    return exchangeCode({
+      callback: 'oidc',
+      call,
+      configuration: configuration(metadata, await keys.get()),
+      authentications: authentications(metadata, settings),
+      isUnprovable: isUnprovable(metadata),
+      url: answered(redirectUri, { code, state, iss: metadata.issuer }),
+      checks: {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: codeVerifier,
+        idTokenExpected: true,
+        ...(maxAge !== undefined && { maxAge: Number(maxAge) }),
+      },
+      idToken: { keys: newKeys, algorithms: algorithmsOf(metadata.id_token_signing_alg_values_supported) },
+    })
+  }
+
+  const userinfo = async ({ access_token: accessToken }: Tokens, sub: string) => {
+    const read = async (known: Known) => {
+      const config = configuration(known.metadata, await known.keys.get())(None())
+      return readUserinfo({ call, known, config, keys: newKeys, accessToken, sub })
+    }
+    const held = await provider.get()
+    return read(held).catch(async (error: unknown) => read(await movedTo(held, error, provider.again)))
+  }
+
+  return {
+    begin: async ({ state, nonce, codeVerifier }, anew = false) => {
+      const { metadata } = await provider.get()
+      return buildAuthorizationUrl(configuration(metadata)(None()), {
+        ...furtherParameters(settings.parameters, anew, askingOf(metadata)),
+        redirect_uri: redirectUri,
+        scope,
+        state,
+        nonce,
+        code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: 'S256',
+      })
+    },
+
+    finish: async ({ query, ...secrets }) => {
+      const code = codeOf('oidc', query, issuerUrl)
+      const held = await provider.get()
+      const { issuer } = held.metadata
+      if ((given(query, 'iss') ?? issuer) !== issuer) refuseCallback('oidc', 'issuer_mismatch')
+      const tokens = await exchange(held, code, secrets).catch(async (error: unknown) =>
+        exchange(await movedTo(held, error, provider.again), code, secrets),
+      )
+      const idToken: Claims = tokens.claims() ?? {}
+      const userinfoClaims = settings.claims === 'userinfo' ? await userinfo(tokens, text(idToken['sub']) ?? '') : {}
+      return oidcIdentity(settings, issuer, withUserinfo(idToken, userinfoClaims))
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import tls, { type SecureContext } from 'node:tls'
+import { bytesOf, whyUnread } from '../../regular-file.ts'
+import { ownError } from '../safe-cause.ts'
+
+/** Reads a file, trimmed. Errors contain its description and path. */
+export const ownFile = async (what: string, path: string): Promise<string> => {
+  let content: string
+  try {
+    content = (await bytesOf(path)).toString().trim()
+  } catch (error) {
+    throw ownError('authority', `${what} ${path} cannot be read (${whyUnread(error)})`)
+  }
+  if (content === '') throw ownError('authority', `${what} ${path} is empty`)
+  return content
+}
+
+/** Certificate authorities that the system trusts. */
+const systemList = (): readonly string[] =>
+  'getCACertificates' in tls ? (tls.getCACertificates as () => readonly string[])() : tls.rootCertificates
+
+/** Returns the TLS context for a URL; undefined: the system's authorities. */
+export type Trust = (url: URL) => Promise<SecureContext | undefined>
+
+/**
+ * Trusts the authority in a file in addition to the system's. For the origin `alone` it is the only one. The file is
+ * read for each call, so a replaced file takes effect immediately.
+ */
+export const trustIn = (path: string | undefined, alone?: string): Trust => {
+  let content: string | undefined
+  let contexts = new Map<boolean, SecureContext>()
+  return async ({ origin }) => {
+    if (path === undefined) return undefined
+    const own = await ownFile('the certificate authority', path)
+    if (own !== content) [content, contexts] = [own, new Map()]
+    const isAlone = origin === alone
+    const context = contexts.get(isAlone) ?? tls.createSecureContext({ ca: isAlone ? own : [...systemList(), own] })
+    contexts.set(isAlone, context)
+    return context
+  }
+}

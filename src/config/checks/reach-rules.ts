@@ -1,0 +1,84 @@
+import { X509Certificate } from 'node:crypto'
+import type { RuledMethod } from '../../access/rules.ts'
+import { plainHttp } from '../../auth/outgoing/hosts.ts'
+import { wrongWithProxy } from '../../auth/outgoing/proxies.ts'
+import { bytesNow, whyUnread } from '../../regular-file.ts'
+import type { Finding } from '../problem.ts'
+import type { Config } from '../settings.ts'
+
+const base = 'authentication.methods'
+const BEGIN = '-----BEGIN CERTIFICATE-----'
+
+const isWhole = (certificate: string): boolean => {
+  try {
+    return new X509Certificate(certificate).raw.length > 0
+  } catch {
+    return false
+  }
+}
+
+/** Problem of a certificate file, or false. */
+const wrongWithCertificates = (path: string): string | false => {
+  const file = `the file ${path}`
+  let content: string
+  try {
+    content = bytesNow(path).toString()
+  } catch (error) {
+    return `${file} cannot be read (${whyUnread(error)})`
+  }
+  const found = content.split(BEGIN).slice(1)
+  const broken = found.findIndex((rest) => !isWhole(BEGIN + rest))
+  if (broken >= 0) return `${file} contains an invalid certificate: number ${broken + 1} of ${found.length}`
+  return found.length === 0 && `${file} contains no certificate (PEM)`
+}
+
+/** Returns true if both URLs have the same origin; then a problem is reported only once. */
+const isAt = (one = '', other = ''): boolean =>
+  URL.canParse(one) && URL.canParse(other) && new URL(one).origin === new URL(other).origin
+
+/** Problems of the connections to providers, the code host and the cluster. */
+export const reachErrors = ({ outgoing, authentication: { methods } }: Config): readonly Finding[] => {
+  const mayBeHttp = plainHttp(outgoing.http_hosts)
+  const safe = (key: string, address: string | undefined): Finding => {
+    const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined
+    const isOpen = url?.protocol === 'http:' && !mayBeHttp(url)
+    return [key, isOpen && 'must be https; http is allowed only for loopback and outgoing.http_hosts']
+  }
+  const authority = (key: string, path: string | undefined): Finding => [
+    `${key}.ca_path`,
+    path !== undefined && wrongWithCertificates(path),
+  ]
+  const { oidc, codehost, orchestrator } = methods
+  const byMethod: Readonly<Record<RuledMethod, readonly Finding[]>> = {
+    oidc: Array.from(oidc.providers).flatMap(([name, provider]) => {
+      const at = `${base}.oidc.providers.${name}`
+      return [
+        safe(`${at}.issuer_url`, provider.issuer_url),
+        safe(`${at}.discovery_url`, provider.discovery_url),
+        authority(at, oidc.enabled ? provider.ca_path : undefined),
+      ]
+    }),
+    codehost: codehost.enabled
+      ? [
+          safe(`${base}.codehost.server_url`, codehost.server_url),
+          ...(isAt(codehost.server_url, codehost.api_url) ? [] : [safe(`${base}.codehost.api_url`, codehost.api_url)]),
+          authority(`${base}.codehost`, codehost.ca_path),
+        ]
+      : [],
+    orchestrator: [
+      safe(`${base}.orchestrator.discovery_url`, orchestrator.discovery_url),
+      authority(
+        `${base}.orchestrator`,
+        orchestrator.enabled && /^https:/i.test(orchestrator.discovery_url) ? orchestrator.ca_path : undefined,
+      ),
+    ],
+  }
+  const isUsed = (Object.keys(byMethod) as readonly RuledMethod[]).some((method) => methods[method].enabled)
+  return [
+    ...(['https_proxy', 'http_proxy'] as const).map((key): Finding => {
+      const given = outgoing[key]
+      return [`outgoing.${key}`, isUsed && given !== undefined && wrongWithProxy(given)]
+    }),
+    ...Object.values(byMethod).flat(),
+  ]
+}

@@ -1,0 +1,184 @@
+import { listsName } from '../../access/folded.ts'
+import { codehostKinds } from '../../auth/codehost/kinds.ts'
+import { methodWords, namesOf } from '../../contract/identifiers.ts'
+import { tokenMetadata } from '../../contract/token-metadata.ts'
+import { Refusal } from '../../errors.ts'
+import type { Method } from '../../events/token.ts'
+import { unreadFor } from '../../regular-file.ts'
+import type { Finding } from '../problem.ts'
+import type { Config } from '../settings.ts'
+import { accessErrors, accessWarnings, NO_TEAMS } from './access-rules.ts'
+import { loginFindings } from './login-rules.ts'
+import { memoryWarnings } from './memory.ts'
+import { unknownWarnings } from './open-access-warnings.ts'
+import { reachErrors } from './reach-rules.ts'
+
+const unreadable = (path: string): string | false => {
+  const why = unreadFor(path)
+  return why !== undefined && `the file cannot be read (${why})`
+}
+
+/** Validates the metadata of the first token by the rules of the API (api.md §5.4 A7). */
+const metadata = ({ identifiers, authentication }: Config): readonly Finding[] => {
+  const given = authentication.methods.token.bootstrap.metadata
+  try {
+    tokenMetadata(namesOf(identifiers)).read(given, 'metadata')
+    return []
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.violation === undefined) throw error
+    return [['authentication.methods.token.bootstrap.metadata', error.violation.description]]
+  }
+}
+
+const LONGEST_TOLERANCE_MS = 300_000
+
+const BASE = 'authentication.methods'
+const NO_ADDRESS = 'is required, because server.public_url is not set'
+type Methods = Config['authentication']['methods']
+
+const findingsOf: Readonly<Record<Method, (methods: Methods) => readonly Finding[]>> = {
+  token: () => [],
+  oidc: ({ oidc }) => [
+    ...Array.from(
+      oidc.providers,
+      ([name, { redirect_address }]): Finding => [
+        `${BASE}.oidc.providers.${name}.redirect_address`,
+        redirect_address === undefined && NO_ADDRESS,
+      ],
+    ),
+    ...Array.from(oidc.providers).flatMap(([name, { client_secret, client_authentication, clock_tolerance }]) => {
+      const [at, isPublic] = [`${BASE}.oidc.providers.${name}`, client_authentication === 'none']
+      return [
+        [`${at}.client_secret`, client_secret === undefined && !isPublic && 'is required'],
+        [
+          `${at}.client_secret`,
+          client_secret !== undefined && isPublic && 'has no effect, because client_authentication is none',
+        ],
+        [`${at}.clock_tolerance`, clock_tolerance > LONGEST_TOLERANCE_MS && 'must be at most 5m'],
+      ] satisfies readonly Finding[]
+    }),
+  ],
+  codehost: ({ codehost }) => {
+    const restricted = codehost.allowed_organizations.length > 0 || Object.keys(codehost.allowed_teams).length > 0
+    const strangers = Object.keys(codehost.allowed_teams).filter(
+      (name) => !listsName(codehost.allowed_organizations, name),
+    )
+    const { membershipScope } = codehostKinds[codehost.kind]
+    return [
+      ...(['client_id', 'client_secret'] as const).map(
+        (key): Finding => [
+          `${BASE}.codehost.${key}`,
+          codehost.enabled && codehost[key] === undefined && 'is required when the method is enabled',
+        ],
+      ),
+      [`${BASE}.codehost.redirect_address`, codehost.enabled && codehost.redirect_address === undefined && NO_ADDRESS],
+      [
+        `${BASE}.codehost.server_url`,
+        codehost.enabled && codehost.server_url === undefined && 'is required when kind is gitea',
+      ],
+      [
+        `${BASE}.codehost.scopes`,
+        restricted &&
+          !codehost.scopes.includes(membershipScope) &&
+          `must contain ${membershipScope}, because organizations or teams are restricted`,
+      ],
+      [
+        `${BASE}.codehost.allowed_teams`,
+        codehost.kind === 'gitlab' && Object.keys(codehost.allowed_teams).length > 0 && NO_TEAMS,
+      ],
+      ...strangers.map(
+        (name): Finding => [`${BASE}.codehost.allowed_teams`, `organization "${name}" is not in allowed_organizations`],
+      ),
+    ]
+  },
+  orchestrator: () => [],
+}
+
+const methods = ({ authentication: { required, methods } }: Config): readonly Finding[] => {
+  const { jwt, ...offered } = methods
+  const none = !Object.values(offered).some(({ enabled }) => enabled)
+  return [
+    ['authentication.required', required && none && 'is true, but no method is enabled: no client could get a token'],
+    [`${BASE}.jwt.enabled`, jwt.enabled && 'the method jwt is reserved and not available in this version'],
+    ...Object.values(findingsOf).flatMap((findings) => findings(methods)),
+  ]
+}
+
+const names = ({ identifiers }: Config): readonly Finding[] => {
+  const { codehost, orchestrator, orchestrator_metadata } = identifiers
+  const { codehost: _codehost, orchestrator: _orchestrator, ...fixed } = methodWords(identifiers)
+  const taken = [...Object.values(fixed), 'jwt', 'none']
+  const clash = 'is the identifier of another method'
+  return [
+    ['identifiers.codehost', taken.includes(codehost) && clash],
+    ['identifiers.orchestrator', (taken.includes(orchestrator) || orchestrator === codehost) && clash],
+    [
+      'identifiers.orchestrator_metadata',
+      orchestrator_metadata !== orchestrator &&
+        (taken.includes(orchestrator_metadata) || orchestrator_metadata === codehost) &&
+        clash,
+    ],
+  ]
+}
+
+const server = ({ server, cors, storage, eventstore, mongodb, redis }: Config): readonly Finding[] => {
+  const https = server.protocol === 'https'
+  const urls = Object.entries({ eventstore, mongodb, redis })
+  return [
+    ...(['cert_file', 'cert_key'] as const).map((key): Finding => {
+      const path = server[key]
+      const wrong = () => (path === undefined ? 'is required when server.protocol is https' : unreadable(path))
+      return [`server.${key}`, https && wrong()]
+    }),
+    [
+      'cors.allowed_origins',
+      cors.enabled && cors.allowed_origins.length === 0 && 'must contain an origin when cors is enabled',
+    ],
+    ...urls.map(
+      ([name, { url }]): Finding => [
+        `${name}.url`,
+        storage.type === 'cluster' && url === undefined && 'is required when storage.type is cluster',
+      ],
+    ),
+  ]
+}
+
+/** Errors of settings that contradict each other. */
+export const errors = (config: Config): readonly Finding[] =>
+  [
+    ['authentication.open_on_purpose', unknownWarnings(config)] as const,
+    ...methods(config),
+    ...reachErrors(config),
+    ...metadata(config),
+    ...names(config),
+    ...server(config),
+    ...loginFindings(config),
+    ...accessErrors(config),
+  ].filter(([, description]) => description)
+
+/** Warnings about probable mistakes, with which the service can run. */
+export const warnings = (config: Config): readonly string[] => {
+  const { authentication, storage, eventstore, mongodb, redis } = config
+  const { oidc } = authentication.methods
+  const found: readonly Finding[] = [
+    ...Object.entries({ eventstore, mongodb, redis }).map(
+      ([name, { url }]): Finding => [
+        `${name}.url`,
+        storage.type === 'embedded' && url !== undefined && 'has no effect, because storage.type is embedded',
+      ],
+    ),
+    [
+      'authentication.methods.oidc.providers',
+      oidc.enabled && oidc.providers.size === 0 && 'is empty, so OpenID Connect logins are impossible',
+    ],
+    [
+      'authentication.methods.orchestrator.audiences',
+      authentication.methods.orchestrator.enabled &&
+        authentication.methods.orchestrator.audiences.length === 0 &&
+        'is empty, so the default token of every pod can be exchanged by any program that reads it',
+    ],
+    ...accessWarnings(config),
+    ...memoryWarnings(config),
+  ]
+  return found.filter(([, description]) => description).map(([key, description]) => `${key} ${String(description)}`)
+}

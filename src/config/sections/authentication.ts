@@ -1,0 +1,171 @@
+import type { Method } from '../../events/token.ts'
+import { host, origin, url } from '../addresses.ts'
+import { empty, list, map, record } from '../collections.ts'
+import { setting } from '../setting.ts'
+import {
+  anyText,
+  bool,
+  duration,
+  emailPattern,
+  ignored,
+  label,
+  oneOf,
+  path,
+  secret,
+  text,
+  tokenText,
+} from '../types.ts'
+import { authorizeParameters } from './authorize-parameters.ts'
+import { apiUrl, serverUrl } from './codehost-addresses.ts'
+import { oidcProvider, redirectAddress } from './oidc-provider.ts'
+import { authority, ownProxy } from './outgoing.ts'
+
+const none = undefined
+const SECRETS = '/var/run/secrets/kubernetes.io/serviceaccount'
+const cleanup = (method: string) => ({
+  interval: setting(duration, 3_600_000, `Interval at which expired ${method} tokens are deleted.`),
+  grace_period: setting(
+    duration,
+    1_800_000,
+    `Time after expiry at which a ${method} token is deleted; until then it is listed.`,
+  ),
+})
+
+/** Settings under `authentication` (api.md §12.2). */
+export const authentication = {
+  required: setting(bool, true, 'Require a client token for protected operations.'),
+  exclude: {
+    management: setting(bool, false, 'Allow /api/v1 without a token.'),
+    evaluation: setting(bool, false, 'Allow /evaluate/v1 and /internal/v1/evaluation without a token.'),
+    ofrep: setting(bool, false, 'Allow /ofrep without a token.'),
+  },
+  open_on_purpose: setting(
+    list(text),
+    [],
+    'Intentionally open access, for which a start logs no warning: required, exclude.management, exclude.evaluation, exclude.ofrep, oidc.<provider>, codehost, orchestrator, forwarded.',
+  ),
+  session: {
+    domain: setting(host, none, 'Domain of the cookies; a scheme and a port are removed.'),
+    secure: setting(
+      bool,
+      {
+        shown: '`true` when server.public_url is https',
+        from: (get): boolean => /^https:/i.test(String(get('server.public_url'))),
+      },
+      'Send cookies only over https.',
+    ),
+    token_lifetime: setting(duration, 86_400_000, 'Lifetime of tokens and cookies from logins.'),
+    state_lifetime: setting(duration, 600_000, 'Maximum time of a login from authorize to callback.'),
+    csrf: {
+      trusted_origins: setting(list(origin), [], 'Additional origins whose pages may send writes with the cookie.'),
+      key: setting(ignored, none, 'Accepted without effect.'),
+      secure: setting(ignored, none, 'Accepted without effect: the check is always on.'),
+    },
+  },
+  methods: {
+    token: {
+      enabled: setting(bool, true, 'Enable static tokens.'),
+      bootstrap: {
+        token: setting(tokenText, none, 'Value of the first token. Default: a random one, which is logged once.'),
+        expiration: setting(duration, none, 'Lifetime of the first token from its creation. Default: unlimited.'),
+        metadata: setting(map(anyText), empty, 'Additional metadata of the first token.'),
+      },
+      cleanup: cleanup('static'),
+    },
+    oidc: {
+      enabled: setting(bool, false, 'Enable login through OpenID Connect providers.'),
+      email_matches: setting(
+        list(emailPattern),
+        [],
+        'RE2 patterns, one of which must match the whole e-mail address; empty admits all.',
+      ),
+      providers: {
+        names: /^[a-z0-9][a-z0-9_-]{0,62}$/,
+        sentence: 'The providers by name.',
+        each: oidcProvider,
+      },
+      cleanup: cleanup('OpenID Connect'),
+    },
+    codehost: {
+      enabled: setting(bool, false, 'Enable login through a code host (OAuth 2.0).'),
+      display_name: setting(label, none, 'Name of the code host on the sign-in page; at most 64 characters.'),
+      client_id: setting(text, none, 'Client id from the code host; required when enabled.'),
+      client_secret: setting(secret, none, 'Client secret from the code host; required when enabled.'),
+      redirect_address: redirectAddress('code host'),
+      kind: setting(
+        oneOf('github', 'gitea', 'gitlab'),
+        'github',
+        'Kind of the code host: GitHub and GitHub Enterprise Server, Gitea and Forgejo, or GitLab.',
+      ),
+      server_url: setting(url, serverUrl, 'URL at which users log in.'),
+      api_url: setting(url, apiUrl, 'URL of the API for users, organizations and teams.'),
+      ca_path: authority('code host'),
+      proxy: ownProxy('code host'),
+      scopes: setting(
+        list(text),
+        [],
+        'Requested scopes. If organizations or teams are restricted, read:org (GitHub), read:organization (Gitea) or read_api (GitLab) is required.',
+      ),
+      authorize_parameters: setting(
+        authorizeParameters,
+        empty,
+        'Additional parameters of the authorize URL, such as allow_signup, except those that the login sends itself.',
+      ),
+      allowed_organizations: setting(list(text), [], 'Organizations whose members may log in; empty admits all.'),
+      allowed_teams: setting(
+        map(list(text)),
+        empty,
+        'Teams by organization whose members may log in; empty admits all.',
+      ),
+      cleanup: cleanup('code-host'),
+    },
+    orchestrator: {
+      enabled: setting(bool, false, 'Enable the exchange of service-account tokens.'),
+      verification: setting(
+        oneOf('token_review', 'jwks'),
+        'token_review',
+        'Verification of a token: by the cluster (TokenReview), or by its signature.',
+      ),
+      audiences: setting(
+        list(text),
+        [],
+        'Audiences, one of which a service-account token must have; empty accepts all, including the default token of every pod.',
+      ),
+      issuers: setting(
+        list(text),
+        [],
+        'Issuers accepted in addition to the issuer of the cluster, with verification jwks: for the former issuer while it changes.',
+      ),
+      max_lifetime: setting(
+        duration,
+        none,
+        'Maximum lifetime of a token from an exchange. Default: it expires with the presented token.',
+      ),
+      allowed: setting(
+        list(record({ namespace: text, service_accounts: list(text) }, {})),
+        [],
+        'Service accounts that may exchange tokens; * matches all; empty admits all of the cluster.',
+      ),
+      discovery_url: setting(
+        url,
+        'https://kubernetes.default.svc.cluster.local',
+        'URL of the API server of the cluster; http only for loopback and outgoing.http_hosts.',
+      ),
+      ca_path: setting(
+        path,
+        `${SECRETS}/ca.crt`,
+        'File with the certificate authority of the API server (PEM); required for https.',
+      ),
+      proxy: ownProxy('cluster'),
+      service_account_token_path: setting(
+        path,
+        `${SECRETS}/token`,
+        'File with the token of this service for the API server; reloaded when it changes.',
+      ),
+      cleanup: cleanup('orchestrator'),
+    },
+    jwt: {
+      enabled: setting(bool, false, 'Reserved: not available in this version; true is an error.'),
+    },
+  } satisfies Readonly<Record<Method | 'jwt', object>>,
+} as const

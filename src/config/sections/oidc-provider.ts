@@ -1,0 +1,72 @@
+import { documentUrl, issuer, url } from '../addresses.ts'
+import { empty, list } from '../collections.ts'
+import { type Derived, required, setting } from '../setting.ts'
+import { bool, duration, ignored, label, oneOf, secret, text } from '../types.ts'
+import { authorizeParameters } from './authorize-parameters.ts'
+import { authority, ownProxy } from './outgoing.ts'
+
+const none = undefined
+const publicUrl: Derived<string | undefined> = {
+  shown: '`server.public_url`',
+  from: (get) => get('server.public_url') as string | undefined,
+}
+/**
+ * Default of the client secret. `rules.ts` checks whether it is required, because that depends on
+ * `client_authentication`.
+ */
+const secretOfClient: Derived<string | undefined> = {
+  shown: 'required unless client_authentication is none',
+  from: () => undefined,
+}
+
+/** Base URL to which browsers return after a login. */
+export const redirectAddress = (remote: string) =>
+  setting(url, publicUrl, `Base URL to which the ${remote} redirects browsers.`)
+
+/** Settings of one OpenID Connect provider (api.md §12.2). */
+export const oidcProvider = {
+  issuer_url: setting(
+    issuer,
+    required,
+    'Issuer, exactly as the provider states it; http only for loopback and outgoing.http_hosts.',
+  ),
+  discovery_url: setting(
+    documentUrl,
+    none,
+    'URL of the discovery document, or its part before /.well-known/openid-configuration. Default: at the issuer. The document must state the issuer.',
+  ),
+  ca_path: authority('provider'),
+  proxy: ownProxy('provider'),
+  display_name: setting(label, none, 'Name of the provider on the sign-in page; at most 64 characters.'),
+  client_id: setting(text, required, 'Client id from the provider.'),
+  client_secret: setting(secret, secretOfClient, 'Client secret from the provider.'),
+  client_authentication: setting(
+    oneOf('basic', 'post', 'none'),
+    none,
+    'Client authentication at the token endpoint: in the header, in the body, or none (public client). Default: according to discovery.',
+  ),
+  clock_tolerance: setting(
+    duration,
+    30_000,
+    'Maximum difference of the clocks of the provider and this machine; at most 5m.',
+  ),
+  redirect_address: redirectAddress('provider'),
+  scopes: setting(list(text), [], 'Requested scopes; openid is added.'),
+  claims: setting(
+    oneOf('id_token', 'userinfo'),
+    'id_token',
+    'Source of claims: the ID token only, or also the userinfo endpoint, which takes precedence.',
+  ),
+  authorize_parameters: setting(
+    authorizeParameters,
+    empty,
+    'Additional parameters of the authorize URL, such as hd, prompt, audience, acr_values or domain_hint, except those that the login sends itself.',
+  ),
+  assume_email_verified: setting(
+    bool,
+    false,
+    'Treat an e-mail address as verified if the provider sends no claim email_verified.',
+  ),
+  nonce: setting(ignored, none, 'Accepted without effect: a nonce is always fresh.'),
+  use_pkce: setting(ignored, none, 'Accepted without effect: PKCE is always on.'),
+}

@@ -1,0 +1,62 @@
+import { wrongWithPrivateHost } from '../../auth/outgoing/hosts.ts'
+import { DIRECT, wrongWithProxy } from '../../auth/outgoing/proxies.ts'
+import { list } from '../collections.ts'
+import { type Derived, setting } from '../setting.ts'
+import { path, text, textual } from '../types.ts'
+
+const none = undefined
+
+/** Hides a URL that may contain a password. */
+const show = (value: string): string | undefined => (value.includes('@') ? undefined : value)
+/** Proxy from the usual variables. It is validated only if a method uses it. */
+const proxy = textual('proxy URL', { show })
+const proxyOrNone = textual(`proxy URL or \`${DIRECT}\``, {
+  check: (value) => (value === DIRECT ? undefined : wrongWithProxy(value)),
+  show,
+})
+const privateHost = textual('host', { check: wrongWithPrivateHost })
+
+const usual = <T>(name: string, otherwise: T): Derived<T> => ({
+  shown: `the variable \`${name}\`, or \`${name.toUpperCase()}\``,
+  from: () => otherwise,
+})
+
+/** Settings of outgoing connections to providers, the code host and the cluster. */
+export const outgoing = {
+  https_proxy: setting(
+    proxy,
+    usual<string | undefined>('https_proxy', none),
+    'Proxy for https requests to providers, the code host and the cluster; not used for loopback.',
+  ),
+  http_proxy: setting(
+    proxy,
+    usual<string | undefined>('http_proxy', none),
+    'Proxy for their http requests; not used for loopback.',
+  ),
+  no_proxy: setting(
+    list(text),
+    usual<readonly string[]>('no_proxy', []),
+    'Hosts that are reached without these proxies: names including their subdomains, addresses and networks, optionally with a port; * for all.',
+  ),
+  http_hosts: setting(
+    list(privateHost),
+    [],
+    'Private hosts for which plain http is allowed: names, .example.internal for all below one, addresses and networks of RFC 1918 or fc00::/7. Loopback is always allowed.',
+  ),
+}
+
+/** Setting for the certificate authority of a remote service. */
+export const authority = (remote: string) =>
+  setting(
+    path,
+    none,
+    `File with the certificate authority of the ${remote} (PEM), in addition to those of the system; reloaded when it changes.`,
+  )
+
+/** Setting for the proxy of a remote service. */
+export const ownProxy = (remote: string) =>
+  setting(
+    proxyOrNone,
+    none,
+    `Proxy for the ${remote}, instead of those of outgoing; ${DIRECT}: no proxy. A name and a password are written before an @.`,
+  )

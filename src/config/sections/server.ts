@@ -1,0 +1,54 @@
+import { hostOrBelow, listenHost, proxies, url } from '../addresses.ts'
+import { list } from '../collections.ts'
+import { setting } from '../setting.ts'
+import { duration, integer, oneOf, path } from '../types.ts'
+
+const none = undefined
+
+/** Settings under `server` (api.md §12.3). */
+export const server = {
+  protocol: setting(oneOf('http', 'https'), 'http', 'Protocol of the service; https requires TLS 1.2 or later.'),
+  host: setting(listenHost, '0.0.0.0', 'Address to listen on.'),
+  http_port: setting(integer(0, 65_535), 8080, 'Port for http; 0 selects a free port.'),
+  https_port: setting(integer(0, 65_535), 443, 'Port for https; 0 selects a free port.'),
+  cert_file: setting(path, none, 'File with the certificate chain (PEM), required for https.'),
+  cert_key: setting(path, none, 'File with the private key of the certificate (PEM), required for https.'),
+  public_url: setting(url, none, 'Base URL for browsers and clients, including a path prefix.'),
+  trust_proxy: setting(
+    proxies,
+    false,
+    'Proxies whose X-Forwarded-For, -Proto, -Host and -Prefix headers are trusted: all, none, or these addresses.',
+  ),
+  allowed_hosts: setting(
+    list(hostOrBelow),
+    [],
+    'Host names allowed in requests without a credential, if `authentication.required` is false or `exclude.management` is true: `flags.example.com`, or `.example.com` for all names below. Addresses, names without a dot, localhost and the host of server.public_url are always allowed.',
+  ),
+  body_limit: setting(
+    integer(1, 2 ** 31 - 1),
+    4_194_304,
+    'Maximum request body in bytes; under /auth/v1 at most 65536.',
+  ),
+  published_body_limit: setting(
+    integer(1, 2 ** 31 - 1),
+    262_144,
+    'Maximum request body in bytes for publishable tokens, whose only right is flag.evaluate; at most body_limit.',
+  ),
+  max_response_bytes: setting(
+    integer(65_536, 2 ** 30),
+    33_554_432,
+    'Maximum answer of a batch or bulk request in bytes; also bounds a page of a list.',
+  ),
+  published_max_response_bytes: setting(
+    integer(65_536, 2 ** 30),
+    4_194_304,
+    'The same for publishable tokens, whose only right is flag.evaluate; at most max_response_bytes.',
+  ),
+  headers_timeout: setting(duration, 5000, 'Maximum time for a client to send the headers of a request.'),
+  request_timeout: setting(duration, 10_000, 'Maximum time for a client to send a whole request.'),
+  shutdown_grace: setting(
+    duration,
+    10_000,
+    'Maximum time of a shutdown; running requests are aborted after four fifths of it.',
+  ),
+} as const
