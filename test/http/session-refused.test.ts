@@ -112,5 +112,5 @@ for (const [what, change] of [
     await service.reopen(() => change(service))
     const answer = await service.request('GET', '/auth/v1/self', undefined, bearer(token))
     t.equal(refusalOf(answer).reason, 'email_not_allowed')
-    t.match(await service.logged(), /"cause":"email_gone","why":"the stored claims of this login are erased or lost/)
+    t.match(await service.logged(), /"cause":"email_gone","why":"what was kept of this login is erased or lost/)
   })
