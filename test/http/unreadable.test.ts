@@ -181,7 +181,11 @@ await t.test('unreadable events close only their documents', async (t) => {
       })
     }
     t.notMatch(await service.logged(), SECRET)
-    await t.rejects(exported(service), /omits 1 documents? that the service cannot read/, 'an export says what it lacks')
+    await t.rejects(
+      exported(service),
+      /omits 1 documents? that the service cannot read/,
+      'an export says what it lacks',
+    )
     await service.close()
   })
 
