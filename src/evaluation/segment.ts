@@ -79,7 +79,7 @@ export type Subject = {
   known?: Known | undefined
 }
 
-/** Remaining work for further evaluations. */
+/** Evaluation steps that the budget of this request still allows. */
 const leftOf = (work: Work): number => {
   if (work.last) work.left -= work.mayOfLast! - work.last.left
   work.last = undefined

@@ -46,7 +46,7 @@ export const logMarks = (key: Uint8Array): LogProjection => {
   const { seal, holds } = markSeals(key)
   let known = { position: 0n, time: '' }
 
-  /** Settled time at a checkpoint. */
+  /** Settled time (greatest event time so far) at a checkpoint. */
   const timeAt = async ({ log, find }: Sources, { position, events }: Checkpoint): Promise<string> => {
     if (known.position === position) return known.time
     if (events === 0) return ''
