@@ -1,11 +1,11 @@
 import type { Distribution } from '../../contract/distribution.ts'
 import { flagTypes, rolloutTypes, segmentOperators } from '../../contract/enums.ts'
 import type { Flag } from '../../contract/flag.ts'
-import { shortFloat32 } from '../../contract/readers/float32.ts'
 import type { Rollout } from '../../contract/rollout.ts'
 import type { Rule } from '../../contract/rule.ts'
 import type { Variant } from '../../contract/variant.ts'
 import type { SegmentOperator } from '../../events/flag.ts'
+import { shortFloat32 } from '../../events/float32.ts'
 import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../../projections/flags.ts'
 
 type OfFlag = Pick<FlagDoc, 'namespace' | 'key'>

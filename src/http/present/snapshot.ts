@@ -1,5 +1,4 @@
 import { flagTypes, rolloutTypes, segmentOperators } from '../../contract/enums.ts'
-import { shortFloat32 } from '../../contract/readers/float32.ts'
 import {
   type Snapshot,
   type SnapshotDistribution,
@@ -10,6 +9,7 @@ import {
   snapshotConstraintTypes,
   snapshotMatchTypes,
 } from '../../contract/snapshot.ts'
+import { shortFloat32 } from '../../events/float32.ts'
 import type { FlagStore } from '../../projections/flag-memory/flag-store.ts'
 import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../../projections/flags.ts'
 import type { SegmentDoc } from '../../projections/segments.ts'
