@@ -176,12 +176,15 @@ await t.test('every file is reachable from main.ts', async (t) => {
     for (const next of arrows.get(name) ?? []) walk(next)
   }
   // Worker threads are started by URL, docs/make.ts uses the configuration, and only the sign-in page uses its texts.
+  // The routes of the history will use summaries and changes.
   for (const entry of [
     'main.ts',
     'adapters/embedded/writer/writer.ts',
     'app/as-of-thread/thread.ts',
     'config/docs.ts',
     'contract/login-failures.ts',
+    'events/summary.ts',
+    'events/changes-of.ts',
   ])
     walk(entry)
   t.strictSame(
@@ -211,6 +214,8 @@ const UNUSED: Readonly<Record<string, string>> = {
   'src/app/start.ts': 'the command line loads the module as its `Services`',
   'src/config/docs.ts configHandbook': 'docs/make.ts prints the handbook',
   'src/config/describe.ts exampleFile': 'docs/make.ts prints the example file',
+  'src/events/summary.ts summaryOf': 'the routes of the history will show it',
+  'src/events/changes-of.ts changesOf': 'the routes of the history will show them',
   'src/event-loop.ts measureSlicesBy': 'tests replace the clock of the slices',
 }
 

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox'
+import { type TObject, type TSchema, Type } from 'typebox'
 import { canonical } from './canonical.ts'
 
 /**
@@ -11,6 +11,10 @@ export const change = <S extends TSchema>(schema: S) =>
 /** The same for an optional value. The side without a value is absent. */
 export const changeOfOptional = <S extends TSchema>(schema: S) =>
   Type.Optional(Type.Object({ from: Type.Optional(schema), to: Type.Optional(schema) }, { change: true }))
+
+/** Names of the fields of an update event, or of its part, that hold changes; in the order of the schema. */
+export const changeFields = ({ properties }: TObject): readonly string[] =>
+  Object.entries<{ readonly change?: true }>(properties).flatMap(([name, { change }]) => (change ? [name] : []))
 
 type Changes<T> = { readonly [K in keyof T]?: { readonly from: T[K]; readonly to: T[K] } }
 

@@ -108,29 +108,39 @@ const jsonOf = (wire: string, json: string): unknown => {
   }
 }
 
+type Lift<E> = (data: unknown) => E | undefined
+
 /**
- * Reader for the events of a category. Converts a wire name and its JSON text to the newest shape. Throws on an unknown
- * name or on data of another shape, because skipping an event would lose history. Errors never quote the data.
+ * Converters of a category's JSON data to the newest shape, by wire name. They return undefined for data of another
+ * shape.
  */
-export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: string) => EventOf<S>) => {
-  const lift = new Map<string, (data: unknown) => EventOf<S>>()
+export const lifts = <S extends Shapes>(shapes: S): ReadonlyMap<string, Lift<EventOf<S>>> => {
+  const lift = new Map<string, Lift<EventOf<S>>>()
   for (const [type, newest] of Object.entries(shapes)) {
     let toNewest: (data: object) => object = (data) => data
     for (let shape: Shape | undefined = newest; shape; shape = shape.from) {
       const [raise, fits] = [toNewest, fitting(shape.schema)]
       for (const wire of wireNames(type, shape))
-        lift.set(wire, (data) => {
-          if (!fits(data)) throw new Error(`the data of ${wire} do not match its schema`)
-          return { type, data: raise(data as object) } as EventOf<S>
-        })
+        lift.set(wire, (data) => (fits(data) ? ({ type, data: raise(data as object) } as EventOf<S>) : undefined))
       const { upcast } = shape
       if (upcast) toNewest = (data) => raise(upcast(data as never))
     }
   }
+  return lift
+}
+
+/**
+ * Reader for the events of a category. Converts a wire name and its JSON text to the newest shape. Throws on an unknown
+ * name or on data of another shape, because skipping an event would lose history. Errors never quote the data.
+ */
+export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: string) => EventOf<S>) => {
+  const lift = lifts(shapes)
   return (wire, json) => {
     const raise = lift.get(wire)
     if (!raise) throw new Error(`event ${wire} was written by a newer version of rollcall`)
-    return raise(jsonOf(wire, json))
+    const event = raise(jsonOf(wire, json))
+    if (!event) throw new Error(`the data of ${wire} do not match its schema`)
+    return event
   }
 }
 

@@ -1,0 +1,70 @@
+import type { accessEvents } from '../access.ts'
+import type { historyEvents } from '../history.ts'
+import type { instanceEvents } from '../instance.ts'
+import type { keysEvents } from '../keys.ts'
+import type { membershipEvents } from '../membership.ts'
+import { counted, joined, plain, type Summaries } from './sentence.ts'
+
+const INSTANCE = 'instance <instance>'
+const instanceOf = ({ instance }: { readonly instance: string }) => `instance ${plain(instance)}`
+
+/** Summaries of accepted losses of keys. */
+export const keysSummaries: Summaries<typeof keysEvents> = {
+  LostKeysAccepted: {
+    patterns: ['loss of <keys> accepted'],
+    of: ({ tokens, subjects }) => {
+      const lost = [...(tokens ? ['the pepper of tokens'] : []), ...(subjects ? ['the keys of subjects'] : [])]
+      return `loss of ${joined(lost, 'and')} accepted`
+    },
+  },
+}
+
+/** Summaries of accepted damage to the history. */
+export const historySummaries: Summaries<typeof historyEvents> = {
+  DamagedLogAccepted: {
+    patterns: ['damaged log accepted, missing <n> event[s] by position and <n> event[s] by revision'],
+    of: ({ positionsMissing, revisionsMissing }) => {
+      const byPosition = `${counted(positionsMissing, 'event')} by position`
+      return `damaged log accepted, missing ${byPosition} and ${counted(revisionsMissing, 'event')} by revision`
+    },
+  },
+}
+
+/** Summaries of changes to the access configuration. */
+export const accessSummaries: Summaries<typeof accessEvents> = {
+  AccessConfigured: {
+    patterns: ['access configured: credentials (required|optional), <n> role[s], <n> rule[s]'],
+    of: ({ required, roles, rules }) => {
+      const counts = `${counted(Object.keys(roles).length, 'role')}, ${counted(rules.length, 'rule')}`
+      return `access configured: credentials ${required ? 'required' : 'optional'}, ${counts}`
+    },
+  },
+}
+
+/** Summaries of the actions of instances, and of the cluster membership. */
+export const instanceSummaries: Summaries<typeof instanceEvents & typeof membershipEvents> = {
+  ReadModelsRebuilt: {
+    patterns: [`${INSTANCE}: read models <names> rebuilt, cause <cause>[, <n> event[s] gone]`],
+    of: (data) => {
+      const { cause, eventsGone, readModels } = data
+      const gone = eventsGone > 0 ? `, ${counted(eventsGone, 'event')} gone` : ''
+      return `${instanceOf(data)}: read models ${joined(readModels.map(plain), 'and')} rebuilt, cause ${cause}${gone}`
+    },
+  },
+  InstanceJoined: {
+    patterns: [`${INSTANCE} joined the cluster with version <version>`],
+    of: (data) => `${instanceOf(data)} joined the cluster with version ${plain(data.version)}`,
+  },
+  MembersProbed: {
+    patterns: [`${INSTANCE} probed the other instances`],
+    of: (data) => `${instanceOf(data)} probed the other instances`,
+  },
+  MemberResponded: {
+    patterns: [`${INSTANCE} responded to a probe`],
+    of: (data) => `${instanceOf(data)} responded to a probe`,
+  },
+  InstanceLeft: {
+    patterns: [`${INSTANCE} left the cluster, cause (ended|silent)`],
+    of: (data) => `${instanceOf(data)} left the cluster, cause ${data.cause}`,
+  },
+}

@@ -1,0 +1,52 @@
+import type { TObject } from 'typebox'
+import { changeFields } from '../change.ts'
+import type { DataOf, EventOf, Shapes } from '../define.ts'
+
+/**
+ * Summary of an event type: one English sentence without a final stop, in the form of one of the patterns. A pattern has
+ * placeholders, `<time>`, optional parts, `[, forced]`, and alternatives, `(on|off)`.
+ */
+export type Summary<D> = { readonly patterns: readonly string[]; readonly of: (data: D) => string }
+export type Summaries<S extends Shapes> = { readonly [T in keyof S & string]: Summary<DataOf<EventOf<S>, T>> }
+
+/** Maximum characters of a text of a caller, and maximum UTF-16 units of a sentence. */
+const TEXT = 80
+const SENTENCE = 300
+
+/** Characters that break or disorder a line, and unpaired surrogates. */
+const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/gu
+
+const escaped = (character: string): string => {
+  const json = JSON.stringify(character).slice(1, -1)
+  return json === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}` : json
+}
+
+/** A key, an id or a word of the service. Control characters are escaped as in JSON. */
+export const plain = (text: string): string => text.replace(UNSAFE, escaped)
+
+/** A text of a caller: a JSON string of at most 80 characters, and `…` if it was cut. */
+export const quoted = (text: string): string => {
+  // More than 80 characters take more than 80 units, of which one character takes at most two.
+  const characters = text.length > TEXT ? Array.from(text.slice(0, 2 * TEXT + 1)) : []
+  return plain(JSON.stringify(characters.length > TEXT ? `${characters.slice(0, TEXT).join('')}…` : text))
+}
+
+/** The sentence, cut to at most 300 UTF-16 units. Surrogate pairs are not split. */
+export const cut = (sentence: string): string =>
+  sentence.length > SENTENCE ? `${sentence.slice(0, SENTENCE - 1).replace(/[\ud800-\udbff]$/, '')}…` : sentence
+
+/** A number with its noun: `1 right`, `2 rights`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+/** Names of the changed fields, in the order of the schema. */
+export const changedFields = (schema: TObject, data: object): string =>
+  changeFields(schema)
+    .filter((name) => Object.hasOwn(data, name))
+    .join(', ') || 'nothing'
+
+/** The items in English, the last one after the conjunction: `a, b or c`; `none` without items. */
+export const joined = (items: readonly string[], conjunction: string): string => {
+  const last = items.at(-1)
+  if (last === undefined) return 'none'
+  return items.length === 1 ? last : `${items.slice(0, -1).join(', ')} ${conjunction} ${last}`
+}

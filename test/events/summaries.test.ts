@@ -1,0 +1,270 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import { catalog } from '../../src/events/catalog.ts'
+import { type AnyEvent, type Shapes, sealedFields, typeName, wireName } from '../../src/events/define.ts'
+import type { About } from '../../src/events/fields.ts'
+import { summaries } from '../../src/events/summaries/all.ts'
+import type { Summary } from '../../src/events/summaries/sentence.ts'
+import { summaryOf } from '../../src/events/summary.ts'
+import { anyEvent } from '../arbitrary.ts'
+
+const folder = resolve(import.meta.dirname, '../../../test/events/samples')
+const categories: readonly (readonly [string, Shapes])[] = Object.entries(catalog)
+const categoryOf = new Map(
+  categories.flatMap(([category, shapes]) =>
+    Object.entries(shapes).flatMap(([type, { formerly = type }]) => [
+      [type, category] as const,
+      [formerly, category] as const,
+    ]),
+  ),
+)
+const of = (wire: string, data: unknown): string =>
+  summaryOf({ category: categoryOf.get(typeName(wire))!, type: wire, data })
+
+/** Expression of a sentence in the form of a pattern. */
+const formOf = (pattern: string): RegExp => {
+  const source = pattern.replaceAll(/"<\w+>"|<\w+>|[[\]()|]|[.*+?^$/]/g, (part) => {
+    if (part.startsWith('"')) return String.raw`"(?:[^"\\]|\\.)*"`
+    if (part === '<n>') return String.raw`\d+`
+    if (part === '<percentage>') return String.raw`\d+(?:\.\d+)?`
+    if (part.startsWith('<')) return '.*'
+    return { '[': '(?:', ']': ')?', '(': '(?:', ')': ')', '|': '|' }[part] ?? `\\${part}`
+  })
+  return new RegExp(`^${source}$`, 'u')
+}
+const forms = new Map<string, readonly { readonly pattern: string; readonly form: RegExp }[]>(
+  Object.values<Readonly<Record<string, Pick<Summary<never>, 'patterns'>>>>(summaries).flatMap((byType) =>
+    Object.entries(byType).map(
+      ([type, { patterns }]) => [type, patterns.map((pattern) => ({ pattern, form: formOf(pattern) }))] as const,
+    ),
+  ),
+)
+const matchesOf = (type: string, sentence: string): readonly string[] =>
+  forms.get(type)!.flatMap(({ pattern, form }) => (form.test(sentence) ? [pattern] : []))
+
+const id = '5d1c3a70-8f2e-4b6d-9a10-000000000001'
+const time = '2026-12-01T00:00:00.000Z'
+const flag = { namespace: 'default', key: 'checkout', incarnation: id }
+const issued = { id, digest: 'ab12cd34.AAAA', issuedAt: '2026-11-03T13:02:11.250Z', metadata: {}, attributes: {} }
+const staticToken = { ...issued, method: 'token', attributes: { 'token.name': 'ci' } }
+const login = { ...issued, method: 'oidc', provider: 'acme', expiresAt: time }
+const editor = { place: 'shop', role: 'editor' }
+const rights = { place: '*', rights: ['flag.read', 'flag.update'] }
+const refused = { reason: 'credential_invalid', refusedAt: time, route: '/api/v1/namespaces', requestId: 'r', more: 0 }
+const rollout = { id, description: '', rank: 1, value: true }
+const use = (segment: string) => ({ segment, reservation: id })
+
+const sentences: readonly (readonly [string, object, string])[] = [
+  [
+    'TokenIssued',
+    { ...staticToken, namespace: 'shop', expiresAt: time },
+    'static token "ci" issued for namespace shop, expires 2026-12-01T00:00:00.000Z',
+  ],
+  ['TokenIssued', staticToken, 'static token "ci" issued for every namespace, never expires'],
+  [
+    'TokenIssued.v2',
+    { ...staticToken, grants: [editor, rights] },
+    'static token "ci" issued with editor in shop, 2 rights in every namespace, never expires',
+  ],
+  [
+    'TokenIssued.v2',
+    { ...staticToken, namespace: 'shop', grants: [{ place: 'shop', role: 'viewer' }] },
+    'static token "ci" issued for namespace shop with viewer in shop, never expires',
+  ],
+  [
+    'TokenIssued.v2',
+    { ...staticToken, grants: [editor, { place: 'a', rights: ['flag.read'] }, rights, editor, editor] },
+    'static token "ci" issued with editor in shop, 1 right in a, 2 rights in every namespace and 2 more, never expires',
+  ],
+  ['TokenIssued.v2', { ...staticToken, grants: [] }, 'static token "ci" issued with no rights, never expires'],
+  ['TokenIssued', { ...issued, method: 'token' }, 'static token issued for every namespace, never expires'],
+  ['TokenIssued', { ...staticToken, bootstrap: true }, 'bootstrap token issued, never expires'],
+  ['TokenIssued', login, `login through acme: session issued, expires ${time}`],
+  [
+    'TokenIssued.v2',
+    { ...login, grants: [editor] },
+    `login through acme: session issued with editor in shop, expires ${time}`,
+  ],
+  [
+    'TokenIssued',
+    { ...issued, method: 'codehost', expiresAt: time },
+    `login through the code host: session issued, expires ${time}`,
+  ],
+  [
+    'TokenIssued',
+    { ...issued, method: 'orchestrator', identity: 'shop/cart', expiresAt: time },
+    `service account shop/cart exchanged: token issued, expires ${time}`,
+  ],
+  [
+    'TokenIssued.v2',
+    {
+      ...issued,
+      method: 'orchestrator',
+      attributes: { 'orchestrator.namespace': 'shop', 'orchestrator.serviceaccount.name': 'cart' },
+      grants: [editor],
+      expiresAt: time,
+    },
+    `service account shop/cart exchanged: token issued with editor in shop, expires ${time}`,
+  ],
+  ['TokenRevoked', { id }, `token ${id} deleted`],
+  ['TokenExpired', { id, expiresAt: time }, `token ${id} cleaned up after its expiry at ${time}`],
+  ['TokenExpiryChanged', { id, to: time }, `token ${id}: expiry changed from never to ${time}`],
+  ['LoginRefused', { login: 'digest', reason: 'state_mismatch' }, 'login refused: state_mismatch'],
+  [
+    'AuthenticationRefused',
+    { ...refused, route: '/api/v1/namespaces/:namespaceKey/flags', more: 3 },
+    'refused: credential_invalid at /api/v1/namespaces/:namespaceKey/flags, 3 more like it',
+  ],
+  ['AuthenticationRefused', refused, 'refused: credential_invalid at /api/v1/namespaces'],
+  ['AuthenticationRefused', { ...refused, route: '' }, 'refused: credential_invalid at an unknown route'],
+  [
+    'RefusalsSummarised',
+    { from: 'A', to: 'B', total: 57, byReason: {}, byRoute: {}, subject: 's', networks: 'n' },
+    '57 requests refused between A and B',
+  ],
+  ['FlagUpdated', { ...flag, enabled: { from: false, to: true } }, 'flag default/checkout switched on'],
+  ['FlagUpdated', { ...flag, enabled: { from: true, to: false } }, 'flag default/checkout switched off'],
+  [
+    'FlagUpdated',
+    { ...flag, description: { from: '', to: 'd' }, name: { from: 'a', to: 'b' } },
+    'flag default/checkout: name, description changed',
+  ],
+  [
+    'FlagUpdated',
+    { ...flag, enabled: { from: true, to: false }, defaultVariantId: { from: id } },
+    'flag default/checkout: enabled, defaultVariantId changed',
+  ],
+  [
+    'RolloutAdded',
+    { ...flag, rollout: { ...rollout, type: 'threshold', percentage: 33.33000183105469 } },
+    'flag default/checkout: rollout added at rank 1, 33.33 % true',
+  ],
+  [
+    'RolloutAdded',
+    { ...flag, rollout: { ...rollout, type: 'segment', operator: 'or', segments: [use('beta'), use('staff')] } },
+    'flag default/checkout: rollout added at rank 1, segments beta or staff true',
+  ],
+  [
+    'RolloutAdded',
+    { ...flag, rollout: { ...rollout, value: false, type: 'segment', operator: 'or', segments: [use('beta')] } },
+    'flag default/checkout: rollout added at rank 1, segment beta false',
+  ],
+  [
+    'RuleAdded',
+    { ...flag, rule: { id, rank: 2, operator: 'and', segments: [use('a'), use('b'), use('c')] } },
+    'flag default/checkout: rule added at rank 2, segments a, b and c',
+  ],
+]
+
+await t.test('sentences of the contract', async (t) => {
+  for (const [wire, data, sentence] of sentences) {
+    t.equal(of(wire, data), sentence, sentence)
+    t.strictNotSame(matchesOf(typeName(wire), sentence), [], `${wire} has the form of a pattern`)
+  }
+})
+
+await t.test('every event has a sentence in the form of one of its patterns', async (t) => {
+  const used = new Set(sentences.flatMap(([wire, , sentence]) => matchesOf(typeName(wire), sentence)))
+  const check = (type: string, sentence: string) => {
+    const matches = matchesOf(type, sentence)
+    if (matches.length === 0) t.fail(`${type}: ${sentence}`)
+    for (const pattern of matches) used.add(pattern)
+    if (/[.\n]$/.test(sentence)) t.fail(`${type} ends with a stop: ${sentence}`)
+  }
+  for (const file of readdirSync(folder)) {
+    const wire = file.replace('.json', '')
+    const shapes = categories.find(([category]) => category === categoryOf.get(typeName(wire)))![1]
+    const [type] = Object.entries(shapes).find(([name, { formerly }]) => [name, formerly].includes(typeName(wire)))!
+    check(type, of(wire, JSON.parse(readFileSync(resolve(folder, file), 'utf8'))))
+  }
+  for (const [, shapes] of categories)
+    fc.assert(
+      fc.property(anyEvent<AnyEvent>(shapes), ({ type, data }) =>
+        check(type, of(wireName(type, shapes[type]!.version), data)),
+      ),
+      { numRuns: 300 },
+    )
+  for (const [type, patterns] of forms)
+    for (const { pattern } of patterns) t.ok(used.has(pattern), `${type}: ${pattern}`)
+})
+
+await t.test('no sentence contains a sealed value or a digest', async (t) => {
+  const CANARY = 'canary'
+  let fields = 0
+  for (const [, shapes] of categories)
+    for (const [type, shape] of Object.entries(shapes)) {
+      const secret = [
+        ...sealedFields(shape.schema).keys(),
+        ...Object.entries<Partial<About>>(shape.schema.properties).flatMap(([name, { unit = '' }]) =>
+          /SHA-256/.test(unit) ? [name] : [],
+        ),
+      ]
+      fields += secret.length
+      const secrets = Object.fromEntries([...secret, 'fingerprint', 'secret'].map((name) => [name, CANARY]))
+      fc.assert(
+        fc.property(anyEvent<AnyEvent>({ [type]: shape }), ({ data }) => {
+          const sentence = of(wireName(type, shape.version), { ...data, ...secrets })
+          if (sentence.includes(CANARY) || sentence.endsWith('cannot read')) t.fail(`${type}: ${sentence}`)
+        }),
+        { numRuns: 50 },
+      )
+    }
+  t.ok(fields >= 8, `${fields} fields`)
+})
+
+const named = (name: string) => of('TokenIssued', { ...staticToken, attributes: { 'token.name': name } })
+
+await t.test('a text of a caller has at most 80 characters', async (t) => {
+  const around = (text: string) => `static token "${text}" issued for every namespace, never expires`
+  for (const character of ['a', '😀']) {
+    t.equal(named(character.repeat(80)), around(character.repeat(80)))
+    t.equal(named(character.repeat(81)), around(`${character.repeat(80)}…`))
+    t.equal(named(character.repeat(100_000)), around(`${character.repeat(80)}…`))
+  }
+  t.equal(named(`${'a'.repeat(79)}😀b`), around(`${'a'.repeat(79)}😀…`))
+})
+
+await t.test('a sentence has at most 300 UTF-16 units and whole surrogate pairs', async (t) => {
+  for (const length of [250, 251, 252, 253]) {
+    const sentence = of('FlagDeleted', { ...flag, namespace: 'n'.repeat(length), key: '😀'.repeat(300) })
+    t.ok(sentence.length <= 300 && sentence.length >= 299, `${sentence.length}`)
+    t.match(sentence, /😀…$/u)
+    t.notMatch(sentence, /\p{Cs}/u)
+  }
+  t.equal(of('FlagDeleted', { ...flag, namespace: 'n'.repeat(278) }).length, 300, 'a sentence of 300 units is not cut')
+  t.match(of('FlagDeleted', { ...flag, namespace: 'n'.repeat(278) }), /checkout deleted$/)
+})
+
+await t.test('quotes, line ends and control characters are escaped as in JSON', async (t) => {
+  t.match(named('a "b" \\ c'), String.raw`static token "a \"b\" \\ c" issued`)
+  t.match(named('a\nb\r\t\u0000\u007f\u0085\u2028\u202e'), String.raw`"a\nb\r\t\u0000\u007f\u0085\u2028\u202e" issued`)
+  t.match(named('\ud83d'), String.raw`"\ud83d" issued`)
+  t.match(named('👩‍💻 é'), '"👩‍💻 é" issued')
+  t.equal(of('FlagDeleted', { ...flag, key: 'a\nb\u2029' }), String.raw`flag default/a\nb\u2029 deleted`)
+})
+
+await t.test('names an event that this version cannot read', async (t) => {
+  t.equal(of('FlagPainted', {}), 'event FlagPainted that this version cannot read')
+  const unread = (type: string, category = 'flag', data: unknown = {}) => {
+    t.match(summaryOf({ category, type, data }), /^event .* that this version cannot read$/, `${category} ${type}`)
+  }
+  for (const name of ['__proto__', 'constructor', '', 'FlagDeleted.v9', 'TokenRevoked']) {
+    unread(name)
+    unread('FlagDeleted', name)
+  }
+  unread('FlagDeleted', 'flag', { namespace: 'default' })
+  t.ok(summaryOf({ category: 'flag', type: 'x\n'.repeat(400), data: {} }).length <= 300)
+  fc.assert(
+    fc.property(fc.constantFrom(...categoryOf), fc.anything(), ([type, category], data) => {
+      t.type(summaryOf({ category, type, data }), 'string')
+    }),
+    { numRuns: 500 },
+  )
+})
+
+await t.test('old shapes and former wire names have the summary of the newest shape', async (t) => {
+  t.equal(of('InstancesCalled', { instance: 'a' }), of('MembersProbed', { instance: 'a' }))
+  t.equal(of('AuthenticationRefused', refused), of('AuthenticationRefused.v2', refused))
+})
