@@ -13,6 +13,8 @@ export type Identity = {
   readonly emailVerified?: boolean
   /** True if parts of the provider's data were dropped because of the size limit. */
   readonly reduced?: true
+  /** Cause if the memberships of the person do not satisfy the restrictions of the code host. */
+  readonly barred?: LoginCause
 }
 
 /** Secrets that bind a callback to its login: 256 random bits each. */

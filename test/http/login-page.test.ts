@@ -96,7 +96,7 @@ await t.test('shows a defect as a page in a tab and counts it as one', async (t)
   let broken = false
   /** The clock fails for the end of a login only. */
   const now = () => {
-    const fails = broken && new Error('who asks').stack?.includes('login-finish')
+    const fails = broken && new Error('caller').stack?.includes('complete-login')
     if (fails) broken = false
     return new Date(fails ? Number.NaN : Date.now())
   }

@@ -14,7 +14,6 @@ import { furtherParameters } from '../oidc/further-parameters.ts'
 import { exchangeCode } from '../oidc/token-endpoint.ts'
 import { type Asking, providerFetch } from '../outgoing/provider-fetch.ts'
 import { answered, redirectUriOf } from '../redirect.ts'
-import { refusalFor } from '../refusal-details.ts'
 import { codehostApi } from './api.ts'
 import { type CodehostKind, type CodehostKindName, codehostKinds } from './kinds.ts'
 import { admit, type Memberships, type Named, onlyNamed, type Restrictions } from './membership.ts'
@@ -45,13 +44,10 @@ type Codehost = {
   /** Returns the URL to redirect the browser to. */
   readonly begin: (secrets: Secrets, anew?: boolean) => Promise<URL>
   /**
-   * Returns the identity of the person. If the memberships do not satisfy the restrictions, calls `onKnown` with it
-   * first. Refuses as listed in api.md §5.6, from the provider's `error` on, and with `membership_required`.
+   * Returns the identity of the person, with `barred` if the memberships do not satisfy the restrictions. Refuses as
+   * listed in api.md §5.6, from the provider's `error` on.
    */
-  readonly finish: (
-    answer: Secrets & { readonly query: URLSearchParams },
-    onKnown?: (identity: Identity) => void,
-  ) => Promise<Identity>
+  readonly finish: (answer: Secrets & { readonly query: URLSearchParams }) => Promise<Identity>
 }
 
 /** Login with a code host by OAuth 2.0 (api.md §5.6). */
@@ -86,7 +82,7 @@ export const codehost = (settings: CodehostSettings): Codehost => {
         code_challenge_method: 'S256',
       }),
 
-    finish: async ({ query, state, codeVerifier }, onKnown) => {
+    finish: async ({ query, state, codeVerifier }) => {
       const code = codeOf('codehost', query)
       const tokens = await exchangeCode({
         callback: 'codehost',
@@ -106,10 +102,7 @@ export const codehost = (settings: CodehostSettings): Codehost => {
       const { more, ...known } = readsMemberships ? await host.memberships() : NOTHING
       const { barred, ...kept } = admit(known, settings, settings.named)
       const forms = readsMemberships ? [kept, onlyNamed(kept, settings, settings.named)] : [{}]
-      const found = identity(person, forms, more)
-      if (barred === undefined) return found
-      onKnown?.(found)
-      throw refusalFor(barred)
+      return { ...identity(person, forms, more), ...(barred && { barred }) }
     },
   }
 }

@@ -20,8 +20,12 @@ const idOf = (state: string) => createHash('sha256').update(state).digest('hex')
 const equal = (one: string, other: string) => timingSafeEqual(Buffer.from(one), Buffer.from(other))
 
 /** Login named by the state of a callback; undefined without its cookie. */
-export const heldLogin = ({ cookies, logins }: Holding, request: FastifyRequest): HeldLogin | undefined => {
-  const state = given(new URLSearchParams(rawQuery(request)), 'state')
+export const heldLogin = (
+  { cookies, logins }: Holding,
+  request: FastifyRequest,
+  query = new URLSearchParams(rawQuery(request)),
+): HeldLogin | undefined => {
+  const state = given(query, 'state')
   if (state === undefined) return undefined
   const id = idOf(state)
   const cookie = cookies.stateName(id)

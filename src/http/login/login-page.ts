@@ -1,12 +1,21 @@
-import type { FastifyRequest } from 'fastify'
-import type { Refusal } from '../../errors.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Identity } from '../../auth/identity.ts'
+import type { RefusedLogin } from '../../auth/login-state.ts'
+import { refusalDetailsOf } from '../../auth/refusal-details.ts'
+import type { Reason, Refusal } from '../../errors.ts'
 import type { LoginKind } from '../../events/login.ts'
+import type { CommandServices } from '../services/commands.ts'
 import type { InstanceServices } from '../services/instance.ts'
-import type { LoginServices } from '../services/logins.ts'
+import type { LoginMethod, LoginServices } from '../services/logins.ts'
 import type { RecordingServices } from '../services/recording.ts'
 import { takes } from '../wire/headers.ts'
 import { returnToOf } from './held-logins.ts'
-import { attemptTurnedAway } from './login-throttle.ts'
+import { attemptTurnedAway } from './login-attempts.ts'
+
+/** Lifetime (ms) and maximum text length of the data for the page. */
+const LIFE_MS = 300_000
+const MOST = 256
+const OF_PERSON: readonly Reason[] = ['no_grant', 'email_not_allowed', 'membership_required']
 
 /** True for a speculative request of a browser (`Sec-Purpose: prefetch`). */
 export const isAhead = ({ headers }: FastifyRequest): boolean =>
@@ -35,3 +44,41 @@ export const loginPage =
     const query = { error: shownOf(refusal), ref: request.id, ...(path !== undefined && { return_to: path }) }
     return `${service.cookies.basePath(request)}/login?${new URLSearchParams(query).toString()}`
   }
+
+const short = (text: string | undefined): string | undefined => text && Array.from(text).slice(0, MOST).join('')
+
+/**
+ * Stores the provider's identity of a refused login in a cookie, for the login page (api.md §5.5). Only for refusals
+ * that depend on the person.
+ */
+export const rememberRefused = (
+  { cookies, logins, now }: CommandServices & LoginServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { method }: LoginMethod,
+  { attributes }: Identity,
+  refusal: Refusal,
+): void => {
+  if (!OF_PERSON.includes(refusal.reason)) return
+  const { fault } = refusalDetailsOf(refusal)
+  const [name, email, login] = ['name', 'email', `${method}.preferred_username`].map((key) => short(attributes[key]))
+  const refused: RefusedLogin = {
+    requestId: request.id,
+    ...(fault && { cause: fault }),
+    ...(name && { name }),
+    ...(email && { email }),
+    ...(login && { login }),
+    expiresAt: new Date(now().getTime() + LIFE_MS).toISOString(),
+  }
+  cookies.setRefused(request, reply, logins.refused.seal(refused), LIFE_MS)
+}
+
+/** Identity of the login refused in this browser in the last 5 minutes, if any. */
+export const refusedLogin = (
+  { cookies, logins, now }: CommandServices & LoginServices,
+  request: FastifyRequest,
+): Omit<RefusedLogin, 'expiresAt'> | undefined => {
+  const sealed = cookies.refused(request)
+  const { expiresAt = '', ...refused } = (sealed === undefined ? undefined : logins.refused.open(sealed)) ?? {}
+  return 'requestId' in refused && expiresAt > now().toISOString() ? refused : undefined
+}

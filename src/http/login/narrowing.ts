@@ -10,7 +10,7 @@ import { readable } from '../../projections/projection.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Row } from '../../projections/views.ts'
 import type { Narrow, Outcome } from '../services/auth.ts'
-import { subjectOf } from './recorded-subject.ts'
+import { subjectOf } from './admission.ts'
 
 /** Maximum number of attempts if another instance writes to the token's stream at the same time. */
 const TRIES = 5

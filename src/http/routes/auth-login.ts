@@ -2,10 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import { LoggedIn, LoginBegun, loginQuery } from '../../contract/login.ts'
 import { refuse } from '../../errors.ts'
 import type { LoginKind } from '../../events/login.ts'
-import { beginLogin } from '../login/login-begin.ts'
-import { finishLogin } from '../login/login-finish.ts'
+import { beginLogin } from '../login/begin-login.ts'
+import { completeLogin } from '../login/complete-login.ts'
+import { attemptLimit, returnLimit } from '../login/login-attempts.ts'
 import { loginPage } from '../login/login-page.ts'
-import { attemptLimit, returnLimit } from '../login/login-throttle.ts'
 import { route } from '../route/route.ts'
 import { authentication } from '../route/statements.ts'
 import type { LoginMethod } from '../services/logins.ts'
@@ -67,7 +67,7 @@ export const loginRoutes = (
     answer: LoggedIn,
     redirects: 'To the page that the login began at; of a browser whose login is refused, to the login page.',
     errorPage: loginPage(service, method),
-    run: (call) => finishLogin(service, call, wayOf(call.params)),
+    run: (call) => completeLogin(service, call, wayOf(call.params)),
   })
 }
 

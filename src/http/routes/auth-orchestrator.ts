@@ -6,9 +6,8 @@ import { IssuedToken } from '../../contract/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import { answerIssued, issueToken } from '../auth/issue-token.ts'
 import { contextOf } from '../commands/command-context.ts'
-import { grantsForLogin } from '../login/grants-for-login.ts'
-import { attemptFailed, attemptSucceeded, turnedAway } from '../login/login-throttle.ts'
-import { subjectOf } from '../login/recorded-subject.ts'
+import { admit, grantsForLogin, subjectOf } from '../login/admission.ts'
+import { attemptFailed, attemptSucceeded, turnedAway } from '../login/login-attempts.ts'
 import { fingerprintOf } from '../preconditions.ts'
 import { route } from '../route/route.ts'
 import { authentication } from '../route/statements.ts'
@@ -43,27 +42,30 @@ export const authOrchestratorRoutes = (
 ): void => {
   const { names, idempotency, metrics } = service
 
-  const verified = async (presented: string, request: FastifyRequest) => {
-    let account: ServiceAccount | undefined
-    try {
-      account = await orchestrator.verify(presented, addressKey(request.address))
-      const grant = tokenOf(account)
-      return { ...grant, ...(await grantsForLogin(service, subjectOf(grant))) }
-    } catch (error) {
-      const silent = error instanceof Refusal && error.status === 503
-      metrics.exchanges(silent ? 'unavailable' : 'refused').value++
-      if (!(error instanceof Refusal)) throw error
-      if (!silent) failures.count(addressKey(request.address))
-      const { namespace, name } = account ?? error.metadata
-      const confirmed = namespace !== undefined && name !== undefined
-      attemptFailed(
-        service,
-        request,
-        { method: 'orchestrator', ...(confirmed && { serviceAccount: `${namespace}/${name}` }) },
-        error,
-      )
-      throw new Refusal(error.reason, error.message, { headers: error.headers })
-    }
+  const grantOf = async (account: ServiceAccount) => {
+    const grant = tokenOf(account)
+    return { ...grant, ...(await grantsForLogin(service, subjectOf(grant))) }
+  }
+
+  /** Token for a service-account token. A refusal is counted and logged. */
+  const admitted = async (presented: string, request: FastifyRequest) => {
+    const address = addressKey(request.address)
+    const admission = await admit(orchestrator.verify(presented, address), grantOf)
+    if (!('refused' in admission)) return admission.granted
+    const { refused, identity: account } = admission
+    const silent = refused instanceof Refusal && refused.status === 503
+    metrics.exchanges(silent ? 'unavailable' : 'refused').value++
+    if (!(refused instanceof Refusal)) throw refused
+    if (!silent) failures.count(address)
+    const { namespace, name } = account ?? refused.metadata
+    const confirmed = namespace !== undefined && name !== undefined
+    attemptFailed(
+      service,
+      request,
+      { method: 'orchestrator', ...(confirmed && { serviceAccount: `${namespace}/${name}` }) },
+      refused,
+    )
+    throw new Refusal(refused.reason, refused.message, { headers: refused.headers })
   }
 
   /** Refuses a service account with too many exchanges, and an address with too many failures. */
@@ -95,7 +97,7 @@ export const authOrchestratorRoutes = (
       const { request } = call
       if (!service.fresh()) refuse('backend_unavailable')
       const key = idempotencyKey(request.headers)
-      const grant = await verified(call.body.service_account_token, request)
+      const grant = await admitted(call.body.service_account_token, request)
       const who = grant.identity
       const turned = successes && limited(request, successes, who, who)
       if (turned) throw turned

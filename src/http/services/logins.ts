@@ -18,14 +18,8 @@ export type LoginMethod = {
    * Returns the authorization URL. With `anew`, the provider asks for a login even if the browser has a session there.
    */
   readonly begin: (secrets: LoginSecrets, anew?: boolean) => Promise<URL>
-  /**
-   * Returns the identity of a callback. Calls `onKnown` as soon as the identity is known, even if the login is then
-   * refused.
-   */
-  readonly finish: (
-    answer: LoginSecrets & { readonly query: URLSearchParams },
-    onKnown: (who: Identity) => void,
-  ) => Promise<Identity>
+  /** Returns the identity of a callback. `barred` is set if the method's restrictions exclude it. */
+  readonly finish: (answer: LoginSecrets & { readonly query: URLSearchParams }) => Promise<Identity>
   /** Reason for which the e-mail rule refuses this identity, if any. */
   readonly barOf: (attributes: Readonly<Record<string, string>>) => LoginCause | undefined
 }

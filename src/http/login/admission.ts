@@ -11,14 +11,36 @@ import {
   type Subject,
   type SubjectOf,
 } from '../../access/rules.ts'
+import { claimsIn } from '../../auth/identity.ts'
 import { refusalFor } from '../../auth/refusal-details.ts'
 import { isRefusal, type Refusal } from '../../errors.ts'
+import type { TokenDoc } from '../../projections/tokens.ts'
 import type { TokenGrant } from '../auth/issue-token.ts'
 import type { AuthServices } from '../services/auth.ts'
 import type { InstanceServices } from '../services/instance.ts'
 import type { RecordingServices } from '../services/recording.ts'
 
-type Granted = Pick<TokenGrant, 'grants' | 'roles' | 'policy'>
+/** Part of a token's event that the rules determine. */
+export type Granted = Pick<TokenGrant, 'grants' | 'roles' | 'policy'>
+
+/** A confirmed identity, with the result of its admission. */
+export type Admitted<I, G> = { readonly identity: I; readonly granted: G }
+/** Error that refuses a login or an exchange, with the identity if it was confirmed. */
+export type Refused<I> = { readonly refused: unknown; readonly identity?: I | undefined }
+
+/** Awaits the identity of a login or an exchange, then its grants. An error of either is the result `refused`. */
+export const admit = async <I, G>(
+  identified: Promise<I>,
+  grantsOf: (identity: I) => Promise<G>,
+): Promise<Admitted<I, G> | Refused<I>> => {
+  let identity: I | undefined
+  try {
+    identity = await identified
+    return { identity, granted: await grantsOf(identity) }
+  } catch (refused) {
+    return { refused, identity }
+  }
+}
 
 const TOO_MANY = `a login or exchange is refused, because the rules give it more than ${MAX_GRANTS} grants; reduce the rules that match it`
 const REFERENCED =
@@ -104,3 +126,39 @@ export const grantsForLogin = async (
   service.warn(`too many ${method}`, { method, ...provider }, TOO_MANY)
   throw refusalFor('grant_many', { most: MAX_GRANTS })
 }
+
+type Texts = Readonly<Record<string, string>>
+
+type Method = Exclude<TokenDoc['method'], 'token'>
+/** Unsealed record of a login or exchange. */
+type Recorded = Pick<TokenDoc, 'provider' | 'attributes'> & { readonly method: Method }
+
+const parsed = <T>(text: string | undefined, otherwise: T): T =>
+  text === undefined ? otherwise : (JSON.parse(text) as T)
+
+const subjects: {
+  readonly [M in Method]: (recorded: Omit<Recorded, 'method'>, personal: Texts) => SubjectOf<M>
+} = {
+  oidc: ({ provider, attributes }, personal) => ({
+    method: 'oidc',
+    provider: provider ?? attributes['oidc.provider'] ?? '',
+    claims: claimsIn(personal),
+  }),
+  codehost: (_recorded, personal) => ({
+    method: 'codehost',
+    organizations: parsed<readonly string[]>(personal['codehost.organizations'], []),
+    teams: parsed<Readonly<Record<string, readonly string[]>>>(personal['codehost.teams'], {}),
+  }),
+  orchestrator: ({ attributes }) => ({
+    method: 'orchestrator',
+    namespace: attributes['orchestrator.namespace'] ?? '',
+    account: attributes['orchestrator.serviceaccount.name'] ?? '',
+  }),
+}
+
+/**
+ * Subject of the rules, from the record of a login or exchange. `personal` is the content of the profile; empty if it
+ * was erased.
+ */
+export const subjectOf = ({ method, ...recorded }: Recorded, personal: Texts = {}): Subject =>
+  subjects[method](recorded, personal)

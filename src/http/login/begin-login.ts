@@ -9,7 +9,7 @@ import type { LoginMethod, LoginServices } from '../services/logins.ts'
 import type { RecordingServices } from '../services/recording.ts'
 import type { Answer } from '../wire/reply.ts'
 import { holdLogin } from './held-logins.ts'
-import { attemptRefused } from './login-throttle.ts'
+import { attemptRefused } from './login-attempts.ts'
 
 type Request = Call<unknown, ReturnType<(typeof loginQuery)['read']>>
 

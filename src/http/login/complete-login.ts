@@ -1,0 +1,185 @@
+import type { Identity } from '../../auth/identity.ts'
+import { given, givenOnce, providerErrorOf, refuseCallback } from '../../auth/oidc/callback.ts'
+import { refusalFor } from '../../auth/refusal-details.ts'
+import type { Context } from '../../commands/envelope.ts'
+import { login } from '../../commands/login.ts'
+import { foldAfter } from '../../commands/stream-folds.ts'
+import type { Shown } from '../../contract/answer.ts'
+import type { LoggedIn } from '../../contract/login.ts'
+import { isRefusal, Refusal, refuse } from '../../errors.ts'
+import { issueToken } from '../auth/issue-token.ts'
+import { applyEvents, contextOf } from '../commands/command-context.ts'
+import { presentAuthentication } from '../present/authentication.ts'
+import type { Call } from '../route/route.ts'
+import type { AuthServices } from '../services/auth.ts'
+import type { CommandServices } from '../services/commands.ts'
+import type { InstanceServices } from '../services/instance.ts'
+import type { LoginMethod, LoginServices } from '../services/logins.ts'
+import type { RecordingServices } from '../services/recording.ts'
+import { takes } from '../wire/headers.ts'
+import { rawQuery } from '../wire/path.ts'
+import { type Answer, redirect } from '../wire/reply.ts'
+import { type Admitted, admit, type Granted, grantsForLogin, type Refused, subjectOf } from './admission.ts'
+import { heldLogin } from './held-logins.ts'
+import { attemptFailed, attemptSucceeded } from './login-attempts.ts'
+import { isAhead, isPerson, rememberRefused } from './login-page.ts'
+
+type Services = InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices
+type Request = Call<unknown, unknown>
+type Completed = Shown<typeof LoggedIn>
+
+const REDUCED =
+  'the provider sends more claims of a person than are stored: claims without a rule are dropped, so a later rule can miss them until the next login; configure the provider to send fewer groups'
+
+const refusalOf = (error: unknown): Refusal => (error instanceof Refusal ? error : new Refusal('internal'))
+
+/**
+ * Checks the state of a callback and uses up its login; other pending logins stay. `context` and `fold` are for the
+ * commands that follow.
+ */
+const takeLogin = async (
+  service: Services,
+  call: Request,
+  { method, provider, callbackPath }: LoginMethod,
+  query: URLSearchParams,
+) => {
+  const { cookies } = service
+  givenOnce(query)
+  const held = heldLogin(service, call.request, query)
+  if (held?.login.method !== method || held.login.provider !== provider) {
+    const isMissing = given(query, 'state') === undefined || cookies.states(call.request).size === 0
+    return refuseCallback(method, isMissing ? 'state_missing' : 'state_mismatch')
+  }
+  cookies.clearState(call.reply, held.cookie, callbackPath)
+  const { id, login: state } = held
+  const context: Context = { ...contextOf(call, service), correlationId: id }
+  const { startedAt, expiresAt } = state
+  const started = { login: id, method, ...(provider !== undefined && { provider }), startedAt, expiresAt }
+  const returned = { ...started, now: service.now().toISOString() }
+  try {
+    const outcome = await service.execute(login, id, 'ReturnToLogin', returned, context)
+    const causationId = outcome.stored.at(-1)!.id
+    return { id, state, fold: foldAfter(outcome), context: { ...context, causationId } }
+  } catch (error) {
+    for (const fault of ['login_expired', 'login_replayed'] as const)
+      if (isRefusal(error, fault)) return refuseCallback(method, fault)
+    throw error
+  }
+}
+type Taken = Awaited<ReturnType<typeof takeLogin>>
+
+/** Grants of the rules for an identity. Refuses an identity that the restrictions of its provider exclude. */
+const grantsOf = async (service: Services, loginMethod: LoginMethod, identity: Identity): Promise<Granted> => {
+  const { attributes, reduced, barred } = identity
+  const { method, provider } = loginMethod
+  if (barred !== undefined) throw refusalFor(barred)
+  if (reduced) service.warn(`reduced ${method} ${provider}`, { method, ...(provider && { provider }) }, REDUCED)
+  const cause = loginMethod.barOf(attributes)
+  if (cause !== undefined) throw refusalFor(cause)
+  return grantsForLogin(service, subjectOf({ ...loginMethod, attributes }, attributes))
+}
+
+/** Records a refusal in the login's stream. */
+const recordRefusal = async ({ execute }: Services, { id, context, fold }: Taken, error: unknown): Promise<void> => {
+  const refusal = refusalOf(error)
+  const providerError = providerErrorOf(refusal)
+  const why = { login: id, reason: refusal.reason, ...(providerError !== undefined && { providerError }) }
+  await execute(login, id, 'RefuseLogin', why, context, fold)
+}
+
+/** Token of an identity; personal attributes go into the profile. */
+const tokenOf = (
+  { now, settings, logins }: Services,
+  { method, provider: name }: LoginMethod,
+  { subject, attributes }: Identity,
+) => {
+  const { 'oidc.provider': provider, ...personal } = attributes
+  return {
+    method,
+    expiresAt: new Date(now().getTime() + settings.session.tokenLifetime).toISOString(),
+    attributes: provider === undefined ? {} : { 'oidc.provider': provider },
+    ...(name !== undefined && { provider: name }),
+    subject: logins.pseudonyms.subject(method, subject.issuer, subject.sub),
+    identity: logins.pseudonyms.identity(method, subject.sub),
+    profile: JSON.stringify(personal),
+  }
+}
+
+/** Issues the token of an admitted login, completes the login's stream, and answers with the token's cookie. */
+const issue = async (
+  service: Services,
+  { request, reply }: Request,
+  loginMethod: LoginMethod,
+  { id, state, fold, context: taken }: Taken,
+  { identity, granted }: Admitted<Identity, Granted>,
+): Promise<Answer<Completed>> => {
+  const { execute, cookies, names, settings, now, metrics } = service
+  const grant = { ...tokenOf(service, loginMethod, identity), ...granted, login: id }
+  const { profile, subject } = grant
+  const context = { ...taken, subject }
+  const { clientToken, doc, stored } = await issueToken(service, grant, context)
+  const completed = { login: id, tokenId: doc.id, subject }
+  const after = { ...context, causationId: stored[0]!.id }
+  const { headers } = await applyEvents(
+    service,
+    (await execute(login, id, 'CompleteLogin', completed, after, fold)).stored,
+  )
+  cookies.setToken(request, reply, clientToken, settings.session.tokenLifetime)
+  metrics.logins(loginMethod.provider ?? '-', 'completed').value++
+  attemptSucceeded(service, request, loginMethod, doc.id)
+  // The profile sealed above is still in memory, so the answer needs no key to open it.
+  const known = { open: async () => ({ text: profile }) }
+  const body: Completed = { clientToken: '', authentication: await presentAuthentication(doc, names, known, now()) }
+  const plain = takes(request.headers, 'application/json') && !takes(request.headers, 'text/html')
+  return plain ? { body, headers } : redirect(state.returnTo, headers, body)
+}
+
+/**
+ * Steps of a callback: use up the login, obtain the identity and its grants, then issue the token or record the refusal.
+ * An error of another step is thrown.
+ */
+const callback = async (
+  service: Services,
+  call: Request,
+  loginMethod: LoginMethod,
+): Promise<{ readonly answer: Answer<Completed> } | Refused<Identity>> => {
+  if (!service.fresh()) refuse('backend_unavailable')
+  const query = new URLSearchParams(rawQuery(call.request))
+  const taken = await takeLogin(service, call, loginMethod, query)
+  const admission = await admit(loginMethod.finish({ ...taken.state, query }), (identity) =>
+    grantsOf(service, loginMethod, identity),
+  )
+  if (!('refused' in admission)) return { answer: await issue(service, call, loginMethod, taken, admission) }
+  await recordRefusal(service, taken, admission.refused)
+  return admission
+}
+
+/** Position of the log; none if the log is unreachable, because the browser must still receive its page. */
+const position = async (service: CommandServices): Promise<Readonly<Record<string, string>>> => {
+  try {
+    return (await applyEvents(service, [])).headers
+  } catch (error) {
+    if (error instanceof Refusal) return {}
+    throw error
+  }
+}
+
+/** Completes a login, or refuses it. A refusal is counted and logged, and a browser receives the data of its page. */
+export const completeLogin = async (
+  service: Services,
+  call: Request,
+  loginMethod: LoginMethod,
+): Promise<Answer<Completed>> => {
+  const { request, reply } = call
+  if (isAhead(request)) refuse('invalid_header', 'invalid header Sec-Purpose: a login is not finished ahead of time')
+  const outcome = await callback(service, call, loginMethod).catch((refused: unknown) => ({ refused }))
+  if ('answer' in outcome) return outcome.answer
+  const { refused, identity }: Refused<Identity> = outcome
+  service.metrics.logins(loginMethod.provider ?? '-', 'refused').value++
+  attemptFailed(service, request, loginMethod, refusalOf(refused))
+  if (isPerson(service, request)) {
+    if (identity && refused instanceof Refusal) rememberRefused(service, request, reply, loginMethod, identity, refused)
+    reply.headers(await position(service))
+  }
+  throw refused
+}
