@@ -8,7 +8,6 @@ import { rebuild } from '../src/projections/engine/rebuild.ts'
 import { runner } from '../src/projections/engine/runner.ts'
 import { anyProjection } from '../src/projections/projection.ts'
 import { tokenIndex } from '../src/projections/token-memory/token-index.ts'
-import { neededOfTokens } from '../src/projections/token-memory/token-slots.ts'
 import { type TokenDoc, tokens } from '../src/projections/tokens.ts'
 import type { Row as ViewRow } from '../src/projections/views.ts'
 import { newStore, tokenIssued, tokenRevoked } from './log-store.ts'
@@ -89,8 +88,8 @@ export const run = async (): Promise<readonly Row[]> => {
           views: store.views,
           projections: [projection],
           remember: restore ? (_: unknown, kept: ViewRow) => into.remember(kept as ViewRow<TokenDoc>) : remember,
-          needs: () => ({ ...neededOfTokens, others: into.deletedBefore }),
-          take: (_, event) => into.take(event),
+          needs: () => into.needs,
+          take: (_, event) => into.apply(event),
           onError: (error) => progress(String(error)),
           ...(restore && { restore }),
         })
@@ -101,7 +100,6 @@ export const run = async (): Promise<readonly Row[]> => {
           log: store.log,
           index: of,
           holders: [],
-          capacity: EVENTS,
           logger: { info: () => {}, warn: (fields: object) => progress(JSON.stringify(fields)) } as never,
         })
       const whole = tokenIndex(EVENTS)

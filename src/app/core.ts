@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { byteBudget } from '../byte-budget.ts'
 import type { Clock } from '../clock.ts'
 import { enveloper } from '../commands/envelope.ts'
 import { executor } from '../commands/execute.ts'
@@ -19,10 +20,8 @@ import { freshness } from '../projections/engine/freshness.ts'
 import { type LogGuard, logGuard } from '../projections/engine/log-guard.ts'
 import { runner } from '../projections/engine/runner.ts'
 import { resources } from '../projections/resources.ts'
-import { neededOfTokens } from '../projections/token-memory/token-slots.ts'
 import { tokens } from '../projections/tokens.ts'
 import { version } from '../version.ts'
-import { budgetsOf } from './budgets.ts'
 import { followedMembership } from './cluster-member.ts'
 import { eventClock } from './event-clock.ts'
 import { memoryOf } from './memory.ts'
@@ -76,6 +75,12 @@ const headOf =
     return head
   }
 
+/** Creates the memory budgets from the configuration. */
+const budgetsOf = ({ answers, bodies }: Config['budgets'], clock: Clock) => ({
+  answers: byteBudget(answers, clock),
+  bodies: byteBudget(bodies, clock),
+})
+
 /** Values of the metrics of the stores and the follower. */
 const storeFacts = (
   { queue, restarts, writes, sharing }: Stores,
@@ -114,7 +119,6 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     log,
     index,
     holders: [held, lives],
-    capacity: config.tokens.index_size,
     logger,
   })
   const follower: ReturnType<typeof runner> = runner({
@@ -125,11 +129,11 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     chronicles: logProjectionsOf(stores.pepper.key),
     remember,
     recall,
-    needs: ({ name }) => (name === tokens.name ? { ...neededOfTokens, others: index.deletedBefore } : undefined),
+    needs: ({ name }) => (name === tokens.name ? index.needs : undefined),
     // Flags come from the log, so that a writer to the view servers cannot change evaluations.
     fromLog: ({ name }) => !alone && name !== tokens.name,
     restore: kept.restore,
-    take: ({ name }, event) => name === tokens.name && index.take(event),
+    take: ({ name }, event) => name === tokens.name && index.apply(event),
     writes,
     onError: onError('cannot update the read models'),
     onLost: (error) => fatal(error, 'rollcall ends: the read models are lost; the next start rebuilds them'),

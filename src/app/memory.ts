@@ -33,7 +33,7 @@ export const memoryOf = (config: Config, logger: Logger) => {
     projections.map(({ name }) => {
       if (name === tokens.name) return [name, { remember: (row) => index.remember(row as Row<TokenDoc>) }]
       const store = livesNames.has(name) ? lives : held
-      return [name, { remember: (row) => void store.set(name, row), recall: (key) => store.row(name, key) }]
+      return [name, { remember: (row) => store.set(name, row), recall: (key) => store.row(name, key) }]
     }),
   )
   const remember = (projection: AnyProjection, row: Row) => {

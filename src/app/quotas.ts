@@ -21,13 +21,13 @@ type Counted = FlagEvent | SegmentEvent | NamespaceEvent | TokenEvent
  * beyond a quota stays, and may shrink, be renamed, switched and deleted. Commands of the service itself are never
  * refused.
  */
-export const quotas = (limits: Limits, held: CountedFlags, index: Pick<TokenIndex, 'made'>): Admit => {
+export const quotas = (limits: Limits, held: CountedFlags, index: Pick<TokenIndex, 'countIssuedBy'>): Admit => {
   const oneMore = (whose: string, have: number, what: string, setting: keyof Limits) => {
     if (have >= limits[setting])
       refuse('quota_exceeded', `${whose} already has ${have} ${what}; quotas.${setting} allows ${limits[setting]}`)
   }
   const oneMoreToken = ({ issuedBy, grants, roles, namespace }: TokenIssued) => {
-    const { tokens, characters } = index.made(issuedBy)
+    const { tokens, characters } = index.countIssuedBy(issuedBy)
     oneMore('this credential', tokens, 'live tokens', 'tokens_per_credential')
     const all = characters + reachText(reachOf({ grants, roles, namespace })).length
     if (all > limits.grant_bytes_per_credential)

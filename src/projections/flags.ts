@@ -1,9 +1,7 @@
 import { moved, replaced, without } from '../events/change.ts'
 import { reader } from '../events/define.ts'
 import { type Distribution, type FlagEvent, flagEvents, type Rollout, type Rule, type Variant } from '../events/flag.ts'
-import { type LastChange, stamped } from './last-change.ts'
-import type { Projection } from './projection.ts'
-import { createdBy, type Times, timesAt, updated } from './times.ts'
+import { createdBy, type ResourceDoc, resourceModel, type Times, timesAt, updated } from './resource-model.ts'
 
 type Keys<R> = R extends { readonly segments: unknown }
   ? Omit<R, 'segments'> & { readonly segments: readonly string[] }
@@ -17,24 +15,18 @@ export type RolloutDoc = Keys<Rollout> & Times
 
 /**
  * A flag with all its parts. Variants and distributions in order of creation, rules and rollouts by rank; segments by
- * their keys. `order` is the sort key of lists.
+ * their keys.
  */
-export type FlagDoc = Times &
-  LastChange & {
-    readonly namespace: string
-    readonly key: string
-    readonly incarnation: string
-    readonly order: string
-    readonly name: string
-    readonly description: string
-    readonly enabled: boolean
-    readonly type: 'variant' | 'boolean'
-    readonly metadata: Readonly<Record<string, unknown>>
-    readonly defaultVariantId?: string
-    readonly variants: readonly VariantDoc[]
-    readonly rules: readonly RuleDoc[]
-    readonly rollouts: readonly RolloutDoc[]
-  }
+export type FlagDoc = ResourceDoc & {
+  readonly namespace: string
+  readonly enabled: boolean
+  readonly type: 'variant' | 'boolean'
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly defaultVariantId?: string
+  readonly variants: readonly VariantDoc[]
+  readonly rules: readonly RuleDoc[]
+  readonly rollouts: readonly RolloutDoc[]
+}
 
 type Uses = readonly { readonly segment: string }[]
 const keysOf = (uses: Uses) => uses.map(({ segment }) => segment)
@@ -71,18 +63,14 @@ export const usesOf = ({ rules, rollouts }: Pick<FlagDoc, 'rules' | 'rollouts'>,
   return [...asking(rules, 'rule'), ...asking(rollouts, 'rollout')]
 }
 
-const quiet: ReadonlySet<FlagEvent['type']> = new Set(['ReservationVoided'])
-
 /** Read model of the flags. */
-export const flags: Projection<FlagDoc, FlagEvent> = {
+export const flags = resourceModel<FlagDoc, FlagEvent>({
   name: 'flags',
   version: 5,
-  fields: [],
-  indexes: [],
   category: 'flag',
   read: reader(flagEvents),
-  quiet,
-  on: stamped<FlagDoc, FlagEvent>(quiet, {
+  quiet: new Set(['ReservationVoided']),
+  on: {
     FlagCreated: (_, { reservation: _reservation, generation: _generation, ...data }, at) => ({
       ...data,
       variants: [],
@@ -145,5 +133,5 @@ export const flags: Projection<FlagDoc, FlagEvent> = {
       doc && { ...doc, rollouts: moved(doc.rollouts, moves, { updatedAt: time }) },
 
     ReservationVoided: (doc) => doc,
-  }),
-}
+  },
+})

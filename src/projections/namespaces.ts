@@ -1,36 +1,21 @@
 import { reader } from '../events/define.ts'
 import { type NamespaceEvent, namespaceEvents } from '../events/namespace.ts'
-import { type LastChange, stamped } from './last-change.ts'
-import type { Projection } from './projection.ts'
-import { createdBy, type Times, updated } from './times.ts'
+import { createdBy, type ResourceDoc, resourceModel, updated } from './resource-model.ts'
 
-/** A namespace. `order` is the sort key of lists. */
-export type NamespaceDoc = Times &
-  LastChange & {
-    readonly key: string
-    readonly incarnation: string
-    readonly name: string
-    readonly description: string
-    readonly protected: boolean
-    readonly order: string
-  }
-
-const quiet: ReadonlySet<NamespaceEvent['type']> = new Set(['FlagRegistered', 'FlagUnregistered'])
+export type NamespaceDoc = ResourceDoc & { readonly protected: boolean }
 
 /** Read model of the namespaces. */
-export const namespaces: Projection<NamespaceDoc, NamespaceEvent> = {
+export const namespaces = resourceModel<NamespaceDoc, NamespaceEvent>({
   name: 'namespaces',
   version: 5,
-  fields: [],
-  indexes: [],
   category: 'namespace',
   read: reader(namespaceEvents),
-  quiet,
-  on: stamped<NamespaceDoc, NamespaceEvent>(quiet, {
+  quiet: new Set(['FlagRegistered', 'FlagUnregistered']),
+  on: {
     NamespaceCreated: (_, data, at) => ({ ...data, ...createdBy(at) }),
     NamespaceUpdated: (doc, update, { time }) => doc && updated(doc, update, time),
     NamespaceDeleted: () => undefined,
     FlagRegistered: (doc) => doc,
     FlagUnregistered: (doc) => doc,
-  }),
-}
+  },
+})

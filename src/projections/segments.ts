@@ -1,37 +1,25 @@
 import { replaced, without } from '../events/change.ts'
 import { reader } from '../events/define.ts'
 import { type Constraint, type MatchType, type SegmentEvent, segmentEvents } from '../events/segment.ts'
-import { type LastChange, stamped } from './last-change.ts'
-import type { Projection } from './projection.ts'
-import { createdBy, type Times, timesAt, updated } from './times.ts'
+import { createdBy, type ResourceDoc, resourceModel, type Times, timesAt, updated } from './resource-model.ts'
 
 export type ConstraintDoc = Constraint & Times
 
-/** A segment with its constraints, in order of creation. `order` is the sort key of lists. */
-export type SegmentDoc = Times &
-  LastChange & {
-    readonly namespace: string
-    readonly key: string
-    readonly incarnation: string
-    readonly order: string
-    readonly name: string
-    readonly description: string
-    readonly matchType: MatchType
-    readonly constraints: readonly ConstraintDoc[]
-  }
-
-const quiet: ReadonlySet<SegmentEvent['type']> = new Set(['SegmentAttached', 'SegmentDetached'])
+/** A segment with its constraints, in order of creation. */
+export type SegmentDoc = ResourceDoc & {
+  readonly namespace: string
+  readonly matchType: MatchType
+  readonly constraints: readonly ConstraintDoc[]
+}
 
 /** Read model of the segments. */
-export const segments: Projection<SegmentDoc, SegmentEvent> = {
+export const segments = resourceModel<SegmentDoc, SegmentEvent>({
   name: 'segments',
   version: 5,
-  fields: [],
-  indexes: [],
   category: 'segment',
   read: reader(segmentEvents),
-  quiet,
-  on: stamped<SegmentDoc, SegmentEvent>(quiet, {
+  quiet: new Set(['SegmentAttached', 'SegmentDetached']),
+  on: {
     SegmentCreated: (_, { generation: _generation, ...data }, at) => ({
       ...data,
       constraints: [],
@@ -49,5 +37,5 @@ export const segments: Projection<SegmentDoc, SegmentEvent> = {
     ConstraintRemoved: (doc, { constraint }) => doc && { ...doc, constraints: without(doc.constraints, constraint) },
     SegmentAttached: (doc) => doc,
     SegmentDetached: (doc) => doc,
-  }),
-}
+  },
+})

@@ -53,12 +53,16 @@ export type TokenDoc = {
   readonly narrowed?: number
 }
 
-type HeldAccess = Pick<TokenDoc, 'method' | 'namespace' | 'grants' | 'roles'>
+type HeldAccess = Pick<TokenDoc, 'method' | 'grants' | 'roles'> & { readonly namespace?: string | undefined }
+
+/** Text of the reach of the grants of a token. A login or an exchange always may use its own record. */
+export const grantedReach = ({ method, namespace, grants, roles }: HeldAccess): string =>
+  reachText(reachOf({ grants, roles, namespace }, method !== 'token'))
 
 /** Fields of the reach of a token. */
-const reaching = ({ method, namespace, grants, roles }: HeldAccess): Pick<TokenDoc, 'reach' | 'access'> => {
-  const reach = grants === undefined ? '' : reachText(reachOf({ grants, roles, namespace }, method !== 'token'))
-  if (namespace !== undefined) return { access: 'NAMESPACED', ...(grants && { reach }) }
+const reaching = (held: HeldAccess): Pick<TokenDoc, 'reach' | 'access'> => {
+  const reach = held.grants === undefined ? '' : grantedReach(held)
+  if (held.namespace !== undefined) return { access: 'NAMESPACED', ...(held.grants && { reach }) }
   return reach === '' ? { access: 'FULL' } : { access: 'GRANTED', reach }
 }
 

@@ -129,7 +129,8 @@ export const history = () => {
     const closed = quarantinedDocuments(resources, () => undefined)
     for (const [name, row] of folded(inner.all)) {
       const projection = projections.find((each) => name.startsWith(`${each.name} `))!
-      if (!lives.set(projection.name, row)) closed.take(projection, row)
+      lives.set(projection.name, row)
+      if (resources.includes(projection)) closed.take(projection, row)
     }
     const present = (view: string, id: string) => folded(inner.all).get(`${view} ${id}`)
     return { lives, closed, present }

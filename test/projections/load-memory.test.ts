@@ -7,7 +7,6 @@ import { loadMemory } from '../../src/projections/engine/load-memory.ts'
 import { namespaces } from '../../src/projections/namespaces.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
 import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
-import { neededOfTokens } from '../../src/projections/token-memory/token-slots.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
 import { portOf } from '../adapters/embedded/store.ts'
@@ -50,7 +49,7 @@ await t.test('a start loads the token fields that memory needs and counts delete
         held.push([name, row])
         if (name === tokens.name) index.remember(row as Row<TokenDoc>)
       },
-      needs: ({ name }) => (name === tokens.name ? { ...neededOfTokens, others: index.deletedBefore } : undefined),
+      needs: ({ name }) => (name === tokens.name ? index.needs : undefined),
     },
   )
   t.same(
@@ -60,9 +59,9 @@ await t.test('a start loads the token fields that memory needs and counts delete
   t.strictSame(Object.keys(held[0]![1].doc!), ['digest', 'method', 'namespace', 'issuedBy'])
   t.same(held[3]![1].doc, doc, 'whole, for memory holds it whole')
   for (const { key, doc } of live)
-    t.match(index.entry(index.keyOf(doc!.digest)), { id: key, method: doc!.method, namespace: 'a' })
-  t.equal(index.expiry(index.keyOf(live[1]!.doc!.digest)), Date.parse('2026-01-02T00:00:00.000Z'))
-  t.equal(index.made('maker').tokens, 2)
+    t.match(index.find(index.keyOf(doc!.digest)).entry, { id: key, method: doc!.method, namespace: 'a' })
+  t.equal(index.find(index.keyOf(live[1]!.doc!.digest)).expiresAt, Date.parse('2026-01-02T00:00:00.000Z'))
+  t.equal(index.countIssuedBy('maker').tokens, 2)
   const census = index.census(Date.parse('2026-02-01T00:00:00.000Z'))
   t.match(
     census.filter(({ method }) => method === 'token' || method === 'oidc'),

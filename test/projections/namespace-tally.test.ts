@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { tallies } from '../../src/projections/flag-memory/namespace-tally.ts'
-import { stringPool } from '../../src/projections/token-memory/string-pool.ts'
+import { stringPool } from '../../src/projections/token-memory/reach-pool.ts'
 import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
 import type { TokenDoc } from '../../src/projections/tokens.ts'
 
@@ -66,11 +66,12 @@ await t.test('holds the thousandth token like the first', async (t) => {
   for (let n = 0; n < count; n++) {
     const key = index.keyOf(digest(n))
     const method = n % 2 === 0 ? 'token' : 'oidc'
-    if (index.expiry(key) !== begun + n) t.fail(`expiry of ${n}`)
-    const { id, method: held, namespace } = index.entry(key)!
+    const { entry, expiresAt } = index.find(key)
+    if (expiresAt !== begun + n) t.fail(`expiry of ${n}`)
+    const { id, method: held, namespace } = entry!
     if (id !== uuid(n) || held !== method || namespace !== `ns-${n % 5}`) t.fail(`entry of ${n}`)
   }
-  t.equal(index.made('maker-0').tokens, count / 6)
+  t.equal(index.countIssuedBy('maker-0').tokens, count / 6)
   const [tokens] = index.census(begun + count / 2 - 1)
   t.match(tokens, { method: 'token', ACTIVE: count / 4, EXPIRED: count / 4, DELETED: 0 })
 })

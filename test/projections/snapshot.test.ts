@@ -11,7 +11,6 @@ import { flagStore } from '../../src/projections/flag-memory/flag-store.ts'
 import { incarnationStore } from '../../src/projections/flag-memory/incarnation-store.ts'
 import type { Snapshots } from '../../src/projections/snapshots.ts'
 import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
-import { neededOfTokens } from '../../src/projections/token-memory/token-slots.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
 import { portOf } from '../adapters/embedded/store.ts'
@@ -67,7 +66,7 @@ const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 
     info: (fields: object, line: string) => void told.push([line, fields]),
     warn: (fields: object, line: string) => void told.push([line, fields]),
   } as never
-  const memory = memorySnapshot({ snapshots, secret: key, log, index, holders: [held, lives], capacity, logger })
+  const memory = memorySnapshot({ snapshots, secret: key, log, index, holders: [held, lives], logger })
   const scans: string[] = []
   const clock = virtualClock()
   const run = runner({
@@ -77,11 +76,12 @@ const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 
     projections,
     remember: ({ name }, row) => {
       if (name === tokens.name) index.remember(row as Row<TokenDoc>)
-      else if (!lives.set(name, row)) held.set(name, row)
+      lives.set(name, row)
+      held.set(name, row)
     },
-    needs: ({ name }) => (name === tokens.name ? { ...neededOfTokens, others: index.deletedBefore } : undefined),
+    needs: ({ name }) => (name === tokens.name ? index.needs : undefined),
     recall: ({ name }, id) => held.row(name, id) ?? lives.row(name, id),
-    take: ({ name }, each) => name === tokens.name && index.take(each),
+    take: ({ name }, each) => name === tokens.name && index.apply(each),
     restore: memory.restore,
     onError: (error) => {
       throw error
@@ -90,10 +90,10 @@ const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 
   /** State of the first tokens and of the namespaces, and their number. */
   const state = (count: number) => ({
     tokens: Array.from({ length: count }, (_, n) => {
-      const at = index.keyOf(digestOf(idOf(n)))
-      return [n, index.entry(at), index.expiry(at), index.mayBeEvicted(at)]
+      const { entry, expiresAt, state } = index.find(index.keyOf(digestOf(idOf(n))))
+      return [n, entry, expiresAt, state === 'evicted']
     }),
-    makers: ['', 'a', 'b'].map((maker) => index.made(maker)),
+    makers: ['', 'a', 'b'].map((maker) => index.countIssuedBy(maker)),
     // A token created and ended within one page is not counted as deleted, so that number depends on pages.
     census: index.census(Date.parse(time)).map(({ ACTIVE, EXPIRED }) => [ACTIVE, EXPIRED]),
     deleted: index.census(0).map(({ DELETED }) => DELETED),
@@ -143,7 +143,7 @@ await t.test('restores memory from a snapshot without reading views', async (t) 
   t.ok(without.scans.length > 0)
   const [one, other] = [second.state(40), without.state(40)]
   t.same([one.deleted, one.rows], [other.deleted, other.rows])
-  t.equal(second.index.entry(second.index.keyOf(digestOf(idOf(30)))), undefined, 'what came later is in force')
+  t.equal(second.index.find(second.index.keyOf(digestOf(idOf(30)))).entry, undefined, 'what came later is in force')
   await without.run.close()
 })
 
@@ -204,7 +204,7 @@ const saved = async (t: Parameters<typeof portOf>[0]) => {
     const { run, told, index } = instance(on, views, store.snapshots, capacity, key)
     await run.start()
     await run.close()
-    t.ok(index.entry(index.keyOf(digestOf(idOf(1)))), 'it knows its tokens all the same')
+    t.ok(index.find(index.keyOf(digestOf(idOf(1)))).entry, 'it knows its tokens all the same')
     return told
   }
   return { begin, log, ...store }

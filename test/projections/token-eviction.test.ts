@@ -20,7 +20,7 @@ const each = sizeOf(fat(100), 64)
 
 await t.test('tokens with many namespaces stay within their bytes and evict no others', async (t) => {
   const index = tokenIndex(10_000, 10 * each)
-  const isHeld = (n: number) => index.entry(index.keyOf(digestOf(n))) !== undefined
+  const isHeld = (n: number) => index.find(index.keyOf(digestOf(n))).entry !== undefined
   for (let n = 0; n < 2_000; n++) index.remember(rowOf(n, { namespace: 'shop' }))
   for (let n = 2_000; n < 3_000; n++) {
     index.remember(rowOf(n, { reach: fat(n % 900, 64) }))
@@ -32,7 +32,7 @@ await t.test('tokens with many namespaces stay within their bytes and evict no o
   const left = all.slice(2_000).filter(isHeld).length
   t.ok(left >= 8 && left <= 10, `${left} of the others`)
   t.same(
-    all.filter((n) => index.mayBeEvicted(index.keyOf(digestOf(n)))),
+    all.filter((n) => index.find(index.keyOf(digestOf(n))).state === 'evicted'),
     all.filter((n) => !isHeld(n)),
     'the others are known to be somewhere else',
   )
@@ -44,8 +44,8 @@ await t.test('holds a token that exceeds the total alone', async (t) => {
   const index = tokenIndex(100, 10)
   index.remember(rowOf(1, { reach: fat(1) }))
   index.remember(rowOf(2, { reach: fat(2) }))
-  t.notOk(index.entry(index.keyOf(digestOf(1))))
-  t.equal(index.entry(index.keyOf(digestOf(2)))?.reach.places.size, 64)
+  t.notOk(index.find(index.keyOf(digestOf(1))).entry)
+  t.equal(index.find(index.keyOf(digestOf(2))).entry?.reach.places.size, 64)
 })
 
 await t.test('counts bytes and tokens by maker correctly after any changes', async () => {
@@ -65,7 +65,7 @@ await t.test('counts bytes and tokens by maker correctly after any changes', asy
         const before = rows.get(n)?.doc
         const revision = BigInt(time)
         const reach = fat(n % 7, places)
-        if (what === 'use') index.expiry(index.keyOf(digestOf(n)))
+        if (what === 'use') index.find(index.keyOf(digestOf(n)))
         else if (what === 'end') {
           if (!before) continue
           index.remember(rowOf(n, { ...before, deletedAt: NOW }, revision))
@@ -76,14 +76,14 @@ await t.test('counts bytes and tokens by maker correctly after any changes', asy
           index.remember(rowOf(n, doc, revision))
           rows.set(n, rowOf(n, doc, revision))
         }
-        const held = [...rows].filter(([m]) => index.entry(index.keyOf(digestOf(m))))
-        const texts = new Map(held.map(([, row]) => [row.doc!.reach!, index.entry(index.keyOf(row.doc!.digest))!]))
+        const held = [...rows].filter(([m]) => index.find(index.keyOf(digestOf(m))).entry)
+        const texts = new Map(held.map(([, row]) => [row.doc!.reach!, index.find(index.keyOf(row.doc!.digest)).entry!]))
         const bytes = [...texts].reduce((sum, [text, { reach }]) => sum + sizeOf(text, reach.places.size), 0)
         if (bytes !== index.reachBytes() || bytes > most) return false
         for (const name of ['a', 'b', undefined]) {
           const own = held.filter(([, row]) => row.doc!.issuedBy === name)
           const characters = own.reduce((sum, [, row]) => sum + row.doc!.reach!.length, 0)
-          const made = index.made(name)
+          const made = index.countIssuedBy(name)
           if (made.tokens !== own.length || made.characters !== characters) return false
         }
       }
@@ -96,14 +96,14 @@ await t.test('counts bytes and tokens by maker correctly after any changes', asy
 await t.test('restores as much of a larger snapshot as fits', async (t) => {
   const index = tokenIndex(1_000)
   for (let n = 0; n < 100; n++) index.remember(rowOf(n, { reach: fat(n), issuedBy: 'a' }))
-  const copy = index.copy()!
+  const copy = index.save()!
   t.ok(copy.facts.reaches.every((text) => text !== ''))
   const small = tokenIndex(1_000, 20 * each)
-  small.restore(copy)
+  small.load(copy)
   t.ok(small.reachBytes() <= 20 * each && small.size() >= 18, `${small.size()} tokens`)
-  t.equal(small.made('a').tokens, small.size())
+  t.equal(small.countIssuedBy('a').tokens, small.size())
   const whole = tokenIndex(1_000)
-  whole.restore(copy)
+  whole.load(copy)
   t.equal(whole.reachBytes(), index.reachBytes())
-  t.strictSame(whole.made('a'), index.made('a'))
+  t.strictSame(whole.countIssuedBy('a'), index.countIssuedBy('a'))
 })

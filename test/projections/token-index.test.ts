@@ -11,11 +11,9 @@ import type { Stored } from '../../src/events/log.ts'
 import { START } from '../../src/projections/engine/checkpoints.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
-import { bloomFilter } from '../../src/projections/token-memory/bloom-filter.ts'
-import { hashTable } from '../../src/projections/token-memory/hash-table.ts'
-import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
-import { keyOf } from '../../src/projections/token-memory/token-keys.ts'
-import type { TokenEntry } from '../../src/projections/token-memory/token-slots.ts'
+import { bloomFilter } from '../../src/projections/token-memory/eviction.ts'
+import { hashTable, keyOf } from '../../src/projections/token-memory/table.ts'
+import { type TokenEntry, tokenIndex } from '../../src/projections/token-memory/token-index.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Row } from '../../src/projections/views.ts'
 import { lagging, memoryLog } from '../memory-log.ts'
@@ -59,37 +57,37 @@ await t.test('finds slots by key after any insertions and removals', async () =>
 await t.test('finds all tokens by digest and id after growth', async (t) => {
   const index = tokenIndex(10_000)
   for (let n = 0; n < 5_000; n++) index.remember(rowOf(n, { namespace: `n${n % 3}` }))
-  const found = Array.from({ length: 5_000 }, (_, n) => index.entry(index.keyOf(digestOf(n))))
+  const found = Array.from({ length: 5_000 }, (_, n) => index.find(index.keyOf(digestOf(n))).entry)
   t.ok(found.every((entry, n) => entry?.id === idOf(n) && entry.namespace === `n${n % 3}`))
   t.equal(index.size(), 5_000)
-  t.equal(index.made().tokens, 5_000)
+  t.equal(index.countIssuedBy().tokens, 5_000)
 })
 
 await t.test('evicts beyond its capacity and reports itself as incomplete', async (t) => {
   const index = tokenIndex(100)
   for (let n = 0; n < 100; n++) index.remember(rowOf(n))
-  const forgot = (n: number) => index.mayBeEvicted(index.keyOf(digestOf(n)))
+  const forgot = (n: number) => index.find(index.keyOf(digestOf(n))).state === 'evicted'
   t.notOk(forgot(0))
   for (let n = 100; n < 350; n++) {
     index.remember(rowOf(n))
-    t.ok(index.entry(index.keyOf(digestOf(n))), 'the newest is held')
+    t.ok(index.find(index.keyOf(digestOf(n))).entry, 'the newest is held')
   }
   const all = Array.from({ length: 350 }, (_, n) => n)
   t.same(
     all.filter((n) => forgot(n)),
-    all.filter((n) => !index.entry(index.keyOf(digestOf(n)))),
+    all.filter((n) => !index.find(index.keyOf(digestOf(n))).entry),
   )
   t.equal(index.size(), 100)
-  t.equal(index.made().tokens, 100)
+  t.equal(index.countIssuedBy().tokens, 100)
 })
 
 await t.test('keeps used tokens and accepts evicted ones again', async (t) => {
   const index = tokenIndex(100)
   for (let n = 0; n < 1000; n++) {
     index.remember(rowOf(n))
-    for (let used = 0; used <= Math.min(n, 29); used++) index.expiry(index.keyOf(digestOf(used)))
+    for (let used = 0; used <= Math.min(n, 29); used++) index.find(index.keyOf(digestOf(used)))
   }
-  const held = (n: number) => index.entry(index.keyOf(digestOf(n))) !== undefined
+  const held = (n: number) => index.find(index.keyOf(digestOf(n))).entry !== undefined
   for (let n = 0; n < 30; n++) t.ok(held(n), String(n))
   t.notOk(held(500))
   index.remember(rowOf(500))
@@ -100,10 +98,10 @@ await t.test('keeps used tokens and accepts evicted ones again', async (t) => {
 await t.test('evicts a token even if all were used', async (t) => {
   const index = tokenIndex(1000)
   for (let n = 0; n < 1000; n++) index.remember(rowOf(n))
-  for (let n = 0; n < 1000; n++) index.expiry(index.keyOf(digestOf(n)))
+  for (let n = 0; n < 1000; n++) index.find(index.keyOf(digestOf(n)))
   index.remember(rowOf(1000))
   t.equal(index.size(), 1000)
-  t.ok(index.entry(index.keyOf(digestOf(1000))))
+  t.ok(index.find(index.keyOf(digestOf(1000))).entry)
 })
 
 await t.test('the Bloom filter contains all evicted keys and few others', async (t) => {
@@ -124,11 +122,11 @@ await t.test('distinguishes digests of other lengths and ids of another form', a
   const long = `k.${Buffer.alloc(40, 1).toString('base64url')}`
   const longer = `k.${Buffer.alloc(41, 1).toString('base64url')}`
   index.remember(rowOf(1, { digest: long }))
-  t.equal(index.entry(index.keyOf(long))?.id, idOf(1))
-  t.equal(index.entry(index.keyOf(longer)), undefined)
+  t.equal(index.find(index.keyOf(long)).entry?.id, idOf(1))
+  t.equal(index.find(index.keyOf(longer)).entry, undefined)
   index.remember({ ...rowOf(2), key: 'no uuid' })
-  t.equal(index.entry(index.keyOf(digestOf(2))), undefined)
-  t.ok(index.mayBeEvicted(index.keyOf(digestOf(2))), 'what it cannot hold is looked up elsewhere')
+  t.equal(index.find(index.keyOf(digestOf(2))).entry, undefined)
+  t.equal(index.find(index.keyOf(digestOf(2))).state, 'evicted', 'what it cannot hold is looked up elsewhere')
 })
 
 type Granted = {
@@ -161,7 +159,7 @@ const follower = async (t: Test, { capacity = 100 } = {}) => {
     views,
     projections: [anyProjection(tokens)],
     remember: (_, row) => index.remember(row as Row<TokenDoc>),
-    take: (_, event) => index.take(event),
+    take: (_, event) => index.apply(event),
     writes: () => false,
     onError: (error) => errors.push(error),
   })
@@ -197,8 +195,8 @@ const follower = async (t: Test, { capacity = 100 } = {}) => {
     end: (n: number) => execute(token, idOf(n), 'RevokeToken', { id: idOf(n) }, context),
     cut: (n: number) =>
       execute(token, idOf(n), 'ExpireTokenEarlier', { id: idOf(n), expiresAt: MIDDAY, now: NOW }, context),
-    expiry: (n: number) => index.expiry(index.keyOf(digestOf(n))),
-    ended: (n: number) => index.ended(index.keyOf(digestOf(n))),
+    expiry: (n: number) => index.find(index.keyOf(digestOf(n))).expiresAt,
+    ended: (n: number) => index.find(index.keyOf(digestOf(n))).state === 'ended',
   }
 }
 
@@ -212,7 +210,7 @@ await t.test('applies revocations and expiry changes of others without reading a
   for (let n = 0; n < 20; n++) t.equal(expiry(n), Date.parse(MIDDAY))
   for (let n = 20; n < 60; n++) t.strictSame([expiry(n), ended(n)], [undefined, true])
   t.equal(reads(), 0)
-  t.equal(index.made().tokens, 1_160)
+  t.equal(index.countIssuedBy().tokens, 1_160)
   t.match(index.census(Date.parse(NOW))[0], { ACTIVE: 1_160, EXPIRED: 0, DELETED: 40 })
 })
 
@@ -263,26 +261,26 @@ await t.test('leaves an event with a revision gap to a read', async (t) => {
     meta: '{}',
   })
   for (let n = 0; n < 5; n++) index.remember(rowOf(n, { expiresAt: EVENING }, 3n))
-  t.notOk(index.take(stored(0, 'TokenExpiryChanged', 5n, { to: MIDDAY })), 'one is missing before it')
+  t.notOk(index.apply(stored(0, 'TokenExpiryChanged', 5n, { to: MIDDAY })), 'one is missing before it')
   t.equal(expiry(0), Date.parse(EVENING))
-  t.notOk(index.take(stored(1, 'TokenRevoked', 5n)))
-  t.ok(index.take(stored(2, 'TokenExpiryChanged', 3n, { to: MIDDAY })), 'what is known already changes nothing')
+  t.notOk(index.apply(stored(1, 'TokenRevoked', 5n)))
+  t.ok(index.apply(stored(2, 'TokenExpiryChanged', 3n, { to: MIDDAY })), 'what is known already changes nothing')
   t.equal(expiry(2), Date.parse(EVENING))
-  t.notOk(index.take(stored(3, 'TokenRevoked.v2', 4n)), 'a shape that is not known')
-  t.notOk(index.take(stored(9, 'TokenRevoked', 1n)), 'a token that is not known')
-  t.ok(index.take(stored(4, 'TokenExpired', 4n, { expiresAt: EVENING })))
+  t.notOk(index.apply(stored(3, 'TokenRevoked.v2', 4n)), 'a shape that is not known')
+  t.notOk(index.apply(stored(9, 'TokenRevoked', 1n)), 'a token that is not known')
+  t.ok(index.apply(stored(4, 'TokenExpired', 4n, { expiresAt: EVENING })))
   t.equal(expiry(4), undefined)
   index.remember(rowOf(0, { expiresAt: MIDDAY }, 5n))
   index.remember(rowOf(0, { expiresAt: EVENING }, 4n))
   t.equal(expiry(0), Date.parse(MIDDAY), 'an older row changes nothing')
   index.remember(rowOf(0, { expiresAt: MIDDAY }, 70_000n))
-  t.notOk(index.take(stored(0, 'TokenRevoked', 70_001n)), 'a revision beyond those that are kept')
+  t.notOk(index.apply(stored(0, 'TokenRevoked', 70_001n)), 'a revision beyond those that are kept')
 })
 
 await t.test('applies grants narrowed by others without reading a stream', async (t) => {
   const { issue, narrow, followed, reads, index } = await follower(t)
-  const entryOf = (n: number) => index.entry(index.keyOf(digestOf(n)))!
-  const is = (n: number, entry: TokenEntry) => index.isStill(index.keyOf(digestOf(n)), entry, Date.parse(NOW))
+  const entryOf = (n: number) => index.find(index.keyOf(digestOf(n))).entry!
+  const is = (n: number, entry: TokenEntry) => index.stillValid(index.keyOf(digestOf(n)), entry, Date.parse(NOW))
   for (let n = 0; n < 4; n++) await issue(n, n === 0 ? {} : viewerIn('shop', 'blog'))
   await issue(4, { ...viewerIn('shop'), policy: 0 })
   await followed()
@@ -323,13 +321,13 @@ await t.test('stores each distinct reach once', async (t) => {
   const textOf = (n: number) => reachText(reachOf({ grants: grantsOf(n) }))
   for (let n = 0; n < 1_000; n++)
     index.remember(rowOf(n, { access: 'GRANTED', grants: grantsOf(n), reach: textOf(n), policy: n % 3 }))
-  const entries = Array.from({ length: 1_000 }, (_, n) => index.entry(index.keyOf(digestOf(n)))!)
+  const entries = Array.from({ length: 1_000 }, (_, n) => index.find(index.keyOf(digestOf(n))).entry!)
   t.equal(new Set(entries.map(({ reach }) => reach)).size, 100)
   t.ok(entries.every(({ reach, policy }, n) => allowed(reach, bitOf('flag.read'), `n${n % 100}`) && policy === n % 3))
   for (let n = 0; n < 1_000; n++)
     if (n % 100 > 0) index.remember(rowOf(n, { access: 'GRANTED', reach: textOf(n), deletedAt: NOW }, 1n))
-  t.equal(index.copy()!.facts.reaches.length, 100)
+  t.equal(index.save()!.facts.reaches.length, 100)
   for (let n = 1_000; n < 1_099; n++) index.remember(rowOf(n, { namespace: `other-${n}` }))
-  t.equal(index.copy()!.facts.reaches.length, 100, 'the number of a reach that no token has is given to another')
-  t.ok(allowed(index.entry(index.keyOf(digestOf(100)))!.reach, bitOf('flag.read'), 'n0'))
+  t.equal(index.save()!.facts.reaches.length, 100, 'the number of a reach that no token has is given to another')
+  t.ok(allowed(index.find(index.keyOf(digestOf(100))).entry!.reach, bitOf('flag.read'), 'n0'))
 })

@@ -21,17 +21,15 @@ type MemoryToKeep = {
   readonly index: TokenIndex
   /** Memory that holds complete rows. Each store ignores rows of views that it does not hold. */
   readonly holders: readonly {
-    readonly set: (view: string, row: Row) => unknown
+    readonly set: (view: string, row: Row) => void
     readonly rows: () => MemorySnapshot['rows']
   }[]
-  /** Maximum number of tokens in the index. */
-  readonly capacity: number
   readonly logger: Pick<Logger, 'info' | 'warn'>
 }
 
 /** Writes snapshots of memory, and restores memory from one at startup if it is unmodified and belongs to this log. */
 export const memorySnapshot = (memory: MemoryToKeep) => {
-  const { snapshots, secret, log, index, holders, capacity, logger } = memory
+  const { snapshots, secret, log, index, holders, logger } = memory
   const key = createHmac('sha256', secret).update('rollcall memory snapshot').digest()
 
   /** Returns the snapshot, or the reason why it is unusable; undefined if there is none. */
@@ -43,7 +41,7 @@ export const memorySnapshot = (memory: MemoryToKeep) => {
       if ('unfit' in snapshot) return snapshot
       const [there, first] = [await log.at(snapshot.newest), await log.first()]
       if (there?.id !== snapshot.event || first?.id !== snapshot.log) return { unfit: 'it belongs to another log' }
-      if (index.fits(snapshot.tokens, capacity)) return snapshot
+      if (index.fits(snapshot.tokens)) return snapshot
       return { unfit: 'it holds more tokens than tokens.index_size allows' }
     } catch (err) {
       return { unfit: 'it cannot be read', err }
@@ -64,7 +62,7 @@ export const memorySnapshot = (memory: MemoryToKeep) => {
         return undefined
       }
       const { position, events, ahead, tokens, rows } = snapshot
-      index.restore(tokens)
+      index.load(tokens)
       for (const [view, row] of rows) for (const holder of holders) holder.set(view, row)
       logger.info({ position: String(position), tokens: index.size() }, 'memory is restored from its snapshot')
       return { position, events, ahead }
@@ -74,7 +72,7 @@ export const memorySnapshot = (memory: MemoryToKeep) => {
      * newest event.
      */
     write: async ({ position, events, ahead }: Remembered): Promise<void> => {
-      const [tokens, rows] = [index.copy(), holders.flatMap((holder) => holder.rows())]
+      const [tokens, rows] = [index.save(), holders.flatMap((holder) => holder.rows())]
       const newest = ahead.reduce((latest, met) => (met.position > latest ? met.position : latest), position)
       const [there, first] = [await log.at(newest), await log.first()]
       if (!tokens || !there || !first) return

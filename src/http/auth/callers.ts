@@ -1,5 +1,5 @@
 import { publishable } from '../../access/reach.ts'
-import type { TokenEntry } from '../../projections/token-memory/token-slots.ts'
+import type { TokenEntry } from '../../projections/token-memory/token-index.ts'
 import type { Cell } from '../operations/metrics.ts'
 import type { RecordingServices } from '../services/recording.ts'
 import type { Caller } from '../wire/caller.ts'

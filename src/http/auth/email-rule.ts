@@ -1,6 +1,6 @@
 import { rowNow } from '../../as-of/as-of.ts'
 import type { LoginCause } from '../../auth/login-causes.ts'
-import type { TokenEntry } from '../../projections/token-memory/token-slots.ts'
+import type { TokenEntry } from '../../projections/token-memory/token-index.ts'
 import { tokens } from '../../projections/tokens.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { LoginServices } from '../services/logins.ts'

@@ -1,6 +1,5 @@
 import { isGoverned } from '../../access/rules.ts'
-import type { TokenInUse } from '../../projections/token-memory/token-slots.ts'
-import type { AuthServices } from '../services/auth.ts'
+import type { AuthServices, TokenInUse } from '../services/auth.ts'
 import type { InstanceServices } from '../services/instance.ts'
 
 /**

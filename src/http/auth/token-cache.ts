@@ -1,4 +1,4 @@
-import type { TokenInUse } from '../../projections/token-memory/token-slots.ts'
+import type { TokenInUse } from '../services/auth.ts'
 
 const MOST = 65_536
 /** Maximum total number of namespaces in which the cached tokens have rights. */

@@ -3,13 +3,11 @@ import { common } from '../../access/reach.ts'
 import { rowNow } from '../../as-of/as-of.ts'
 import type { EventLog } from '../../events/log.ts'
 import { readable } from '../../projections/projection.ts'
-import { reachTextOf } from '../../projections/token-memory/reach-pool.ts'
-import type { TokenIndex } from '../../projections/token-memory/token-index.ts'
-import type { TokenInUse } from '../../projections/token-memory/token-slots.ts'
+import type { FoundToken, TokenIndex } from '../../projections/token-memory/token-index.ts'
 import { usableUntil } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
-import type { Looked, TokenVerifier } from '../services/auth.ts'
+import type { Looked, TokenInUse, TokenVerifier } from '../services/auth.ts'
 import { tokenCache } from './token-cache.ts'
 
 /**
@@ -46,13 +44,14 @@ export const tokenVerifier = ({
 }: TokenVerifierOptions): TokenVerifier => {
   const cache = tokenCache()
 
-  const idOf = async (secret: string, key: string, digested: string): Promise<string | undefined> => {
+  const idOf = async (held: FoundToken, secret: string, key: string, digested: string): Promise<string | undefined> => {
     // For a token that was valid here and has ended, the stream decides; the view is not searched on each request.
-    const held = index.entry(key) ?? cache.get(hash('sha256', secret, 'binary'))?.entry
-    const known = held?.id ?? index.closed(key)
+    const known = held.id ?? cache.get(hash('sha256', secret, 'binary'))?.entry.id
     if (known !== undefined) return known
-    if (!index.mayBeEvicted(key) && (await caughtUp()) && !index.mayBeEvicted(key))
-      return index.entry(key)?.id ?? index.closed(key)
+    if (held.state === 'unknown' && (await caughtUp())) {
+      const { state, id } = index.find(key)
+      if (state !== 'evicted') return id
+    }
     const { rows } = await views.list<TokenDoc>(tokens, {
       where: { digest: { equals: [digested] } },
       order: 'createdAt',
@@ -67,17 +66,18 @@ export const tokenVerifier = ({
    */
   const fromLog = async (id: string, key: string, digested: string) => {
     const row = await rowNow(log, tokens, id)
-    if (index.ended(key)) return undefined
+    const before = index.find(key)
+    if (before.state === 'ended') return undefined
     const doc = readable(row)?.doc
     if (doc?.digest !== digested) return undefined
-    const expiresAt = Math.min(usableUntil(doc), index.expiry(key) ?? Number.POSITIVE_INFINITY)
+    const expiresAt = Math.min(usableUntil(doc), before.expiresAt ?? Number.POSITIVE_INFINITY)
     if (now().getTime() >= expiresAt) return undefined
     // A token evicted from the index is in use again.
     index.remember(row!)
     const { method, namespace, policy } = doc
     const judged = method === 'token' ? ANY_POLICY : (policy ?? -1)
-    const recorded = index.reachOf(reachTextOf(doc))
-    const reach = common(recorded, index.entry(key)?.reach ?? recorded)
+    const recorded = index.reachOf(doc)
+    const reach = common(recorded, index.find(key).entry?.reach ?? recorded)
     return { entry: { id, method, namespace, reach, policy, judged }, expiresAt }
   }
 
@@ -86,8 +86,9 @@ export const tokenVerifier = ({
     const digested = digest(secret)
     const key = index.keyOf(digested)
     // The end of a token is final, so its stream is not read.
-    if (index.ended(key)) return { isOurs: true }
-    const id = await idOf(secret, key, digested)
+    const held = index.find(key)
+    if (held.state === 'ended') return { isOurs: true }
+    const id = await idOf(held, secret, key, digested)
     if (id === undefined) return { isOurs: false }
     const found = await fromLog(id, key, digested)
     return { isOurs: true, ...(found && { entry: cache.put(hash('sha256', secret, 'binary'), { key, ...found }) }) }
@@ -99,7 +100,7 @@ export const tokenVerifier = ({
       const seen = cache.get(hash('sha256', secret, 'binary'))
       if (seen === undefined) return undefined
       const time = now().getTime()
-      return time < seen.expiresAt && index.isStill(seen.key, seen.entry, time) ? seen.entry : undefined
+      return time < seen.expiresAt && index.stillValid(seen.key, seen.entry, time) ? seen.entry : undefined
     },
     /** Entry of any valid token; undefined for any other text. */
     verify: async (secret: string): Promise<TokenInUse | undefined> => (await look(secret)).entry,

@@ -1,5 +1,5 @@
 import { isRefusal } from '../../errors.ts'
-import type { LastChange } from '../../projections/last-change.ts'
+import type { LastChange } from '../../projections/resource-model.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
 

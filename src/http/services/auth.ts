@@ -1,6 +1,11 @@
 import type { Limiter } from '../../auth/rate-limit.ts'
-import type { TokenStanding } from '../../projections/token-memory/token-index.ts'
-import type { TokenInUse } from '../../projections/token-memory/token-slots.ts'
+import type { TokenEntry, TokenStanding } from '../../projections/token-memory/token-index.ts'
+
+/**
+ * A token in use by requests. `judged`: latest access configuration that is known to remove nothing more from it; for a
+ * static token, the maximum.
+ */
+export type TokenInUse = TokenEntry & { judged: number }
 
 /** Result of looking up a secret. `isOurs`: it is or was a token of this installation. */
 export type Looked = { readonly isOurs: boolean; readonly entry?: TokenInUse }

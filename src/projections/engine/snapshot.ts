@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { timeSlicer } from '../../event-loop.ts'
 import { METHODS } from '../../events/token.ts'
 import { projections } from '../all.ts'
-import type { TokenSnapshot } from '../token-memory/token-snapshot.ts'
+import type { TokenSnapshot } from '../token-memory/snapshot.ts'
 import type { Row } from '../views.ts'
 import type { Met } from './fold-rows.ts'
 

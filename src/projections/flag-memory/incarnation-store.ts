@@ -19,15 +19,14 @@ export const incarnationStore = () => {
   const namespaceOf = (key: string) => key.split('+', 1)[0]!
 
   return {
-    /** Stores a row. Returns false for other views. */
-    set: (view: string, row: Row): boolean => {
+    /** Stores a row of a view. Rows of other views are ignored. */
+    set: (view: string, row: Row): void => {
       const namespaces = views.get(view)
-      if (!namespaces) return false
+      if (!namespaces) return
       const namespace = namespaceOf(row.key)
       const rows = namespaces.get(namespace) ?? new Map<string, Lives>()
       namespaces.set(namespace, rows)
       if ((rows.get(row.key)?.revision ?? -1n) < row.revision) rows.set(row.key, row as Lives)
-      return true
     },
     /** The stored row of a key. */
     row: (view: string, key: string): Row | undefined => views.get(view)?.get(namespaceOf(key))?.get(key),

@@ -1,24 +1,115 @@
 import { METHODS } from '../../events/token.ts'
-import type { HeldTokens } from './token-snapshot.ts'
+import type { TokenDoc } from '../tokens.ts'
+import { type issuerCounts, type reachPool, reachTextOf } from './reach-pool.ts'
+import { keyWords, type tokenTable } from './table.ts'
 
-/** Evicts tokens from the index. An evicted token can be found again by its digest. */
-export const tokenEviction = (
-  { columns: { columns, victim, giveBack }, keys, makers, reaches, evicted }: HeldTokens,
+/** Digests per layer, and bits of a layer. The rate of false positives is below 1 in 1000. */
+const LAYER = 1_048_576
+const BITS = LAYER * 16
+/** Maximum number of layers of 2 MiB each. Beyond it, every digest may be contained. */
+const LAYERS = 32
+/** Maximum number of recently used slots that one search for a victim skips. */
+const MAX_SECOND_CHANCES = 64
+
+/**
+ * Bloom filter of the digests of evicted tokens. It uses the words of the digest itself as hashes, because digests are
+ * uniformly distributed and only this service can create one.
+ */
+export const bloomFilter = (perLayer = LAYER, most = LAYERS) => {
+  const layers: Uint8Array[] = []
+  let inLast = perLayer
+  let overfull = false
+
+  const bitOf = (word: number): number => word % BITS
+  const isIn = (layer: Uint8Array, words: Uint32Array): boolean => {
+    for (const word of words) if (((layer[bitOf(word) >>> 3]! >>> (word & 7)) & 1) === 0) return false
+    return true
+  }
+  const has = (key: string): boolean => {
+    if (layers.length === 0) return false
+    const words = keyWords(key)
+    return overfull || layers.some((layer) => isIn(layer, words))
+  }
+
+  return {
+    has,
+    add: (key: string): void => {
+      if (has(key)) return
+      if (inLast === perLayer) {
+        if (layers.length === most) {
+          overfull = true
+          return
+        }
+        layers.push(new Uint8Array(BITS / 8))
+        inLast = 0
+      }
+      inLast++
+      const layer = layers.at(-1)!
+      for (const word of keyWords(key)) layer[bitOf(word) >>> 3]! |= 1 << (word & 7)
+    },
+    /** Copies the layers, and the number of digests in the last one; undefined after an overflow. */
+    copy: () => (overfull ? undefined : { layers: layers.map((layer) => layer.slice()), inLast }),
+    /** Restores a copy into an empty filter. */
+    restore: (from: { readonly layers: readonly Uint8Array[]; readonly inLast: number }): void => {
+      layers.push(...from.layers)
+      inLast = from.inLast
+    },
+    /** Approximate number of digests. */
+    count: (): number => (layers.length === 0 ? 0 : (layers.length - 1) * perLayer + inLast),
+  }
+}
+
+/** Parts of the memory of tokens. */
+export type TokenParts = {
+  readonly table: ReturnType<typeof tokenTable>
+  readonly reaches: ReturnType<typeof reachPool>
+  readonly issuers: ReturnType<typeof issuerCounts>
+  /** Digests of live tokens that are not in memory. */
+  readonly evicted: ReturnType<typeof bloomFilter>
+}
+
+/** Fields of a token record that memory needs. */
+export const FIELDS = ['digest', 'method', 'namespace', 'expiresAt', 'issuedBy', 'reach', 'policy'] as const
+export type FieldsOfToken = Pick<TokenDoc, (typeof FIELDS)[number] | 'deletedAt'>
+
+/** Searches a slot to evict by the CLOCK algorithm. Returns undefined if `may` accepts none. */
+const clockHand = ({ columns, slots }: TokenParts['table']) => {
+  let hand = 0
+  return (may: (slot: number) => boolean): number | undefined => {
+    for (let [chances, steps] = [MAX_SECOND_CHANCES, 2 * slots()]; steps > 0; hand++, steps--) {
+      if (hand >= slots()) hand = 0
+      if (Number.isNaN(columns.expires[hand]) || !may(hand)) continue
+      if (columns.referenced[hand] === 0 || chances-- === 0) return hand++
+      columns.referenced[hand] = 0
+    }
+    return undefined
+  }
+}
+
+/**
+ * Adds and removes tokens and sets their reaches. Beyond `capacity` tokens or `reachBytes` bytes of reaches it evicts
+ * tokens. An evicted token can be found again by its digest.
+ */
+export const boundedTokens = (
+  { table, reaches, issuers, evicted }: TokenParts,
+  capacity: number,
   reachBytes: number,
 ) => {
+  const { columns } = table
+  const victim = clockHand(table)
   const isStatic = (slot: number): boolean => METHODS[columns.kinds[slot]!] === 'token'
+
   const remove = (slot: number): void => {
     const reach = columns.reaches[slot]!
-    if (isStatic(slot)) makers.remove(columns.madeBy[slot]!, reaches.length(reach))
+    if (isStatic(slot)) issuers.remove(columns.issuers[slot]!, reaches.length(reach))
     reaches.remove(reach)
-    keys.remove(slot)
-    giveBack(slot)
+    table.remove(slot)
   }
   /** Evicts a token that was not used recently, among those that `may` accepts. Returns false if there is none. */
-  const evict = (may?: (slot: number) => boolean): boolean => {
+  const evict = (may: (slot: number) => boolean): boolean => {
     const slot = victim(may)
     if (slot === undefined) return false
-    evicted.add(keys.key(slot))
+    evicted.add(table.key(slot))
     remove(slot)
     return true
   }
@@ -26,9 +117,34 @@ export const tokenEviction = (
   const fitReaches = (but?: number): void => {
     while (reaches.bytes() > reachBytes) {
       // Tokens below this share use less than half of all bytes together.
-      const much = reaches.bytes() / (2 * keys.size())
+      const much = reaches.bytes() / (2 * table.size())
       if (!evict((slot) => slot !== but && reaches.share(columns.reaches[slot]!) >= much)) return
     }
   }
-  return { isStatic, remove, forget: evict, fitReaches }
+
+  return {
+    add: (key: string, id: string, doc: FieldsOfToken): number => {
+      if (table.size() >= capacity) evict(() => true)
+      const slot = table.add(key, id)
+      columns.kinds[slot] = METHODS.indexOf(doc.method)
+      const reach = reaches.add(reachTextOf(doc))
+      columns.reaches[slot] = reach
+      columns.policies[slot] = (doc.policy ?? -1) + 1
+      if (isStatic(slot)) columns.issuers[slot] = issuers.add(doc.issuedBy, reaches.length(reach))
+      fitReaches(slot)
+      return slot
+    },
+    remove,
+    /** Sets the reach and the access configuration of a token. */
+    setReach: (slot: number, text: string, policy: number | undefined): void => {
+      const before = columns.reaches[slot]!
+      const after = reaches.add(text)
+      if (isStatic(slot)) issuers.change(columns.issuers[slot]!, reaches.length(before), reaches.length(after))
+      columns.reaches[slot] = after
+      columns.policies[slot] = (policy ?? -1) + 1
+      reaches.remove(before)
+      fitReaches(slot)
+    },
+    fitReaches,
+  }
 }

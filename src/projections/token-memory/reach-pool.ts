@@ -1,10 +1,46 @@
 import { type Reach, reachOf } from '../../access/reach.ts'
 import { reachFrom, reachText } from '../../access/reach-text.ts'
 import type { TokenDoc } from '../tokens.ts'
-import { stringPool } from './string-pool.ts'
 
 /** Bytes of a place of a reach in addition to its text. */
 const PLACE_BYTES = 160
+
+/** Pool of texts with reference counts. Each text has a small number; the number of an unused text is reused. */
+export const stringPool = () => {
+  const numbers = new Map<string, number>()
+  const texts: string[] = []
+  const counts: number[] = []
+  const free: number[] = []
+  return {
+    /** Adds a reference to the text. Returns its number. */
+    add: (text = ''): number => {
+      let number = numbers.get(text)
+      if (number === undefined) {
+        number = free.pop() ?? texts.length
+        numbers.set(text, number)
+        texts[number] = text
+        counts[number] = 0
+      }
+      counts[number]!++
+      return number
+    },
+    /** Removes a reference. Returns true if it was the last. */
+    remove: (number: number): boolean => {
+      if (--counts[number]! > 0) return false
+      numbers.delete(texts[number]!)
+      texts[number] = ''
+      free.push(number)
+      return true
+    },
+    number: (text = ''): number | undefined => numbers.get(text),
+    text: (number: number): string => texts[number]!,
+    /** Number of references. */
+    having: (number: number): number => counts[number]!,
+    /** All texts by number; empty for a free number. */
+    all: (): readonly string[] => [...texts],
+    count: (text = ''): number => counts[numbers.get(text) ?? -1] ?? 0,
+  }
+}
 
 /** Text of the reach of a token record. */
 export const reachTextOf = ({ namespace, reach }: Pick<TokenDoc, 'namespace' | 'reach'>): string =>
@@ -45,5 +81,35 @@ export const reachPool = () => {
     share: (number: number): number => bytesOf(number) / texts.having(number),
     /** The texts of all reaches by number; empty for a free number. */
     all: texts.all,
+  }
+}
+
+/** Live static tokens that a credential has created, and the total length of their reaches. */
+type Issued = { readonly tokens: number; readonly characters: number }
+
+/** Counts static tokens by the credential that created them. Each credential has a small number. */
+export const issuerCounts = () => {
+  const issuers = stringPool()
+  const characters: number[] = []
+  return {
+    /** Counts a token of this credential. Returns the number of the credential. */
+    add: (issuer: string | undefined, length: number): number => {
+      const number = issuers.add(issuer)
+      characters[number] = (characters[number] ?? 0) + length
+      return number
+    },
+    /** Removes a token of this credential. */
+    remove: (number: number, length: number): void => {
+      characters[number]! -= length
+      issuers.remove(number)
+    },
+    /** Changes the length of the reach of a token of this credential. */
+    change: (number: number, before: number, after: number): void => void (characters[number]! += after - before),
+    issuedBy: (issuer?: string): Issued => ({
+      tokens: issuers.count(issuer),
+      characters: characters[issuers.number(issuer) ?? -1] ?? 0,
+    }),
+    /** All credentials by number. */
+    all: issuers.all,
   }
 }

@@ -1,12 +1,38 @@
+import { changed, type Update } from '../events/change.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { Actor } from '../events/meta.ts'
-import type { At, Projection } from './projection.ts'
+import { type At, orderOf, type Projection } from './projection.ts'
+
+/** Creation and last change of a resource or a part of one, RFC 3339 UTC with milliseconds. */
+export type Times = { readonly createdAt: string; readonly updatedAt: string }
 
 /**
  * Time (RFC 3339 UTC with milliseconds) and actor of the last change of a document or its parts. The actor is absent if
  * the event has none.
  */
 export type LastChange = { readonly changedAt: string; readonly changedBy?: Actor }
+
+/** Fields of every resource. `order` is the sort key of lists. */
+export type ResourceDoc = Times &
+  LastChange & {
+    readonly key: string
+    readonly incarnation: string
+    readonly order: string
+    readonly name: string
+    readonly description: string
+  }
+
+/** Times of a part that an event creates. */
+export const timesAt = (time: string): Times => ({ createdAt: time, updatedAt: time })
+
+/** Times and place in lists of a document that an event creates. */
+export const createdBy = (at: At): Times & { readonly order: string } => ({ order: orderOf(at), ...timesAt(at.time) })
+
+/** Applies an update event to a document or part. */
+export const updated = <T extends Times>(before: T, update: Update<T>, updatedAt: string): T => ({
+  ...changed(before, update),
+  updatedAt,
+})
 
 /** Actor of an event; undefined if the metadata is damaged, because events are read by their data. */
 const actorOf = (meta: string): Actor | undefined => {
@@ -27,7 +53,7 @@ type Unstamped<D extends object, E extends AnyEvent> = {
 type Fold<D extends object> = (doc: D | undefined, data: unknown, at: At) => D | undefined
 
 /** Folds that also set the last change of the document. Quiet events do not change it. */
-export const stamped = <D extends LastChange, E extends AnyEvent>(
+const stamped = <D extends LastChange, E extends AnyEvent>(
   quiet: ReadonlySet<string>,
   folds: Unstamped<D, E>,
 ): Folds<D, E> => {
@@ -44,3 +70,19 @@ export const stamped = <D extends LastChange, E extends AnyEvent>(
   const all = Object.entries(folds as unknown as Readonly<Record<string, Fold<D>>>)
   return Object.fromEntries(all.map(([type, fold]) => [type, quiet.has(type) ? fold : stamp(fold)])) as Folds<D, E>
 }
+
+type Model<D extends object, E extends AnyEvent> = Omit<Projection<D, E>, 'fields' | 'indexes' | 'on'> & {
+  readonly quiet: ReadonlySet<E['type']>
+  readonly on: Unstamped<D, E>
+}
+
+/**
+ * Read model of a kind of resource. Its documents state their last change. No field is searchable, because memory has
+ * the documents.
+ */
+export const resourceModel = <D extends ResourceDoc, E extends AnyEvent>(model: Model<D, E>): Projection<D, E> => ({
+  ...model,
+  fields: [],
+  indexes: [],
+  on: stamped(model.quiet, model.on),
+})
