@@ -2,7 +2,7 @@
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json tsconfig.json ./
-# No script of any package is needed, and none runs.
+# No package needs its install script, so none runs.
 RUN npm ci --ignore-scripts
 COPY src ./src
 COPY ui ./ui
@@ -11,7 +11,7 @@ RUN npm run build
 FROM node:24.21.0-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Without scripts the package's own `prepare` does not run either: there is no compiler here.
+# Without scripts the `prepare` script of this package does not run either, because this stage has no compiler.
 RUN npm ci --omit=dev --ignore-scripts && mkdir -m 700 /data
 
 FROM node:24.21.0-bookworm-slim
@@ -29,7 +29,7 @@ ENV NODE_ENV=production \
     ROLLCALL_COMMIT="${COMMIT}" \
     ROLLCALL_BUILD_DATE="${BUILD_DATE}"
 WORKDIR /app
-# The program belongs to root: the user that runs it can change nothing but /data.
+# root owns the program, so the user that runs it can write only to /data.
 COPY --from=packages /app ./
 COPY --from=build /app/dist/src ./dist/src
 COPY --from=build /app/dist/ui ./dist/ui

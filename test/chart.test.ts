@@ -286,7 +286,7 @@ await t.test('output of helm', async (t) => {
     const everybody = [{ namespace: '*', service_accounts: ['web'] }]
     for (const [args, says] of [
       [['--set', 'mode=both'], /mode/],
-      [['--set', 'metrics.port=8080'], /metrics\.port must be another than 8080/],
+      [['--set', 'metrics.port=8080'], /metrics\.port must not be 8080/],
       [['--set', 'replicas=3'], /replicas/],
       [['--set', 'servers.replica=3'], /replica/],
       [['--set', 'servers.replicas=many'], /replicas/],
@@ -300,8 +300,8 @@ await t.test('output of helm', async (t) => {
         ],
         /\* is the whole cluster/,
       ],
-      [['--set-json', 'networkPolicy.clients=[]'], /clients must name who may ask/],
-      [['--set-json', 'networkPolicy.stores.to=[]'], /stores\.to must name where the servers are/],
+      [['--set-json', 'networkPolicy.clients=[]'], /clients must name the clients/],
+      [['--set-json', 'networkPolicy.stores.to=[]'], /stores\.to must name the servers/],
       [[...withExchanges, '--set-json', 'config.authentication.methods.orchestrator.allowed=[]'], /allowed must name/],
       [['--set', 'config.authentication.methods.codehost.client_secret=x'], /codehost\.client_secret is a secret/],
       [

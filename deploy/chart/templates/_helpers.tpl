@@ -1,4 +1,4 @@
-{{- /* A long name is cut, and told apart from others that begin alike by a part of its digest. */}}
+{{- /* A long name is truncated, and a part of its digest keeps it unique. */}}
 {{- define "rollcall.name" -}}
 {{- $full := ternary .Release.Name (printf "%s-rollcall" .Release.Name) (contains "rollcall" .Release.Name) }}
 {{- if gt (len $full) 53 }}{{ printf "%s-%s" ($full | trunc 44 | trimSuffix "-") (sha256sum $full | trunc 8) }}{{ else }}{{ $full }}{{ end }}
@@ -20,12 +20,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if eq .Values.mode "servers" }}yes{{ else if ne .Values.mode "embedded" }}{{ fail (printf "mode must be servers or embedded, not %q" .Values.mode) }}{{ end }}
 {{- end }}
 
-{{- /* The Secret that is mounted: always on servers, embedded where it is named. */}}
+{{- /* Name of the mounted Secret; empty for an embedded store without keysSecret. */}}
 {{- define "rollcall.secret" -}}
 {{- if include "rollcall.onServers" . }}{{ required "servers.secret must name the Secret with eventstore-url, mongodb-url, redis-url and keys" .Values.servers.secret }}{{ else }}{{ .Values.embedded.keysSecret }}{{ end }}
 {{- end }}
 
-{{- /* Settings that belong to the chart; they win over those of the values. */}}
+{{- /* Settings of the chart; they override those of the values. */}}
 {{- define "rollcall.settings" -}}
 version: "1.0"
 storage:
@@ -40,7 +40,7 @@ metrics:
   address: {{ printf "0.0.0.0:%d" (int .Values.metrics.port) | quote }}
 {{- end }}
 
-{{- /* Everybody who may read the namespace reads a ConfigMap, so it holds no secret. */}}
+{{- /* Settings that are refused under config, because a ConfigMap is readable by every reader of the namespace. */}}
 {{- define "rollcall.secretKeys" -}}
 eventstore.url
 mongodb.url
@@ -69,8 +69,8 @@ authentication.methods.orchestrator.proxy
 {{- end }}
 {{- $found = $next }}
 {{- end }}
-{{- /* The address of a proxy is a secret only where it holds a name or a password. */}}
-{{- range $found }}{{ if and . (or (not (hasSuffix "proxy" $key)) (contains "@" (toString .))) }}{{ fail (printf "config.%s is a secret, and a ConfigMap is none: give it by env or envFrom from a Secret" $key) }}{{ end }}{{ end }}
+{{- /* The address of a proxy is a secret only if it has a user name or a password. */}}
+{{- range $found }}{{ if and . (or (not (hasSuffix "proxy" $key)) (contains "@" (toString .))) }}{{ fail (printf "config.%s is a secret, and a ConfigMap is not secret: set it with env or envFrom from a Secret" $key) }}{{ end }}{{ end }}
 {{- end }}
 {{- end }}
 
@@ -79,14 +79,14 @@ authentication.methods.orchestrator.proxy
 {{- toYaml (mustMergeOverwrite (deepCopy .Values.config) (fromYaml (include "rollcall.settings" .))) }}
 {{- end }}
 
-{{- /* Whether service-account tokens can be exchanged: then the pod asks the API server, and only named accounts may. */}}
+{{- /* Not empty if service-account tokens can be exchanged: the pod then calls the API server. Fails if every account could exchange. */}}
 {{- define "rollcall.exchanges" -}}
 {{- $orchestrator := dig "authentication" "methods" "orchestrator" (dict) .Values.config }}
 {{- if $orchestrator.enabled }}
 {{- $authorization := dig "authorization" (dict) .Values.config }}
 {{- $open := has "orchestrator" (default (list) (dig "authentication" "open_on_purpose" (list) .Values.config)) }}
 {{- if not (or $authorization.rules $authorization.unmatched $open) }}
-{{- if not $orchestrator.allowed }}{{ fail "authentication.methods.orchestrator.allowed must name the service accounts that may exchange, or authorization.rules must say what they may do" }}{{ end }}
+{{- if not $orchestrator.allowed }}{{ fail "authentication.methods.orchestrator.allowed must name the service accounts that may exchange, or authorization.rules must define their access" }}{{ end }}
 {{- range $orchestrator.allowed }}
 {{- if eq "*" .namespace }}{{ fail "authentication.methods.orchestrator.allowed must name each namespace: * is the whole cluster" }}{{ end }}
 {{- end }}
@@ -94,26 +94,26 @@ authentication.methods.orchestrator.proxy
 {{- end }}
 {{- end }}
 
-{{- /* Whether the cluster is asked about each token, which takes a right. */}}
+{{- /* Not empty if the cluster verifies each token (TokenReview), for which the pod needs a right. */}}
 {{- define "rollcall.reviews" -}}
 {{- $orchestrator := dig "authentication" "methods" "orchestrator" (dict) .Values.config }}
 {{- if and (include "rollcall.exchanges" .) (ne "jwks" (default "token_review" $orchestrator.verification)) }}yes{{ end }}
 {{- end }}
 
-{{- /* Another mode of the same release would begin an empty history beside the one that there is. */}}
+{{- /* Refuses to change the mode of a release, because the new mode begins an empty history. */}}
 {{- define "rollcall.sameMode" -}}
 {{- $other := ternary "StatefulSet" "Deployment" (eq (include "rollcall.onServers" .) "yes") }}
 {{- if lookup "apps/v1" $other .Release.Namespace (include "rollcall.name" .) }}
-{{- fail (printf "this release runs in the other mode: its %s would be removed, and an empty history begun; move the history first (docs/guides/moving.md), under another release name" $other) }}
+{{- fail (printf "this release runs in the other mode: the upgrade would remove its %s and begin an empty history; install a release with another name and move the history to it (docs/guides/moving.md)" $other) }}
 {{- end }}
-{{- if eq 8080 (int .Values.metrics.port) }}{{ fail "metrics.port must be another than 8080, at which the service listens" }}{{ end }}
+{{- if eq 8080 (int .Values.metrics.port) }}{{ fail "metrics.port must not be 8080, because the service listens there" }}{{ end }}
 {{- end }}
 
 {{- define "rollcall.pod" -}}
 metadata:
   labels: {{- include "rollcall.selector" . | nindent 4 }}
   annotations:
-    # A pod begins anew when its settings change.
+    # A change of the settings restarts the pod.
     checksum/config: {{ include "rollcall.config" . | sha256sum }}
     {{- if not .Values.metrics.serviceMonitor.enabled }}
     prometheus.io/scrape: "true"
@@ -124,16 +124,16 @@ metadata:
 spec:
   serviceAccountName: {{ include "rollcall.name" . }}
   automountServiceAccountToken: {{ ternary true false (eq (include "rollcall.exchanges" .) "yes") }}
-  # Otherwise a Service's name makes variables that begin with ROLLCALL_ and are no settings.
+  # Because Kubernetes would add variables of the Service that begin with ROLLCALL_, as settings do.
   enableServiceLinks: false
-  # 5 s of preStop, the grace for running requests, and room to spare.
+  # 5 s of preStop, the grace period for running requests, and a margin.
   terminationGracePeriodSeconds: {{ add 35 (int .Values.shutdownGraceSeconds) }}
   securityContext:
     runAsNonRoot: true
     runAsUser: 10001
     runAsGroup: 10001
     fsGroup: 10001
-    # Once, and not at every start: that would open the files of the volume to the group, and a key file that others may write is refused.
+    # Not at every start, because this gives the group write access to the files of the volume, and the service refuses a key file that others can write.
     fsGroupChangePolicy: OnRootMismatch
     seccompProfile: { type: RuntimeDefault }
   {{- with .Values.image.pullSecrets }}
@@ -185,7 +185,7 @@ spec:
         allowPrivilegeEscalation: false
         readOnlyRootFilesystem: true
         capabilities: { drop: [ALL] }
-      # It is alive at once, and ready when its read models are there; a cold build of a long history takes minutes.
+      # The process is alive at once, and ready when its read models are complete. For a long history the first build takes minutes.
       startupProbe:
         httpGet: { path: /livez, port: http }
         periodSeconds: 5
@@ -202,7 +202,7 @@ spec:
         failureThreshold: 2
       lifecycle:
         preStop:
-          # The pod leaves the Service's endpoints while it still answers.
+          # Until the pod is removed from the endpoints of the Service, it continues to answer.
           exec: { command: [node, -e, "setTimeout(() => {}, 5000)"] }
       resources: {{- toYaml .Values.resources | nindent 8 }}
   volumes:
