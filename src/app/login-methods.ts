@@ -19,16 +19,16 @@ const RETURNS_A_MINUTE = 5
 const USER_AGENT = `rollcall/${version}`
 const pathOf = (address: string, path: string) => new URL(address).pathname.replace(/\/+$/, '') + path
 
-const oidcWays = async (
+const oidcMethods = async (
   config: Config,
   rules: readonly Rule[],
   barOf: Logins['barOf'],
   faults: OutageLog,
   clock: Clock,
 ) => {
-  const ways = new Map<string, LoginMethod>()
+  const loginMethods = new Map<string, LoginMethod>()
   const { enabled, providers } = config.authentication.methods.oidc
-  if (!enabled) return ways
+  if (!enabled) return loginMethods
   const { oidcProvider } = await import('../auth/oidc/oidc.ts')
   for (const [name, { issuer_url, redirect_address, ...given }] of providers) {
     const path = `/auth/v1/method/oidc/${name}/callback`
@@ -51,7 +51,7 @@ const oidcWays = async (
       userAgent: USER_AGENT,
     }
     const provider = faults.instrument('provider', `oidc ${name}`, oidcProvider(settings))
-    ways.set(name, {
+    loginMethods.set(name, {
       method: 'oidc',
       provider: name,
       callbackPath: pathOf(redirect_address!, path),
@@ -59,7 +59,7 @@ const oidcWays = async (
       barOf: (attributes) => barOf(name, attributes),
     })
   }
-  return ways
+  return loginMethods
 }
 
 /** Organizations and teams in the rules. */
@@ -68,7 +68,7 @@ const namedIn = (rules: readonly Rule[]) => {
   return { organizations: ours.flatMap((rule) => rule.organizations), teams: ours.flatMap((rule) => rule.teams) }
 }
 
-const codehostWay = async (
+const codehostMethod = async (
   config: Config,
   rules: readonly Rule[],
   names: Names,
@@ -121,8 +121,8 @@ export const loginMethods = async (
     bar && emailRule(bar, claimsIn(attributes), methods.oidc.providers.get(provider)?.assume_email_verified)
   const { rules } = accessPolicy(config)
   return {
-    oidc: await oidcWays(config, rules, barOf, faults, clock),
-    codehost: await codehostWay(config, rules, names, faults, clock),
+    oidc: await oidcMethods(config, rules, barOf, faults, clock),
+    codehost: await codehostMethod(config, rules, names, faults, clock),
     states: loginStates(pepper),
     refused: refusedLogins(pepper),
     pseudonyms: pseudonyms(pepper),

@@ -26,7 +26,7 @@ const host = (parameters: Readonly<Record<string, string>>) =>
     allowedTeams: {},
   })
 
-/** Configured `prompt`, and the sent values: normally, and with `anew`. */
+/** Configured `prompt`, and the sent values: normally, and with `forceLogin`. */
 const PROMPTS: readonly [string | undefined, string | null, string][] = [
   [undefined, null, 'asks'],
   ['consent', 'consent', 'asks'],
@@ -39,7 +39,7 @@ const PROMPTS: readonly [string | undefined, string | null, string][] = [
 
 await t.test('sends configured parameters, and keeps a prompt that makes the provider ask', async (t) => {
   const liar = await lyingProvider(t)
-  for (const [configured, begun, anew] of PROMPTS) {
+  for (const [configured, begun, forced] of PROMPTS) {
     const parameters = { hd: 'example.com', acr_values: 'urn:a urn:b', ...(configured && { prompt: configured }) }
     for (const [way, asks] of [
       [client(liar.url, { parameters }), 'login'],
@@ -53,7 +53,7 @@ await t.test('sends configured parameters, and keeps a prompt that makes the pro
         return searchParams.get('prompt')
       }
       t.equal(await promptOf(false), begun, String(configured))
-      t.equal(await promptOf(true), anew === 'asks' ? asks : anew, String(configured))
+      t.equal(await promptOf(true), forced === 'asks' ? asks : forced, String(configured))
     }
   }
 })

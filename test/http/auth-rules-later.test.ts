@@ -69,18 +69,18 @@ await t.test('later rules only remove rights; more rights need a new login', asy
   await reopenUnder(service, devs)
   t.same(await reachOf(service, token), { shop: reads, other: reads, tokens: no }, 'more is not given')
   t.same(await narrowings(service), [], 'and who loses nothing is left as they are')
-  const anew = await logIn(service, OIDC)
-  t.same((await reachOf(service, anew.token)).shop, all)
+  const later = await logIn(service, OIDC)
+  t.same((await reachOf(service, later.token)).shop, all)
 
   await reopenUnder(service, {})
   t.same(await reachOf(service, token), { shop: reads, other: reads, tokens: no }, 'rules taken away give nothing back')
-  t.same((await reachOf(service, anew.token)).shop, all)
+  t.same((await reachOf(service, later.token)).shop, all)
   await logIn(service, OIDC)
   t.match(await lastIssued(service), { policy: 2 }, 'a login without rules is of the configuration without rules')
 
   await reopenUnder(service, { rules: [group('devs', ['devs'], 'admin@shop')] })
   t.same(await reachOf(service, token), { shop: reads, other: nothing, tokens: no })
-  t.same(await reachOf(service, anew.token), { shop: all, other: nothing, tokens: no })
+  t.same(await reachOf(service, later.token), { shop: all, other: nothing, tokens: no })
   const events = await narrowings(service)
   const narrowed = events[0]!.data as { readonly to: { readonly grants: readonly { readonly rights?: string[] }[] } }
   t.match(narrowed, { from: { grants: [{ role: 'viewer' }] }, policy: 3 })

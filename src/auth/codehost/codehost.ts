@@ -42,7 +42,7 @@ type Secrets = Omit<LoginSecrets, 'nonce'>
 
 type Codehost = {
   /** Returns the URL to redirect the browser to. */
-  readonly begin: (secrets: Secrets, anew?: boolean) => Promise<URL>
+  readonly begin: (secrets: Secrets, forceLogin?: boolean) => Promise<URL>
   /**
    * Returns the identity of the person, with `barred` if the memberships do not satisfy the restrictions. Refuses as
    * listed in api.md §5.6, from the provider's `error` on.
@@ -71,10 +71,10 @@ export const codehost = (settings: CodehostSettings): Codehost => {
   }
 
   return {
-    begin: async ({ state, codeVerifier }, anew = false) =>
+    begin: async ({ state, codeVerifier }, forceLogin = false) =>
       buildAuthorizationUrl(configuration(None()), {
         // A host that does not support `prompt` ignores it (RFC 6749 §3.1).
-        ...furtherParameters(settings.parameters, anew, kind.asking),
+        ...furtherParameters(settings.parameters, forceLogin, kind.asking),
         redirect_uri: redirectUri,
         scope: scopes.join(' '),
         state,

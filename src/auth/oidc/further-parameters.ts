@@ -14,14 +14,14 @@ export const askingOf = ({ issuer, prompt_values_supported: listed }: ServerMeta
 }
 
 /**
- * Returns the configured parameters of the authorization request (api.md §5.5). With `anew`, a configured `prompt` is
+ * Returns the configured parameters of the authorization request (api.md §5.5). With `forceLogin`, a configured `prompt` is
  * replaced by `asking`, unless it makes the provider ask for the account itself.
  */
 export const furtherParameters = (
   parameters: Readonly<Record<string, string>>,
-  anew: boolean,
+  forceLogin: boolean,
   asking: Asking,
 ): Readonly<Record<string, string>> => {
   const makesProviderAsk = (parameters['prompt'] ?? '').split(' ').some((word) => ASK.has(word))
-  return anew && !makesProviderAsk ? { ...parameters, prompt: asking } : parameters
+  return forceLogin && !makesProviderAsk ? { ...parameters, prompt: asking } : parameters
 }

@@ -17,10 +17,10 @@ const PAUSE_MS = 60_000
 
 type OidcProvider = {
   /**
-   * Returns the URL to redirect the browser to. With `anew` the provider asks for the account even if a session exists
+   * Returns the URL to redirect the browser to. With `forceLogin` the provider asks for the account even if a session exists
    * there. Refuses with `provider_unavailable`.
    */
-  readonly begin: (secrets: LoginSecrets, anew?: boolean) => Promise<URL>
+  readonly begin: (secrets: LoginSecrets, forceLogin?: boolean) => Promise<URL>
   /**
    * Returns the identity of the person. Refuses as listed in api.md §5.5, from `iss` on. The caller checks the login
    * itself (state, age, single use).
@@ -79,10 +79,10 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
   }
 
   return {
-    begin: async ({ state, nonce, codeVerifier }, anew = false) => {
+    begin: async ({ state, nonce, codeVerifier }, forceLogin = false) => {
       const { metadata } = await provider.get()
       return buildAuthorizationUrl(configuration(metadata)(None()), {
-        ...furtherParameters(settings.parameters, anew, askingOf(metadata)),
+        ...furtherParameters(settings.parameters, forceLogin, askingOf(metadata)),
         redirect_uri: redirectUri,
         scope,
         state,

@@ -126,8 +126,8 @@ export const returnLimit =
   (request: FastifyRequest): Refusal | undefined => {
     const { attempts, returns } = service.logins
     const held = heldLogin(service, request)
-    const isUnderWay = held !== undefined && held.login.expiresAt > service.now().toISOString()
-    return isUnderWay
+    const isPending = held !== undefined && held.login.expiresAt > service.now().toISOString()
+    return isPending
       ? counted(service, request, attempt, returns, held.id)
       : counted(service, request, attempt, attempts, addressKey(request.address))
   }

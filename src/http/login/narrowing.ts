@@ -42,7 +42,7 @@ export const narrowing = ({
   access,
   number: currentNumber,
 }: NarrowingOptions): Narrow => {
-  const underWay = new Map<string, Promise<Outcome>>()
+  const running = new Map<string, Promise<Outcome>>()
 
   /** Remaining grants of a token; undefined if it loses none. Erased or lost personal data matches no rule. */
   const left = async (doc: TokenDoc & { readonly method: RuledMethod }) => {
@@ -85,8 +85,8 @@ export const narrowing = ({
   }
 
   return (id: string): Promise<Outcome> => {
-    const running = underWay.get(id) ?? narrow(id).finally(() => underWay.delete(id))
-    underWay.set(id, running)
-    return running
+    const outcome = running.get(id) ?? narrow(id).finally(() => running.delete(id))
+    running.set(id, outcome)
+    return outcome
   }
 }

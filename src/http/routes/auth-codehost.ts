@@ -4,8 +4,8 @@ import { closedCallback, loginRoutes } from './auth-login.ts'
 
 /** Login through the code host; if the method is switched off, only its closed callback. */
 export const authCodehostRoutes = (app: FastifyInstance, service: Service): void => {
-  const door = { method: 'codehost', path: `/auth/v1/method/${service.names.codehostPath}` } as const
+  const paths = { method: 'codehost', path: `/auth/v1/method/${service.names.codehostPath}` } as const
   const { codehost } = service.logins
-  if (codehost) loginRoutes(app, service, door, () => codehost)
-  else closedCallback(app, service, door)
+  if (codehost) loginRoutes(app, service, paths, () => codehost)
+  else closedCallback(app, service, paths)
 }

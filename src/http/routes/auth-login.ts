@@ -11,15 +11,15 @@ import { authentication } from '../route/statements.ts'
 import type { LoginMethod } from '../services/logins.ts'
 import type { Service } from '../services/service.ts'
 
-/** The login method, and the path before `/authorize` and `/callback`. */
-type Door = { readonly method: LoginKind; readonly path: string }
+/** Login method of the routes, and their path before `/authorize` and `/callback`. */
+type LoginPaths = { readonly method: LoginKind; readonly path: string }
 
 /** Authorize and callback routes of a login method, or of several selected by a path parameter (api.md §5.5, §5.6). */
 export const loginRoutes = (
   app: FastifyInstance,
   service: Service,
-  { method, path }: Door,
-  wayOf: (params: Readonly<Record<string, string>>) => LoginMethod,
+  { method, path }: LoginPaths,
+  methodOf: (params: Readonly<Record<string, string>>) => LoginMethod,
 ): void => {
   const shared = {
     method: 'GET',
@@ -35,7 +35,7 @@ export const loginRoutes = (
     query: loginQuery,
     errors: ['not_found', 'provider_mismatch', 'provider_unavailable', 'rate_limited'],
     answer: LoginBegun,
-    run: (call) => beginLogin(service, call, wayOf(call.params)),
+    run: (call) => beginLogin(service, call, methodOf(call.params)),
   })
 
   route(app, {
@@ -67,12 +67,12 @@ export const loginRoutes = (
     answer: LoggedIn,
     redirects: 'To the page that the login began at; of a browser whose login is refused, to the login page.',
     errorPage: loginPage(service, method),
-    run: (call) => completeLogin(service, call, wayOf(call.params)),
+    run: (call) => completeLogin(service, call, methodOf(call.params)),
   })
 }
 
 /** Callback route of a method that is switched off: browsers are sent to the login page, other clients receive 404. */
-export const closedCallback = (app: FastifyInstance, service: Service, { method, path }: Door): void =>
+export const closedCallback = (app: FastifyInstance, service: Service, { method, path }: LoginPaths): void =>
   route(app, {
     method: 'GET',
     url: `${path}/callback`,

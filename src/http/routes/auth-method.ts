@@ -7,7 +7,7 @@ import { route } from '../route/route.ts'
 import { authentication } from '../route/statements.ts'
 import type { Service } from '../services/service.ts'
 
-type Way = Shown<typeof Methods>['methods'][number]
+type ListedMethod = Shown<typeof Methods>['methods'][number]
 
 const paths = (base: string, path: string, name: string | undefined) => ({
   authorize_url: `${base}/auth/v1/method/${path}/authorize`,
@@ -32,7 +32,7 @@ export const authMethodRoutes = (app: FastifyInstance, { names, cookies, methods
         order: providers.map(({ key }) => key),
       }
       // Methods with a browser session list their authorize and callback URLs.
-      const metadata: Readonly<Record<Method, Way['metadata']>> = {
+      const metadata: Readonly<Record<Method, ListedMethod['metadata']>> = {
         token: undefined,
         codehost: paths(base, names.codehostPath, methods.codehost.display_name),
         oidc,

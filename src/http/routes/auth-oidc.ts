@@ -3,12 +3,12 @@ import { refuse } from '../../errors.ts'
 import type { Service } from '../services/service.ts'
 import { closedCallback, loginRoutes } from './auth-login.ts'
 
-const door = { method: 'oidc', path: '/auth/v1/method/oidc/:provider' } as const
+const paths = { method: 'oidc', path: '/auth/v1/method/oidc/:provider' } as const
 
 /** Login through the configured OpenID Connect providers; if the method is switched off, only its closed callback. */
 export const authOidcRoutes = (app: FastifyInstance, service: Service): void => {
-  if (!service.methods.oidc.enabled) return closedCallback(app, service, door)
-  loginRoutes(app, service, door, ({ provider = '' }) => {
+  if (!service.methods.oidc.enabled) return closedCallback(app, service, paths)
+  loginRoutes(app, service, paths, ({ provider = '' }) => {
     return (
       service.logins.oidc.get(provider) ?? refuse('not_found', `requested provider "${provider}": provider not found`)
     )

@@ -15,9 +15,9 @@ export type LoginMethod = {
   /** Path of the redirect address. */
   readonly callbackPath: string
   /**
-   * Returns the authorization URL. With `anew`, the provider asks for a login even if the browser has a session there.
+   * Returns the authorization URL. With `forceLogin`, the provider asks for a login even if the browser has a session there.
    */
-  readonly begin: (secrets: LoginSecrets, anew?: boolean) => Promise<URL>
+  readonly begin: (secrets: LoginSecrets, forceLogin?: boolean) => Promise<URL>
   /** Returns the identity of a callback. `barred` is set if the method's restrictions exclude it. */
   readonly finish: (answer: LoginSecrets & { readonly query: URLSearchParams }) => Promise<Identity>
   /** Reason for which the e-mail rule refuses this identity, if any. */
