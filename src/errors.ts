@@ -161,7 +161,7 @@ export const rootCause = (error: unknown): unknown => {
   return cause instanceof Error && (cause.message !== '' || cause instanceof AggregateError) ? rootCause(cause) : error
 }
 
-/** Why something failed, for the log: what caused a refusal, or the error itself. On one line, and without what an address says of a user. */
+/** Returns the cause of a failure for the log, on one line and without the credentials of URLs: the cause of a refusal, or the error itself. */
 export const whyOf = (error: unknown): string | undefined => {
   const cause = error instanceof Refusal ? error.cause : error
   if (!(cause instanceof Error)) return undefined

@@ -1,4 +1,4 @@
-/** Exit codes, for scripts. Signals add 130 and 143. */
+/** Exit codes, for scripts. A process that a signal ends exits with 130 (SIGINT) or 143 (SIGTERM). */
 export const EXIT = {
   ok: 0,
   failed: 1,

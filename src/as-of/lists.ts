@@ -18,7 +18,7 @@ export type ReadAsOf = <D extends object, E extends AnyEvent>(
 ) => Promise<readonly (Row<D> | undefined)[]>
 
 export type ListSources = {
-  /** Periods in which the documents of lists existed. */
+  /** Periods in which each document of a list existed. */
   readonly lives: Pick<LivesStore, 'at'>
   /** Documents that are quarantined now, with the event that caused it. */
   readonly closed: Pick<QuarantinedDocuments, 'all'>
@@ -32,7 +32,7 @@ type AtMoment = ListSources & {
   readonly position: bigint
   readonly signal: AbortSignal
   readonly read: ReadAsOf
-  /** Reads a prefix of the documents, at least one. */
+  /** Reads the first of the documents: at least one, and as many as fit into one read. */
   readonly readFirst: ReadAsOf
   /** The incarnation of a namespace, if known; undefined if there is none. */
   readonly lifeOf: (namespace: string) => Promise<string | undefined>
@@ -135,7 +135,7 @@ export const listsAsOf = (moment: AtMoment) => {
     },
     flags: (namespace: string) => listIn(flags, flagIncarnations, namespace),
     segments: (namespace: string) => listIn(segments, segmentIncarnations, namespace),
-    /** Reads a prefix of the given entries, at least one, in order. */
+    /** Reads the first of the given entries, in order: at least one, and as many as fit into one read. */
     load: { namespaces: load(namespaces), flags: load(flags), segments: load(segments) },
     /** The same, for search and sorting only. */
     peek: { namespaces: peek(namespaces), flags: peek(flags), segments: peek(segments) },

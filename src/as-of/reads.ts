@@ -24,8 +24,8 @@ export type AsOfReads = {
    */
   readonly positionOf: (instant: string, signal: AbortSignal) => Promise<bigint>
   /**
-   * Rows of a prefix of the documents at a position, at least one; undefined before the first event of a document. An
-   * unreadable document is a quarantined row.
+   * Rows of the first of the documents at a position: at least one, and as many as fit into one read. A row is undefined
+   * before the first event of its document, and quarantined if the document is unreadable.
    */
   readonly rows: (
     position: bigint,

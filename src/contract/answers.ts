@@ -1,6 +1,6 @@
 import type { ListedFlag } from './flag.ts'
 
-/** A rollout without its segments, as far as its answers are known. */
+/** Answer of a rollout, and the share of entities that a threshold covers. Contains no segments. */
 export type Gives = {
   readonly threshold?: { readonly percentage: number; readonly value: boolean } | undefined
   readonly segment?: { readonly value: boolean } | undefined

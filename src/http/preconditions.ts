@@ -27,8 +27,8 @@ declare module 'fastify' {
 }
 
 /**
- * Owner of the idempotency keys of a request. A route that learns its actor later (the exchange) calls `idempotency`
- * itself.
+ * Owner of the idempotency keys of a request. The exchange of a service-account token knows its
+ * actor only later, and calls `idempotency` itself.
  */
 const ownerOf = ({ caller }: Call<unknown, unknown>): string => caller.actor.id ?? caller.actor.kind
 

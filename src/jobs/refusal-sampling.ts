@@ -50,9 +50,9 @@ export const tally = (bound: number) => {
 export const subjectOf = (time: Date) => `network-${time.toISOString().slice(0, 10)}`
 
 /**
- * Selects the refusals to record individually. An identity: one per minute for each reason, right and namespace, at
- * most ten. Failed logins and exchanges: five per minute and network. The next recorded one contains the number of
- * omitted ones.
+ * Selects the refusals that become events of their own. For an identity: one per minute, reason, right and namespace,
+ * at most ten per minute. For failed logins and exchanges: five per minute and network. The next event contains the
+ * number of omitted refusals.
  */
 export const refusalSampler = () => {
   let sampled: RecordedRefusal[] = []
@@ -106,7 +106,7 @@ export const refusalSampler = () => {
   }
 
   return {
-    /** Adds a refusal. Returns true if it is recorded individually. */
+    /** Adds a refusal. Returns true if the refusal becomes an event of its own, false if only the summary counts it. */
     add,
     /** Returns the refusals added since the last call. */
     take: (): readonly RecordedRefusal[] => {

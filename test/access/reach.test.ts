@@ -52,7 +52,7 @@ await t.test('equal reaches have equal texts, and parsing a text restores the re
   t.ok(texts.size > 100, `${texts.size} reaches`)
 })
 
-await t.test('the most frequent reaches have the shortest texts', async (t) => {
+await t.test('frequent reaches are encoded in the shortest texts', async (t) => {
   t.equal(reachText(FULL), '')
   t.equal(reachText(reachOf(of(at('*', 'admin')))), '')
   t.equal(reachFrom(), FULL)

@@ -131,7 +131,7 @@ void t.test('removes no instance while the log may be unreachable', async (t) =>
   t.notOk(typesOf(world.log).includes('InstanceLeft'))
 })
 
-void t.test('a removed live instance rejoins and holds the format back', async (t) => {
+void t.test('a removed live instance rejoins, and no later format is written', async (t) => {
   const world = history()
   const { clock } = world
   const paused = await instance(t, world, 'paused', 1)

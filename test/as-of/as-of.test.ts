@@ -102,7 +102,7 @@ await t.test('the state at a position is the fold of the prefix, with any stored
   t.pass('equal')
 })
 
-await t.test('an instant selects one prefix of the log by settled time, whatever the clocks', async (t) => {
+await t.test('an instant selects one prefix of the log by settled time, for any clocks', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       happened,

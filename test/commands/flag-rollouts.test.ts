@@ -45,7 +45,7 @@ await t.test('refuses a rollout of a missing flag with the message of its type',
     .refused('not_found', 'rollout "ns/o1" not found')
 })
 
-await t.test('stores each segment once with a reservation, and or for a single one', async () => {
+await t.test('stores each segment once with a reservation, with the operator OR for a single one', async () => {
   history(created)
     .when('AddRollout', {
       ...ask,

@@ -49,7 +49,7 @@ await t.test('refuses a rule of a missing flag with the name of the first segmen
   history().when('UpdateRule', ask).refused('not_found', 'rule "ns/r1" not found')
 })
 
-await t.test('stores each segment once in the given order, and or for a single one', async () => {
+await t.test('stores each segment once in the given order, with the operator OR for a single one', async () => {
   history(created)
     .when('AddRule', {
       ...ask,

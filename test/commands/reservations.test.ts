@@ -92,7 +92,7 @@ await t.test('a rule attaches its segments, updates its reservations, and detach
   t.strictSame((await reservations.removeRule({ ...ofFlag, id: 'r1' }, context)).stored, [])
 })
 
-await t.test('so does a segment rollout, and a threshold rollout needs no reservation', async (t) => {
+await t.test('a segment rollout attaches and detaches its segments, a threshold rollout reserves none', async (t) => {
   const { reservations } = await started()
   const added = await reservations.addRollout({ ...rolloutAsk('o1', 's', 'q'), rank: 0 }, context)
   t.strictSame(types(added.stored), [

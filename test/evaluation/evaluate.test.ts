@@ -217,7 +217,7 @@ await t.test('the first matching rule decides, even without a variant', async (t
   t.same(evaluateVariant(variant('f', [second, rule(1, ['german'], [])], byDefault), 'a', french), red)
 })
 
-await t.test('names of object members are ordinary names in a context', async (t) => {
+await t.test('properties of a context can have names such as __proto__', async (t) => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     const own: SegmentInput = { key: 's', matchType: 'all', constraints: [is(name, 'a')] }
     const flag = compileFlag(

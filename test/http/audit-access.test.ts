@@ -106,7 +106,7 @@ await t.test('a past review lists the tokens of the moment', async (t) => {
   t.equal(refusalOf(await review(service, 'right=flag.update&at=99999999999')).reason, 'invalid_at')
 })
 
-await t.test('as CSV it is the same page, and no name is a formula', async (t) => {
+await t.test('the CSV form has the same page, and no cell is a formula', async (t) => {
   const service = await startService(t)
   const { id } = await made(service, { name: '=1+1,"x"', role: 'editor' })
   const answer = await review(service, 'right=flag.update&limit=1', { accept: 'text/csv' })

@@ -105,7 +105,7 @@ type Patience = {
   readonly clock: Clock
   /** Timeout in ms of a read without a certain result. */
   readonly patience: number
-  /** The same for urgent reads. */
+  /** Timeout in ms of an urgent read without a certain result. */
   readonly quick: number
 }
 

@@ -34,7 +34,7 @@ const settle = (
 const retiredBy = (cause: unknown): Refusal =>
   new Refusal('view_behind', undefined, { headers: { 'retry-after': '1' }, cause })
 
-/** Starts a thread that reads the files of an era. When it ends, `onEnd` receives the refusal for its reads. */
+/** Starts a thread that reads the present files; `era` counts their replacements. When the thread ends, `onEnd` receives the refusal for its reads. */
 const startThread = (
   { paths, onDamage }: Pick<Files, 'paths' | 'onDamage'>,
   key: Uint8Array,

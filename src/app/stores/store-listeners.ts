@@ -4,7 +4,7 @@ import type { Logger } from '../telemetry/logger.ts'
 /** The secrets of the service: keys of token digests and of personal data. */
 export type Secrets = KeyFile
 
-/** Listeners for what happens to the stores. */
+/** Listeners for faults and changes of the stores. */
 export type StoreListeners = {
   /** A job or a server failed. */
   readonly onError?: (job: string, error: unknown) => void

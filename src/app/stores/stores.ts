@@ -53,7 +53,7 @@ export type Stores = {
   readonly full: () => boolean
   /** Counters of the connections and subscriptions that the client of the log has renewed. */
   readonly restarts: Readonly<Record<string, number>>
-  /** Number of interruptions of the log: its subscription broke off, or it was out of reach. */
+  /** Number of interruptions of the log: a subscription that ended, or an unreachable log. */
   readonly breaks: () => number
   readonly close: () => Promise<void>
 }

@@ -39,7 +39,7 @@ const adviceOf = (adapter: string, port: string, why = ''): string | undefined =
   (advice[adapter] ?? advice[port])
 
 const REFUSED = 'out of reach or failing: requests that need it are refused until it works again'
-/** Effects of the outages that have other effects. */
+/** Effects of the outages that do not refuse every request of their adapter. */
 const effects: Readonly<Record<string, string>> = {
   redis:
     'out of reach or failing: until it works again each instance runs jobs and counts limits by itself; nothing is refused',

@@ -10,9 +10,7 @@ import type { Views } from '../../projections/views.ts'
 import type { Looked, TokenInUse, TokenVerifier } from '../services/auth.ts'
 import { tokenCache } from './token-cache.ts'
 
-/**
- * Greater than every number of an access configuration, and still a small integer for the engine, like those numbers.
- */
+/** Greater than the number of any access configuration. V8 stores it as a small integer (31 bits), as it does those. */
 const ANY_POLICY = 2 ** 30 - 1
 
 type TokenVerifierOptions = {

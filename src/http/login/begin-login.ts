@@ -13,7 +13,7 @@ import { attemptRefused } from './login-attempts.ts'
 
 type Request = Call<unknown, ReturnType<(typeof loginQuery)['read']>>
 
-/** An empty segment (except the last), or a dot segment that browsers resolve. */
+/** Matches a path with an empty segment before the last, or with a dot segment, which browsers resolve. */
 const stepping = /\/(?:\/|(?:\.|%2e){1,2}(?:\/|$))/i
 
 /** The path if it stays on this origin in a browser; else the base path (api.md §5.5). */

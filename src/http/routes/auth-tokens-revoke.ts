@@ -26,8 +26,8 @@ const ending = (service: Service, context: Context, alsoMakers: boolean) => {
   const { views, now, closed } = service
   // A repeated request counts the revocations of its first attempt, whose records are already deleted.
   const ended = new Set<TokenStatus>(context.commandId === undefined ? ['ACTIVE'] : ['ACTIVE', 'DELETED'])
-  // An issuing token may have ended long ago. Statuses only change in this order, so listing them in this order misses
-  // no record.
+  // A creator may have ended before its tokens. A status changes only in this order, so reading the lists in this order
+  // misses no record.
   const statuses: readonly TokenStatus[] = alsoMakers ? ['ACTIVE', 'EXPIRED', 'DELETED'] : [...ended]
   const events = new Map<string, Stored>()
   const met = new Set<string>()

@@ -42,7 +42,7 @@ const keysIn = (named: string): readonly string[] | undefined => {
 /** Namespace of the flags, and whether answers name segments. */
 type EvaluationTarget = { readonly namespace: string; readonly names: boolean }
 
-/** Keys of all flags with an answer: a disabled variant flag has none. */
+/** Keys of all flags that have an answer, which excludes disabled variant flags. */
 const everyKey = (flagStore: Service['flagStore'], namespace: string): readonly string[] => {
   const all = flagStore.evaluable(namespace)
   return all.filter(({ doc }) => doc.type === 'boolean' || doc.enabled).map(({ doc }) => doc.key)

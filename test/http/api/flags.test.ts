@@ -30,7 +30,7 @@ await t.test('flags and variants', async (t) => {
     t.same((await request('GET', '/api/v1/namespaces//flags/plain')).json, made, 'an empty namespace is default')
   })
 
-  await t.test('accepts names of object members as keys', async (t) => {
+  await t.test('accepts keys such as __proto__ and constructor', async (t) => {
     for (const key of ['__proto__', 'constructor', 'toString']) {
       await refused(t, ['GET', `${N}/flags/${key}`], 404, `flag "default/${key}" not found`, 'not_found')
       await create(t, '/api/v1/flags', { key, name: 'x', metadata: { ['__proto__']: { a: 1 } } })

@@ -37,7 +37,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   [INDEX]: 'a revision may have been written twice',
 }
 
-/** Names of the guards that differ from the schema. */
+/** Triggers and indexes of the log that differ from the schema, each with the difference. */
 const wrongGuards = (database: Database): readonly (readonly [name: string, found: string])[] => {
   const texts = rowsOf(database, "select name, sql from sqlite_schema where tbl_name = 'events'").all()
   const existing = new Map(texts as [string, string | null][])
