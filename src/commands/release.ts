@@ -53,18 +53,18 @@ export const releaser = (execute: Execute) => {
   }
 
   /**
-   * Runs a command on a flag. Then releases all reservations that the flag does not hold: unused new ones and former
+   * Awaits a command on a flag. Then releases all reservations that the flag does not hold: unused new ones and former
    * ones.
    */
   const settled = async (
     of: OfFlag,
     fresh: readonly HeldReservation[],
     context: Context,
-    main: () => Promise<FlagOutcome>,
+    main: Promise<FlagOutcome>,
   ): Promise<FlagOutcome> => {
     let outcome: FlagOutcome
     try {
-      outcome = await main()
+      outcome = await main
     } catch (error) {
       // With `backend_unavailable` the append may have succeeded. The flag then holds the reservations.
       if (error instanceof Refusal && error.reason !== 'backend_unavailable') await release(of, fresh, context)

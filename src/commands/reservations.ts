@@ -11,7 +11,7 @@ import { namespace, RESERVATION_LIFE_MS, type Reservation } from './namespace.ts
 import { emptyMap, type PersistentMap } from './persistent-map.ts'
 import { aside, idOf, releaser } from './release.ts'
 import { type SegmentCommands, segment } from './segment.ts'
-import { type Means, segmentUser, type WithoutReservations } from './segment-reservations.ts'
+import { type Means, segmentUser } from './segment-reservations.ts'
 
 /**
  * Finds reservations that no flag holds, and voids them. Stops at the first valid reservation, because then the
@@ -89,38 +89,42 @@ export const reservations = (execute: Execute, foldOf: FoldOf, newId: () => stri
       const { state, stored } = await execute(namespace, key, 'RegisterFlag', register, aside(context))
       const { incarnation = noNamespace(key), generation } = state
       const command = { ...ask, incarnation, generation, reservation }
-      const outcome = await settled(command, [{ reservation }], context, () =>
-        execute(flag, idOf(command), 'CreateFlag', command, context),
-      )
+      const main = execute(flag, idOf(command), 'CreateFlag', command, context)
+      const outcome = await settled(command, [{ reservation }], context, main)
       return { ...outcome, stored: [...stored, ...outcome.stored] }
     },
 
     deleteFlag: (ask: OfFlag, context: Context) =>
-      settled(ask, [], context, () => execute(flag, idOf(ask), 'DeleteFlag', ask, context)),
+      settled(ask, [], context, execute(flag, idOf(ask), 'DeleteFlag', ask, context)),
 
-    addRule: (ask: WithoutReservations<'AddRule'>, context: Context) =>
-      withSegments('AddRule', ask, newTo('AddRule', ask.id, ask.segments), noRuleParent, context),
-    updateRule: (ask: WithoutReservations<'UpdateRule'>, context: Context) =>
-      withSegments('UpdateRule', ask, newTo('UpdateRule', ask.id, ask.segments), noRuleParent, context),
+    addRule: withSegments(
+      'AddRule',
+      ({ id, segments }) => newTo('AddRule', id, segments),
+      () => noRuleParent,
+    ),
+    updateRule: withSegments(
+      'UpdateRule',
+      ({ id, segments }) => newTo('UpdateRule', id, segments),
+      () => noRuleParent,
+    ),
     removeRule: (ask: FlagCommands['RemoveRule'], context: Context) =>
-      settled(ask, [], context, () => execute(flag, idOf(ask), 'RemoveRule', ask, context)),
+      settled(ask, [], context, execute(flag, idOf(ask), 'RemoveRule', ask, context)),
 
-    addRollout: (ask: WithoutReservations<'AddRollout'>, context: Context) =>
-      withSegments('AddRollout', ask, newTo('AddRollout', ask.id, segmentsOf(ask.part)), noRolloutParent, context),
-    updateRollout: (ask: WithoutReservations<'UpdateRollout'>, context: Context) =>
-      withSegments(
-        'UpdateRollout',
-        ask,
-        newTo('UpdateRollout', ask.id, segmentsOf(ask.part)),
-        noRolloutParent,
-        context,
-      ),
+    addRollout: withSegments(
+      'AddRollout',
+      ({ id, part }) => newTo('AddRollout', id, segmentsOf(part)),
+      () => noRolloutParent,
+    ),
+    updateRollout: withSegments(
+      'UpdateRollout',
+      ({ id, part }) => newTo('UpdateRollout', id, segmentsOf(part)),
+      () => noRolloutParent,
+    ),
     removeRollout: (ask: FlagCommands['RemoveRollout'], context: Context) =>
-      settled(ask, [], context, () => execute(flag, idOf(ask), 'RemoveRollout', ask, context)),
+      settled(ask, [], context, execute(flag, idOf(ask), 'RemoveRollout', ask, context)),
 
     /** Applies several changes as one. A segment that several parts start to use is reserved once. */
-    changeFlag: (ask: WithoutReservations<'ChangeFlag'>, context: Context) =>
-      withSegments('ChangeFlag', ask, (state) => segmentsNeeded(state, ask), noSegmentOf(ask), context),
+    changeFlag: withSegments('ChangeFlag', (ask) => (state) => segmentsNeeded(state, ask), noSegmentOf),
 
     /** Needs no reservation, because no other aggregate depends on a segment that is deleted with its namespace. */
     createSegment: async (

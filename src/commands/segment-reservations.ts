@@ -9,7 +9,7 @@ import { segment } from './segment.ts'
 
 type Asks = 'AddRule' | 'UpdateRule' | 'AddRollout' | 'UpdateRollout' | 'ChangeFlag'
 /** Command on a flag, before the required reservations exist. */
-export type WithoutReservations<K extends keyof FlagCommands> = Omit<FlagCommands[K], 'reservations'>
+type WithoutReservations<K extends keyof FlagCommands> = Omit<FlagCommands[K], 'reservations'>
 
 /** Maximum number of attempts if other writers change the rule or rollout between reservation and command. */
 const ROUNDS = 3
@@ -51,28 +51,29 @@ export const segmentUser = (
     return { uses, stored }
   }
 
-  const withSegments = async <K extends Asks>(
+  /**
+   * Returns the command `name`. `neededBy` returns the segments to reserve, `missing` refuses a segment that does not
+   * exist.
+   */
+  return <K extends Asks>(
     name: K,
-    ask: WithoutReservations<K> & OfFlag,
-    neededBy: (state: Flag) => readonly string[] | Promise<readonly string[]>,
-    missing: (of: OfFlag, key: string) => never,
-    context: Context,
-  ): Promise<FlagOutcome> => {
-    const { namespace, key, incarnation } = ask
-    const of = { namespace, key, incarnation }
-    for (let round = 1; ; round++) {
-      const fold = await foldOf(flag, idOf(of))
-      const { state } = fold
-      const { uses, stored } = await attached(of, lives(state, of) ? await neededBy(state) : [], missing, context)
-      try {
-        const command = { ...ask, reservations: uses } as unknown as FlagCommands[K]
-        const outcome = await settled(of, uses, context, () => execute(flag, idOf(of), name, command, context, fold))
-        return { ...outcome, stored: [...stored, ...outcome.stored] }
-      } catch (error) {
-        if (!isRefusal(error, 'write_conflict') || round === ROUNDS) throw error
+    neededBy: (ask: WithoutReservations<K>) => (state: Flag) => readonly string[] | Promise<readonly string[]>,
+    missing: (ask: WithoutReservations<K>) => (of: OfFlag, key: string) => never,
+  ) =>
+    async (ask: WithoutReservations<K> & OfFlag, context: Context): Promise<FlagOutcome> => {
+      const { namespace, key, incarnation } = ask
+      const of = { namespace, key, incarnation }
+      for (let round = 1; ; round++) {
+        const fold = await foldOf(flag, idOf(of))
+        const keys = lives(fold.state, of) ? await neededBy(ask)(fold.state) : []
+        const { uses, stored } = await attached(of, keys, missing(ask), context)
+        try {
+          const command = { ...ask, reservations: uses } as unknown as FlagCommands[K]
+          const outcome = await settled(of, uses, context, execute(flag, idOf(of), name, command, context, fold))
+          return { ...outcome, stored: [...stored, ...outcome.stored] }
+        } catch (error) {
+          if (!isRefusal(error, 'write_conflict') || round === ROUNDS) throw error
+        }
       }
     }
-  }
-
-  return withSegments
 }

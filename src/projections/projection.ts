@@ -98,9 +98,3 @@ export type RowOf = <D extends object, E extends AnyEvent>(
   projection: Projection<D, E>,
   key: string,
 ) => Row<D> | undefined
-
-/** Creates a lookup over rows of several projections. */
-export const rowOf =
-  (rows: readonly (readonly [AnyProjection, Row])[]): RowOf =>
-  <D extends object, E extends AnyEvent>({ name }: Projection<D, E>, key: string) =>
-    rows.find(([projection, row]) => projection.name === name && row.key === key)?.[1] as Row<D> | undefined

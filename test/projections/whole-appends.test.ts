@@ -73,12 +73,35 @@ await t.test('serves other work between the events of an append', async (t) => {
   )
   await reservations.changeFlag({ ...ofFlag, changes }, context)
   const events = log.all.filter(({ stream }) => stream.startsWith('flag-'))
-  const { applyOwn } = memory({
+  const { applied } = memory({
     clock: virtualClock(),
     log,
     projections: [anyProjection(flags)],
     remember: () => undefined,
   })
-  const turns = await turnsOf(() => applyOwn(events[0]!.stream, events))
+  const turns = await turnsOf(() => applied(events))
   t.ok(events.length > 50 && turns >= events.length, `${turns} turns for ${events.length} events`)
+})
+
+await t.test('returns the row after own events though memory has later ones', async (t) => {
+  const log = memoryLog()
+  await begin(log)
+  const { reservations } = instance(log)
+  await reservations.changeFlag(changesAsk('s', 'q'), context)
+  await reservations.removeRule({ ...ofFlag, id: 'rule-s' }, context)
+  const events = log.all.filter(({ stream }) => stream.startsWith('flag-'))
+  const rows: Row[] = []
+  const { applied, applyFollowed } = memory({
+    clock: virtualClock(),
+    log,
+    projections: [anyProjection(flags)],
+    remember: (_, row) => void rows.push(row),
+    recall: () => rows.at(-1),
+  })
+  await applyFollowed(events[0]!.stream, events)
+  t.equal((rows.at(-1)!.doc as FlagDoc).rules.length, 1)
+  const own = await applied(events.slice(0, -1))
+  const row = own(flags, `${ofFlag.namespace}+${ofFlag.key}`)
+  t.match(row, { revision: events.at(-2)!.revision, doc: { rules: { length: 2 } } })
+  t.equal(rows.length, 1, 'memory keeps the later row')
 })

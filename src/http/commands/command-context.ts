@@ -1,3 +1,4 @@
+import { revisionMoved } from '../../commands/decide.ts'
 import type { Context } from '../../commands/envelope.ts'
 import type { Stored } from '../../events/log.ts'
 import type { Call } from '../route/route.ts'
@@ -36,11 +37,19 @@ export const positionOf = async (
   stored: readonly Stored[],
 ): Promise<Readonly<Record<string, string>>> => eventPosition(stored.at(-1)?.position ?? (await log.head()))
 
-/** Makes the events of a command visible to later reads on this instance, and returns their position. */
-export const applyEvents = async (
-  service: CommandServices,
-  stored: readonly Stored[],
-): Promise<{ readonly headers: Readonly<Record<string, string>> }> => {
-  await service.applied(stored)
-  return { headers: await positionOf(service, stored) }
+/**
+ * Makes the events of a command visible to later reads on this instance. Returns their position, and a lookup of the
+ * rows after the command.
+ */
+export const applyEvents = async (service: CommandServices, stored: readonly Stored[]) => {
+  const rows = await service.applied(stored)
+  return { rows, headers: await positionOf(service, stored) }
+}
+
+/**
+ * Refuses a create with If-Match, because no revision can match (api.md §4). `have` is the revision of an existing
+ * resource.
+ */
+export const createsOnly = ({ ifMatch }: Context, have = 0n): void => {
+  if (ifMatch !== undefined) revisionMoved(have, ifMatch)
 }

@@ -3,18 +3,16 @@ import type { FastifyInstance } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { Right } from '../../access/rights.ts'
 import { type Moment, rowNow } from '../../as-of/as-of.ts'
-import { revisionMoved } from '../../commands/decide.ts'
 import { type Context, idFrom } from '../../commands/envelope.ts'
 import type { Nothing, Shown } from '../../contract/answer.ts'
 import { refuse } from '../../errors.ts'
 import type { AnyEvent } from '../../events/define.ts'
 import type { Stored } from '../../events/log.ts'
-import { foldRow } from '../../projections/engine/fold-rows.ts'
-import type { Live } from '../../projections/flag-memory/flag-store.ts'
 import { flags } from '../../projections/flags.ts'
 import { namespaces } from '../../projections/namespaces.ts'
 import { lastKnown, type Projection, readable } from '../../projections/projection.ts'
 import { segments } from '../../projections/segments.ts'
+import type { Row } from '../../projections/views.ts'
 import { snapshotAt } from '../as-of-readings.ts'
 import { type Call, type RouteOptions, route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
@@ -78,14 +76,6 @@ export const newId = ({ request }: AnyCall, word: string): string => {
 }
 
 /**
- * Refuses a create with If-Match, because no revision can match (api.md §4). `have` is the revision of an existing
- * resource.
- */
-export const createsOnly = ({ ifMatch }: Context, have = 0n): void => {
-  if (ifMatch !== undefined) revisionMoved(have, ifMatch)
-}
-
-/**
  * Incarnation of a namespace, `''` if it does not exist. On a miss in memory it reads the log, because memory may be
  * behind another instance.
  */
@@ -96,40 +86,24 @@ type Written = { readonly stored: readonly Stored[] }
 /** Outcome of a command on a part: the state of its flag or segment, and the revision. */
 type Whole = Written & { readonly revision: bigint; readonly state: { readonly incarnation: string | undefined } }
 
-/** Row after the command; its ETag is the revision of the returned body, even after later writes of others. */
-const rowAfter = async <D extends object, E extends AnyEvent>(
-  { log, clock }: CommandServices,
-  projection: Projection<D, E>,
-  id: string,
-  { stored }: Written,
-  held: Live<D> | undefined,
-): Promise<Live<D>> => {
-  const own = stored.findLast(({ stream }) => stream === `${projection.category}-${id}`)
-  if (held && (own === undefined || own.revision === held.revision)) return held
-  const row = own ? await foldRow({ log, clock }, projection, [own], undefined) : await rowNow(log, projection, id)
-  return readable(row)?.doc === undefined ? refuse('write_conflict') : (row as Live<D>)
-}
-
 /** Runs commands on one kind of aggregate and builds the answers. */
 const writer =
   <D extends object, E extends AnyEvent>(
     projection: Projection<D, E>,
-    idOf: (namespace: string, key: string) => string,
-    held: (service: CommandServices & ReadServices, namespace: string, key: string) => Live<D> | undefined,
-    take: (service: CommandServices & ReadServices, call: AnyCall, key: string) => Promise<void> | undefined,
+    idOf: (of: Of) => string,
+    held: (service: ReadServices, of: Of) => Row<D> | undefined,
+    take: (service: ReadServices, call: AnyCall, key: string) => Promise<void> | undefined,
   ) =>
   (service: CommandServices & ReadServices) => {
-    const run = async <W extends Written>(
-      call: AnyCall,
-      key: string,
-      work: (of: Of, context: Context) => Promise<W>,
-    ) => {
+    const target = async (call: AnyCall, key: string): Promise<Of> => {
       const namespace = namespaceOf(call)
-      const incarnation = await incarnationOf(service, namespace)
-      return work({ namespace, key, incarnation }, contextOf(call, service))
+      return { namespace, key, incarnation: await incarnationOf(service, namespace) }
     }
     return {
-      /** Runs a command and answers with the resulting document, or the part selected by `show`. */
+      /**
+       * Runs a command and answers with the resulting document, or the part selected by `show`. The ETag is the revision
+       * of that document, even after later writes of others.
+       */
       respondWith: async <T>(
         call: AnyCall,
         key: string,
@@ -137,17 +111,13 @@ const writer =
         show: (doc: D) => T,
       ): Promise<Answer<T>> => {
         await take(service, call, key)
-        const written = await run(call, key, work)
-        const { headers } = await applyEvents(service, written.stored)
-        const namespace = namespaceOf(call)
-        const { doc, changes } = await rowAfter(
-          service,
-          projection,
-          idOf(namespace, key),
-          written,
-          held(service, namespace, key),
-        )
-        return ok(show(doc), changes, headers)
+        const of = await target(call, key)
+        const { stored } = await work(of, contextOf(call, service))
+        const { rows, headers } = await applyEvents(service, stored)
+        const id = idOf(of)
+        const row = rows(projection, id) ?? held(service, of) ?? (await rowNow(service.log, projection, id))
+        const { doc, changes } = readable(row) ?? refuse('write_conflict')
+        return ok(show(doc ?? refuse('write_conflict')), changes, headers)
       },
       /** Runs a command with an empty answer. */
       respondEmpty: async (
@@ -155,7 +125,7 @@ const writer =
         key: string,
         work: (of: Of, context: Context) => Promise<Written>,
       ): Promise<Answer<Shown<typeof Nothing>>> => {
-        const { stored } = await run(call, key, work)
+        const { stored } = await work(await target(call, key), contextOf(call, service))
         const { headers } = await applyEvents(service, stored)
         return ok({}, undefined, headers)
       },
@@ -167,33 +137,31 @@ const writer =
         key: string,
         work: (of: Of, context: Context) => Promise<Whole>,
       ): Promise<Answer<Shown<typeof Nothing>>> => {
-        const { stored, revision, there } = await run(call, key, async (of, context) => {
-          const { state, ...outcome } = await work(of, context)
-          return { ...outcome, there: state.incarnation === of.incarnation }
-        })
+        const of = await target(call, key)
+        const { stored, revision, state } = await work(of, contextOf(call, service))
         const { headers } = await applyEvents(service, stored)
-        return ok({}, there ? revision : undefined, headers)
+        return ok({}, state.incarnation === of.incarnation ? revision : undefined, headers)
       },
     }
   }
 
-const inNamespace = (namespace: string, key: string) => `${namespace}+${key}`
+const inNamespace = ({ namespace, key }: Of) => `${namespace}+${key}`
 
 export const flagWriter = writer(
   flags,
   inNamespace,
-  ({ flagStore }, namespace, key) => flagStore.flag(namespace, key),
+  ({ flagStore }, { namespace, key }) => flagStore.flag(namespace, key),
   (service, call, key) => takeDocument(service, call, 'flags', key),
 )
 export const segmentWriter = writer(
   segments,
   inNamespace,
-  ({ flagStore }, namespace, key) => flagStore.segment(namespace, key),
+  ({ flagStore }, { namespace, key }) => flagStore.segment(namespace, key),
   (service, call, key) => takeDocument(service, call, 'segments', key),
 )
 export const namespaceWriter = writer(
   namespaces,
-  (_, key) => key,
-  ({ flagStore }, _, key) => flagStore.namespace(key),
+  ({ key }) => key,
+  ({ flagStore }, { key }) => flagStore.namespace(key),
   (_, call) => takeRoom(call, 2 * (call.request.bytes?.length ?? 0)),
 )

@@ -5,14 +5,8 @@ import { Flag, FlagList, flagQuery, flagUpdate, type ListedFlag, newFlag } from 
 import { single } from '../../contract/resource.ts'
 import { refuse } from '../../errors.ts'
 import { type FlagDoc, usesOf } from '../../projections/flags.ts'
-import {
-  createsOnly,
-  flagWriter,
-  namespacedRoute,
-  namespaceOf,
-  takeDocument,
-  viewOf,
-} from '../commands/resource-routes.ts'
+import { createsOnly } from '../commands/command-context.ts'
+import { flagWriter, namespacedRoute, namespaceOf, takeDocument, viewOf } from '../commands/resource-routes.ts'
 import { listPage } from '../lists/list-page.ts'
 import { flagJson, rolloutJson } from '../present/flag.ts'
 import { lastChanges } from '../present/last-change.ts'

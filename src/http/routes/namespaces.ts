@@ -14,15 +14,8 @@ import {
 import { single } from '../../contract/resource.ts'
 import { refuse } from '../../errors.ts'
 import type { NamespaceDoc } from '../../projections/namespaces.ts'
-import {
-  createsOnly,
-  inPath,
-  NAMESPACE,
-  namespaceOf,
-  namespaceWriter,
-  newId,
-  viewOf,
-} from '../commands/resource-routes.ts'
+import { createsOnly } from '../commands/command-context.ts'
+import { inPath, NAMESPACE, namespaceOf, namespaceWriter, newId, viewOf } from '../commands/resource-routes.ts'
 import { type Looked, listPage } from '../lists/list-page.ts'
 import { lastChanges } from '../present/last-change.ts'
 import { namespaceJson } from '../present/namespace.ts'

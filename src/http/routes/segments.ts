@@ -5,14 +5,8 @@ import { newSegment, Segment, SegmentList, segmentQuery, segmentUpdate } from '.
 import { refuse } from '../../errors.ts'
 import { segmentsAsked } from '../../projections/flags.ts'
 import type { SegmentDoc } from '../../projections/segments.ts'
-import {
-  createsOnly,
-  namespacedRoute,
-  namespaceOf,
-  segmentWriter,
-  takeDocument,
-  viewOf,
-} from '../commands/resource-routes.ts'
+import { createsOnly } from '../commands/command-context.ts'
+import { namespacedRoute, namespaceOf, segmentWriter, takeDocument, viewOf } from '../commands/resource-routes.ts'
 import { documentsOf, type Looked, listPage } from '../lists/list-page.ts'
 import { lastChanges } from '../present/last-change.ts'
 import { segmentJson } from '../present/segment.ts'

@@ -9,7 +9,7 @@ export type CommandServices = {
   readonly log: EventLog
   readonly execute: Execute
   readonly sealer: Sealer
-  /** Applies events appended by this instance to memory; returns a lookup of the resulting rows. */
+  /** Applies events appended by this instance to memory. Returns a lookup of the rows after them. */
   readonly applied: (events: readonly Stored[]) => Promise<RowOf>
   /** Resolves to true as soon as memory contains every event up to the position; to false after `withinMs` ms. */
   readonly seen: (position: bigint, withinMs: number) => Promise<boolean>

@@ -5,11 +5,17 @@ import type { AnyEvent } from '../../events/define.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { goesOn } from '../../events/meta.ts'
 import { unreadableOf } from '../../events/unreadable.ts'
-import { type AnyProjection, type Projection, project } from '../projection.ts'
+import { type AnyProjection, type Projection, project, type RowOf } from '../projection.ts'
 import type { Row } from '../views.ts'
 
 /** The key of a stream's document. */
 export const keyOf = ({ category }: AnyProjection, stream: string): string => stream.slice(category.length + 1)
+
+/** Creates a lookup over rows of several projections. */
+export const rowOf =
+  (rows: readonly (readonly [AnyProjection, Row])[]): RowOf =>
+  <D extends object, E extends AnyEvent>({ name }: Projection<D, E>, key: string) =>
+    rows.find(([projection, row]) => projection.name === name && row.key === key)?.[1] as Row<D> | undefined
 
 /** The events of each stream, in order. */
 export const byStream = (events: readonly Stored[]): ReadonlyMap<string, readonly Stored[]> => {
@@ -95,30 +101,4 @@ export const wholeAppend = async (
     }
   }
   return all
-}
-
-/** Place of an event. */
-export type Met = Pick<Stored, 'stream' | 'revision' | 'position'>
-
-/** Highest revision applied, for streams that are ahead of the follower's position. */
-export const revisionTracker = () => {
-  const streams = new Map<string, { readonly revision: bigint; readonly position: bigint }>()
-  return {
-    /** True if these events of a stream, or later ones, were applied. */
-    has: (events: readonly Stored[]): boolean => {
-      const known = streams.get(events[0]!.stream)
-      return known !== undefined && known.revision >= events.at(-1)!.revision
-    },
-    record: ({ stream, revision, position }: Met): void => {
-      const known = streams.get(stream)
-      if (!known || known.revision < revision) streams.set(stream, { revision, position })
-    },
-    /** All recorded streams. */
-    all: (): readonly Met[] =>
-      Array.from(streams, ([stream, { revision, position }]) => ({ stream, revision, position })),
-    /** Drops entries at or before a position. */
-    forget: (position: bigint): void => {
-      for (const [stream, known] of streams) if (known.position <= position) streams.delete(stream)
-    },
-  }
 }

@@ -4,9 +4,9 @@ import { keyedQueue } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
 import { typeName } from '../../events/define.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import type { AnyProjection } from '../projection.ts'
+import type { AnyProjection, RowOf } from '../projection.ts'
 import type { Row } from '../views.ts'
-import { foldRow, keyOf, type Met, revisionTracker, wholeAppend } from './fold-rows.ts'
+import { byStream, foldRow, keyOf, rowOf, wholeAppend } from './fold-rows.ts'
 
 export type MemoryOptions = {
   readonly clock: Clock
@@ -35,6 +35,32 @@ const isBefore = ({ revision, position }: Row, event: Stored): boolean =>
 const isEnd = (projection: AnyProjection, event: Stored, row: Row | undefined): boolean =>
   projection.ends?.has(typeName(event.type)) === true && !(row && isBefore(row, event))
 
+/** Place of an event. */
+export type Met = Pick<Stored, 'stream' | 'revision' | 'position'>
+
+/** Highest revision applied, for streams that are ahead of the follower's position. */
+const revisionTracker = () => {
+  const streams = new Map<string, { readonly revision: bigint; readonly position: bigint }>()
+  return {
+    /** True if these events of a stream, or later ones, were applied. */
+    has: (events: readonly Stored[]): boolean => {
+      const known = streams.get(events[0]!.stream)
+      return known !== undefined && known.revision >= events.at(-1)!.revision
+    },
+    record: ({ stream, revision, position }: Met): void => {
+      const known = streams.get(stream)
+      if (!known || known.revision < revision) streams.set(stream, { revision, position })
+    },
+    /** All recorded streams. */
+    all: (): readonly Met[] =>
+      Array.from(streams, ([stream, { revision, position }]) => ({ stream, revision, position })),
+    /** Drops entries at or before a position. */
+    forget: (position: bigint): void => {
+      for (const [stream, known] of streams) if (known.position <= position) streams.delete(stream)
+    },
+  }
+}
+
 /** Position of the last followed event, and the ids of at least `RECENT_IDS` events before it, in two generations. */
 const followedEvents = () => {
   let followed = 0n
@@ -58,15 +84,10 @@ const insistOnLog = async (agrees: () => Promise<boolean>, { stream, position }:
     })
 }
 
-/** Applies events to the memory of this instance: its own events at once, all others as they are followed, in order for each document. */
-export const memory = (options: MemoryOptions) => {
-  const { log, projections, remember, recall = () => undefined } = options
-  const { take = () => false, agrees = async () => true } = options
-  /** Applies the batches of one stream one after the other, so memory never receives an older row after a newer one. */
-  const inTurn = keyedQueue()
-  const remembered = revisionTracker()
+/** Rows of the documents of streams: the newest ones, and their changes by events. */
+const documentRows = (options: MemoryOptions, remembered: ReturnType<typeof revisionTracker>) => {
+  const { projections, remember, recall = () => undefined, take = () => false } = options
   const recent = new LRUCache<string, Row>({ max: RECENT })
-  const followed = followedEvents()
 
   const ofStream = (stream: string) => projections.filter(({ category }) => stream.startsWith(`${category}-`))
 
@@ -103,6 +124,20 @@ export const memory = (options: MemoryOptions) => {
       ofStream(stream).every((projection) => isEnd(projection, event, recent.get(`${projection.name} ${stream}`)))
     return events.every(ends) && (known || taken(stream, events))
   }
+
+  return { newest, apply, taken, over }
+}
+
+/** Applies events to the memory of this instance: its own events at once, all others as they are followed, in order for each document. */
+export const memory = (options: MemoryOptions) => {
+  const { log, agrees = async () => true } = options
+  /** Applies the batches of one stream one after the other, so memory never receives an older row after a newer one. */
+  const inTurn = keyedQueue()
+  const remembered = revisionTracker()
+  const followed = followedEvents()
+  const { newest, apply, taken, over } = documentRows(options, remembered)
+
+  /** Returns the rows after the last of these events. If memory has later events, the stream is folded up to there. */
   const applyOwn = async (stream: string, events: readonly Stored[]) => {
     const last = events.at(-1)!
     const below = last.position <= followed.position()
@@ -110,15 +145,24 @@ export const memory = (options: MemoryOptions) => {
     const known = below || remembered.has(events)
     if (over(stream, events, known)) return new Map<AnyProjection, Row>()
     const rows = await apply(stream, events, known)
-    for (const row of rows.values()) if (isBefore(row, last)) await insistOnLog(agrees, last)
+    for (const [projection, row] of rows) {
+      if (isBefore(row, last)) await insistOnLog(agrees, last)
+      if (row.revision > last.revision) rows.set(projection, await foldRow(options, projection, [last], undefined))
+    }
     return rows
   }
 
   return {
     newest,
-    /** Applies events that this instance appended. Returns the newest rows of their documents, except of documents that ended. */
-    applyOwn: (stream: string, events: readonly Stored[]): Promise<ReadonlyMap<AnyProjection, Row>> =>
-      inTurn(stream, () => applyOwn(stream, events)),
+    /**
+     * Applies events that this instance appended. Returns the rows after them, except of documents that ended. The view
+     * writer writes the rows later.
+     */
+    applied: async (events: readonly Stored[]): Promise<RowOf> => {
+      const rows: (readonly [AnyProjection, Row])[] = []
+      for (const [stream, own] of byStream(events)) rows.push(...(await inTurn(stream, () => applyOwn(stream, own))))
+      return rowOf(rows)
+    },
     /** Applies followed events, unless they were applied as own events. */
     applyFollowed: (stream: string, events: readonly Stored[]): Promise<unknown> =>
       inTurn(stream, async () => {

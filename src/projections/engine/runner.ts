@@ -1,14 +1,14 @@
 import type { Clock } from '../../clock.ts'
 import type { Stored } from '../../events/log.ts'
 import type { LogProjection, ReadModel } from '../history/log-projection.ts'
-import { type AnyProjection, type RowOf, rowOf } from '../projection.ts'
-import type { Checkpoint, Row, Views } from '../views.ts'
+import type { AnyProjection } from '../projection.ts'
+import type { Checkpoint, Views } from '../views.ts'
 import { catchUp } from './caught-up.ts'
 import { START } from './checkpoints.ts'
-import { byStream, type Met } from './fold-rows.ts'
+import { byStream } from './fold-rows.ts'
 import { type Filled, loadMemory } from './load-memory.ts'
 import type { Anchor } from './log-guard.ts'
-import { type MemoryOptions, memory } from './memory.ts'
+import { type MemoryOptions, type Met, memory } from './memory.ts'
 import { positionWaiters } from './position-waiters.ts'
 import { type Progress, rebuild } from './rebuild.ts'
 import { recentEvents } from './recent-events.ts'
@@ -116,7 +116,7 @@ const followProgress = (clock: Clock, reach: ReturnType<typeof memory>['reach'])
 export const runner = (given: RunnerOptions) => {
   const options = { writes: () => true, ...given }
   const { clock, log, views, projections, writes } = options
-  const { applyOwn, applyFollowed, reach, ahead, restored, newest } = memory(options)
+  const { applied, applyFollowed, reach, ahead, restored, newest } = memory(options)
   const recent = recentEvents(clock, writes)
   const writer = viewWriter({ ...options, recent, newest })
   const caughtUp = catchUp(searchedOf(projections), writer.reached)
@@ -162,13 +162,8 @@ export const runner = (given: RunnerOptions) => {
       return before ? from : undefined
     },
 
-    /** Applies own events to memory and returns the newest rows of their documents. The view writer writes the rows later. */
-    applied: async (events: readonly Stored[]): Promise<RowOf> => {
-      const all: (readonly [AnyProjection, Row])[] = []
-      for (const [stream, own] of byStream(events)) all.push(...(await applyOwn(stream, own)))
-      return rowOf(all)
-    },
-
+    /** Applies own events, and returns the rows after them. */
+    applied,
     seen: progress.waitFor,
     /** Current state of memory. */
     remembered: (): Remembered => ({ position: progress.position(), events: progress.events(), ahead: ahead() }),

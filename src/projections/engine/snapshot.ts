@@ -4,7 +4,7 @@ import { METHODS } from '../../events/token.ts'
 import { projections } from '../all.ts'
 import type { TokenSnapshot } from '../token-memory/snapshot.ts'
 import type { Row } from '../views.ts'
-import type { Met } from './fold-rows.ts'
+import type { Met } from './memory.ts'
 
 /** Contents of memory at a position of the log: every event up to there, and later events of some streams. */
 export type MemorySnapshot = {
