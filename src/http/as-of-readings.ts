@@ -64,8 +64,8 @@ export const asOfReadings = (
   const pass = bulkhead({ running: bounds.running, waiting: bounds.all, refused: ({ reason }) => reason as unknown })
   const gauge = (name: string, help: string, value: () => number) =>
     metrics.gauge(name, help, [], () => [{ labels: [], value: value() }])
-  gauge('past_reads_running', 'Readings of the past that run now.', () => running)
-  gauge('past_reads_waiting', 'Readings of the past that wait for their turn now.', () => all - running)
+  gauge('past_reads_running', 'Running as-of queries.', () => running)
+  gauge('past_reads_waiting', 'Waiting as-of queries.', () => all - running)
 
   const enter = ({ holder, isReview, preferred }: Reader): void => {
     const had = own.get(holder) ?? 0

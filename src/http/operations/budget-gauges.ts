@@ -9,25 +9,25 @@ export const addBudgetGauges = (metrics: Pick<Metrics, 'gauge' | 'count'>, budge
   const labels = ['budget']
   metrics.gauge(
     'budget_bytes',
-    'Bytes that a budget has.',
+    'Bytes that all requests together may hold in memory.',
     labels,
     each(({ most }) => most),
   )
   metrics.gauge(
     'budget_used_bytes',
-    'Bytes of a budget that are in use.',
+    'Bytes of the budget in use.',
     labels,
     each(({ used }) => used()),
   )
   metrics.gauge(
     'budget_waiting',
-    'Requests that wait for room in a budget.',
+    'Requests that wait for bytes of the budget.',
     labels,
     each(({ waiting }) => waiting()),
   )
   metrics.count(
     'budget_refused_total',
-    'Requests refused for want of room in a budget.',
+    'Requests refused because the budget is full.',
     labels,
     each(({ refused }) => refused()),
   )

@@ -46,33 +46,30 @@ export const addGauges = (
       STATUSES.map((status) => ({ labels: [method, status], value: counts[status] })),
     ),
   )
-  metrics.gauge(
-    'tokens_held',
-    'Live tokens that memory holds; another is read from the store when it is used.',
-    [],
-    () => [{ labels: [], value: tokensHeld.size() }],
-  )
-  metrics.gauge('token_rights_bytes', 'Bytes of memory that the rights of the tokens held take.', [], () => [
+  metrics.gauge('tokens_held', 'Live tokens in memory; other tokens are read from the store at each use.', [], () => [
+    { labels: [], value: tokensHeld.size() },
+  ])
+  metrics.gauge('token_rights_bytes', 'Bytes of memory for the rights of the tokens in memory.', [], () => [
     { labels: [], value: tokensHeld.reachBytes() },
   ])
-  metrics.gauge('token_rights_limit_bytes', 'Bytes of memory that the rights of tokens may take.', [], () => [
+  metrics.gauge('token_rights_limit_bytes', 'Limit of the bytes of memory for the rights of tokens.', [], () => [
     { labels: [], value: tokensHeld.mostReachBytes },
   ])
   metrics.gauge(
     'clock_ahead_seconds',
-    'By how much the newest event is ahead of the clock here; 0 when it is not.',
+    'Seconds by which the newest event is ahead of the clock of this instance, else 0.',
     [],
     () => [{ labels: [], value: aheadMs() / 1000 }],
   )
   metrics.gauge(
     'events_unreadable',
-    'Documents that are closed here, because an event of theirs cannot be read by this version.',
+    'Documents that are closed on this instance, because it cannot read one of their events.',
     ['category'],
     () => closed().map(([category, value]) => ({ labels: [category], value })),
   )
   metrics.gauge(
     'instances',
-    'Instances that are there, by their version and the latest format of the history that they read.',
+    'Members of the cluster, by version and by the latest format of the history that they read.',
     ['version', 'format'],
     () => {
       const alike = new Map<string, { readonly labels: readonly string[]; value: number }>()
@@ -85,12 +82,15 @@ export const addGauges = (
       return [...alike.values()]
     },
   )
-  metrics.gauge('projection_position', 'Position in the log up to which a read model is known here.', ['name'], () =>
-    ofEach(Number(position())),
+  metrics.gauge(
+    'projection_position',
+    'Position in the log up to which this instance has processed events.',
+    ['name'],
+    () => ofEach(Number(position())),
   )
   metrics.gauge(
     'projection_lag_events',
-    `Events that a read model does not know yet; no more than about ${LAG_COUNTED} are counted.`,
+    `Events that this instance has not processed yet, counted up to about ${LAG_COUNTED}.`,
     ['name'],
     () => lag().then(ofEach, () => []),
   )

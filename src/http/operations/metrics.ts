@@ -138,11 +138,11 @@ export const metricsOf = (page: Page, { flagLabels }: { readonly flagLabels: boo
     write: page.write,
     gauge: page.gauge,
     count: page.count,
-    evaluations: page.counter('evaluations_requests_total', 'Evaluations asked for.', ['namespace', 'flag'], hidden),
-    evaluationErrors: page.counter('evaluations_errors_total', 'Evaluations refused.', ['namespace', 'flag'], hidden),
+    evaluations: page.counter('evaluations_requests_total', 'Requested evaluations.', ['namespace', 'flag'], hidden),
+    evaluationErrors: page.counter('evaluations_errors_total', 'Refused evaluations.', ['namespace', 'flag'], hidden),
     evaluationResults: page.counter(
       'evaluations_results_total',
-      'Evaluations by their result.',
+      'Evaluations by result.',
       ['namespace', 'flag', 'type', 'match', 'reason', 'segment', 'value'],
       hidden,
     ),
@@ -155,30 +155,30 @@ export const metricsOf = (page: Page, { flagLabels }: { readonly flagLabels: boo
     ),
     serverErrors: page.counter(
       'server_errors_total',
-      'Answers with status 500 and above, and what of that kind sent a browser to the login page instead.',
+      'Answers with status 500 or above, and such failures that redirected a browser to the login page.',
     ),
     requestDuration: page.histogram(
       'http_request_duration_seconds',
-      'Time to answer a request.',
+      'Duration of requests.',
       ['route', 'method', 'status'],
       SECONDS,
     ),
-    authDecisions: page.counter('auth_decisions_total', 'Credentials checked, by result.', [
+    authDecisions: page.counter('auth_decisions_total', 'Checked credentials, by result.', [
       'result',
       'reason',
       'method',
     ]),
     logins: page.counter('logins_total', 'Logins, by result.', ['provider', 'result']),
-    exchanges: page.counter('exchanges_total', 'Service-account exchanges, by result.', ['result']),
-    cleaned: page.counter('cleanup_deleted_total', 'Expired records ended by cleanup.', ['method']),
-    pastReads: page.histogram('past_reads_seconds', 'Time that a reading of the past waited and took.', [], SECONDS),
-    pastReadsRefused: page.counter(
-      'past_reads_refused_total',
-      'Readings of the past refused, because there were too many.',
+    exchanges: page.counter('exchanges_total', 'Exchanges of service-account tokens, by result.', ['result']),
+    cleaned: page.counter('cleanup_deleted_total', 'Expired tokens that cleanup ended.', ['method']),
+    pastReads: page.histogram('past_reads_seconds', 'Waiting and running time of as-of queries.', [], SECONDS),
+    pastReadsRefused: page.counter('past_reads_refused_total', 'As-of queries refused because there were too many.'),
+    replays: page.counter('idempotent_replays_total', 'Answers repeated for an idempotency key.'),
+    subjectsLost: page.counter(
+      'subjects_lost_total',
+      'Subjects of personal data whose key is missing without an erasure.',
     ),
-    replays: page.counter('idempotent_replays_total', 'Answers given again for an idempotency key.'),
-    subjectsLost: page.counter('subjects_lost_total', 'Subjects met whose key is missing though nobody erased them.'),
-    storeCalls: page.counter('store_calls_total', 'Calls of a store, by how they ended.', [
+    storeCalls: page.counter('store_calls_total', 'Calls of a store, by outcome.', [
       'port',
       'adapter',
       'operation',
@@ -186,7 +186,7 @@ export const metricsOf = (page: Page, { flagLabels }: { readonly flagLabels: boo
     ]),
     storeCallDuration: page.histogram(
       'store_call_duration_seconds',
-      'Time that a store took for a call.',
+      'Duration of the calls of a store.',
       ['port', 'adapter', 'operation'],
       SECONDS,
     ),

@@ -52,54 +52,51 @@ export const addStoreGauges = (
       ),
     )
 
-  count('log_restarts_total', 'Connections and subscriptions that the client of the log made anew.', ['what'], () =>
+  count('log_restarts_total', 'New connections and subscriptions of the client of the log.', ['what'], () =>
     Object.entries(restarts).map(([what, value]) => ({ labels: [what], value })),
   )
-  gauge('view_lease_held', 'Whether this instance is the one that follows the log for the read models.', [], () => [
+  gauge('view_lease_held', '1 if this instance has the lease to write the read models, else 0.', [], () => [
     { labels: [], value: writesViews() ? 1 : 0 },
   ])
-  gauge('queue_shared', 'Whether jobs and limits are shared with the other instances.', [], () => [
+  gauge('queue_shared', '1 if jobs and limits are shared with the other instances, else 0.', [], () => [
     { labels: [], value: sharing() ? 1 : 0 },
   ])
-  gauge(
-    'view_lag_events',
-    'Events that the read models are behind what this instance has followed of the log.',
-    [],
-    () =>
-      viewLag().then(
-        (value) => [{ labels: [], value }],
-        () => [],
-      ),
+  gauge('view_lag_events', 'Events that this instance has followed and the read models do not contain.', [], () =>
+    viewLag().then(
+      (value) => [{ labels: [], value }],
+      () => [],
+    ),
   )
-  gauge('view_documents_refused', 'Documents too large for the read models, which stay behind there.', [], () => [
-    { labels: [], value: refusedRows() },
-  ])
-  gauge('freshness_age_seconds', 'Time since this instance proved that it has seen the head of the log.', [], () => [
+  gauge(
+    'view_documents_refused',
+    'Documents that are too large for the read models; their rows are out of date.',
+    [],
+    () => [{ labels: [], value: refusedRows() }],
+  )
+  gauge('freshness_age_seconds', 'Seconds since this instance proved that it has seen the head of the log.', [], () => [
     { labels: [], value: provenFor() / 1000 },
   ])
-  gauge('job_interval_seconds', 'Time between two runs of a job.', ['name'], () =>
+  gauge('job_interval_seconds', 'Seconds between two runs of a job.', ['name'], () =>
     [...intervals].map(([name, every]) => ({ labels: [name], value: every / 1000 })),
   )
-  ofRuns('start_timestamp_seconds', 'When the last run of a job began, on any instance.', [], ({ startedAt }) => [
-    [startedAt / 1000],
-  ])
+  ofRuns(
+    'start_timestamp_seconds',
+    'Start of the last run of a job on any instance, in seconds since 1970.',
+    [],
+    ({ startedAt }) => [[startedAt / 1000]],
+  )
   ofRuns(
     'duration_seconds',
-    'How long the last run of a job took, or has taken so far.',
+    'Duration of the last run of a job, so far if it still runs.',
     [],
     ({ startedAt, finishedAt = clock.now().getTime() }) => [[Math.max(0, finishedAt - startedAt) / 1000]],
   )
-  ofRuns('outcome', 'What became of the last run of a job: 1 for one of running, ok and failed.', ['outcome'], (run) =>
+  ofRuns('outcome', 'Outcome of the last run of a job: 1 for one of running, ok and failed.', ['outcome'], (run) =>
     OUTCOMES.map((outcome) => [outcome === outcomeOf(run) ? 1 : 0, outcome] as const),
   )
-  ofRuns(
-    'items',
-    'Things that the last run of a job has been through, and how many there were.',
-    ['of'],
-    ({ progress }) => {
-      if (!progress) return []
-      const { done, total } = progress
-      return [[done, 'done'], ...(total === undefined ? [] : ([[total, 'total']] as const))]
-    },
-  )
+  ofRuns('items', 'Items of the last run of a job: processed (done), and all (total).', ['of'], ({ progress }) => {
+    if (!progress) return []
+    const { done, total } = progress
+    return [[done, 'done'], ...(total === undefined ? [] : ([[total, 'total']] as const))]
+  })
 }
