@@ -27,7 +27,7 @@ const cleanup = (method: string) => ({
   grace_period: setting(
     duration,
     1_800_000,
-    `Time after expiry at which a ${method} token is deleted; until then it is listed.`,
+    `Time after expiry at which ${method} tokens are deleted; until then they are listed.`,
   ),
 })
 
