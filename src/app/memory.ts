@@ -23,7 +23,7 @@ type Keeper = {
 /** Read models of the incarnations of keys. */
 const livesNames = new Set(incarnationModels.map(({ name }) => name))
 
-/** Memory of this instance. `remember` stores a row in the memory of its read model, `recall` returns it from there. */
+/** Memory of this instance. `remember` stores a row in the memory of its read model, `recall` returns the lookup there. */
 export const memoryOf = (config: Config, logger: Logger) => {
   const index = tokenIndex(config.tokens.index_size)
   const held = flagStore(compileFlag)
@@ -40,6 +40,6 @@ export const memoryOf = (config: Config, logger: Logger) => {
     if (!livesNames.has(projection.name)) closed.take(projection, row)
     keepers.get(projection.name)!.remember(row)
   }
-  const recall = ({ name }: AnyProjection, key: string) => keepers.get(name)!.recall?.(key)
+  const recall = ({ name }: AnyProjection) => keepers.get(name)!.recall
   return { index, held, lives, closed, remember, recall }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
-import { isRefusal, refuse } from '../errors.ts'
+import { keyedQueue } from '../concurrency.ts'
+import { isRefusal, type Refusal, refuse } from '../errors.ts'
 import { type AnyEvent, FIRST_FORMAT, inFormat, type Shapes, type Written } from '../events/define.ts'
 import type { Appended, EventLog, NewEvent, Stored } from '../events/log.ts'
 import type { Actor } from '../events/meta.ts'
@@ -8,7 +9,6 @@ import { type Decider, evolved } from './decider.ts'
 import { earlier, type Outcome } from './earlier.ts'
 import type { Context, enveloper } from './envelope.ts'
 import { type Fold, stepped, streamFolds, whole } from './stream-folds.ts'
-import { streamQueue } from './stream-queue.ts'
 
 /** Maximum attempts of a command in races with other processes, and maximum queue length per stream. */
 const ATTEMPTS = 12
@@ -32,6 +32,41 @@ export type Admit = (asked: {
   readonly growth: () => number
   readonly actor: Actor
 }) => void
+
+type Queue = { length: number; broken?: Refusal }
+
+/**
+ * Runs tasks of one stream one at a time, in order of arrival. Refuses with `write_conflict` if `most` tasks wait. If a
+ * task fails with `backend_unavailable`, all tasks queued behind it fail with the same error.
+ */
+export const streamQueue = (most: number) => {
+  const serialize = keyedQueue()
+  const queues = new Map<string, Queue>()
+
+  return async <T>(stream: string, work: () => Promise<T>): Promise<T> => {
+    const queue = queues.get(stream) ?? { length: 0 }
+    if (queue.length > most) return refuse('write_conflict')
+    queues.set(stream, queue)
+    queue.length++
+    const leave = () => {
+      if (queues.get(stream) === queue) queues.delete(stream)
+    }
+    return serialize(stream, async () => {
+      try {
+        if (queue.broken) throw queue.broken
+        return await work()
+      } catch (error) {
+        if (isRefusal(error, 'backend_unavailable')) {
+          queue.broken = error
+          leave()
+        }
+        throw error
+      } finally {
+        if (--queue.length === 0) leave()
+      }
+    })
+  }
+}
 
 type Options = {
   readonly clock: Pick<Clock, 'sleep'>

@@ -1,4 +1,4 @@
-import type { Where } from './match.ts'
+import type { Where } from './token-status.ts'
 import { type TokenDoc, tokens } from './tokens.ts'
 import { KEY, type Match, type Query, type Row, type Views } from './views.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { streamQueue } from '../../src/commands/stream-queue.ts'
+import { streamQueue } from '../../src/commands/execute.ts'
 import { Refusal, refuse } from '../../src/errors.ts'
 
 const held = () => {

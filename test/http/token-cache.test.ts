@@ -1,6 +1,6 @@
 import t from 'tap'
 import { resolved } from '../../src/access/reach.ts'
-import { tokenCache } from '../../src/http/auth/token-cache.ts'
+import { tokenCache } from '../../src/http/auth/token-verifier.ts'
 
 const token = (id: string, places: number) => ({
   key: id,

@@ -42,7 +42,10 @@ const setup = async (onError: (error: unknown) => void) => {
       views,
       projections: [projection],
       remember: ({ name }, row) => held.set(name, row),
-      recall: ({ name }, key) => held.row(name, key),
+      recall:
+        ({ name }) =>
+        (key) =>
+          held.row(name, key),
       onError,
     })
     await running.start()

@@ -80,7 +80,10 @@ const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 
       held.set(name, row)
     },
     needs: ({ name }) => (name === tokens.name ? index.needs : undefined),
-    recall: ({ name }, id) => held.row(name, id) ?? lives.row(name, id),
+    recall:
+      ({ name }) =>
+      (id) =>
+        held.row(name, id) ?? lives.row(name, id),
     take: ({ name }, each) => name === tokens.name && index.apply(each),
     restore: memory.restore,
     onError: (error) => {

@@ -96,7 +96,7 @@ await t.test('returns the row after own events though memory has later ones', as
     log,
     projections: [anyProjection(flags)],
     remember: (_, row) => void rows.push(row),
-    recall: () => rows.at(-1),
+    recall: () => () => rows.at(-1),
   })
   await applyFollowed(events[0]!.stream, events)
   t.equal((rows.at(-1)!.doc as FlagDoc).rules.length, 1)

@@ -2,8 +2,7 @@ import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import { isLogin } from '../../events/login.ts'
 import { METHODS, type Method } from '../../events/token.ts'
 import { conditionsOf, type TokensWanted } from '../../projections/history/token-past.ts'
-import type { Where } from '../../projections/match.ts'
-import type { TokenStatus } from '../../projections/token-status.ts'
+import type { TokenStatus, Where } from '../../projections/token-status.ts'
 import type { Access } from '../../projections/tokens.ts'
 
 /**

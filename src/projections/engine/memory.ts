@@ -14,8 +14,8 @@ export type MemoryOptions = {
   readonly projections: readonly AnyProjection[]
   /** Stores rows in memory: at the start the needed part of every row, then each new row of a document, in order. */
   readonly remember: (projection: AnyProjection, row: Row) => void
-  /** The row of a document in memory, for read models of which memory holds whole rows. */
-  readonly recall?: (projection: AnyProjection, key: string) => Row | undefined
+  /** Lookup of the rows of a read model in memory; undefined if memory does not hold whole rows. */
+  readonly recall?: (projection: AnyProjection) => ((key: string) => Row | undefined) | undefined
   /** Resolves to true if the log is still the one that was followed. */
   readonly agrees?: () => Promise<boolean>
   /** Applies a followed event to memory without a row, if possible; false if the row must be folded. */
@@ -87,13 +87,14 @@ const insistOnLog = async (agrees: () => Promise<boolean>, { stream, position }:
 /** Rows of the documents of streams: the newest ones, and their changes by events. */
 const documentRows = (options: MemoryOptions, remembered: ReturnType<typeof revisionTracker>) => {
   const { projections, remember, recall = () => undefined, take = () => false } = options
+  const lookups = new Map(projections.map((projection) => [projection, recall(projection)]))
   const recent = new LRUCache<string, Row>({ max: RECENT })
 
   const ofStream = (stream: string) => projections.filter(({ category }) => stream.startsWith(`${category}-`))
 
   /** The newest row of a stream's document that memory or the cache of recent rows holds. */
   const newest = (projection: AnyProjection, stream: string): Row | undefined =>
-    recall(projection, keyOf(projection, stream)) ?? recent.get(`${projection.name} ${stream}`)
+    lookups.get(projection)?.(keyOf(projection, stream)) ?? recent.get(`${projection.name} ${stream}`)
 
   /** Folds the newest rows of a stream's documents and stores them in memory, unless memory has them. */
   const apply = async (stream: string, events: readonly Stored[], known: boolean) => {

@@ -1,6 +1,5 @@
-import type { Where } from '../match.ts'
 import type { TokenSort } from '../token-order.ts'
-import { notDeleted, ofStatus, type TokenStatus } from '../token-status.ts'
+import { notDeleted, ofStatus, type TokenStatus, type Where } from '../token-status.ts'
 import type { Access } from '../tokens.ts'
 
 /**
