@@ -1,4 +1,4 @@
-import { digester, plausible } from '../auth/client-token.ts'
+import { digester, plausible, secretDigester } from '../auth/client-token.ts'
 import { accessPolicy } from '../config/checks/access-rules.ts'
 import type { Config } from '../config/load.ts'
 import { tokenHolders } from '../http/auth/token-holders.ts'
@@ -20,13 +20,12 @@ export const authServicesOf = async (
   { policy }: Pick<Service, 'policy'>,
 ) => {
   const { views, pepper, limiter } = stores
-  const digest = digester(pepper)
   const caughtUp = async () => lease?.caughtUp(CATCH_UP_MS) ?? true
   const { methods } = config.authentication
   const { exchanges } = config.rate_limit
   const orchestrator = await exchangeOf(config, faults, clock)
   return {
-    verifier: tokenVerifier({ index, digest, plausible, log, views, now: time.present, caughtUp }),
+    verifier: tokenVerifier({ index, digest: digester(pepper), plausible, log, views, now: time.present, caughtUp }),
     tokenStanding: index.standing,
     holderOf: tokenHolders(views),
     policy,
@@ -38,7 +37,7 @@ export const authServicesOf = async (
       access: accessPolicy(config),
       number: policy.number,
     }),
-    digest,
+    digests: secretDigester(pepper),
     logins: await loginMethods(config, names, stores, faults, clock),
     exchange: orchestrator && {
       orchestrator,

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Method } from '../events/token.ts'
 
@@ -59,3 +59,21 @@ export const digester =
   ({ kid, key }: Pepper) =>
   (secret: string): string =>
     `${kid}.${createHmac('sha256', key).update(secret).digest('base64url')}`
+
+/**
+ * Fingerprint of a secret from its SHA-256: `<kid>.2.<HMAC-SHA-256 of the 32 bytes under the pepper, base64url>`. It
+ * finds a token by its SHA-256, without the secret.
+ */
+const fingerprinter =
+  ({ kid, key }: Pepper) =>
+  (sha256: Uint8Array): string =>
+    `${kid}.2.${createHmac('sha256', key).update(sha256).digest('base64url')}`
+
+/** Digest and fingerprint of a secret, as the event of its issue records them. */
+export type SecretDigests = { readonly digest: string; readonly fingerprint: string }
+
+/** Returns the digests of a secret under the pepper. */
+export const secretDigester = (pepper: Pepper): ((secret: string) => SecretDigests) => {
+  const [digest, fingerprint] = [digester(pepper), fingerprinter(pepper)]
+  return (secret) => ({ digest: digest(secret), fingerprint: fingerprint(hash('sha256', secret, 'buffer')) })
+}

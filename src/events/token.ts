@@ -14,6 +14,12 @@ const ISSUED = 'A client token was issued: on request, by a login, by an exchang
 const issued = {
   ...token,
   digest: word('Keyed digest of the secret.', '`<id of the pepper>.<HMAC-SHA-256 in base64url>`'),
+  fingerprint: Type.Optional(
+    word(
+      'Keyed digest of the SHA-256 of the secret, to find a token whose text is known; absent: an earlier version issued it.',
+      '`<id of the pepper>.2.<HMAC-SHA-256 of the 32 bytes of SHA-256, in base64url>`',
+    ),
+  ),
   method: oneOf('Method of issue.', METHODS),
   issuedAt: time('Time of issue.'),
   expiresAt: Type.Optional(expiresAt),

@@ -1,14 +1,22 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
+import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { canonical } from '../../src/events/canonical.ts'
 import { catalog } from '../../src/events/catalog.ts'
-import { reader, type Shape, type Shapes, wireName, wireNames } from '../../src/events/define.ts'
+import { reader, type Shape, type Shapes, typeName, wireName, wireNames } from '../../src/events/define.ts'
 
-/** The bytes of every event shape ever written. A file is never changed or removed. */
+/**
+ * The bytes of every event shape ever written. A file is never changed or removed. An optional field that a shape gained
+ * later has a further sample: `<wire name>+<field>.json`.
+ */
 const folder = resolve(import.meta.dirname, '../../../test/events/samples')
-const sample = (wire: string) => readFileSync(resolve(folder, `${wire}.json`), 'utf8').trimEnd()
+const sample = (name: string) => readFileSync(resolve(folder, `${name}.json`), 'utf8').trimEnd()
+const all = readdirSync(folder)
+  .map((file) => file.replace(/\.json$/, ''))
+  .sort()
+const samplesOf = (wire: string) => all.filter((name) => name.split('+', 1)[0] === wire)
 const categories: [string, Shapes][] = Object.entries(catalog)
 
 const namesOf = (type: string, newest: Shape): string[] => {
@@ -21,7 +29,14 @@ await t.test('every wire name has a frozen sample, and every sample has a wire n
   const names = categories.flatMap(([, shapes]) =>
     Object.entries(shapes).flatMap(([type, shape]) => namesOf(type, shape)),
   )
-  t.strictSame(readdirSync(folder).sort(), names.map((name) => `${name}.json`).sort())
+  t.strictSame(
+    all.filter((name) => !name.includes('+')),
+    [...names].sort(),
+  )
+  t.strictSame(
+    all.filter((name) => !names.includes(name.split('+', 1)[0]!)),
+    [],
+  )
   t.equal(new Set(names).size, names.length, 'no two categories share a name')
 })
 
@@ -30,9 +45,11 @@ await t.test('every sample is readable as the newest shape', async (t) => {
     const read = reader(shapes)
     for (const [type, newest] of Object.entries(shapes)) {
       for (const wire of namesOf(type, newest)) {
-        const event = read(wire, sample(wire))
-        t.equal(event.type, type, `${category}: ${wire}`)
-        t.ok(Value.Check(newest.schema, event.data), `${wire} has the newest shape`)
+        for (const name of samplesOf(wire)) {
+          const event = read(wire, sample(name))
+          t.equal(event.type, type, `${category}: ${name}`)
+          t.ok(Value.Check(newest.schema, event.data), `${name} has the newest shape`)
+        }
       }
     }
   }
@@ -41,16 +58,37 @@ await t.test('every sample is readable as the newest shape', async (t) => {
 await t.test('every sample contains all fields of its shape', async (t) => {
   for (const [, shapes] of categories) {
     for (const [type, { version, schema }] of Object.entries(shapes)) {
-      const shown = Object.keys(JSON.parse(sample(wireName(type, version))) as object)
-      t.strictSame(shown.sort(), Object.keys(schema.properties).sort(), type)
+      const shown = samplesOf(wireName(type, version)).flatMap((name) =>
+        Object.keys(JSON.parse(sample(name)) as object),
+      )
+      t.strictSame([...new Set(shown)].sort(), Object.keys(schema.properties).sort(), type)
     }
   }
 })
 
 await t.test('samples are canonical JSON', async (t) => {
-  for (const file of readdirSync(folder)) {
-    const text = sample(file.replace('.json', ''))
-    t.equal(canonical(JSON.parse(text)), text, file)
+  for (const name of all) {
+    const text = sample(name)
+    t.equal(canonical(JSON.parse(text)), text, name)
+  }
+})
+
+await t.test('a version without the field of a later sample reads it', async (t) => {
+  const later = all.filter((name) => name.includes('+'))
+  t.ok(later.length >= 2)
+  for (const name of later) {
+    const [wire, field] = name.split('+') as [string, string]
+    const type = typeName(wire)
+    for (let shape: Shape | undefined = (catalog.token as Shapes)[type]; shape; shape = shape.from) {
+      if (wireName(type, shape.version) !== wire) continue
+      const earlier = Type.Omit(shape.schema, [field])
+      t.notOk(Object.hasOwn(earlier.properties, field))
+      const event = reader({ [type]: { version: shape.version, schema: earlier, format: shape.format } })(
+        wire,
+        sample(name),
+      )
+      t.strictSame(event.data, JSON.parse(sample(name)), name)
+    }
   }
 })
 

@@ -174,7 +174,7 @@ await t.test('every event has a sentence in the form of one of its patterns', as
     if (/[.\n]$/.test(sentence)) t.fail(`${type} ends with a stop: ${sentence}`)
   }
   for (const file of readdirSync(folder)) {
-    const wire = file.replace('.json', '')
+    const wire = file.replace(/(\+\w+)?\.json$/, '')
     const shapes = categories.find(([category]) => category === categoryOf.get(typeName(wire)))![1]
     const [type] = Object.entries(shapes).find(([name, { formerly }]) => [name, formerly].includes(typeName(wire)))!
     check(type, of(wire, JSON.parse(readFileSync(resolve(folder, file), 'utf8'))))

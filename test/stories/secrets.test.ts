@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openKeyFile } from '../../src/adapters/embedded/files/key-file.ts'
 import { loginStates } from '../../src/auth/login-state.ts'
+import { METHODS } from '../../src/events/token.ts'
 import { codehostClient } from '../auth/stand-ins/codehost.ts'
 import { lyingClient } from '../auth/stand-ins/liar.ts'
 import { json, unusable } from '../auth/stand-ins/listen.ts'
@@ -154,6 +155,15 @@ await t.test('leaves no secret and no personal data in plain text', async (t) =>
   const standsIn = (text: string) =>
     formsOf(text).some((form) => [...files.values()].some((bytes) => bytes.includes(form)))
   t.ok(standsIn('the-name-of-a-token'), 'what is kept in clear would be found')
+  const isOfHistory = (place: string) => /^(events|data\/events\.sqlite)/.test(place)
+  const history = Buffer.concat([...files].flatMap(([place, bytes]) => (isOfHistory(place) ? [bytes] : [])))
+  const recorded = [
+    ...history.toString('latin1').matchAll(/"fingerprint":"(\w{8}\.2\.[\w-]{43})"[^\n]*?"method":"(\w+)"/g),
+  ]
+  t.strictSame(new Set(recorded.map(([, , method]) => method)), new Set(METHODS), 'tokens of every method have one')
+  for (const [, fingerprint] of recorded)
+    for (const [place, bytes] of files)
+      if (!isOfHistory(place) && bytes.includes(fingerprint!)) t.fail(`a fingerprint stands in ${place}`)
   for (const prefix of ['', 'x', 'xy']) {
     files.set('planted', Buffer.from(Buffer.from(`${prefix}planted-text${prefix}`).toString('base64')))
     t.ok(standsIn('planted-text'), 'and in base64, wherever it begins')

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { meaningsOf } from '../../access/meanings.ts'
-import { digester } from '../../auth/client-token.ts'
+import { secretDigester } from '../../auth/client-token.ts'
 import type { Say, Services } from '../../cli/services.ts'
 import { systemClock } from '../../clock.ts'
 import { type Context, enveloper } from '../../commands/envelope.ts'
@@ -126,7 +126,7 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
       rowOf([
         [tokens as unknown as AnyProjection, await foldRow({ log, clock: systemClock }, tokens, stored, undefined)],
       ])
-    const issuer = { execute, applied, digest: digester(pepper), now }
+    const issuer = { execute, applied, digests: secretDigester(pepper), now }
     const { clientToken, doc } = await issueToken(
       issuer,
       staticToken(asked, meaningsOf(policy.roles)),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { EVERYWHERE } from '../../access/grants.ts'
 import { publishable, reachOf } from '../../access/reach.ts'
 import type { Meanings } from '../../access/roles.ts'
-import { mint, type TokenKind } from '../../auth/client-token.ts'
+import { mint, type SecretDigests, type TokenKind } from '../../auth/client-token.ts'
 import { type Context, idFrom } from '../../commands/envelope.ts'
 import type { Execute } from '../../commands/execute.ts'
 import { unwritten } from '../../commands/stream-folds.ts'
@@ -33,7 +33,7 @@ type Issued = DataOf<TokenEvent, 'TokenIssued'>
  * Token to issue: the data of its event without the fields added at issue. `id` and `clientToken` are set only if
  * already known.
  */
-export type TokenGrant = Omit<Issued, 'id' | 'digest' | 'issuedAt' | 'issuedBy' | 'metadata'> & {
+export type TokenGrant = Omit<Issued, 'id' | 'digest' | 'fingerprint' | 'issuedAt' | 'issuedBy' | 'metadata'> & {
   readonly metadata?: Issued['metadata']
   readonly id?: string
   readonly clientToken?: string | undefined
@@ -71,7 +71,7 @@ const kindOf = (grant: TokenGrant): TokenKind => {
 export type Issuer = {
   readonly execute: Execute
   readonly applied: (events: readonly Stored[]) => Promise<RowOf>
-  readonly digest: (secret: string) => string
+  readonly digests: (secret: string) => SecretDigests
   readonly now: () => Date
 }
 
@@ -79,7 +79,7 @@ export type Issuer = {
  * Issues a client token and applies its events to memory. The secret is generated unless given. Repeating a command
  * returns the first outcome with `repeated`; its secret is not recoverable.
  */
-export const issueToken = async ({ execute, applied, digest, now }: Issuer, grant: TokenGrant, context: Context) => {
+export const issueToken = async ({ execute, applied, digests, now }: Issuer, grant: TokenGrant, context: Context) => {
   const { commandId, actor } = context
   const {
     id = commandId === undefined ? randomUUID() : idFrom(commandId, 'token'),
@@ -90,7 +90,7 @@ export const issueToken = async ({ execute, applied, digest, now }: Issuer, gran
   const data = {
     ...rest,
     id,
-    digest: digest(clientToken),
+    ...digests(clientToken),
     issuedAt: now().toISOString(),
     metadata,
     ...(actor.id !== undefined && { issuedBy: actor.id }),
