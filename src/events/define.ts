@@ -90,7 +90,7 @@ export const inFormat = <E extends AnyEvent>(shapes: Shapes, format: number, eve
 /** Wire name: `TokenIssued` for version 1, `TokenIssued.v2` from version 2 on. */
 export const wireName = (type: string, version: number): string => (version === 1 ? type : `${type}.v${version}`)
 
-/** All wire names of a shape: the current one, and the former one. */
+/** Wire names under which a shape is read: its present name and, if it was renamed, the former one. */
 export const wireNames = (type: string, { version, formerly }: Shape): readonly string[] => [
   wireName(type, version),
   ...(formerly === undefined ? [] : [formerly]),

@@ -17,7 +17,7 @@ const isWhole = (certificate: string): boolean => {
   }
 }
 
-/** Problem of a certificate file, or false. */
+/** Problem of a certificate file; false if the file is valid. */
 const wrongWithCertificates = (path: string): string | false => {
   const file = `the file ${path}`
   let content: string
