@@ -21,8 +21,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   commands: ['events', 'access'],
   projections: ['events', 'access'],
   'as-of': ['events', 'projections', 'access'],
+  history: ['events', 'projections', 'as-of'],
   jobs: ['commands', 'events', 'projections'],
-  http: ['access', 'contract', 'commands', 'events', 'projections', 'evaluation', 'auth', 'as-of'],
+  http: ['access', 'contract', 'commands', 'events', 'projections', 'evaluation', 'auth', 'as-of', 'history'],
   adapters: [],
   cli: ['access', 'contract', 'config', 'evaluation'],
   app: [
@@ -35,6 +36,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'commands',
     'projections',
     'as-of',
+    'history',
     'jobs',
     'http',
     'adapters',
@@ -214,8 +216,6 @@ const UNUSED: Readonly<Record<string, string>> = {
   'src/app/start.ts': 'the command line loads the module as its `Services`',
   'src/config/docs.ts configHandbook': 'docs/make.ts prints the handbook',
   'src/config/describe.ts exampleFile': 'docs/make.ts prints the example file',
-  'src/events/summary.ts summaryOf': 'the routes of the history will show it',
-  'src/events/changes-of.ts changesOf': 'the routes of the history will show them',
   'src/event-loop.ts measureSlicesBy': 'tests replace the clock of the slices',
 }
 

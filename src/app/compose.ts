@@ -24,6 +24,7 @@ import { bootstrap } from './bootstrap.ts'
 import { scheduleCleanups } from './cleanups.ts'
 import { clusterMember } from './cluster-member.ts'
 import { type Core, coreOf } from './core.ts'
+import { historyServicesOf } from './history/services.ts'
 import { readinessOf } from './lifecycle/readiness.ts'
 import { sweepOf } from './reapply-rules.ts'
 import { serviceSettings } from './settings.ts'
@@ -89,12 +90,7 @@ const serviceOf = async (config: Config, core: Core, { logger, past, draining, p
     ...(await authServicesOf(config, core, { policy })),
     pageTokens: pageTokens(pepper.key),
     refusals: refusalHistory(execute, clock, onError('cannot write refusals')),
-    uses: tokenUses({
-      views,
-      clock,
-      now: time.present,
-      onError: onError('cannot write the last uses of tokens'),
-    }),
+    uses: tokenUses({ views, clock, now: time.present, onError: onError('cannot write the last uses of tokens') }),
     failures: limiter('failures', FAILURES_A_MINUTE),
     clients: settings.rateLimited && settings.clientLimit > 0 ? limiter('clients', settings.clientLimit) : undefined,
     metrics,
@@ -112,6 +108,7 @@ const serviceOf = async (config: Config, core: Core, { logger, past, draining, p
       clock: { now: clock.now, newest: time.newest },
     }),
     pastReadings: asOfReadings(metrics, clock),
+    ...historyServicesOf(config, core),
     idempotency: idempotency({ views, now: clock.now, instance, replays: metrics.replays(), alone }),
     reservations: reservations(execute, core.foldOf, randomUUID, clock.now),
     readiness: readinessOf(clock, stores, draining, fresh, core.closed.none, follower.caughtUp),
@@ -187,6 +184,7 @@ export const compose = async (
       await past.close()
       await service.refusals.close()
       await service.uses.close()
+      await service.historyReads.close()
       // A running job may wait for the views, so the follower closes after the queue.
       await stores.queue.close()
       await member?.leave()

@@ -93,6 +93,13 @@ export const settings = {
     ),
   },
   quotas,
+  history: {
+    streams: setting(
+      integer(1, 1000),
+      32,
+      'Maximum exports and live streams of the history at once on an instance; 4 of one credential.',
+    ),
+  },
   keys: {
     file: setting(
       path,

@@ -28,7 +28,7 @@ export const AnyObject = Type.Unsafe<Record<string, unknown>>(Type.Object({}, { 
 export const times = { createdAt: Instant, updatedAt: Instant }
 
 /** Actor in the history. `name` is that of a static token. */
-const Actor = named('Actor', {
+export const Actor = named('Actor', {
   kind: Text,
   id: Type.Optional(Id),
   method: Type.Optional(Text),

@@ -2,6 +2,7 @@ import { accessEvents } from './access.ts'
 import { FIRST_FORMAT, type Shape, type Shapes } from './define.ts'
 import { flagEvents } from './flag.ts'
 import { historyEvents } from './history.ts'
+import { historyReadEvents } from './history-reads.ts'
 import { instanceEvents } from './instance.ts'
 import { keysEvents } from './keys.ts'
 import { loginEvents } from './login.ts'
@@ -20,7 +21,7 @@ export const catalog = {
   flag: flagEvents,
   segment: segmentEvents,
   keys: keysEvents,
-  history: historyEvents,
+  history: { ...historyEvents, ...historyReadEvents },
   access: accessEvents,
   instance: { ...instanceEvents, ...membershipEvents },
 } as const satisfies Readonly<Record<string, Shapes>>
@@ -50,7 +51,11 @@ export const streams: Readonly<Record<keyof typeof catalog, { readonly name: str
   },
   segment: { name: 'segment-<namespace>+<key>', tells: 'The lifecycle of one segment with its constraints.' },
   keys: { name: 'keys-main', tells: "Losses of the service's keys that an operator accepted." },
-  history: { name: 'history-main', tells: 'Damage to the history that an operator accepted.' },
+  history: {
+    name: 'history-main, history-<YYYY-MM-DD>+<id>',
+    tells:
+      'Damage to the history that an operator accepted, in `history-main`. Readings of the history, one stream for each record.',
+  },
   access: {
     name: 'access-main',
     tells:

@@ -96,6 +96,14 @@ export const wireNames = (type: string, { version, formerly }: Shape): readonly 
   ...(formerly === undefined ? [] : [formerly]),
 ]
 
+/** All types of a category without version, former ones included. */
+export const knownTypes = (shapes: Shapes): readonly string[] =>
+  Object.entries(shapes).flatMap(([type, newest]) => {
+    const names: string[] = []
+    for (let shape: Shape | undefined = newest; shape; shape = shape.from) names.push(...wireNames(type, shape))
+    return names.map(typeName)
+  })
+
 /** Event type of a wire name, without its version. */
 export const typeName = (wire: string): string => wire.replace(/\.v\d+$/, '')
 

@@ -295,6 +295,7 @@ const large: readonly (readonly [string, string, object?])[] = [
   ['GET', '/api/v1/namespaces'],
   ['GET', '/auth/v1/tokens'],
   ['GET', '/audit/v1/access?right=flag.read'],
+  ['GET', '/audit/v1/events'],
   ['GET', '/internal/v1/evaluation/snapshot/namespace/default'],
   ['PUT', `${N}/flags/big`, { name: 'changed' }],
   ['PUT', `${N}/segments/big`, { name: 'changed' }],

@@ -1,5 +1,5 @@
 /** Texts that a spreadsheet takes for a formula. */
-const FORMULA = /^[=+\-@\t\r]/
+const FORMULA = /^[=+\-@\t\r＝＋－＠]/
 
 const cell = (text: string): string => {
   const plain = FORMULA.test(text) ? `'${text}` : text

@@ -1,5 +1,6 @@
 import type { accessEvents } from '../access.ts'
 import type { historyEvents } from '../history.ts'
+import type { historyReadEvents } from '../history-reads.ts'
 import type { instanceEvents } from '../instance.ts'
 import type { keysEvents } from '../keys.ts'
 import type { membershipEvents } from '../membership.ts'
@@ -19,8 +20,19 @@ export const keysSummaries: Summaries<typeof keysEvents> = {
   },
 }
 
-/** Summaries of accepted damage to the history. */
-export const historySummaries: Summaries<typeof historyEvents> = {
+/** Summaries of accepted damage to the history, and of its readings. */
+export const historySummaries: Summaries<typeof historyEvents & typeof historyReadEvents> = {
+  HistoryRead: {
+    patterns: ['history read by <n> request[s], <n> event[s] shown'],
+    of: ({ requests, events }) => `history read by ${counted(requests, 'request')}, ${counted(events, 'event')} shown`,
+  },
+  HistoryExported: {
+    patterns: ['history exported as <format>, from index <index>[ to <index>][, with personal data]'],
+    of: ({ format, fromIndex, toIndex, personal }) => {
+      const end = toIndex === undefined ? '' : ` to ${toIndex}`
+      return `history exported as ${plain(format)}, from index ${fromIndex}${end}${personal ? ', with personal data' : ''}`
+    },
+  },
   DamagedLogAccepted: {
     patterns: ['damaged log accepted, missing <n> event[s] by position and <n> event[s] by revision'],
     of: ({ positionsMissing, revisionsMissing }) => {

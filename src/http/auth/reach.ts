@@ -61,6 +61,16 @@ const ofOther = (reach: Reach, { right, bit }: RequiredRight): Refusal | 'later'
   return allowedSomewhere(reach, bit) ? 'later' : rightMissing(right)
 }
 
+/** Namespace that the query is about, if the route accepts a right there instead of its own right. */
+const namespaceAsked = ({ inOne }: RequiredRights, request: FastifyRequest): string | undefined =>
+  inOne?.namespaceIn(parametersOf(request))
+
+/** Decision on a right in one namespace, for a caller without the right of the route. */
+const inNamespace = (reach: Reach, { right, bit }: RequiredRight, namespace: string): Refusal | undefined => {
+  if (reach.namespace !== undefined && reach.namespace !== namespace) return outOfReach()
+  return allowed(reach, bit, namespace) ? undefined : rightMissing(right, namespace)
+}
+
 /**
  * Access decision by path and headers, for a reach that is not full. Returns a refusal, or `later` if body or query
  * must still be checked (api.md §3.6).
@@ -74,6 +84,8 @@ export const byHead = (
   const { place, need, more } = wants
   const named = placeInHead(place, request, service)
   const inBody = typeof place === 'object' && 'body' in place
+  if (namespaceAsked(wants, request) !== undefined)
+    return need && named !== undefined && allowed(reach, need.bit, named) ? undefined : 'later'
   if (reach.namespace !== undefined && reach.namespace !== named && place !== 'any' && !inBody) return outOfReach()
   if (need && !(named === undefined ? allowedSomewhere(reach, need.bit) : allowed(reach, need.bit, named)))
     return rightMissing(need.right, named)
@@ -128,6 +140,8 @@ export const byRest = (
 ): Refusal | undefined | Promise<Refusal | undefined> => {
   const { place, need, other } = wants
   const asked = parametersOf(request)
+  const namespace = namespaceAsked(wants, request)
+  if (wants.inOne && namespace !== undefined) return inNamespace(reach, wants.inOne, namespace)
   if (other && asksOther(request, other)) return ofRecord(reach, other, other.boundTo(other.idIn(asked)!))
   if (!isNamedLater(place)) return missingMore(reach, wants, asked, placeInHead(place, request, service))
   if ('record' in place) return need && ofRecord(reach, need, place.record(paramsOf(request)))

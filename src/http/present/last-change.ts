@@ -1,13 +1,13 @@
 import { isRefusal } from '../../errors.ts'
+import type { Actor } from '../../events/meta.ts'
 import type { LastChange } from '../../projections/resource-model.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
 
-/**
- * Last change of a document for lists. For a static token it includes the token's name, unless the token view is
- * unavailable.
- */
-export const lastChanges = ({ views }: { readonly views: Pick<Views, 'get'> }) => {
+type TokenView = { readonly views: Pick<Views, 'get'> }
+
+/** Names of the static tokens that acted; undefined for other actors, and while the token view is unavailable. */
+export const actorNames = ({ views }: TokenView): ((actor: Actor) => Promise<string | undefined>) => {
   const known = new Map<string, Promise<string | undefined>>()
   const read = (id: string): Promise<string | undefined> =>
     views.get<TokenDoc>(tokens, id).then(
@@ -22,9 +22,15 @@ export const lastChanges = ({ views }: { readonly views: Pick<Views, 'get'> }) =
     known.set(id, name)
     return name
   }
+  return async ({ method, id }) => (method === 'token' && id !== undefined ? nameOf(id) : undefined)
+}
+
+/** Last change of a document for lists. For a static token it includes the token's name. */
+export const lastChanges = (service: TokenView) => {
+  const nameOf = actorNames(service)
   return async ({ changedAt, changedBy }: LastChange) => {
     if (changedBy === undefined) return { changedAt }
-    const name = changedBy.method === 'token' && changedBy.id !== undefined ? await nameOf(changedBy.id) : undefined
+    const name = await nameOf(changedBy)
     return { changedAt, changedBy: { ...changedBy, ...(name !== undefined && { name }) } }
   }
 }

@@ -3,7 +3,7 @@ import { bitOf, type Right, type RightSet } from '../../access/rights.ts'
 import type { Input } from '../../contract/readers/field.ts'
 import { flag, text } from '../../contract/readers/fields.ts'
 import { type Fields, type Query, query, type ReadOf } from '../../contract/readers/input.ts'
-import type { OtherRecord, RightPlace, RouteAccess } from './statements.ts'
+import type { OtherRecord, RightInOne, RightPlace, RouteAccess } from './statements.ts'
 
 /** A right and its bit. */
 export type RequiredRight = { readonly right: Right; readonly bit: RightSet }
@@ -17,12 +17,14 @@ export type RequiredRights = {
   readonly more: readonly (RequiredRight & { readonly isAsked: (asked: Query) => boolean })[]
   /** Right required if the query names another holder's record. */
   readonly other: (RequiredRight & Pick<OtherRecord, 'idIn' | 'boundTo'>) | undefined
+  /** Right that is sufficient instead, in the one namespace that the query is about. */
+  readonly inOne: (RequiredRight & Pick<RightInOne, 'namespaceIn'>) | undefined
 }
 
 const requiredRight = (right: Right): RequiredRight => ({ right, bit: bitOf(right) })
 
 /** Reads query parameters before their field rules; returns undefined for values that those rules refuse. */
-const before = <F extends Fields>(fields: F) => {
+export const beforeRules = <F extends Fields>(fields: F) => {
   const { read } = query(fields)
   return (asked: Query): ReadOf<F> | undefined => {
     if (asked.length === 0) return undefined
@@ -34,15 +36,15 @@ const before = <F extends Fields>(fields: F) => {
   }
 }
 
-const explainIn = before({ explain: flag() })
-const pastIn = before({ at: text({ stored: false }) })
+const explainIn = beforeRules({ explain: flag() })
+const pastIn = beforeRules({ at: text({ stored: false }) })
 
 /** True if the query has a nonempty `at`. */
 const namesMoment = (asked: Query): boolean => (pastIn(asked)?.at ?? '') !== ''
 
-const keyIn = before({ namespaceKey: text() })
+const keyIn = beforeRules({ namespaceKey: text() })
 
-const idParameter = before({ id: text({ stored: false }) })
+const idParameter = beforeRules({ id: text({ stored: false }) })
 
 /** Record id in the parameter `id`, if any. */
 export const idInQuery = (asked: Query): string | undefined => idParameter(asked)?.id || undefined
@@ -56,7 +58,7 @@ export const requiredRightsOf = (
   taken: Input<unknown, Query> | undefined,
 ): RequiredRights | undefined => {
   if (access.credential === 'public') return undefined
-  const { namespace: place, right, past, other } = access
+  const { namespace: place, right, past, other, inOne } = access
   const parameters = taken?.schema.properties ?? {}
   const explains = 'explain' in parameters
   const looksBack = 'at' in parameters && past !== 'free'
@@ -64,6 +66,7 @@ export const requiredRightsOf = (
     place,
     need: right === 'none' ? undefined : requiredRight(right),
     other: other && { ...other, ...requiredRight(other.right) },
+    inOne: inOne && { ...inOne, ...requiredRight(inOne.right) },
     more: [
       ...(explains
         ? [{ ...requiredRight('flag.read'), isAsked: (asked: Query) => explainIn(asked)?.explain === true }]

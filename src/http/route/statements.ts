@@ -56,7 +56,11 @@ export type Guarded = {
   readonly past?: 'free'
   /** Additional right, required if the query names another holder's record. */
   readonly other?: OtherRecord
+  /** Right that is sufficient instead, if the query is about one namespace. */
+  readonly inOne?: RightInOne
 }
+/** Right that is sufficient in the namespace that the query is about (undefined: not about exactly one). */
+export type RightInOne = { readonly right: Right; readonly namespaceIn: (asked: Query) => string | undefined }
 /** Record named in a query (undefined: the caller's own), and the namespace to which its token is bound. */
 export type OtherRecord = {
   readonly right: Right

@@ -1,10 +1,12 @@
 import type { AsOf, Moment } from '../../as-of/as-of.ts'
 import type { Reservations } from '../../commands/reservations.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
+import type { History } from '../../history/history.ts'
 import type { FlagStore } from '../../projections/flag-memory/flag-store.ts'
 import type { QuarantinedDocuments } from '../../projections/flag-memory/quarantined-documents.ts'
 import type { View, Views } from '../../projections/views.ts'
 import type { AsOfReadings } from '../as-of-readings.ts'
+import type { StreamSlots } from '../history/stream-slots.ts'
 import type { Idempotency } from '../idempotency.ts'
 
 /** Page tokens of lists: opaque, signed, and valid only for their scope (api.md §5.4, §7.7). */
@@ -28,6 +30,8 @@ export type ReadServices = {
    */
   readonly asOf: (moment: Moment, stop: AbortSignal) => Promise<AsOf<Compiled>>
   readonly pastReadings: AsOfReadings
+  readonly history: History
+  readonly historyStreams: StreamSlots
   readonly pageTokens: PageTokens
   readonly reservations: Reservations
   readonly idempotency: Idempotency

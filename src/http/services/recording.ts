@@ -1,3 +1,4 @@
+import type { HistoryReadRecorder } from '../../jobs/history-reads.ts'
 import type { RefusalHistory } from '../../jobs/refusals.ts'
 import type { TokenUses } from '../../jobs/token-uses.ts'
 import type { Metrics } from '../operations/metrics.ts'
@@ -7,6 +8,7 @@ export type RecordingServices = {
   readonly metrics: Metrics
   readonly refusals: RefusalHistory
   readonly uses: TokenUses
+  readonly historyReads: HistoryReadRecorder
   /** Logs at INFO. */
   readonly tell: (record: Readonly<Record<string, unknown>>, message: string) => void
   /** Logs at WARN, at most once a minute for each `what`. */

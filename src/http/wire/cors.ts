@@ -28,6 +28,7 @@ export const allowOrigins = async (
       'Retry-After',
       'As-Of-Position',
       'As-Of-Time',
+      'History-Range',
       ...exposed,
     ],
     maxAge: 300,

@@ -30,6 +30,8 @@ export type Answer<T = unknown> = {
    * Bytes held until the last chunk is sent, without the current chunk; `shared` if other answers hold the same bytes.
    */
   readonly holds?: number | 'shared'
+  /** Trailers of an answer of chunks: their names, and their values after the last chunk. */
+  readonly trailers?: { readonly names: string; readonly values: () => Readonly<Record<string, string>> }
   /** Time (ms) in which the client must read all chunks; then the connection is cut. */
   readonly within?: number
   /** Bytes of the answer, instead of `body`, that the route keeps in memory. */

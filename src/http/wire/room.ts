@@ -18,11 +18,14 @@ declare module 'fastify' {
 /** Answers and bodies of at most this many bytes are not counted, because each connection has at most one. */
 export const SMALL = 16_384
 
+/** Request and reply of an answer that takes room. */
+export type Of = { readonly request: FastifyRequest; readonly reply: FastifyReply }
+
 /**
  * Calls back once, after the answer is sent or the client disconnects. It also listens to the socket, because an answer
  * queued behind another on its connection gets no `close` event.
  */
-const whenOver = (request: FastifyRequest, { raw }: FastifyReply, work: () => void): void => {
+export const whenOver = ({ request, reply: { raw } }: Of, work: () => void): void => {
   const { socket } = request.raw
   if (socket.destroyed) return work()
   const over = (): void => {
@@ -34,12 +37,9 @@ const whenOver = (request: FastifyRequest, { raw }: FastifyReply, work: () => vo
   socket.on('close', over)
 }
 
-/** Request and reply of an answer that takes room. */
-export type Of = { readonly request: FastifyRequest; readonly reply: FastifyReply }
-
 const keep = ({ request, reply }: Of, lease: Lease): void => {
   request.room = lease
-  whenOver(request, reply, lease.free)
+  whenOver({ request, reply }, lease.free)
 }
 
 /**
@@ -80,11 +80,18 @@ export const fitRoom = (of: Of, bytes: number): Promise<void> | undefined => {
   return undefined
 }
 
+/** Bytes held by chunks in transit, and by the gzip stream. */
+export const UNDER_WAY = 131_072
+export const PACKING = 262_144
+
 /**
- * True if the room taken in advance suffices for `bytes`, or can be enlarged. An answer without room has no limit here.
+ * True if the room taken in advance suffices for an answer of `bytes` and for sending it, or can be enlarged. An answer
+ * without room has no limit here.
  */
-export const hasRoomFor = ({ room }: Pick<FastifyRequest, 'room'>, bytes: number): boolean =>
-  room === undefined || bytes <= room.bytes() || room.resize(bytes)
+export const hasRoomFor = ({ room }: Pick<FastifyRequest, 'room'>, bytes: number): boolean => {
+  const needed = bytes + UNDER_WAY + PACKING
+  return room === undefined || needed <= room.bytes() || room.resize(needed)
+}
 
 /**
  * Counts a body against the budget as it arrives, until its request is answered. The result is false if there is no
@@ -98,7 +105,7 @@ export const bodyRoom = (of: Of): ((bytes: number) => boolean) => {
     if (bytes <= SMALL) return true
     if (lease) return lease.resize(bytes)
     lease = bodies.takeNow(takerOf(request), bytes)
-    if (lease) whenOver(request, reply, lease.free)
+    if (lease) whenOver({ request, reply }, lease.free)
     return lease !== undefined
   }
 }

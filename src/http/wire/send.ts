@@ -5,14 +5,11 @@ import { named } from '../../contract/readers/input.ts'
 import { gzipInto, nameGzip, sendGzip, sendPacked, takesGzip, zippedFast } from './gzip.ts'
 import { parametersOf, rawQuery } from './path.ts'
 import { type Answer, asIs, everyAnswer, held, jsonText } from './reply.ts'
-import { fitRoom, SMALL } from './room.ts'
+import { fitRoom, PACKING, SMALL, UNDER_WAY } from './room.ts'
 import { type Chunks, type StreamTold, sendStream } from './stream.ts'
 
 /** Minimum length, in characters, of a compressed answer. Shorter answers of a hot route bypass the framework. */
 const TINY = 1024
-/** Bytes held by chunks in transit, and by the gzip stream. */
-const UNDER_WAY = 131_072
-const PACKING = 262_144
 
 const writtenText = (json: string, request: FastifyRequest): string =>
   named(parametersOf(request), 'pretty') ? JSON.stringify(JSON.parse(json), null, 2) : json
@@ -50,7 +47,7 @@ const sendChunks = (
   answer: Answer,
   listeners: SendListeners,
 ): boolean => {
-  const { status = 200, length, within } = answer
+  const { status = 200, length, within, trailers } = answer
   const { raw } = reply
   const begin = (): Writable => {
     setHeaders(request, reply, answer)
@@ -60,6 +57,7 @@ const sendChunks = (
     if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
     for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value)
     raw.statusCode = status
+    if (trailers) raw.setHeader('trailer', trailers.names)
     reply.hijack()
     return zipped ? gzipInto(raw) : raw
   }
@@ -71,7 +69,8 @@ const sendChunks = (
     const cut = listeners.after(within, () => raw.destroy())
     raw.once('close', cut.cancel)
   }
-  sendStream(request, reply, chunks, begin, listeners)
+  const end = trailers ? () => raw.addTrailers(trailers.values()) : undefined
+  sendStream(request, reply, chunks, begin, { ...listeners, end })
   return true
 }
 

@@ -12,6 +12,8 @@ export type Chunks = Iterable<Buffer> | AsyncIterable<Buffer>
 export type StreamTold = {
   readonly ended: (request: FastifyRequest, reply: FastifyReply) => void
   readonly failed: (request: FastifyRequest, error: unknown) => void
+  /** Called after the last chunk, before the answer ends. */
+  readonly end?: (() => void) | undefined
 }
 
 const iteratorOf = (chunks: Chunks): Iterator<Buffer> | AsyncIterator<Buffer> =>
@@ -27,7 +29,7 @@ export const sendStream = (
   reply: FastifyReply,
   chunks: Chunks,
   begin: () => Writable,
-  { ended, failed }: StreamTold,
+  { ended, failed, end }: StreamTold,
 ): void => {
   const { raw: response } = reply
   const { socket } = request.raw
@@ -57,6 +59,7 @@ export const sendStream = (
       out ??= begin()
       if (done) {
         exhausted = true
+        end?.()
         out.end()
         return
       }

@@ -96,6 +96,7 @@ const followProgress = (clock: Clock, reach: ReturnType<typeof memory>['reach'])
     position: known.reached,
     waitFor: known.waitFor,
     events: (): number => events,
+    counted: () => ({ position: known.reached(), events }),
     last: (): Anchor => last,
     /** Sets the number of events that memory is loaded with. */
     count: (loaded: number): void => void (events = loaded),
@@ -165,11 +166,11 @@ export const runner = (given: RunnerOptions) => {
     /** Applies own events, and returns the rows after them. */
     applied,
     seen: progress.waitFor,
-    /** Current state of memory. */
     remembered: (): Remembered => ({ position: progress.position(), events: progress.events(), ahead: ahead() }),
     followed: progress.last,
-    /** Position that memory has reached, and position that the view writer has reached. */
+    /** Positions that memory and the view writer have reached. */
     position: progress.position,
+    counted: progress.counted,
     viewPosition: writer.position,
     viewsAdvance: writer.advancing,
     viewsReached: writer.reached,

@@ -3,7 +3,7 @@ import type { Checkpoint, Row, View } from '../views.ts'
 import { type LogProjection, type Sealed, type Sources, seals } from './log-projection.ts'
 
 /** Every event whose index is a multiple of this has a mark. */
-const MARK_EVERY = 256
+export const MARK_EVERY = 256
 /** Number of marks per query if some are missing. */
 const BATCH = 64
 

@@ -1,0 +1,124 @@
+import { Type } from 'typebox'
+import { invalid } from '../errors.ts'
+import type { Method } from '../events/token.ts'
+import { Actor, AnyObject, Id, Instant, named, type Shown, Text } from './answer.ts'
+import { filterValues, index, instant, position, searchText } from './readers/event-filters.ts'
+import { choice, flag, integer, optional, text } from './readers/fields.ts'
+import { query, type ReadBy } from './readers/input.ts'
+import { order } from './resource.ts'
+
+/** One changed part of what an event happened to: a JSON Pointer, and the values before and after, if known. */
+const EventChange = named('EventChange', {
+  path: Text,
+  from: Type.Optional(Type.Unknown()),
+  to: Type.Optional(Type.Unknown()),
+})
+
+/** An event of the history (api.md §16.2). */
+export const HistoryEvent = named('HistoryEvent', {
+  index: Type.Integer(),
+  position: Text,
+  time: Instant,
+  type: Text,
+  version: Type.Integer(),
+  category: Text,
+  stream: Text,
+  revision: Type.Integer(),
+  id: Id,
+  namespace: Type.Optional(Text),
+  subject: Type.Optional(Text),
+  method: Type.Optional(Text),
+  provider: Type.Optional(Text),
+  outcome: Type.Enum(['success', 'denied', 'failed']),
+  command: Text,
+  actor: Actor,
+  requestId: Type.Optional(Text),
+  correlationId: Type.Optional(Text),
+  causationId: Type.Optional(Text),
+  route: Type.Optional(Text),
+  reason: Type.Optional(Text),
+  instance: Text,
+  summary: Text,
+  changes: Type.Array(EventChange),
+  sealed: Type.Boolean(),
+  data: AnyObject,
+  meta: AnyObject,
+})
+export type HistoryEvent = Shown<typeof HistoryEvent>
+
+const EventPlace = named('EventPlace', { index: Type.Integer(), position: Text })
+
+/** One page of events (api.md §16.4). */
+export const HistoryEvents = named('HistoryEvents', {
+  events: Type.Array(HistoryEvent),
+  nextPageToken: Text,
+  through: Type.Optional(EventPlace),
+  head: Type.Optional(EventPlace),
+  count: Type.Optional(named('EventCount', { value: Type.Integer(), exact: Type.Boolean() })),
+})
+export type HistoryEvents = Shown<typeof HistoryEvents>
+
+/** Names that filters know: types and categories of events, and methods of issue. */
+type KnownNames = {
+  readonly types: ReadonlySet<string>
+  readonly categories: ReadonlySet<string>
+  readonly methods: readonly Method[]
+}
+
+const OUTCOMES = ['success', 'denied', 'failed']
+
+/** Forms of an answer with events. */
+const FORMATS = { json: 0, ndjson: 1, csv: 2 } as const
+export type EventsFormat = keyof typeof FORMATS
+
+const fieldsOf = ({ types, categories, methods }: KnownNames) => ({
+  type: filterValues((type) => type.startsWith('*') || type.endsWith('*') || types.has(type)),
+  category: filterValues((category) => categories.has(category)),
+  stream: filterValues(),
+  actor: filterValues(),
+  tokenId: filterValues(),
+  subject: filterValues(),
+  namespaceKey: filterValues(),
+  flagKey: filterValues(),
+  segmentKey: filterValues(),
+  method: filterValues((method) => methods.includes(method as Method)),
+  provider: filterValues(),
+  outcome: filterValues((outcome) => OUTCOMES.includes(outcome)),
+  requestId: filterValues(),
+  correlationId: filterValues(),
+  command: filterValues(),
+  route: filterValues(),
+  q: searchText,
+  from: instant,
+  to: instant,
+  after: position,
+  before: position,
+  afterIndex: index,
+  beforeIndex: index,
+  order,
+  limit: integer({ min: 0, minMessage: 'must not be negative' }),
+  pageToken: text(),
+  personal: choice({ sealed: 0 }, 'sealed'),
+  count: flag(),
+  format: optional(choice(FORMATS)),
+})
+
+/** Query of the history of events (api.md §16.3). */
+export const eventsQuery = (known: KnownNames) => {
+  const { schema, read } = query(fieldsOf(known))
+  return {
+    schema,
+    read: (given: Parameters<typeof read>[0]) => {
+      const asked = read(given)
+      for (const name of ['flagKey', 'segmentKey'] as const)
+        if (asked[name] && !(asked.namespaceKey && asked.namespaceKey.none.length === 0))
+          invalid(name, 'needs namespaceKey')
+      if (asked.after !== undefined && asked.afterIndex !== undefined)
+        invalid('afterIndex', 'only one of after and afterIndex can be present')
+      if (asked.before !== undefined && asked.beforeIndex !== undefined)
+        invalid('beforeIndex', 'only one of before and beforeIndex can be present')
+      return asked
+    },
+  }
+}
+export type EventsQuery = ReadBy<{ readonly schema: never; readonly read: ReturnType<typeof eventsQuery>['read'] }>

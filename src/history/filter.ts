@@ -1,0 +1,132 @@
+import type { Stored } from '../events/log.ts'
+import { summaryOf } from '../events/summary.ts'
+import { categoryOf, type Facts, factsOf, recordedOf } from './facts.ts'
+
+/** Values of one filter. An event must have one of `any`, unless it is empty, and must have none of `none`. */
+export type FilterValues = { readonly any: readonly string[]; readonly none: readonly string[] }
+
+/** Filters with a list of values. */
+export const LISTED = [
+  'type',
+  'category',
+  'stream',
+  'actor',
+  'tokenId',
+  'subject',
+  'namespaceKey',
+  'flagKey',
+  'segmentKey',
+  'method',
+  'provider',
+  'outcome',
+  'requestId',
+  'correlationId',
+  'command',
+  'route',
+] as const
+export type Listed = (typeof LISTED)[number]
+
+/** Conditions on an event; all of them must hold. `from` and `to` are RFC 3339 UTC texts: from ≤ time < to. */
+export type EventFilter = { readonly [name in Listed]?: FilterValues } & {
+  /** Categories that the caller may see; absent: all. */
+  readonly within?: readonly string[]
+  readonly q?: string
+  readonly from?: string
+  readonly to?: string
+}
+
+/** Test of a value. `*` at the beginning or the end of a pattern stands for any text. */
+const patternTest = (pattern: string, isOpenBefore: boolean): ((value: string) => boolean) => {
+  const before = isOpenBefore && pattern.startsWith('*')
+  const after = pattern.endsWith('*') && (pattern.length > 1 || !before)
+  if (!before && !after) return (value) => value === pattern
+  const text = pattern.slice(before ? 1 : 0, after ? -1 : undefined)
+  if (before && after) return (value) => value.includes(text)
+  return before ? (value) => value.endsWith(text) : (value) => value.startsWith(text)
+}
+
+type Test = (values: readonly (string | undefined)[]) => boolean
+
+/** Test of the values that an event has for a filter. */
+const testOf = ({ any, none }: FilterValues, test: (value: string) => (one: string) => boolean): Test => {
+  const has = (patterns: readonly string[]) => {
+    const tests = patterns.map(test)
+    return (values: readonly (string | undefined)[]): boolean =>
+      values.some((value) => value !== undefined && tests.some((holds) => holds(value)))
+  }
+  const [wanted, unwanted] = [has(any), has(none)]
+  return (values) => (any.length === 0 || wanted(values)) && !unwanted(values)
+}
+
+const equal = (value: string) => (one: string) => one === value
+
+/** Key of a flag or segment in the name of its stream; undefined for another category. */
+const keyIn = (stream: string, category: string): string | undefined =>
+  categoryOf(stream) === category ? stream.slice(stream.indexOf('+') + 1) : undefined
+
+/** Filters that need only the columns of a record. */
+const BY_RECORD: readonly (readonly [Listed, (record: Stored) => readonly (string | undefined)[]])[] = [
+  ['category', ({ stream }) => [categoryOf(stream)]],
+  ['stream', ({ stream }) => [stream]],
+  ['flagKey', ({ stream }) => [keyIn(stream, 'flag')]],
+  ['segmentKey', ({ stream }) => [keyIn(stream, 'segment')]],
+]
+
+/** Filters that need the content of a record. */
+const BY_FACTS: readonly (readonly [Listed, (facts: Facts, record: Stored) => readonly (string | undefined)[]])[] = [
+  ['type', ({ type }) => [type]],
+  ['actor', ({ actor: { id, kind } }) => [id, kind]],
+  [
+    'tokenId',
+    ({ tokenId, actor }, { stream }) => [tokenId, actor.id, stream.startsWith('token-') ? stream.slice(6) : undefined],
+  ],
+  ['subject', ({ subject }) => [subject]],
+  ['namespaceKey', ({ namespace }) => [namespace]],
+  ['method', ({ method }) => [method]],
+  ['provider', ({ provider }) => [provider]],
+  ['outcome', ({ outcome }) => [outcome]],
+  ['requestId', ({ meta }) => [meta?.requestId]],
+  ['correlationId', ({ meta }) => [meta?.correlationId]],
+  ['command', ({ meta }) => [meta?.command]],
+  ['route', ({ meta }) => [meta?.route]],
+]
+
+const WITH_PATTERNS: Partial<Record<Listed, (pattern: string) => (value: string) => boolean>> = {
+  type: (pattern) => patternTest(pattern, true),
+  stream: (pattern) => patternTest(pattern, false),
+}
+
+/** Tests of the listed filters of one table. */
+const testsOf = <A extends readonly unknown[]>(
+  filter: EventFilter,
+  table: readonly (readonly [Listed, (...of: A) => readonly (string | undefined)[]])[],
+): readonly ((...of: A) => boolean)[] =>
+  table.flatMap(([name, valuesOf]) => {
+    const values = filter[name]
+    if (!values) return []
+    const test = testOf(values, WITH_PATTERNS[name] ?? equal)
+    return [(...of: A) => test(valuesOf(...of))]
+  })
+
+/** True if one of the texts that `q` searches contains it. Personal data is never searched. */
+const contains = (q: string, { facts, record }: { readonly facts: Facts; readonly record: Stored }): boolean => {
+  const { reason, route } = facts.meta ?? {}
+  return [record.stream, facts.type, reason, route, summaryOf(recordedOf(facts, record))].some(
+    (text) => typeof text === 'string' && text.toLowerCase().includes(q),
+  )
+}
+
+/** Returns the facts of the records that pass, and undefined for the others. */
+export const eventFilter = (filter: EventFilter): ((record: Stored) => Facts | undefined) => {
+  const [early, late] = [testsOf(filter, BY_RECORD), testsOf(filter, BY_FACTS)]
+  const { from, to, within } = filter
+  const q = filter.q?.toLowerCase()
+  return (record) => {
+    if ((from !== undefined && record.time < from) || (to !== undefined && record.time >= to)) return undefined
+    if (within && !within.includes(categoryOf(record.stream))) return undefined
+    if (!early.every((holds) => holds(record))) return undefined
+    const facts = factsOf(record)
+    if (!late.every((holds) => holds(facts, record))) return undefined
+    return q === undefined || contains(q, { facts, record }) ? facts : undefined
+  }
+}

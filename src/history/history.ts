@@ -1,0 +1,52 @@
+import { viewBehind, WAIT_MS } from '../as-of/view-behind.ts'
+import type { EventLog } from '../events/log.ts'
+import type { Views } from '../projections/views.ts'
+import { factsOf, type IndexedEvent } from './facts.ts'
+import type { EventFilter } from './filter.ts'
+import { countEvents, type EventPageRequest, eventExport, eventPage } from './pages.ts'
+import { placeFinder } from './places.ts'
+import type { EventRange, Head } from './spans.ts'
+
+type Sources = {
+  readonly log: Pick<EventLog, 'readAll' | 'head' | 'at'>
+  readonly views: Pick<Views, 'getMany'>
+  /** Key of the marks in the log. */
+  readonly key: Uint8Array
+  /** Resolves to true once memory contains every event up to the position, to false after `withinMs` milliseconds. */
+  readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
+  /** Position that memory has reached, and the number of events up to it. */
+  readonly counted: () => { readonly position: bigint; readonly events: number }
+}
+
+/** Head of an empty log. */
+const NOTHING: Head = { index: -1, position: 0n }
+
+/** Reads the history: events by index, position and filter. Every event is read from the log. */
+export const history = ({ log, views, key, seen, counted }: Sources) => {
+  const find = placeFinder({ log, views, key })
+  const sources = { log, find }
+  return {
+    /** Place of the newest event; undefined for an empty log. Refuses with `view_behind` if it is not counted in time. */
+    head: async (): Promise<Head | undefined> => {
+      const newest = await log.head()
+      if (newest === 0n) return undefined
+      if (!(await seen(newest, WAIT_MS))) viewBehind(newest)
+      const { position, events } = counted()
+      return { index: events - 1, position }
+    },
+    page: (asked: EventPageRequest, head: Head, take: (event: IndexedEvent) => boolean | Promise<boolean>) =>
+      eventPage(sources, asked, head, take),
+    /** All events of a range in ascending order. The end of the range is fixed now. */
+    export: (filter: EventFilter, range: EventRange, head: Head | undefined) =>
+      eventExport(sources, filter, range, head ?? NOTHING),
+    count: (range: EventRange, filter: EventFilter, head: Head) => countEvents(sources, range, filter, head),
+    /** The event at exactly this position; undefined if there is none. */
+    at: async (position: bigint, head: Head): Promise<IndexedEvent | undefined> => {
+      const record = await log.at(position)
+      if (!record) return undefined
+      const { index } = await find((place) => place.position <= position, head)
+      return { index, record, facts: factsOf(record) }
+    },
+  }
+}
+export type History = ReturnType<typeof history>

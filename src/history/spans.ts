@@ -1,0 +1,95 @@
+import type { EventLog, Stored } from '../events/log.ts'
+import { MARK_EVERY, settled } from '../projections/history/log-marks.ts'
+import type { EventFilter } from './filter.ts'
+import { type FindPlace, type LogPlace, START, type UpTo } from './places.ts'
+
+/** Maximum number of characters kept of a block that is read in descending order. */
+const KEPT = 8_388_608
+
+/** Part of the log: after and before a position or an index. Undefined is no bound. */
+export type EventRange = {
+  readonly after?: bigint | undefined
+  readonly before?: bigint | undefined
+  readonly afterIndex?: number | undefined
+  readonly beforeIndex?: number | undefined
+}
+
+export type Head = Pick<LogPlace, 'index' | 'position'>
+
+/** The events after `low`, up to and including `high`. Empty if `high` is not after `low`. */
+type Span = { readonly low: LogPlace; readonly high: Head }
+
+export type Sources = { readonly log: Pick<EventLog, 'readAll'>; readonly find: FindPlace }
+
+/** Last place of both conditions. A missing condition holds everywhere. */
+const bothOf = (conditions: readonly (UpTo | undefined)[]): UpTo | undefined => {
+  const given = conditions.filter((one) => one !== undefined)
+  return given.length === 0 ? undefined : (place) => given.every((holds) => holds(place))
+}
+
+/** Condition of the places that come before a range. Each bound alone excludes them. */
+const beforeRange = ({ after, afterIndex }: EventRange, from: string | undefined): UpTo | undefined => {
+  if (after === undefined && afterIndex === undefined && from === undefined) return undefined
+  return ({ index, position, time }) =>
+    (after !== undefined && position <= after) ||
+    (afterIndex !== undefined && index <= afterIndex) ||
+    (from !== undefined && time < from)
+}
+
+/** Condition of the places up to the end of a range. */
+const withinRange = ({ before, beforeIndex }: EventRange, to: string | undefined): UpTo | undefined =>
+  bothOf([
+    before === undefined ? undefined : ({ position }) => position < before,
+    beforeIndex === undefined ? undefined : ({ index }) => index < beforeIndex,
+    to === undefined ? undefined : ({ time }) => time < to,
+  ])
+
+/** Finds the span of a range. The bounds of time are those of the settled time. */
+export const spanOf = async (
+  { find }: Pick<Sources, 'find'>,
+  range: EventRange,
+  { from, to }: Pick<EventFilter, 'from' | 'to'>,
+  head: Head,
+): Promise<Span> => {
+  const [before, within] = [beforeRange(range, from), withinRange(range, to)]
+  return { low: before ? await find(before, head) : START, high: within ? await find(within, head) : head }
+}
+
+type Indexed = { readonly place: LogPlace; readonly record: Stored }
+
+const sizeOf = ({ record: { data, meta } }: Indexed): number => data.length + meta.length
+
+/** All events of a span in ascending order, in pages of the log. */
+export async function* ascending(
+  { log }: Pick<Sources, 'log'>,
+  { low, high }: Span,
+): AsyncGenerator<readonly Indexed[]> {
+  if (high.index <= low.index) return
+  let place = low
+  for await (const page of log.readAll(low.position, high.position))
+    yield page.map((record) => {
+      place = { index: place.index + 1, position: record.position, time: settled(place.time, record) }
+      return { place, record }
+    })
+}
+
+/** All events of a span in descending order. It reads blocks between two marks and keeps at most `KEPT` characters. */
+export async function* descending(sources: Sources, { low, high }: Span): AsyncGenerator<readonly Indexed[]> {
+  for (let end = high; end.index > low.index; ) {
+    const mark = Math.floor((end.index - 1) / MARK_EVERY) * MARK_EVERY
+    let start = mark <= low.index ? low : await sources.find(({ index }) => index <= mark, end)
+    const block: Indexed[] = []
+    let size = 0
+    for await (const page of ascending(sources, { low: start, high: end })) {
+      block.push(...page)
+      for (const one of page) size += sizeOf(one)
+      while (size > KEPT && block.length > 1) {
+        const oldest = block.shift()!
+        size -= sizeOf(oldest)
+        start = oldest.place
+      }
+    }
+    yield block.reverse()
+    end = start
+  }
+}

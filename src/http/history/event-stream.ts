@@ -1,0 +1,112 @@
+import type { EventsFormat, HistoryEvents } from '../../contract/history.ts'
+import { csvOf } from '../../contract/readers/csv.ts'
+import { named } from '../../contract/readers/input.ts'
+import { invalid } from '../../errors.ts'
+import type { IndexedEvent } from '../../history/facts.ts'
+import { COLUMNS, eventLine } from '../../history/forms.ts'
+import type { EventExport } from '../../history/pages.ts'
+import { contextOf } from '../commands/command-context.ts'
+import type { Service } from '../services/service.ts'
+import { parametersOf } from '../wire/path.ts'
+import type { Answer } from '../wire/reply.ts'
+import { whenOver } from '../wire/room.ts'
+import { type EventsCall, selectionOf } from './query.ts'
+
+/** Number of examined events from which an export is recorded individually. */
+const RECORDED = 1_000
+/** Characters that are sent as one chunk. */
+const CHUNK = 65_536
+/** Bytes that an export holds: a page of the log with 1,000 events of usual size. A page of large events is larger. */
+const HOLDS = 1_048_576
+
+type StreamFormat = Exclude<EventsFormat, 'json'>
+
+type Form = {
+  readonly type: string
+  readonly extension: string
+  readonly head: string
+  readonly text: (event: IndexedEvent) => string
+}
+
+const TITLES = csvOf([], COLUMNS)
+
+const FORMS: Readonly<Record<StreamFormat, Form>> = {
+  ndjson: { type: 'application/x-ndjson', extension: 'ndjson', head: '', text: eventLine },
+  csv: {
+    type: 'text/csv; charset=utf-8; header=present',
+    extension: 'csv',
+    head: TITLES,
+    text: (event) => csvOf([event], COLUMNS).slice(TITLES.length),
+  },
+}
+
+/** Parameters that are not part of a recorded filter. */
+const UNRECORDED: ReadonlySet<string> = new Set(['limit', 'format', 'personal', 'pretty'])
+
+const filterGiven = ({ request }: EventsCall): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    parametersOf(request).flatMap(({ name, text }) => (UNRECORDED.has(name) || !text ? [] : [[name, text] as const])),
+  )
+
+/** Chunks of an export, and the number of events in them so far. */
+const chunksOf = (form: Form, { events }: EventExport, limit: number) => {
+  let count = 0
+  const chunks = async function* (): AsyncGenerator<Buffer> {
+    let text = form.head
+    for await (const event of events()) {
+      if (event) {
+        text += form.text(event)
+        count++
+      }
+      if (text.length >= CHUNK) {
+        yield Buffer.from(text)
+        text = ''
+      }
+      if (limit > 0 && count === limit) break
+    }
+    yield Buffer.from(text)
+  }
+  return { chunks: chunks(), count: () => count }
+}
+
+/** Number of events that an export examines at most, as far as its query tells. */
+const examinedBy = ({ from, to }: EventExport, { query: { limit } }: EventsCall, isPlain: boolean): number =>
+  isPlain && limit > 0 ? Math.min(limit, to - from) : to - from
+
+/** All events of a range as NDJSON or CSV (api.md §16.5). Takes a stream, and records the export before it begins. */
+export const eventStreamAnswer = async (
+  service: Service,
+  call: EventsCall,
+  format: StreamFormat,
+): Promise<Answer<HistoryEvents>> => {
+  const { history, historyReads, historyStreams } = service
+  const { query: asked, caller, route, request } = call
+  if (asked.order === 'desc') invalid('order', 'must be asc')
+  if (asked.pageToken !== '') invalid('pageToken', 'must be empty')
+  const { filter, range } = selectionOf(call)
+  const head = await history.head()
+  const exported = await history.export(filter, range, head)
+  const { from, to } = exported
+  const form = FORMS[format]
+  const headers = {
+    'content-type': form.type,
+    'history-range': `${from}-${to}`,
+    ...(named(parametersOf(request), 'format') && {
+      'content-disposition': `attachment; filename="rollcall-events-${from}-${to}.${form.extension}"`,
+    }),
+  }
+  if (request.method === 'HEAD') return { body: undefined, chunks: [], headers }
+  const isIndividual = examinedBy(exported, call, Object.keys(filter).length === 0) > RECORDED
+  const { chunks, count } = chunksOf(form, exported, asked.limit)
+  const leave = historyStreams.enter(caller.actor.id ?? request.address)
+  whenOver(call, () => {
+    leave()
+    if (!isIndividual) historyReads.counted(caller.actor, { route, events: count(), opened: false })
+  })
+  if (isIndividual) {
+    const record = { format, filter: filterGiven(call), fromIndex: from, toIndex: to, personal: false }
+    await historyReads.exported(contextOf(call, service), route, record)
+  }
+  const trailers = { names: 'History-Count', values: () => ({ 'History-Count': String(count()) }) }
+  return { body: undefined, chunks, holds: HOLDS, headers, trailers }
+}

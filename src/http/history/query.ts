@@ -1,0 +1,73 @@
+import { EVERYWHERE } from '../../access/grants.ts'
+import { allowed } from '../../access/reach.ts'
+import { bitOf } from '../../access/rights.ts'
+import { type EventsFormat, type EventsQuery, eventsQuery } from '../../contract/history.ts'
+import { filterValues } from '../../contract/readers/event-filters.ts'
+import type { Query } from '../../contract/readers/input.ts'
+import { catalog } from '../../events/catalog.ts'
+import { knownTypes } from '../../events/define.ts'
+import { METHODS } from '../../events/token.ts'
+import { type EventFilter, LISTED } from '../../history/filter.ts'
+import type { EventRange } from '../../history/spans.ts'
+import { beforeRules } from '../route/required-rights.ts'
+import type { Call } from '../route/route.ts'
+
+export type EventsCall = Call<unknown, EventsQuery>
+
+const AUDIT = bitOf('audit.read')
+
+/** Categories of the history of one namespace. */
+const IN_NAMESPACE = ['flag', 'segment', 'namespace']
+
+/** Query of the history, with the names that this version knows. */
+export const query = eventsQuery({
+  types: new Set(Object.values(catalog).flatMap(knownTypes)),
+  categories: new Set(Object.keys(catalog)),
+  methods: METHODS,
+})
+
+const namespacesIn = beforeRules({ namespaceKey: filterValues() })
+
+/** The namespace that a query is about: the only value of `namespaceKey`. */
+export const namespaceIn = (asked: Query): string | undefined => {
+  const values = namespacesIn(asked)?.namespaceKey
+  return values?.any.length === 1 && values.none.length === 0 ? values.any[0] : undefined
+}
+
+/** True if the caller sees only the history of flags, segments and namespaces. */
+const isBounded = ({ caller: { reach } }: EventsCall): boolean =>
+  reach !== undefined && !allowed(reach, AUDIT, EVERYWHERE)
+
+/** Filter and range of a query, limited to what the caller may see. */
+export const selectionOf = (call: EventsCall): { readonly filter: EventFilter; readonly range: EventRange } => {
+  const { query: asked } = call
+  const { q, from, to, after, before, afterIndex, beforeIndex } = asked
+  const lists = LISTED.flatMap((name) => (asked[name] ? [[name, asked[name]]] : []))
+  return {
+    filter: {
+      ...Object.fromEntries(lists),
+      ...(isBounded(call) && { within: IN_NAMESPACE }),
+      ...(q !== undefined && { q }),
+      ...(from !== undefined && { from }),
+      ...(to !== undefined && { to }),
+    },
+    range: { after, before, afterIndex, beforeIndex },
+  }
+}
+
+const ACCEPTED: Readonly<Record<string, EventsFormat>> = {
+  'application/json': 'json',
+  'application/x-ndjson': 'ndjson',
+  'application/jsonl': 'ndjson',
+  'text/csv': 'csv',
+}
+
+/** Form of the answer: the query decides, else the first type in `Accept` that the route offers. */
+export const formatOf = ({ query: { format }, request }: EventsCall): EventsFormat => {
+  if (format !== undefined) return format
+  for (const accepted of (request.headers.accept ?? '').split(',')) {
+    const found = ACCEPTED[accepted.split(';', 1)[0]!.trim().toLowerCase()]
+    if (found) return found
+  }
+  return 'json'
+}

@@ -1,0 +1,34 @@
+import { Refusal } from '../../errors.ts'
+
+/** Maximum number of streams of one credential at once. */
+const EACH = 4
+
+const AGAIN = { headers: { 'retry-after': '1' } }
+
+/** Limits the streams of the history that run at once, on the instance and for each credential (api.md §16.5). */
+export const streamSlots = (all: number) => {
+  const own = new Map<string, number>()
+  let running = 0
+  return {
+    /** Number of running streams. */
+    running: (): number => running,
+    /** Takes a slot and returns the function that frees it once. Refuses with `rate_limited` or `history_busy`. */
+    enter: (holder: string): (() => void) => {
+      const had = own.get(holder) ?? 0
+      if (had >= EACH) throw new Refusal('rate_limited', undefined, AGAIN)
+      if (running >= all) throw new Refusal('history_busy', undefined, AGAIN)
+      own.set(holder, had + 1)
+      running++
+      let left = false
+      return () => {
+        if (left) return
+        left = true
+        running--
+        const remaining = own.get(holder)! - 1
+        if (remaining > 0) own.set(holder, remaining)
+        else own.delete(holder)
+      }
+    },
+  }
+}
+export type StreamSlots = ReturnType<typeof streamSlots>

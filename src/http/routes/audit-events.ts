@@ -1,0 +1,60 @@
+import { HistoryEvent, HistoryEvents } from '../../contract/history.ts'
+import { positionOf } from '../../contract/readers/moment.ts'
+import { refuse } from '../../errors.ts'
+import { eventPageAnswer, eventPresenter } from '../history/event-page.ts'
+import { eventStreamAnswer } from '../history/event-stream.ts'
+import { formatOf, namespaceIn, query } from '../history/query.ts'
+import { route } from '../route/route.ts'
+import { ordinary } from '../route/statements.ts'
+import type { Mount } from '../services/service.ts'
+import { written } from '../wire/reply.ts'
+
+const audit = { ...ordinary, cache: 'no-store', tag: 'Audit' } as const
+
+const getEvents: Mount = (app, service) =>
+  route(app, {
+    method: 'GET',
+    url: '/audit/v1/events',
+    ...audit,
+    access: {
+      credential: 'required',
+      namespace: 'none',
+      right: 'audit.read',
+      inOne: { right: 'history.read', namespaceIn },
+    },
+    summary: 'List or export the events of the history that match all filters; as JSON, NDJSON or CSV.',
+    query,
+    errors: ['invalid_at', 'invalid_page_token', 'view_behind', 'rate_limited', 'history_busy'],
+    answer: HistoryEvents,
+    run: (call) => {
+      const format = formatOf(call)
+      return format === 'json' ? eventPageAnswer(service, call) : eventStreamAnswer(service, call, format)
+    },
+  })
+
+const getEvent: Mount = (app, service) =>
+  route(app, {
+    method: 'GET',
+    url: '/audit/v1/events/:position',
+    ...audit,
+    access: { credential: 'required', namespace: 'none', right: 'audit.read' },
+    summary: 'Get the event at a position.',
+    errors: ['not_found', 'view_behind'],
+    answer: HistoryEvent,
+    run: async ({ params, caller, request, route }) => {
+      const { history, historyReads } = service
+      const text = params['position']!
+      const position = positionOf(text)
+      const head = await history.head()
+      const event = head && position !== undefined ? await history.at(position, head) : undefined
+      if (!event) return refuse('not_found', `event "${text}" not found`)
+      if (request.method !== 'HEAD') historyReads.counted(caller.actor, { route, events: 1, opened: false })
+      return written(await eventPresenter(service)(event))
+    },
+  })
+
+/** Routes of the history of events (api.md §16). */
+export const auditEventsRoutes: Mount = (app, service) => {
+  getEvents(app, service)
+  getEvent(app, service)
+}

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import type { Context } from '../commands/envelope.ts'
+import type { Execute } from '../commands/execute.ts'
+import { type HistoryReadCommands, historyReads } from '../commands/history-reads.ts'
+import type { Actor } from '../events/meta.ts'
+
+const FLUSH_MS = 5_000
+const MINUTE_MS = 60_000
+/** Maximum number of exports of one caller in a minute that are recorded individually. */
+const EXPORTS = 10
+
+type Export = HistoryReadCommands['RecordExport']
+type Reads = HistoryReadCommands['RecordReads']
+
+/** A reading of the history: its route, the number of events shown, and whether personal data was opened. */
+type HistoryReading = { readonly route: string; readonly events: number; readonly opened: boolean }
+
+/** Readings of one caller in a minute. */
+const windowOf = (actor: Actor, time: Date) => ({
+  actor,
+  from: Math.floor(time.getTime() / MINUTE_MS) * MINUTE_MS,
+  requests: 0,
+  events: 0,
+  opened: 0,
+  routes: new Map<string, number>(),
+  /** Exports recorded individually in this minute, by format and filter. */
+  exports: new Set<string>(),
+})
+type Window = ReturnType<typeof windowOf>
+
+/** Counts of readings by caller and minute. */
+const readingWindows = (now: () => Date) => {
+  const windows = new Map<string, Window>()
+  const windowFor = (actor: Actor): Window => {
+    const key = actor.id ?? actor.kind
+    const window = windows.get(key) ?? windowOf(actor, now())
+    windows.set(key, window)
+    return window
+  }
+  return {
+    windowFor,
+    count: (actor: Actor, { route, events, opened }: HistoryReading): void => {
+      const window = windowFor(actor)
+      window.requests++
+      window.events += events
+      if (opened) window.opened++
+      window.routes.set(route, (window.routes.get(route) ?? 0) + 1)
+    },
+    /** Removes and returns the counts of finished minutes; with `final`, all counts. */
+    take: (final: boolean): readonly { readonly actor: Actor; readonly data: Reads }[] => {
+      const time = now().getTime()
+      const minute = Math.floor(time / MINUTE_MS) * MINUTE_MS
+      const taken: { readonly actor: Actor; readonly data: Reads }[] = []
+      for (const [key, { actor, from, requests, events, opened, routes }] of windows) {
+        if (!final && time < from + MINUTE_MS) continue
+        windows.delete(key)
+        if (requests === 0) continue
+        const to = Math.max(from + MINUTE_MS, minute)
+        const period = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
+        taken.push({ actor, data: { ...period, requests, events, opened, routes: Object.fromEntries(routes) } })
+      }
+      return taken
+    },
+  }
+}
+
+/** Records readings of the history: exports individually, all others as counts per caller and minute. */
+export const historyReadRecorder = (execute: Execute, clock: Clock, onError: (error: unknown) => void) => {
+  const { now } = clock
+  const { windowFor, count, take } = readingWindows(now)
+  /** Counts that are due. A write with an unknown result is retried with the same id, until it succeeds. */
+  let due: { readonly id: string; readonly actor: Actor; readonly data: Reads }[] = []
+  let flushing: Promise<void> = Promise.resolve()
+  const newId = (): string => `${now().toISOString().slice(0, 10)}+${randomUUID()}`
+
+  const flush = async (final: boolean): Promise<void> => {
+    if (due.length === 0) due = take(final).map((counts) => ({ id: newId(), ...counts }))
+    try {
+      while (due.length > 0) {
+        const { id, actor, data } = due[0]!
+        await execute(historyReads, id, 'RecordReads', data, { actor })
+        due = due.slice(1)
+      }
+    } catch (error) {
+      onError(error)
+    }
+  }
+  const inTurn = (final: boolean) => (flushing = flushing.then(() => flush(final)))
+  const timer = clock.every(FLUSH_MS, () => void inTurn(false))
+
+  return {
+    /** Counts a reading. Synchronous and bounded. */
+    counted: count,
+    /**
+     * Records an export durably before its answer begins. An equal export of the caller in the same minute, and the
+     * eleventh, are counted instead. Refuses with `backend_unavailable` if it cannot be written.
+     */
+    exported: async (context: Context, route: string, data: Export): Promise<void> => {
+      const { exports } = windowFor(context.actor)
+      const name = JSON.stringify([data.format, data.filter, data.personal])
+      if (exports.has(name) || exports.size >= EXPORTS)
+        return count(context.actor, { route, events: 0, opened: data.personal })
+      exports.add(name)
+      try {
+        await execute(historyReads, newId(), 'RecordExport', data, context)
+      } catch (error) {
+        exports.delete(name)
+        throw error
+      }
+    },
+    close: async (): Promise<void> => {
+      timer.cancel()
+      await inTurn(true)
+      if (due.length === 0) await inTurn(true)
+    },
+  }
+}
+export type HistoryReadRecorder = ReturnType<typeof historyReadRecorder>

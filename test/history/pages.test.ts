@@ -1,0 +1,212 @@
+import t from 'tap'
+import type { Stored } from '../../src/events/log.ts'
+import type { EventFilter, FilterValues, Listed } from '../../src/history/filter.ts'
+import { LISTED } from '../../src/history/filter.ts'
+import type { EventRange } from '../../src/history/spans.ts'
+import { settled } from '../../src/projections/history/log-marks.ts'
+import { eventLog, type Random, randomEvent, randomOf, valueFor } from './event-log.ts'
+
+/** Size of the test; `ROLLCALL_TEST_HISTORY=20000x2000` repeats it at the size of the contract. */
+const [EVENTS, FILTERS] = (process.env['ROLLCALL_TEST_HISTORY'] ?? '3000x200').split('x').map(Number) as [
+  number,
+  number,
+]
+const WRITERS = 8
+const seed = Number(process.env['ROLLCALL_TEST_SEED'] ?? Date.now() % 1_000_000)
+t.comment(`seed ${seed}: set ROLLCALL_TEST_SEED to repeat`)
+const random = randomOf(seed)
+
+type Parsed = { readonly [name: string]: unknown }
+
+/** Values of an event for each filter, computed independently of the service. */
+const valuesOf = (record: Stored): Record<Listed, readonly unknown[]> => {
+  const { stream, type } = record
+  const data = JSON.parse(record.data) as Parsed
+  const meta = JSON.parse(record.meta) as Parsed & { readonly actor: Parsed }
+  const [category, ...rest] = stream.split('-')
+  const id = rest.join('-')
+  const reason = data['reason'] as string | undefined
+  const failed = ['LoginRefused', 'AuthenticationRefused'].includes(type)
+  return {
+    type: [type.replace(/\.v\d+$/, '')],
+    category: [category],
+    stream: [stream],
+    actor: [meta.actor['kind'], meta.actor['id']],
+    tokenId: [category === 'token' ? id : undefined, data['tokenId'], meta.actor['id']],
+    subject: [data['subject'] ?? meta['subject']],
+    namespaceKey: [data['namespace'] ?? (category === 'namespace' ? data['key'] : undefined)],
+    flagKey: [category === 'flag' ? id.split('+')[1] : undefined],
+    segmentKey: [category === 'segment' ? id.split('+')[1] : undefined],
+    method: [data['method'] ?? (data['serviceAccount'] && 'orchestrator')],
+    provider: [data['provider']],
+    outcome: [failed ? (['no_grant', 'right_missing'].includes(reason ?? '') ? 'denied' : 'failed') : 'success'],
+    requestId: [meta['requestId']],
+    correlationId: [meta['correlationId']],
+    command: [meta['command']],
+    route: [meta['route']],
+  }
+}
+const known = new Map<Stored, Record<Listed, readonly unknown[]>>()
+const valueOf = (name: Listed, record: Stored): readonly unknown[] => {
+  const values = known.get(record) ?? valuesOf(record)
+  known.set(record, values)
+  return values[name]
+}
+
+const fits = (name: Listed, pattern: string, value: unknown): boolean => {
+  if (typeof value !== 'string') return false
+  if (!(name === 'type' || name === 'stream') || !pattern.includes('*')) return value === pattern
+  return new RegExp(
+    `^${pattern
+      .split('*')
+      .map((part) => part.replaceAll(/[.+*?^${}()|[\]\\]/g, '\\$&'))
+      .join('.*')}$`,
+  ).test(value)
+}
+
+const passes = (filter: EventFilter, record: Stored): boolean =>
+  (filter.from === undefined || record.time >= filter.from) &&
+  (filter.to === undefined || record.time < filter.to) &&
+  LISTED.every((name) => {
+    const wanted = filter[name]
+    if (!wanted) return true
+    const has = (patterns: readonly string[]) =>
+      valueOf(name, record).some((value) => patterns.some((pattern) => fits(name, pattern, value)))
+    return (wanted.any.length === 0 || has(wanted.any)) && !has(wanted.none)
+  })
+
+const someFilter = (random: Random): EventFilter => {
+  const { below, of, chance } = random
+  const filter: Partial<Record<Listed, FilterValues>> & { from?: string; to?: string } = {}
+  for (let n = below(4); n > 0; n--) {
+    const name = of(LISTED)
+    const values = Array.from({ length: 1 + below(2) }, () => valueFor(name, random))
+    filter[name] = chance(0.25)
+      ? { any: [], none: values }
+      : { any: values, none: chance(0.1) ? [valueFor(name, random)] : [] }
+  }
+  const instant = () => new Date(Date.UTC(2026, 0, 1) + below(EVENTS) * 1000).toISOString()
+  if (chance(0.2)) filter.from = instant()
+  if (chance(0.2)) filter.to = instant()
+  return filter
+}
+
+const someRange = ({ below, chance }: Random): EventRange => ({
+  ...(chance(0.15) && { after: BigInt(below(EVENTS * 10)) }),
+  ...(chance(0.15) && { before: BigInt(below(EVENTS * 10)) }),
+  ...(chance(0.15) && { afterIndex: below(EVENTS) - 1 }),
+  ...(chance(0.15) && { beforeIndex: below(EVENTS) }),
+})
+
+/** Indexes of the events that pass, by a plain filter over all records. */
+const plainly = (all: readonly Stored[], filter: EventFilter, range: EventRange): readonly number[] => {
+  const { after, before, afterIndex = -1, beforeIndex = all.length } = range
+  const found: number[] = []
+  let time = ''
+  for (const [index, record] of all.entries()) {
+    time = settled(time, record)
+    if (filter.to !== undefined && time >= filter.to) break
+    if (filter.from !== undefined && time < filter.from) continue
+    if (index <= afterIndex || index >= beforeIndex) continue
+    if ((after !== undefined && record.position <= after) || (before !== undefined && record.position >= before))
+      continue
+    if (passes(filter, record)) found.push(index)
+  }
+  return found
+}
+
+const written = async () => {
+  const log = eventLog()
+  for (let n = 0; n < EVENTS; n++) log.append(randomEvent(random, n))
+  await log.mark()
+  return log
+}
+
+/** All pages joined. `between` runs after each page. */
+const joined = async (
+  { history }: ReturnType<typeof eventLog>,
+  asked: { readonly filter: EventFilter; readonly range: EventRange; readonly descending: boolean },
+  between: () => unknown = () => {},
+) => {
+  const found: number[] = []
+  let cursor: number | undefined
+  for (let pages = 0; pages < 10_000; pages++) {
+    const limit = 1 + random.below(500)
+    const head = await history.head()
+    const { next } = await history.page({ ...asked, limit, cursor }, head!, ({ index }) => found.push(index) > 0)
+    if (next === undefined) return found
+    between()
+    cursor = next
+  }
+  throw new Error('the pages do not end')
+}
+
+await t.test('joined pages equal a plain filter over the log', async (t) => {
+  const log = await written()
+  for (let n = 0; n < FILTERS; n++) {
+    const [filter, range, descending] = [someFilter(random), someRange(random), random.chance(0.5)]
+    const expected = plainly(log.all, filter, range)
+    const found = await joined(log, { filter, range, descending })
+    const what = JSON.stringify({ filter, descending, range }, (_, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    )
+    t.strictSame(descending ? found.toReversed() : found, expected, what)
+  }
+})
+
+await t.test('joined pages stay complete while eight writers append', async (t) => {
+  const log = await written()
+  for (let n = 0; n < 20; n++) {
+    const filter = someFilter(random)
+    const write = () => {
+      for (let writer = 0; writer < WRITERS; writer++) log.append(randomEvent(random, log.all.length))
+    }
+    t.strictSame(
+      await joined(log, { filter, range: {}, descending: false }, write),
+      plainly(log.all, filter, {}),
+      JSON.stringify(filter),
+    )
+  }
+})
+
+await t.test('missing and forged marks cost time and change no page', async (t) => {
+  const log = await written()
+  const filter = { type: { any: ['Token*'], none: [] }, from: '2026-01-01T00:20:00.000Z' }
+  const expected = plainly(log.all, filter, {})
+  const readWith = async () => {
+    const before = log.read()
+    t.strictSame(await joined(log, { filter, range: {}, descending: false }), expected)
+    return log.read() - before
+  }
+  const whole = await readWith()
+  for (const [n, [key, row]] of [...log.rows].entries()) {
+    if (n % 3 === 0) log.rows.delete(key)
+    else if (n % 3 === 1) log.rows.set(key, { ...row, doc: { ...row.doc, at: 10 } })
+  }
+  t.ok((await readWith()) >= whole)
+  log.rows.clear()
+  t.ok((await readWith()) > whole)
+})
+
+await t.test('a page ends after 20,000 events without a match', async (t) => {
+  const EXAMINED = 20_000
+  const { history, append } = eventLog()
+  for (let n = 0; n <= EXAMINED; n++) append(randomEvent(random, n))
+  const head = await history.head()
+  const none = {
+    filter: { requestId: { any: ['none'], none: [] } },
+    range: {},
+    descending: false,
+    limit: 10,
+    cursor: undefined,
+  }
+  const { through, next } = await history.page(none, head!, () => true)
+  t.equal(next, EXAMINED - 1)
+  t.equal(through!.index, EXAMINED - 1)
+  const last = await history.page({ ...none, cursor: next }, head!, () => true)
+  t.equal(last.through!.index, EXAMINED)
+  t.equal(last.next, undefined)
+  t.strictSame(await history.count({}, none.filter, head!), { value: 0, exact: true })
+  t.strictSame(await history.count({}, {}, head!), { value: 10_000, exact: false })
+  t.strictSame(await history.count({ afterIndex: EXAMINED - 5 }, {}, head!), { value: 5, exact: true })
+})

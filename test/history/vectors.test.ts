@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import t from 'tap'
+import { csvOf } from '../../src/contract/readers/csv.ts'
+import type { Stored } from '../../src/events/log.ts'
+import { factsOf, type IndexedEvent } from '../../src/history/facts.ts'
+import { COLUMNS, eventJson, eventLine } from '../../src/history/forms.ts'
+import { eventLog } from './event-log.ts'
+
+type Vector = Omit<Stored, 'revision' | 'position' | 'data'> & {
+  readonly index: number
+  readonly revision: number
+  readonly data?: string
+  /** Long data: beginning, character, its count, and end. */
+  readonly dataParts?: readonly [string, string, number, string]
+  readonly line?: string
+  readonly lineSha256: string
+}
+type Vectors = {
+  readonly events: readonly Vector[]
+  readonly csv: { readonly header: string; readonly rows: readonly { readonly index: number; readonly row: string }[] }
+  readonly moments: {
+    readonly times: readonly string[]
+    readonly asks: readonly { readonly at: string; readonly lastIndex: number }[]
+  }
+}
+const file = resolve(import.meta.dirname, '../../../test/history/vectors.json')
+const { events, csv, moments } = JSON.parse(readFileSync(file, 'utf8')) as Vectors
+
+const longText = ([begin, character, count, end]: NonNullable<Vector['dataParts']>) =>
+  begin + character.repeat(count) + end
+
+/** The event of a vector. */
+const eventOf = (vector: Vector): IndexedEvent => {
+  const data = vector.data ?? longText(vector.dataParts!)
+  const record = { ...vector, data, revision: BigInt(vector.revision), position: BigInt(vector.index + 1) }
+  return { index: vector.index, record, facts: factsOf(record) }
+}
+
+await t.test('the NDJSON lines of the vectors are equal byte for byte', (t) => {
+  for (const vector of events) {
+    const line = eventLine(eventOf(vector))
+    t.equal(line.length, line.indexOf('\n') + 1)
+    if (vector.line !== undefined) t.equal(line, `${vector.line}\n`)
+    t.equal(createHash('sha256').update(line.slice(0, -1)).digest('hex'), vector.lineSha256, `line ${vector.index}`)
+  }
+  t.ok(events.length > 10)
+  t.end()
+})
+
+await t.test('the CSV rows of the vectors are equal byte for byte', (t) => {
+  t.equal(csvOf([], COLUMNS), csv.header)
+  for (const { index, row } of csv.rows)
+    t.equal(csvOf([eventOf(events[index]!)], COLUMNS).slice(csv.header.length), row, `row ${index}`)
+  t.end()
+})
+
+await t.test('the JSON of an event has the stored texts unchanged', (t) => {
+  for (const vector of events) {
+    const event = eventOf(vector)
+    const text = eventJson(event, 'ci')
+    t.ok(text.endsWith(`,"data":${event.record.data},"meta":${event.record.meta}}`), event.record.type)
+    const shown = JSON.parse(text) as { readonly summary: string; readonly actor: { readonly name: string } }
+    t.ok(shown.summary.length > 0)
+    t.equal(shown.actor.name, 'ci')
+  }
+  t.end()
+})
+
+await t.test('texts that are not JSON become JSON strings', (t) => {
+  for (const data of ['not JSON', '[1]', '{"a":1', '{\n"a":1}']) {
+    const record = { ...eventOf(events[0]!).record, data, meta: 'x' }
+    const event = { index: 0, record, facts: factsOf(record) }
+    const expected = JSON.stringify(data)
+    t.ok(eventLine(event).endsWith(`,"data":${expected},"meta":"x"}\n`), data)
+    t.equal(eventLine(event).indexOf('\n'), eventLine(event).length - 1)
+    t.strictSame((JSON.parse(eventJson(event, undefined)) as { readonly data: string }).data, data)
+  }
+  t.end()
+})
+
+await t.test('an instant means the events whose settled time is not later', async (t) => {
+  const { history, append } = eventLog()
+  for (const time of moments.times) append({ stream: 'token-a', type: 'TokenRevoked', time, data: '{}', meta: '{}' })
+  const head = (await history.head())!
+  for (const { at, lastIndex } of moments.asks) {
+    const to = new Date(Date.parse(at) + 1).toISOString()
+    const indexes: number[] = []
+    const asked = { filter: { to }, range: {}, descending: false, limit: 100, cursor: undefined }
+    await history.page(asked, head, ({ index }) => indexes.push(index) > 0)
+    t.equal(indexes.at(-1) ?? -1, lastIndex, at)
+  }
+})

@@ -1,0 +1,103 @@
+import t from 'tap'
+import { enveloper } from '../../src/commands/envelope.ts'
+import { executor } from '../../src/commands/execute.ts'
+import { Refusal } from '../../src/errors.ts'
+import type { EventLog } from '../../src/events/log.ts'
+import type { Actor } from '../../src/events/meta.ts'
+import { historyReadRecorder } from '../../src/jobs/history-reads.ts'
+import { memoryLog } from '../memory-log.ts'
+import { virtualClock } from '../virtual-clock.ts'
+
+const ROUTE = '/audit/v1/events'
+const sealer = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
+const ada: Actor = { kind: 'token', id: '00000000-0000-4000-8000-000000000001', method: 'token' }
+const bob: Actor = { kind: 'token', id: '00000000-0000-4000-8000-000000000002', method: 'token' }
+const exported = { format: 'ndjson', filter: {}, fromIndex: 0, toIndex: 2_000, personal: false }
+
+/** Faults of the next appends: before or after the write. */
+type Fault = 'before' | 'after'
+
+const world = () => {
+  const clock = virtualClock('2026-11-03T13:02:30.000Z')
+  const log = memoryLog()
+  const faults: Fault[] = []
+  const errors: unknown[] = []
+  const append: EventLog['append'] = async (...asked) => {
+    const fault = faults.shift()
+    if (fault === 'before') throw new Refusal('backend_unavailable')
+    const appended = await log.append(...asked)
+    if (fault === 'after') throw new Refusal('backend_unavailable')
+    return appended
+  }
+  const { execute } = executor({ ...log, append }, enveloper(sealer, 'test', clock.now), { clock })
+  const recorder = historyReadRecorder(execute, clock, (error) => errors.push(error))
+  const written = () =>
+    log.all.map(({ type, data, meta }) => ({
+      type,
+      ...(JSON.parse(data) as object),
+      actor: (JSON.parse(meta) as { readonly actor: { readonly id?: string } }).actor.id,
+    }))
+  return { clock, log, faults, errors, recorder, written }
+}
+
+await t.test('counts the readings of each caller and minute in one event', async (t) => {
+  const { clock, recorder, written } = world()
+  recorder.counted(ada, { route: ROUTE, events: 100, opened: false })
+  recorder.counted(ada, { route: '/audit/v1/events/:position', events: 1, opened: true })
+  recorder.counted(bob, { route: ROUTE, events: 5, opened: false })
+  await clock.advance(25_000)
+  t.strictSame(written(), [], 'the minute is not over')
+  await clock.advance(10_000)
+  const minute = { from: '2026-11-03T13:02:00.000Z', to: '2026-11-03T13:03:00.000Z' }
+  t.match(written(), [
+    { type: 'HistoryRead', actor: ada.id, ...minute, requests: 2, events: 101, opened: 1, routes: { [ROUTE]: 1 } },
+    { type: 'HistoryRead', actor: bob.id, ...minute, requests: 1, events: 5, opened: 0 },
+  ])
+  await clock.advance(120_000)
+  t.equal(written().length, 2, 'a minute without readings has no event')
+  recorder.counted(ada, { route: ROUTE, events: 1, opened: false })
+  await recorder.close()
+  t.equal(written().length, 3, 'the end writes all counts')
+})
+
+await t.test('records an export once per minute and at most ten of a caller', async (t) => {
+  const { clock, recorder, written } = world()
+  const export_ = (filter: Readonly<Record<string, string>>, actor = ada) =>
+    recorder.exported({ actor }, ROUTE, { ...exported, filter })
+  await export_({})
+  await export_({})
+  await export_({}, bob)
+  for (let n = 0; n < 20; n++) await export_({ type: `T${n}` })
+  t.equal(written().filter(({ type }) => type === 'HistoryExported').length, 11)
+  await clock.advance(60_000)
+  t.match(written().at(-1), { type: 'HistoryRead', actor: ada.id, requests: 12 })
+  await export_({})
+  t.equal(written().filter(({ type }) => type === 'HistoryExported').length, 12, 'a new minute records it again')
+  await recorder.close()
+})
+
+await t.test('an export that cannot be recorded is refused, and the next one is recorded', async (t) => {
+  const { faults, recorder, written } = world()
+  faults.push('before')
+  await t.rejects(recorder.exported({ actor: ada }, ROUTE, exported), /temporarily unavailable/)
+  t.strictSame(written(), [])
+  await recorder.exported({ actor: ada }, ROUTE, exported)
+  t.equal(written().length, 1)
+  await recorder.close()
+})
+
+await t.test('counts survive faults of the log and are written once', async (t) => {
+  const { clock, faults, errors, recorder, written } = world()
+  recorder.counted(ada, { route: ROUTE, events: 1, opened: false })
+  faults.push('before', 'after')
+  await clock.advance(60_000)
+  recorder.counted(ada, { route: ROUTE, events: 2, opened: false })
+  await clock.advance(120_000)
+  t.ok(errors.length > 0)
+  t.strictSame(
+    written().map((event) => (event as { readonly events?: number }).events),
+    [1, 2],
+  )
+  await recorder.close()
+  t.equal(written().length, 2)
+})
