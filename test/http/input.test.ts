@@ -1,8 +1,21 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { choice, flag, float, integer, list, optional, text, timestamp } from '../../src/contract/readers/fields.ts'
-import { input, member, query, queryIn } from '../../src/contract/readers/input.ts'
+import type { Field } from '../../src/contract/readers/field.ts'
+import {
+  anyObject,
+  choice,
+  flag,
+  float,
+  integer,
+  list,
+  object,
+  optional,
+  text,
+  timestamp,
+} from '../../src/contract/readers/fields.ts'
+import { type Fields, input, member, query, queryIn } from '../../src/contract/readers/input.ts'
 import { texts } from '../../src/contract/readers/texts.ts'
+import { type Raw, settle } from '../../src/contract/readers/value.ts'
 import { Refusal } from '../../src/errors.ts'
 import { excessOf } from '../../src/http/wire/body.ts'
 import { said } from './said.ts'
@@ -92,6 +105,101 @@ void t.test('reading any JSON value returns a value or a refusal with status 400
     { numRuns: 500 },
   )
   t.pass('no other error was thrown')
+  t.end()
+})
+
+const pool: Fields = {
+  flagKey: key,
+  rank: integer({ min: 0 }),
+  part: float(),
+  kindOfMatch: kind,
+  kind: choice({ ALL: 0, ANY: 1 }),
+  expiresAt: optional(timestamp()),
+  created_at: timestamp(),
+  metadata: texts(),
+  context: anyObject(),
+  items: list(text()),
+  someItems: list(text(), { min: 1 }),
+  isOn: flag(),
+  threshold: object(input({ percentage: float(), value: flag(), key })),
+  segment: optional(object(input({ segmentKeys: list(key, { min: 1 }) }))),
+}
+
+const respelled = (name: string): string =>
+  name.includes('_')
+    ? name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+    : name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const spellings = Object.keys(pool).flatMap((name) => [name, respelled(name)])
+/** Number of members of a body with a spelling of this name. */
+const given = (raw: Raw, name: string): number =>
+  [...new Set([name, respelled(name)])].filter((spelling) => Object.hasOwn(raw, spelling)).length
+
+/** Reads every field of a body, absent or not, in the order of their declaration. */
+const readEach = (fields: Fields, raw: Raw, under: string | undefined): unknown => {
+  const given = Object.keys(fields).map((name) => [name, member(raw, name)] as const)
+  const read: Record<string, unknown> = {}
+  let wrong: Error | undefined
+  for (const [name, value] of given) {
+    try {
+      read[name] = fields[name]!.read(value, under === undefined ? name : `${under}.${name}`)
+    } catch (error) {
+      wrong = settle(error, wrong)
+    }
+  }
+  if (wrong) throw wrong
+  return read
+}
+
+void t.test('an absent field gives the same value or refusal as if it were read', (t) => {
+  const names = fc.shuffledSubarray(Object.keys(pool))
+  const value = fc.oneof(
+    fc.jsonValue({ maxDepth: 2 }),
+    fc.constantFrom(null, undefined, '', 'a', 1, -1, true, 'ALL', '2026-01-01T00:00:00Z', ['a'], {}, { key: 'a' }),
+  )
+  const raws = fc.dictionary(fc.constantFrom(...spellings, 'other', '__proto__'), value, { maxKeys: 4 })
+  fc.assert(
+    fc.property(names, raws, fc.constantFrom(undefined, 'changes[1]'), (names, raw, under) => {
+      const fields: Fields = Object.fromEntries(names.map((name) => [name, pool[name]!]))
+      // Both spellings of a name are refused before any field is read; which of several is named depends on the body.
+      const twice = names.filter((name) => given(raw, name) > 1)
+      fc.pre(twice.length <= 1)
+      const reader = input(fields)
+      const [read, each] = [() => reader.read(raw, under), () => readEach(fields, raw, under)]
+      return JSON.stringify(said(read)) === JSON.stringify(said(each))
+    }),
+    { numRuns: 2000 },
+  )
+  t.pass('both readers agree')
+  t.end()
+})
+
+void t.test('an absent field is read once, when the reader is made', (t) => {
+  const seen: unknown[] = []
+  const noting = (field: Field<unknown>): Field<unknown> => ({
+    ...field,
+    read: (value, name) => {
+      seen.push([name, value])
+      return field.read(value, name)
+    },
+  })
+  const { read } = input({ name: noting(text()), items: noting(list(text())), key: noting(key) })
+  t.same(seen.splice(0), [
+    ['name', undefined],
+    ['items', undefined],
+    ['key', undefined],
+  ])
+  const [first, second] = [read({ key: 'a' }), read({ key: 'b' })]
+  t.same(seen.splice(0), [
+    ['key', 'a'],
+    ['key', 'b'],
+  ])
+  t.same(first, { name: '', items: [], key: 'a' })
+  t.ok(first.items === second.items && Object.isFrozen(first.items), 'all requests share the value')
+  t.equal(
+    said(() => read({})),
+    'invalid_argument: invalid field key: must not be empty',
+  )
+  t.same(seen, [['key', undefined]], 'only the refusal is made for the request')
   t.end()
 })
 

@@ -1,7 +1,18 @@
 import { Type } from 'typebox'
 import { invalid } from '../../errors.ts'
 import type { Field, Input } from './field.ts'
-import { fits, fitsBytes, instantOf, malformed, numberOf, objectOf, type Raw, settle, textOf } from './value.ts'
+import {
+  fits,
+  fitsBytes,
+  instantOf,
+  malformed,
+  numberOf,
+  objectOf,
+  type Raw,
+  settle,
+  storable,
+  textOf,
+} from './value.ts'
 
 /** Returns true for undefined and null. */
 export const absent = (value: unknown): value is undefined | null => value === undefined || value === null
@@ -42,13 +53,6 @@ export const text = ({
     return text
   },
 })
-
-/** Refuses text that cannot be stored: unpaired surrogates, NUL, and control characters if `control` is false. */
-export const storable = (text: string, name: string, control: boolean): void => {
-  if (/\p{Surrogate}/u.test(text)) invalid(name, 'must not contain unpaired surrogates')
-  if (!control && /\p{Cc}/u.test(text)) invalid(name, 'must not contain control characters')
-  if (text.includes('\0')) invalid(name, 'must not contain NUL')
-}
 
 const queryFlags: ReadonlyMap<string, boolean> = new Map([
   ['true', true],

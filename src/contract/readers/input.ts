@@ -39,12 +39,25 @@ export const member = (raw: Raw, name: string, other: string = respelled(name)):
   return Object.hasOwn(raw, name) ? bothSpellings(name, other) : (raw[other] ?? undefined)
 }
 
+/** Value of an absent field, frozen because all requests share it; undefined if the field refuses absence. */
+const absenceOf = (name: string, { read }: Field<unknown>): { readonly value: unknown } | undefined => {
+  try {
+    return { value: Object.freeze(read(undefined, name)) }
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * Reader for a JSON object with fields in camelCase or snake_case. Messages use the declared name. Unknown members are
  * ignored. `name` is its name in OpenAPI.
  */
 export const input = <F extends Fields>(fields: F, name?: string): Input<ReadOf<F>> => {
-  const members = Object.entries(fields).map(([name, { read }]) => ({ name, read }))
+  const members = Object.entries(fields).map(([name, field]) => {
+    const absence = absenceOf(name, field)
+    return { name, field, absence: absence?.value, refusesAbsence: absence === undefined }
+  })
+  const absent = Object.fromEntries(members.map(({ name, absence }) => [name, absence]))
   const declared = new Map(
     members.flatMap(({ name }, n) => [respelled(name), name].map((spelling) => [spelling, n] as const)),
   )
@@ -65,14 +78,15 @@ export const input = <F extends Fields>(fields: F, name?: string): Input<ReadOf<
   return {
     schema: schemaOf(fields, name),
     read: (raw, under) => {
-      const read: Record<string, unknown> = {}
+      const read: Record<string, unknown> = { ...absent }
       const values = given(raw)
       let wrong: Error | undefined
       for (let n = 0; n < members.length; n++) {
-        const field = members[n]!
+        const { name, field, refusesAbsence } = members[n]!
         const value = values[n]
+        if (value === undefined && !refusesAbsence) continue
         try {
-          read[field.name] = field.read(value, under === undefined ? field.name : `${under}.${field.name}`)
+          read[name] = field.read(value, under === undefined ? name : `${under}.${name}`)
         } catch (error) {
           wrong = settle(error, wrong)
         }

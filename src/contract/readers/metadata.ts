@@ -1,7 +1,7 @@
 import { invalid } from '../../errors.ts'
 import type { Field } from './field.ts'
-import { anyObject, storable } from './fields.ts'
-import type { Raw } from './value.ts'
+import { anyObject } from './fields.ts'
+import { type Raw, storable } from './value.ts'
 
 const MAX_BYTES = 65_536
 

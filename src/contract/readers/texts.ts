@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { invalid } from '../../errors.ts'
 import type { Field } from './field.ts'
-import { absent, storable } from './fields.ts'
-import { define, fits, objectOf, textOf } from './value.ts'
+import { absent } from './fields.ts'
+import { define, fits, objectOf, storable, textOf } from './value.ts'
 
 type TextsRules = {
   readonly maxEntries?: number

@@ -26,6 +26,13 @@ export const fits = (text: string, max: number): boolean =>
 export const fitsBytes = (text: string, max: number): boolean =>
   text.length * 3 <= max || Buffer.byteLength(text) <= max
 
+/** Refuses text that cannot be stored: unpaired surrogates, NUL, and control characters if `control` is false. */
+export const storable = (text: string, name: string, control: boolean): void => {
+  if (/\p{Surrogate}/u.test(text)) invalid(name, 'must not contain unpaired surrogates')
+  if (!control && /\p{Cc}/u.test(text)) invalid(name, 'must not contain control characters')
+  if (text.includes('\0')) invalid(name, 'must not contain NUL')
+}
+
 /** Sets a member, including one named `__proto__`. */
 export const define = (object: Record<string, string>, key: string, value: string): void => {
   if (key === '__proto__')
