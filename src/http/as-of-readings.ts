@@ -4,7 +4,7 @@ import { bulkhead } from '../auth/bulkhead.ts'
 import type { Clock } from '../clock.ts'
 import { Refusal } from '../errors.ts'
 import type { Metrics } from './operations/metrics.ts'
-import type { Call, Spec } from './route/route.ts'
+import type { Spec } from './route/route.ts'
 import { addressKey } from './wire/client-address.ts'
 import type { Answer } from './wire/reply.ts'
 
@@ -148,7 +148,7 @@ const dated = async (answer: Answer, snapshot: Snapshot | undefined): Promise<An
 /** Answers an as-of query within the limits. Stops when the client disconnects. */
 export const asOfReading = async (
   service: { readonly pastReadings: AsOfReadings } & HolderOf,
-  { request }: Call<unknown, unknown>,
+  request: FastifyRequest,
   answer: () => Promise<Answer> | Answer,
 ): Promise<Answer> => {
   const { socket } = request.raw

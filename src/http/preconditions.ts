@@ -4,7 +4,7 @@ import { viewBehind } from '../as-of/view-behind.ts'
 import { refuse } from '../errors.ts'
 import { asOfReading } from './as-of-readings.ts'
 import type { Fingerprint } from './idempotency.ts'
-import type { AfterParse, Call } from './route/route.ts'
+import type { ServiceSteps, Step } from './route/pipeline.ts'
 import type { AuthServices } from './services/auth.ts'
 import type { CommandServices } from './services/commands.ts'
 import type { InstanceServices } from './services/instance.ts'
@@ -26,49 +26,54 @@ declare module 'fastify' {
   }
 }
 
-/**
- * Owner of the idempotency keys of a request. The exchange of a service-account token knows its
- * actor only later, and calls `idempotency` itself.
- */
-const ownerOf = ({ caller }: Call<unknown, unknown>): string => caller.actor.id ?? caller.actor.kind
+const readsPast = (query: unknown): boolean => (query as { readonly at?: unknown } | undefined)?.at !== undefined
 
-const readsPast = ({ query }: Call<unknown, unknown>): boolean =>
-  (query as { readonly at?: unknown } | undefined)?.at !== undefined
-
-/**
- * Steps 9 and 10 of api.md §1.3: header syntax, read-only instances, waiting for a position, limits of as-of queries,
- * and idempotent replay.
- */
+/** Steps 9 to 11 of api.md §1.3, except query and field rules. */
 export const preconditions = (
   service: Pick<CommandServices, 'alone' | 'log' | 'seen'> &
     Pick<InstanceServices, 'settings'> &
     Pick<ReadServices, 'idempotency' | 'pastReadings'> &
     Pick<AuthServices, 'holderOf'>,
-): AfterParse => {
+): Required<Pick<ServiceSteps, 'readHeaders' | 'replay' | 'boundReading'>> => {
   const reached = async (after: bigint): Promise<void> => {
     if (service.alone && after > (await service.log.head())) beyondHead()
     if (!(await service.seen(after, WAIT_MS))) viewBehind(after)
   }
-  return (call, next) => {
-    const { request } = call
-    const { access, method, writes, ownsIdempotency } = request.spec!
+
+  /** Reads the headers of a write, or waits for the position of a read. Refuses a write on a read-only instance. */
+  const readHeaders: Step = (exchange) => {
+    const { request, spec } = exchange
+    const { access, method, writes } = spec
     const { headers } = request
     if (!writes) {
       const after = access.credential === 'public' ? undefined : afterPosition(headers)
-      const answer = readsPast(call) ? () => asOfReading(service, call, next) : next
-      return after === undefined ? answer() : reached(after).then(answer)
+      return after === undefined ? undefined : reached(after)
     }
     const reason = eventReason(headers)
     const match = ifMatch(headers)
-    const key = method === 'POST' ? idempotencyKey(headers) : undefined
+    if (method === 'POST') exchange.idempotencyKey = idempotencyKey(headers)
     request.directives = { ...(reason !== undefined && { reason }), ...(match !== undefined && { ifMatch: match }) }
     if (service.settings.readOnly && writes === 'unless-read-only') refuse('read_only')
-    if (key === undefined || ownsIdempotency) return next()
-    return service.idempotency.once(ownerOf(call), key, fingerprintOf(request), (commandId) => {
+    return undefined
+  }
+
+  /** The exchange of a service-account token knows its actor only later, and calls `idempotency` itself. */
+  const replay: Step = (exchange, proceed) => {
+    const { request, spec, idempotencyKey: key } = exchange
+    if (key === undefined || spec.ownsIdempotency) return undefined
+    const { actor } = request.caller
+    return service.idempotency.once(actor.id ?? actor.kind, key, fingerprintOf(request), (commandId) => {
       request.directives = { ...request.directives, commandId }
-      return next()
+      return proceed(exchange)
     })
   }
+
+  const boundReading: Step = (exchange, proceed) =>
+    !exchange.spec.writes && readsPast(exchange.query)
+      ? asOfReading(service, exchange.request, () => proceed(exchange))
+      : undefined
+
+  return { readHeaders, replay, boundReading }
 }
 
 /** Fingerprint of a request: digest of method, path, query and body bytes. */

@@ -3,8 +3,8 @@ import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Documented } from './operations/openapi.ts'
-import type { Answered, Authorize, AuthorizeRest } from './route/hooks.ts'
-import type { AfterParse, Spec } from './route/route.ts'
+import { pipeline, type ServiceSteps } from './route/pipeline.ts'
+import type { Spec } from './route/route.ts'
 import { insistOnStatement } from './route/statements.ts'
 import { documentRoutes } from './routes/docs.ts'
 import { takeBodies } from './wire/body.ts'
@@ -14,13 +14,14 @@ import { truster } from './wire/cookies.ts'
 import { allowOrigins, type CorsSettings } from './wire/cors.ts'
 import { drain } from './wire/drain.ts'
 import { brokenOff, type Logger, refuser } from './wire/error-reply.ts'
-import { collectVerbs, framing, HEADERS, opening, requestId, unknown, verbsOf } from './wire/framing.ts'
+import { collectVerbs, framing, HEADERS, requestId, unknown, verbsOf } from './wire/framing.ts'
 import { takes } from './wire/headers.ts'
-import { cleanTarget } from './wire/path.ts'
+import { routing } from './wire/path.ts'
 import { oneAfterAnother } from './wire/pipelining.ts'
-import { HEADER_LIMIT, openPort, type Port, type WireSettings } from './wire/port.ts'
-import { everyAnswer } from './wire/reply.ts'
+import { openPort, type Port, type WireSettings } from './wire/port.ts'
+import type { Answered } from './wire/reply.ts'
 import type { Budgets } from './wire/room.ts'
+import { everyAnswer } from './wire/send.ts'
 
 /** Address and limits of the server. Times are in ms, sizes in bytes. */
 export type HttpSettings = WireSettings & {
@@ -32,17 +33,16 @@ export type HttpSettings = WireSettings & {
   readonly cors?: CorsSettings
 }
 
-export type ServerParts = {
+export type ServerParts = ServiceSteps & {
   readonly config: HttpSettings
   readonly logger: Logger
   readonly clock: Clock
   readonly budgets: Budgets
-  readonly authorize: Authorize
-  readonly authorizeRest: AuthorizeRest
-  readonly afterParse?: AfterParse
   readonly routes: readonly ((app: FastifyInstance) => void)[]
   /** Answers a browser's page request at a path outside the API. */
   readonly page?: (request: FastifyRequest, reply: FastifyReply) => void
+  /** Called for forwarded headers of an untrusted peer. They are ignored. */
+  readonly onUntrusted?: () => void
   /** Called for every sent answer, for a stream at its end. */
   readonly answered?: Answered
   /** Further input of the OpenAPI document; without it the document is not served. */
@@ -73,21 +73,20 @@ const unrouted = (
   let apiParts: ReadonlySet<string> | undefined
   const inApi = (url: string): boolean =>
     (apiParts ??= new Set([...RESERVED, ...specs.map(({ url }) => firstPart(url))])).has(firstPart(url))
-  return (request: FastifyRequest, reply: FastifyReply) => {
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    framing({ request })
     const { method, url, headers } = request
     const browsing = (method === 'GET' || method === 'HEAD') && takes(headers, 'text/html') && !inApi(url)
-    if (!page || !browsing) return unknown((paths ??= verbsOf(verbs)), request)
+    if (!page || !browsing) throw unknown((paths ??= verbsOf(verbs)), request)
     everyAnswer(request, reply)
     page(request, reply)
     answered?.(request, reply)
-    return undefined
   }
 }
 
 /** Creates the HTTP server and mounts the routes. Throws if a route omits a required statement. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
-  const { config, logger, authorize, authorizeRest, afterParse, routes, answered = unreported, documents } = parts
-  const { clock, budgets } = parts
+  const { config, logger, clock, budgets, routes, answered = unreported, documents } = parts
   const { bodyLimit, publishedBodyLimit, trustProxy, cors } = config
   const { server, sockets } = parts.port ?? openPort(config, clock)
   let answer: RequestListener = () => undefined
@@ -102,8 +101,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     genReqId: requestId,
     return503OnClosing: false,
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
-    routerOptions: { maxParamLength: HEADER_LIMIT, querystringParser: () => ({}) },
-    rewriteUrl: cleanTarget,
+    ...routing,
     clientErrorHandler: (error, socket) => brokenRequest(error, socket, clock),
     frameworkErrors: refuse,
   }) as unknown as FastifyInstance
@@ -119,8 +117,6 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     else if (method !== 'HEAD') specs.push(config.spec)
   })
 
-  const missing = unrouted(parts, verbs, specs)
-
   app.server.on('error', (error) => logger.error({ err: error }, 'cannot accept a connection'))
   // Any expectation but 100-continue is ignored, because a bare 417 helps no client.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
@@ -133,29 +129,14 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   app.decorateRequest('began', 0)
   app.decorateRequest('address', '')
   app.decorateRequest('room', undefined)
-  app.decorate('clientAddress', clientAddress(truster(trustProxy)))
+  app.decorate('clientAddress', clientAddress(truster(trustProxy), parts.onUntrusted))
   app.decorate('bodyLimit', bodyLimit)
   app.decorate('publishedBodyLimit', publishedBodyLimit)
   app.decorate('crossOrigin', cors !== undefined)
   app.decorateRequest('caller')
-  app.decorateRequest('undecided', false)
-  app.decorate('authorize', authorize)
-  app.decorate('authorizeRest', authorizeRest)
-  app.decorate('afterParse', afterParse)
-  app.decorate('answered', answered)
-  app.decorate('brokenOff', brokenOff(logger))
-  if (cors) {
-    app.addHook('onRequest', opening)
-    await allowOrigins(app, cors)
-  }
-  // A separate context, so that its hook applies to no route. The hook answers before the framework inspects the body.
-  await app.register(async (nowhere) => {
-    nowhere.setNotFoundHandler((request, reply) => reply.send(missing(request, reply)))
-    nowhere.addHook('onRequest', (request, reply, done) => {
-      const refusal = framing(request, clock.monotonic) ?? missing(request, reply)
-      if (refusal) done(refusal)
-    })
-  })
+  app.decorate('handlerOf', pipeline(parts, { answered, brokenOff: brokenOff(logger) }, clock))
+  if (cors) await allowOrigins(app, cors)
+  app.setNotFoundHandler(unrouted(parts, verbs, specs))
   await app.register(cookie, { hook: false })
   for (const mount of routes) mount(app)
   if (documents) documentRoutes(app, specs, documents)

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { byteBudget } from '../../src/byte-budget.ts'
-import type { Authorize } from '../../src/http/route/hooks.ts'
+import type { Step } from '../../src/http/route/pipeline.ts'
 import { route } from '../../src/http/route/route.ts'
 import { ordinary } from '../../src/http/route/statements.ts'
 import { allOf } from '../../src/http/wire/pieces.ts'
@@ -19,14 +19,13 @@ const KB = 1024
 const MB = KB * KB
 
 /** Accepts any token; its text is the holder. */
-const authorize: Authorize = (request, _reply, done) => {
+const authorize: Step = ({ request }) => {
   const id = request.headers.authorization?.slice('Bearer '.length) ?? 'nobody'
   request.caller = {
     actor: { kind: 'token', id, method: 'token' },
     published: id.startsWith('published'),
     via: 'bearer',
   }
-  done()
 }
 
 const shared = {
@@ -49,7 +48,7 @@ const serving = async (t: Test) => {
     clock,
     budgets: { answers, bodies: byteBudget(64 * MB, clock) },
     authorize,
-    afterParse: (_, next) => next(),
+    replay: () => undefined,
     routes: [
       (app) => {
         const text = 'x'.repeat(200 * KB)

@@ -9,7 +9,7 @@ import { Refusal } from '../../src/errors.ts'
 import { asOfReadings } from '../../src/http/as-of-readings.ts'
 import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
 import { preconditions } from '../../src/http/preconditions.ts'
-import type { Authorize } from '../../src/http/route/hooks.ts'
+import type { Step } from '../../src/http/route/pipeline.ts'
 import { route } from '../../src/http/route/route.ts'
 import { ordinary } from '../../src/http/route/statements.ts'
 import { ok } from '../../src/http/wire/reply.ts'
@@ -19,13 +19,12 @@ import { eventually } from '../wait.ts'
 import { demo } from './demo.ts'
 
 /** Accepts any token. */
-const authorize: Authorize = (request, _reply, done) => {
+const authorize: Step = ({ request }) => {
   const id = request.headers.authorization?.slice('Bearer '.length)
   request.caller =
     id === undefined
       ? { actor: { kind: 'anonymous' }, via: 'none' }
       : { actor: { kind: 'token', id, method: 'token' }, via: 'bearer' }
-  done()
 }
 
 /** Read whose steps the test allows; `end` ends it with or without an error. */
@@ -50,7 +49,7 @@ const serving = async (t: Test, bounds?: Bounds) => {
   /** A token consists of its holder and a number. */
   const holderOf = async (id: string) => id.split('#', 1)[0]!
   const service = { pastReadings: readings, holderOf }
-  const afterParse = preconditions(service as unknown as Parameters<typeof preconditions>[0])
+  const steps = preconditions(service as unknown as Parameters<typeof preconditions>[0])
   const read = async (name: string, stop: AbortSignal) => {
     const over: (Error | undefined)[] = []
     let go = (): void => undefined
@@ -71,7 +70,7 @@ const serving = async (t: Test, bounds?: Bounds) => {
   const own = await demo({
     clock,
     authorize,
-    afterParse,
+    ...steps,
     answered: (_, { statusCode }) => void told.push(statusCode),
     routes: (
       [

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { byteBudget } from '../../src/byte-budget.ts'
-import type { Authorize } from '../../src/http/route/hooks.ts'
+import type { Step } from '../../src/http/route/pipeline.ts'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
@@ -12,11 +12,10 @@ const KB = 1024
 const MB = KB * KB
 
 /** Accepts any token; its text is the holder. */
-const authorize: Authorize = (request, _reply, done) => {
+const authorize: Step = ({ request }) => {
   const id = request.headers.authorization?.slice('Bearer '.length) ?? 'nobody'
   const published = id.startsWith('published')
   request.caller = { actor: { kind: 'token', id, method: 'token' }, published, via: 'bearer' }
-  done()
 }
 
 /** Server with a budget of 1 MiB for bodies. */
@@ -28,7 +27,6 @@ const serving = async (t: Test) => {
     config: { ...settings, bodyLimit: 400 * KB, publishedBodyLimit: 100 * KB },
     budgets: { answers: byteBudget(64 * MB, clock), bodies },
     authorize,
-    authorizeRest: () => undefined,
   })
   t.teardown(() => own.app.close())
   /** Starts a request and sends part of its body. */

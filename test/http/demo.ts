@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { reachOf } from '../../src/access/reach.ts'
 import { byteBudget } from '../../src/byte-budget.ts'
@@ -7,10 +7,10 @@ import { systemClock } from '../../src/clock.ts'
 import { choice, flag, float, integer, object, optional, text, timestamp } from '../../src/contract/readers/fields.ts'
 import { input, member, query } from '../../src/contract/readers/input.ts'
 import { texts } from '../../src/contract/readers/texts.ts'
-import { Refusal, refuse } from '../../src/errors.ts'
+import { refuse } from '../../src/errors.ts'
 import { credential, sameOrigin } from '../../src/http/auth/credential.ts'
-import type { Authorize, AuthorizeRest } from '../../src/http/route/hooks.ts'
-import { type AfterParse, route } from '../../src/http/route/route.ts'
+import type { Step } from '../../src/http/route/pipeline.ts'
+import { route } from '../../src/http/route/route.ts'
 import { authentication, ordinary } from '../../src/http/route/statements.ts'
 import { httpServer, type ServerParts } from '../../src/http/server.ts'
 import { ok } from '../../src/http/wire/reply.ts'
@@ -154,8 +154,15 @@ const demoRoutes = (app: FastifyInstance): void => {
 
 const proven = sameOrigin({ publicUrl: 'https://flags.example/base', trustedOrigins: ['https://friend.example'] })
 
-const identify = (request: FastifyRequest): void => {
-  const { access } = request.spec!
+const authorizeRest: Step = ({ request: { caller }, spec, body }) => {
+  const place = spec.wants?.place
+  const named = typeof place === 'object' && 'body' in place ? [place.body(body)].flat() : []
+  if (named.some((name) => name !== caller.reach?.namespace)) refuse('token_scoped')
+}
+
+const authorize: Step = (exchange) => {
+  const { request, spec } = exchange
+  const { access } = spec
   request.caller = { actor: { kind: 'anonymous' }, via: 'none' }
   if (access.credential === 'public') return
   const given = credential(request, 'service_client_token')
@@ -165,32 +172,14 @@ const identify = (request: FastifyRequest): void => {
     refuse('cross_site')
   const reach = reachOf(given.token === 'bound' ? { namespace: 'a' } : {})
   request.caller = { actor: { kind: 'token', id: given.token }, via: given.kind, reach }
-  request.undecided = given.token === 'bound'
+  if (given.token === 'bound') exchange.authorizeRest = authorizeRest
   const asked = (request.params as Record<string, string>)['namespaceKey']
   const { namespace: place } = access
   const outside = place === 'none' || (typeof place === 'object' && 'param' in place && asked !== 'a')
   if (given.token === 'bound' && outside) refuse('token_scoped')
 }
 
-const authorize: Authorize = (request, _reply, done) => {
-  try {
-    identify(request)
-    done()
-  } catch (error) {
-    done(error as Error)
-  }
-}
-
-const authorizeRest: AuthorizeRest = ({ caller, spec }, body) => {
-  const place = spec!.wants?.place
-  const named = typeof place === 'object' && 'body' in place ? [place.body(body)].flat() : []
-  return named.every((name) => name === caller.reach?.namespace) ? undefined : new Refusal('token_scoped')
-}
-
-const afterParse: AfterParse = ({ request }, next) => {
-  if (request.headers['x-replay'] === 'yes') return { body: { replayed: true } }
-  return next()
-}
+const replay: Step = ({ request }) => (request.headers['x-replay'] === 'yes' ? { body: { replayed: true } } : undefined)
 
 export const settings = {
   bodyLimit: 200_000,
@@ -212,8 +201,7 @@ export const demo = async (changes: Partial<ServerParts> = {}) => {
     clock: systemClock,
     budgets: { answers: byteBudget(2 ** 26, systemClock), bodies: byteBudget(2 ** 26, systemClock) },
     authorize,
-    authorizeRest,
-    afterParse,
+    replay,
     routes: [demoRoutes],
     documents: {
       version: '1.2.3',

@@ -109,7 +109,7 @@ void t.test('a read with a position waits two seconds for it', async (t) => {
     return Promise.resolve(reached)
   }
   const service = { alone: false, seen } as unknown as Parameters<typeof preconditions>[0]
-  const { app, port } = await demo({ afterParse: preconditions(service) })
+  const { app, port } = await demo(preconditions(service))
   t.teardown(() => app.close())
   const read = () => exchange(port, get('/api/v1/namespaces/a/flags', `${A}After-Position: 7\r\n`))
   t.equal((await read()).status, 200)

@@ -7,7 +7,8 @@ type Request = Parameters<typeof cleanTarget>[0]
 const wrongOf = (url: string): string | undefined => {
   const request = { url } as Request
   cleanTarget(request)
-  return wrongTarget(request)?.message
+  const { target } = request
+  return target === undefined || target === 'hollow' ? undefined : wrongTarget(target).message
 }
 const LONG = 'path must have at most 2048 bytes and 32 segments'
 const CROWDED = 'invalid field query: must have at most 100 parameters'

@@ -10,7 +10,6 @@ import { mountRoutes } from '../../http/routes.ts'
 import { type HttpSettings, httpServer } from '../../http/server.ts'
 import type { Service } from '../../http/services/service.ts'
 import { uiPage } from '../../http/ui/page.ts'
-import { forwardedUntrusted } from '../../http/wire/forwarded.ts'
 import { bind, openPort, type Port, unbind } from '../../http/wire/port.ts'
 import { version } from '../../version.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -59,19 +58,24 @@ export const serving = async (
   [port, second]: readonly Port[],
 ) => {
   const level = config.authentication.open_on_purpose.includes('forwarded') ? 'info' : 'warn'
-  const forwarded = forwardedUntrusted(config.server.trust_proxy, () => logger[level](FORWARDED))
+  let warned = false
+  const onUntrusted = (): void => {
+    if (!warned) logger[level](FORWARDED)
+    warned = true
+  }
   const shared = {
     logger,
     clock: service.clock,
     budgets: service.budgets,
-    ...authorizer(service),
-    answered: observer(service, logger, forwarded),
+    authorize: authorizer(service),
+    answered: observer(service, logger),
+    onUntrusted,
   }
   const ui = uiFiles(config, logger)
   const app = await httpServer({
     ...shared,
     config: settings,
-    afterParse: preconditions(service),
+    ...preconditions(service),
     routes: [
       (app) => mountRoutes(app, service),
       (app) => {

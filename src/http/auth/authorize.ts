@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import { refusalFor } from '../../auth/refusal-details.ts'
 import { Refusal } from '../../errors.ts'
-import type { Authorize, AuthorizeRest } from '../route/hooks.ts'
+import type { Exchange, Step } from '../route/pipeline.ts'
 import type { CredentialRule, Guarded } from '../route/statements.ts'
 import type { AuthServices, TokenInUse } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'
@@ -34,6 +34,16 @@ const openness = ({ required, exclude }: InstanceServices['settings']): Readonly
   ofrep: !required || exclude.ofrep,
 })
 
+type Decision = Refusal | undefined | Promise<Refusal | undefined>
+
+/** Throws the refusal of a decision, if there is one. */
+const insist = (refusal: Refusal | undefined): void => {
+  if (refusal) throw refusal
+}
+
+const insistOn = (decision: Decision): void | Promise<void> =>
+  decision instanceof Promise ? decision.then(insist) : insist(decision)
+
 const tooMany = (limiter: Limiter): Refusal =>
   new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(limiter.retryAfter()) } })
 
@@ -48,10 +58,24 @@ const decisions = (service: InstanceServices & AuthServices & LoginServices & Re
   const anonymous = allowedBy('none')
   const noted = refusalNotes(service)
 
+  /** Step 8: completes a decision that `admit` left open. */
+  const authorizeRest: Step = ({ request, spec: { wants, exceeds }, body }) => {
+    const { reach, actor } = request.caller
+    const decided = (refusal: Refusal | undefined): Refusal | undefined => {
+      const refused = refusal ?? exceeds?.(body, reach!)
+      if (refused) return noted(request, refused, { id: actor.id })
+      allowedBy(actor.method!).value++
+      return undefined
+    }
+    const verdict = byRest(reach!, wants!, request, body, service)
+    return insistOn(verdict instanceof Promise ? verdict.then(decided) : decided(verdict))
+  }
+
   return {
     noted,
 
-    admit: (request: FastifyRequest, entry: TokenInUse, via: 'bearer' | 'cookie'): Refusal | undefined => {
+    admit: (exchange: Exchange, entry: TokenInUse, via: 'bearer' | 'cookie'): Refusal | undefined => {
+      const { request, spec } = exchange
       const known = callersOf(entry)
       request.caller = known[via]
       const hour = uses.hour()
@@ -64,8 +88,8 @@ const decisions = (service: InstanceServices & AuthServices & LoginServices & Re
       if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request))
         return noted(request, new Refusal('cross_site'), entry)
       const { reach } = entry
-      const verdict = reach.full ? undefined : byHead(reach, request.spec!.wants!, request, service)
-      if (verdict === 'later') request.undecided = true
+      const verdict = reach.full ? undefined : byHead(reach, spec.wants!, request, service)
+      if (verdict === 'later') exchange.authorizeRest = authorizeRest
       else if (verdict) return noted(request, verdict, entry)
       else known.allowed.value++
       return undefined
@@ -93,20 +117,6 @@ const decisions = (service: InstanceServices & AuthServices & LoginServices & Re
       if (ended) cookies.clearToken(request, reply)
       return noted(request, new Refusal('credential_invalid'))
     },
-
-    /** Completes the decisions that `admit` left open. */
-    authorizeRest: ((request, body) => {
-      const { reach, actor } = request.caller
-      const { wants, exceeds } = request.spec!
-      const decided = (refusal: Refusal | undefined): Refusal | undefined => {
-        const refused = refusal ?? exceeds?.(body, reach!)
-        if (refused) return noted(request, refused, { id: actor.id })
-        allowedBy(actor.method!).value++
-        return undefined
-      }
-      const verdict = byRest(reach!, wants!, request, body, service)
-      return verdict instanceof Promise ? verdict.then(decided) : decided(verdict)
-    }) as AuthorizeRest,
   }
 }
 
@@ -126,22 +136,20 @@ const knownBearer =
     return plain ? entry : undefined
   }
 
-/**
- * Steps 4 to 6 and 8 of api.md §1.3. `authorize` is an onRequest hook, synchronous for cached tokens; `authorizeRest`
- * decides after the body has arrived.
- */
+/** Steps 4 to 6 of api.md §1.3, synchronous for cached tokens. Leaves step 8 for a decision by body or query. */
 export const authorizer = (
   service: InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices,
-): { readonly authorize: Authorize; readonly authorizeRest: AuthorizeRest } => {
+): Step => {
   const { verifier, names, cookies } = service
-  const { noted, admit, letIn, unusable, authorizeRest } = decisions(service)
+  const { noted, admit, letIn, unusable } = decisions(service)
   const isOpen = openness(service.settings)
   const rule = emailRule(service)
   const later = reapplyRules(service)
   const usual = knownBearer(service, later)
 
   /** Handles every kind of credential, or none. */
-  const long = (request: FastifyRequest, reply: FastifyReply, access: Guarded, done: (error?: Error) => void): void => {
+  const long = (exchange: Exchange, access: Guarded): Decision => {
+    const { request, reply } = exchange
     const welcome = access.credential === 'welcome'
     let given: Credential
     try {
@@ -149,16 +157,16 @@ export const authorizer = (
     } catch (error) {
       if (cookies.isTwice(request)) cookies.clearToken(request, reply)
       const refusal = noted(request, error as Refusal)
-      return done(welcome ? letIn(request) : refusal)
+      return welcome ? letIn(request) : refusal
     }
     if (access.credential === 'bearer' && given.kind === 'cookie') given = { kind: 'none' }
     const open = isOpen[access.credential]
-    if (given.kind === 'none') return done(open ? letIn(request) : noted(request, new Refusal('credential_missing')))
-    if ((!open || welcome) && !service.fresh()) return done(noted(request, new Refusal('auth_stale')))
+    if (given.kind === 'none') return open ? letIn(request) : noted(request, new Refusal('credential_missing'))
+    if ((!open || welcome) && !service.fresh()) return noted(request, new Refusal('auth_stale'))
     const { kind, token } = given
     const judged = (entry: TokenInUse | undefined, isOurs: boolean): Refusal | undefined => {
       const bar = entry && rule.barOf(entry)
-      if (entry && !bar) return admit(request, entry, kind)
+      if (entry && !bar) return admit(exchange, entry, kind)
       if (open && !welcome) return letIn(request)
       if (bar) {
         if (kind === 'cookie') cookies.clearToken(request, reply)
@@ -169,26 +177,20 @@ export const authorizer = (
       return welcome && refusal.reason !== 'rate_limited' ? letIn(request) : refusal
     }
     const known = token === undefined ? undefined : verifier.cached(token)
-    if (token === undefined || (known && !later.isOpen(known) && !rule.isOpen(known))) return done(judged(known, true))
+    if (token === undefined || (known && !later.isOpen(known) && !rule.isOpen(known))) return judged(known, true)
     const found = async () => {
       const { entry: held, isOurs } = known ? { entry: known, isOurs: true } : await verifier.look(token)
       const entry = held && later.isOpen(held) ? await later.ask(held, token) : held
       return judged(entry && rule.isOpen(entry) ? await rule.ask(entry) : entry, isOurs)
     }
-    found()
-      .then(done, done)
-      .catch((error: unknown) => reply.send(error))
+    return found()
   }
 
-  return {
-    authorize: (request, reply, done) => {
-      const { access } = request.spec!
-      request.caller = ANONYMOUS
-      if (access.credential === 'public') return done()
-      const seen = usual(request)
-      if (seen) return done(admit(request, seen, 'bearer'))
-      long(request, reply, access, done)
-    },
-    authorizeRest,
+  return (exchange) => {
+    const { access } = exchange.spec
+    exchange.request.caller = ANONYMOUS
+    if (access.credential === 'public') return undefined
+    const seen = usual(exchange.request)
+    return insistOn(seen ? admit(exchange, seen, 'bearer') : long(exchange, access))
   }
 }

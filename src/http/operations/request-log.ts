@@ -1,17 +1,16 @@
-import type { FastifyRequest } from 'fastify'
 import { whyOf } from '../../errors.ts'
 import { unreadableOf } from '../../events/unreadable.ts'
-import type { Answered } from '../route/hooks.ts'
 import type { Spec } from '../route/route.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { ReadServices } from '../services/reads.ts'
 import type { RecordingServices } from '../services/recording.ts'
+import type { Answered } from '../wire/reply.ts'
 import type { HistogramCell } from './metrics.ts'
 
 type Log = { readonly info: (record: object, message: string) => void }
 
 /**
- * Counts every answer and calls `also` for it. Logs all writes with the reason of a refusal, and every answer with
+ * Counts every answer. Logs all writes with the reason of a refusal, and every answer with
  * status 500 or above with its cause. Evaluations and other reads below 500 are not logged.
  */
 export const observer = (
@@ -21,7 +20,6 @@ export const observer = (
     clock,
   }: Pick<RecordingServices, 'metrics'> & Pick<ReadServices, 'closed'> & Pick<CommandServices, 'clock'>,
   log: Log,
-  also: (request: FastifyRequest) => void,
 ): Answered => {
   const { monotonic } = clock
   const errors = metrics.serverErrors()
@@ -37,9 +35,8 @@ export const observer = (
     const { spec, method, began } = request
     const ms = monotonic() - began
     cellOf(spec, method, statusCode).observe(ms / 1000)
-    also(request)
     if ((refusal?.status ?? statusCode) >= 500) errors.value++
-    const event = unreadableOf(refusal)
+    const event = refusal && unreadableOf(refusal)
     if (event) closed.note(event)
     if (statusCode < 500 && !spec?.writes) return
     const actor = request.caller?.actor

@@ -4,16 +4,10 @@ import type { Reach } from '../../access/reach.ts'
 import type { Shown } from '../../contract/answer.ts'
 import type { Input } from '../../contract/readers/field.ts'
 import type { Query } from '../../contract/readers/input.ts'
-import { type Raw, settle } from '../../contract/readers/value.ts'
-import { invalid, type Reason, type Refusal } from '../../errors.ts'
-import { jsonBody, takeBody } from '../wire/body.ts'
-import { toldCaches } from '../wire/caches.ts'
+import type { Raw } from '../../contract/readers/value.ts'
+import type { Reason, Refusal } from '../../errors.ts'
 import type { Caller } from '../wire/caller.ts'
-import { framing } from '../wire/framing.ts'
-import { parametersOf } from '../wire/path.ts'
 import type { Answer } from '../wire/reply.ts'
-import { send } from '../wire/send.ts'
-import type { Answered, Authorize, AuthorizeRest } from './hooks.ts'
 import { type RequiredRights, requiredRightsOf } from './required-rights.ts'
 import { insistOnStatement, type Statement } from './statements.ts'
 
@@ -63,59 +57,37 @@ export type RouteOptions<B, Q, A extends TSchema> = Statement & {
   readonly run: (call: Call<B, Q>) => Promise<Answer<Shown<A>>> | Answer<Shown<A>>
 }
 
-/** Statement of a route, with erased types, and the rights that it requires. */
-export type Spec = RouteOptions<unknown, unknown, TSchema> & { readonly wants: RequiredRights | undefined }
+/** Statement of a route, with erased types, and everything that is computed from it once, when it is mounted. */
+export type Spec = Omit<RouteOptions<unknown, unknown, TSchema>, 'bodyLimit'> & {
+  /** Rights that the route requires. */
+  readonly wants: RequiredRights | undefined
+  /** Maximum size of a body in bytes, and that for publishable tokens. */
+  readonly bodyLimit: number
+  readonly publishedBodyLimit: number
+  /** True if answers vary by the credential. */
+  readonly varies: boolean
+}
 
-/** Runs around steps 9 and 10 of api.md §1.3. `next` runs the field rules and the route. */
-export type AfterParse = (
-  call: Call<unknown, unknown>,
-  next: () => Promise<Answer> | Answer,
-) => Promise<Answer> | Answer
-
-const nothing: Raw = {}
+export type Handler = (request: FastifyRequest, reply: FastifyReply) => void
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     spec?: Spec
   }
   interface FastifyRequest {
-    /** True if body or query still influence the access decision. */
-    undecided: boolean
     /** Start of the request, on the monotonic clock. */
     began: number
     /** Statement of the request's route; undefined for an unknown path. */
     spec: Spec | undefined
   }
   interface FastifyInstance {
-    authorize: Authorize
-    authorizeRest: AuthorizeRest
+    /** Handler of a route: the steps of api.md §1.3. */
+    handlerOf: (spec: Spec) => Handler
     bodyLimit: number
     /** Limit for publishable tokens. */
     publishedBodyLimit: number
-    afterParse: AfterParse | undefined
-    answered: Answered
-    /** Called for an answer cut because its source failed. */
-    brokenOff: (request: FastifyRequest, error: unknown) => void
     /** True if CORS is on, so answers to other origins need extra headers. */
     crossOrigin: boolean
-  }
-}
-
-/** Runs `rest` unless there is a refusal, which may be a promise. */
-const unless = (refusal: ReturnType<AuthorizeRest>, rest: () => Promise<Answer> | Answer): Promise<Answer> | Answer => {
-  if (refusal instanceof Promise) return refusal.then((found) => unless(found, rest))
-  if (refusal) throw refusal
-  return rest()
-}
-
-/** Fields of a body, or their refusal (`wrong`), which is thrown after the earlier checks of api.md §1.3. */
-type ReadBody<B> = { readonly fields?: B; readonly wrong?: Error }
-const fieldsOf = <B>(body: Input<B> | undefined, raw: Raw): ReadBody<B> => {
-  if (!body) return {}
-  try {
-    return { fields: body.read(raw) }
-  } catch (error) {
-    return { wrong: settle(error, undefined) }
   }
 }
 
@@ -125,75 +97,16 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
   options: RouteOptions<B, Q, A>,
 ): void => {
   insistOnStatement(options)
-  const { method, url, access, body, query, run } = options
-  const forCaches = toldCaches(options)
-  const discards = method === 'GET' || method === 'DELETE'
-  const { afterParse, answered, authorize, authorizeRest } = app
-  const { monotonic, after } = app.clock
-  const listeners = { ended: answered, failed: app.brokenOff, after }
-  const limit = options.bodyLimit === 'configured' ? app.bodyLimit : Math.min(options.bodyLimit, app.bodyLimit)
-  // An answer sent without the framework would lack the CORS headers.
-  const hot = options.hot === true && !app.crossOrigin
-  const spec = { ...options, hot, wants: requiredRightsOf(access, query) } as unknown as Spec
-
-  const respond = (request: FastifyRequest, reply: FastifyReply): Promise<Answer> | Answer => {
-    const raw: Raw = discards ? nothing : jsonBody(request)
-    const fields = fieldsOf(body, raw)
-    if (!request.undecided) return proceed(request, reply, fields)
-    return unless(authorizeRest(request, raw), () => proceed(request, reply, fields))
-  }
-
-  const proceed = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { fields, wrong }: ReadBody<B>,
-  ): Promise<Answer> | Answer => {
-    const params = request.params as Readonly<Record<string, string>>
-    const call: Call<B, Q> = {
-      body: fields as B,
-      query: query?.read(parametersOf(request)) as Q,
-      params,
-      request,
-      reply,
-      caller: request.caller,
-      requestId: request.id,
-      route: url,
-    }
-    const next = (): Promise<Answer> | Answer => {
-      if (request.raw.target === 'hollow')
-        for (const name in params) if (params[name] === '') invalid(name, 'must not be empty')
-      if (wrong) throw wrong
-      return run(call)
-    }
-    return afterParse ? afterParse(call, next) : next()
-  }
-
-  const deliver = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
-    if (!send(request, reply, answer, listeners)) answered(request, reply)
-  }
-
-  const handler = (request: FastifyRequest, reply: FastifyReply): void => {
-    forCaches(reply)
-    const most = request.caller.published ? Math.min(limit, app.publishedBodyLimit) : limit
-    takeBody({ request, reply }, most, (bytes, refusal) => {
-      try {
-        if (refusal) throw refusal
-        request.bytes = bytes
-        const answer = respond(request, reply)
-        if (answer instanceof Promise)
-          answer.then((answer) => deliver(request, reply, answer)).catch((error: unknown) => reply.send(error))
-        else deliver(request, reply, answer)
-      } catch (error) {
-        reply.send(error)
-      }
-    })
-  }
-
-  const onRequest: Authorize = (request, reply, done) => {
-    request.spec = spec
-    const refusal = framing(request, monotonic) ?? options.limit?.(request)
-    if (refusal) done(refusal)
-    else authorize(request, reply, done)
-  }
-  app.route({ method, url, config: { spec }, onRequest, handler })
+  const { method, url, access, query } = options
+  const bodyLimit = options.bodyLimit === 'configured' ? app.bodyLimit : Math.min(options.bodyLimit, app.bodyLimit)
+  const spec = {
+    ...options,
+    bodyLimit,
+    publishedBodyLimit: Math.min(bodyLimit, app.publishedBodyLimit),
+    // An answer sent without the framework would lack the CORS headers.
+    hot: options.hot === true && !app.crossOrigin,
+    wants: requiredRightsOf(access, query),
+    varies: method === 'GET' && access.credential !== 'public' && options.cache !== 'no-store',
+  } as unknown as Spec
+  app.route({ method, url, config: { spec }, handler: app.handlerOf(spec) })
 }

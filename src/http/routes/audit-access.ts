@@ -107,6 +107,6 @@ export const auditAccessRoutes: Mount = (app, service) =>
     run: (call) => {
       const answer = () => review(service, call)
       // A query with `at` has passed the limits of as-of queries already (`preconditions`).
-      return call.query.at ? answer() : (asOfReading(service, call, answer) as Promise<Answer<AccessReview>>)
+      return call.query.at ? answer() : (asOfReading(service, call.request, answer) as Promise<Answer<AccessReview>>)
     },
   })

@@ -17,7 +17,8 @@ import { type Call, route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { Service } from '../services/service.ts'
 import { allOf } from '../wire/pieces.ts'
-import { type Answer, held, jsonOf, ok, written } from '../wire/reply.ts'
+import { type Answer, jsonOf, ok, written } from '../wire/reply.ts'
+import { held } from '../wire/send.ts'
 
 const body = ofrepBody(badContext)
 

@@ -11,7 +11,8 @@ import type { Service } from '../services/service.ts'
 import { underAnyWord } from '../wire/family-headers.ts'
 import { keptChunks } from '../wire/kept-chunks.ts'
 import { chunksOf } from '../wire/pieces.ts'
-import { type Answer, held, type Json, jsonOf, written } from '../wire/reply.ts'
+import { type Answer, type Json, jsonOf, written } from '../wire/reply.ts'
+import { held } from '../wire/send.ts'
 
 const UNSTATED = '1.37.1'
 /**

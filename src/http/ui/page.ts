@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CookieJar } from '../wire/cookies.ts'
-import { held } from '../wire/reply.ts'
+import { held } from '../wire/send.ts'
 import { BASE, type UiFiles } from './files.ts'
 
 const policy = [

@@ -7,12 +7,10 @@ import { bodyRoom, type Of, SMALL } from './room.ts'
 const DEEPEST = 64
 const MOST_MEMBERS = 50_000
 
-/** Bytes of the request body as received; undefined for a request without a body. */
-type Bytes = Buffer | undefined
-
 declare module 'fastify' {
   interface FastifyRequest {
-    bytes: Bytes
+    /** Body of the request as received; undefined for a request without a body. */
+    bytes: Buffer | undefined
   }
 }
 
@@ -22,20 +20,28 @@ declare module 'fastify' {
  */
 export const takeBodies = (app: FastifyInstance): void => {
   app.decorateRequest('bytes', undefined)
-  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'])
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'])
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
 }
 
 /**
- * Calls back with the body. Calls back with 413 as soon as the body exceeds `limit`, and with 503 when the shared
- * budget for bodies has no room; the remaining bytes are then read and discarded. An unfinished body ends with the
- * request timeout of the server.
+ * Receives the body into `request.bytes` and returns its JSON object; `{}` for an empty body, and for one that is not
+ * read. Refuses with 413 as soon as the body exceeds `limit`, and with 503 when the shared budget for bodies has no
+ * room; the remaining bytes are then read and discarded. An unfinished body ends with the request timeout of the server.
  */
-export const takeBody = (of: Of, limit: number, done: (bytes: Bytes, refusal?: Refusal) => void): void => {
-  const { raw, server } = of.request
-  const { 'content-length': length, 'transfer-encoding': encoding } = raw.headers
-  if (encoding === undefined && (length === undefined || length === '0')) return done(undefined)
-  if (Number(length) > limit) return done(undefined, new Refusal('body_too_large'))
+export const takeBody = (of: Of, limit: number, isRead: boolean): Raw | Promise<Raw> => {
+  const { request } = of
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.raw.headers
+  const read = (): Raw => (isRead ? jsonBody(request) : {})
+  if (encoding === undefined && (length === undefined || length === '0')) return read()
+  if (Number(length) > limit) refuse('body_too_large')
+  return new Promise<void>((received, refused) => receive(of, limit, received, refused)).then(read)
+}
+
+const receive = (of: Of, limit: number, received: () => void, refused: (refusal: Refusal) => void): void => {
+  const { request } = of
+  const { raw, server } = request
+  const { 'content-length': length } = raw.headers
   const wanted = length === undefined ? undefined : Number(length)
   const chunks: Buffer[] = []
   let size = 0
@@ -43,18 +49,19 @@ export const takeBody = (of: Of, limit: number, done: (bytes: Bytes, refusal?: R
   const leave = () => raw.off('data', onData).off('end', onEnd).resume()
   const onEnd = (): void => {
     leave()
-    done(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size))
+    request.bytes = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size)
+    received()
   }
   const onData = (chunk: Buffer): void => {
     size += chunk.length
     chunks.push(chunk)
     if (size > limit) {
       leave()
-      done(undefined, new Refusal('body_too_large'))
+      refused(new Refusal('body_too_large'))
     } else if (size > SMALL && !(hasRoom ??= bodyRoom(of))(size)) {
       leave()
       chunks.length = 0
-      done(undefined, server.budgets.bodies.busy())
+      refused(server.budgets.bodies.busy())
       // Finish at the last byte, not at the stream's `end` event: requests answered from that event stay referenced for
       // a long time, and each garbage collection copies them.
     } else if (size === wanted) onEnd()
@@ -66,7 +73,7 @@ export const takeBody = (of: Of, limit: number, done: (bytes: Bytes, refusal?: R
  * JSON object in the body; `{}` for an empty body. Refuses an unsupported charset or encoding with 415. Refuses invalid
  * JSON, too deep nesting or too many members with 400.
  */
-export const jsonBody = (request: FastifyRequest): Raw => {
+const jsonBody = (request: FastifyRequest): Raw => {
   const { headers, bytes } = request
   const { 'content-type': type, 'content-encoding': encoding } = headers
   if (type !== undefined && type !== 'application/json' && foreignCharset(type)) refuse('unsupported_charset')

@@ -33,19 +33,26 @@ export const addressIn = (text: string): string | undefined => {
   return unmapped(address)
 }
 
+const ignored = (): void => undefined
+
 /**
  * Address of the client: the connection's peer or, behind trusted proxies, the address that they wrote into
  * `X-Forwarded-For`. If a proxy wrote anything but an address, the address of that proxy counts. `unknown` if the
- * connection was reset before the check.
+ * connection was reset before the check. `onUntrusted` is called for forwarded headers of another peer.
  */
 export const clientAddress =
-  (trusts: (hop: string) => boolean) =>
+  (trusts: (hop: string) => boolean, onUntrusted = ignored) =>
   ({ socket, headers }: Heard): string => {
     const peer = socket.remoteAddress
     const list = headers['x-forwarded-for']
     let hop = (peer !== undefined && addressIn(peer)) || 'unknown'
-    if (typeof list !== 'string' || hop === 'unknown') return hop
-    for (let end = list.length, hops = 0; end >= 0 && hops < HOPS && trusts(hop); hops++) {
+    if ((list ?? headers.forwarded) === undefined || hop === 'unknown') return hop
+    if (!trusts(hop)) {
+      onUntrusted()
+      return hop
+    }
+    if (typeof list !== 'string') return hop
+    for (let end = list.length, hops = 0; end >= 0 && hops < HOPS && (hops === 0 || trusts(hop)); hops++) {
       const comma = end === 0 ? -1 : list.lastIndexOf(',', end - 1)
       const next = addressIn(list.slice(comma + 1, end))
       if (next === undefined) break

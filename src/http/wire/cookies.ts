@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../clock.ts'
 
 /** Names and attributes of the two cookies (api.md §3.4). `domain` has no scheme or port. */
-export type CookieSettings = {
+type CookieSettings = {
   readonly tokenName: string
   readonly stateName: string
   readonly domain?: string | undefined

@@ -1,6 +1,7 @@
 import cors, { type FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { otherWords } from './family-headers.ts'
+import { everyAnswer } from './send.ts'
 
 /** Origins that may call from a browser: exact origins, or `*` for all. */
 export type CorsSettings = {
@@ -48,6 +49,11 @@ export const allowOrigins = async (
     if (origin !== '*' && exact.has(origin)) return { ...options, origin, credentials: true }
     return exact.has('*') ? { ...options, origin: '*' } : refused
   }
+  // Before the hook of the plugin, which answers preflights.
+  app.addHook('onRequest', (request, reply, done) => {
+    everyAnswer(request, reply)
+    done()
+  })
   await app.register(
     cors,
     () => (request: FastifyRequest, callback: (error: Error | null, options?: FastifyCorsOptions) => void) => {

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorAnswer } from '../../contract/error.ts'
 import { type Reason, Refusal } from '../../errors.ts'
-import type { Answered } from '../route/hooks.ts'
-import { asIs, everyAnswer, jsonText } from './reply.ts'
+import type { Answered } from './reply.ts'
+import { asIs, everyAnswer, jsonText } from './send.ts'
 
 /** Log for defects of the service, one line per record. */
 export type Logger = { readonly error: (record: Readonly<Record<string, unknown>>, message: string) => void }

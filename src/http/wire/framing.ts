@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Clock } from '../../clock.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal } from '../../errors.ts'
 import { emptied, wrongTarget } from './path.ts'
-import { everyAnswer } from './reply.ts'
 
 /** Request id: the client's if it is valid (api.md §1.2), else a new UUID. */
 export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string => {
@@ -23,12 +21,6 @@ export const times = (rawHeaders: readonly string[], name: string): number => {
     if (sent !== undefined && sent.length === name.length && sent.toLowerCase() === name) count++
   }
   return count
-}
-
-/** Sets the common response headers before another hook can answer. */
-export const opening = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
-  everyAnswer(request, reply)
-  done()
 }
 
 type Verbs = readonly { readonly matches: RegExp; readonly verbs: readonly string[] }[]
@@ -54,28 +46,30 @@ export const unknown = (paths: Verbs, { url }: FastifyRequest): Refusal => {
     : new Refusal('method_not_allowed', undefined, { headers: { allow: [...allowed].join(', ') } })
 }
 
-/**
- * Step 1 of api.md §1.3, for every request with or without a route. The route's own hook calls it, because another hook
- * would cost time in each request.
- */
-export const framing = (request: FastifyRequest, monotonic: Clock['monotonic']): Refusal | undefined => {
-  const { raw } = request
-  request.began = monotonic()
-  request.address = request.server.clientAddress(raw)
-  const wrong = wrongTarget(raw)
-  if (wrong) return wrong
-  if (times(raw.rawHeaders, 'host') > 1) return new Refusal('invalid_header', 'invalid header Host: given twice')
-  if (raw.rawHeaders.length > HEADERS * 2)
+/** Refusal of a request that is malformed, whatever its route. */
+const malformed = ({ target, headers, rawHeaders, httpVersion }: IncomingMessage): Refusal | undefined => {
+  if (target !== undefined && target !== 'hollow') return wrongTarget(target)
+  if (times(rawHeaders, 'host') > 1) return new Refusal('invalid_header', 'invalid header Host: given twice')
+  if (rawHeaders.length > HEADERS * 2)
     return new Refusal('headers_too_large', `request has more than ${HEADERS} headers`)
-  const encoding = raw.headers['transfer-encoding']
+  const encoding = headers['transfer-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'chunked')
     return new Refusal('invalid_header', 'invalid header Transfer-Encoding: must be chunked', {
       headers: { connection: 'close' },
     })
-  if (raw.headers.host === undefined && raw.httpVersion !== '1.0')
+  if (headers.host === undefined && httpVersion !== '1.0')
     return new Refusal('invalid_header', 'invalid header Host: missing')
-  if (raw.target === 'hollow') request.params = emptied(request.params as Record<string, string>)
   return undefined
+}
+
+/** Step 1 of api.md §1.3, for every request with or without a route. */
+export const framing = ({ request }: { readonly request: FastifyRequest }): void => {
+  const { raw, server } = request
+  const refusal = malformed(raw)
+  request.began = server.clock.monotonic()
+  request.address = server.clientAddress(raw)
+  if (refusal) throw refusal
+  if (raw.target === 'hollow') request.params = emptied(request.params as Record<string, string>)
 }
 
 /** Collects the verbs of each path as routes are mounted. */

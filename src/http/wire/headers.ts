@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyReply } from 'fastify'
 import { positionOf } from '../../contract/readers/moment.ts'
 import { lengthOf } from '../../contract/readers/value.ts'
 import { refuse } from '../../errors.ts'
@@ -86,4 +87,10 @@ export const eventReason = (headers: IncomingHttpHeaders): string | undefined =>
   const text = Buffer.from(latin1, 'latin1').toString('utf8')
   if (/[\p{Cc}\ufffd]/u.test(text)) wrong('Event-Reason', 'must be UTF-8 text without control characters')
   return lengthOf(text) <= REASON_MAX ? text : wrong('Event-Reason', `must be at most ${REASON_MAX} characters`)
+}
+
+/** Adds request headers to `Vary`. */
+export const vary = (reply: FastifyReply, names: string): void => {
+  const others = reply.getHeader('vary')
+  reply.header('vary', others === undefined ? names : `${String(others)}, ${names}`)
 }

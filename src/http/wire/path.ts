@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { type Query, queryIn } from '../../contract/readers/input.ts'
 import { Refusal } from '../../errors.ts'
+import { HEADER_LIMIT } from './port.ts'
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -33,8 +34,7 @@ const wrongs = {
 }
 
 /** Refusal of a target that no route accepts. */
-export const wrongTarget = ({ target }: IncomingMessage): Refusal | undefined =>
-  target === undefined || target === 'hollow' ? undefined : wrongs[target]()
+export const wrongTarget = (target: keyof typeof wrongs): Refusal => wrongs[target]()
 
 /** Placeholder for an empty path segment in the router; no valid decoded segment contains it. */
 const hollow = '\0'
@@ -97,6 +97,12 @@ const decodedSegment = (segment: string): string | undefined => {
   } catch {
     return undefined
   }
+}
+
+/** Options of the framework's router. The query is parsed on first use (`parametersOf`). */
+export const routing = {
+  rewriteUrl: cleanTarget,
+  routerOptions: { maxParamLength: HEADER_LIMIT, querystringParser: () => ({}) },
 }
 
 /** Replaces the placeholder in path parameters with the empty text. */

@@ -1,8 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { named } from '../../contract/readers/input.ts'
+import type { Refusal } from '../../errors.ts'
 import type { Kept, Packed } from './gzip.ts'
-import { tagged } from './headers.ts'
-import { parametersOf } from './path.ts'
 import type { Chunks } from './stream.ts'
 
 declare const holds: unique symbol
@@ -44,6 +42,12 @@ export type Answer<T = unknown> = {
   readonly secret?: Readonly<Record<string, string>>
 }
 
+/**
+ * Called for every sent answer (for a stream: at its end), with the refusal if there is one. A hook of the framework
+ * would add two listeners to each request.
+ */
+export type Answered = (request: FastifyRequest, reply: FastifyReply, refusal?: Refusal) => void
+
 /** Adds the revision of the resource to an answer, if there is one. */
 export const revised = <T>(answer: Answer<T>, revision: bigint | undefined): Answer<T> =>
   revision === undefined ? answer : { ...answer, etag: String(revision) }
@@ -62,22 +66,3 @@ export const redirect = <T>(location: string, headers: Readonly<Record<string, s
   body,
   headers: { ...headers, location },
 })
-
-/** JSON text of a body, indented by two spaces if the query has `pretty`. */
-export const jsonText = (body: unknown, request: FastifyRequest): string =>
-  named(parametersOf(request), 'pretty') ? JSON.stringify(body, null, 2) : JSON.stringify(body)
-
-/** Serializer that returns the text unchanged, so that the framework adds no charset to `application/json`. */
-export const asIs = (text: unknown): string => text as string
-
-/** Sets the common response headers (api.md §1.2). */
-export const everyAnswer = (request: FastifyRequest, reply: FastifyReply): void => {
-  reply.header('x-request-id', request.id)
-  reply.header('x-content-type-options', 'nosniff')
-}
-
-/** True if `If-None-Match` contains the tag. */
-export const held = ({ headers }: FastifyRequest, etag: string): boolean => {
-  const given = headers['if-none-match']
-  return given !== undefined && tagged(given, etag)
-}

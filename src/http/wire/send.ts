@@ -3,16 +3,40 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../clock.ts'
 import { named } from '../../contract/readers/input.ts'
 import { gzipInto, nameGzip, sendGzip, sendPacked, takesGzip, zippedFast } from './gzip.ts'
+import { tagged } from './headers.ts'
 import { parametersOf, rawQuery } from './path.ts'
-import { type Answer, asIs, everyAnswer, held, jsonText } from './reply.ts'
+import type { Answer } from './reply.ts'
 import { fitRoom, PACKING, SMALL, UNDER_WAY } from './room.ts'
 import { type Chunks, type StreamTold, sendStream } from './stream.ts'
 
 /** Minimum length, in characters, of a compressed answer. Shorter answers of a hot route bypass the framework. */
 const TINY = 1024
 
+/** True if the query has `pretty`. */
+const isPretty = (request: FastifyRequest): boolean =>
+  rawQuery(request) !== '' && named(parametersOf(request), 'pretty')
+
+/** JSON text of a body, indented by two spaces if the query has `pretty`. */
+export const jsonText = (body: unknown, request: FastifyRequest): string =>
+  isPretty(request) ? JSON.stringify(body, null, 2) : JSON.stringify(body)
+
 const writtenText = (json: string, request: FastifyRequest): string =>
-  named(parametersOf(request), 'pretty') ? JSON.stringify(JSON.parse(json), null, 2) : json
+  isPretty(request) ? JSON.stringify(JSON.parse(json), null, 2) : json
+
+/** Serializer that returns the text unchanged, so that the framework adds no charset to `application/json`. */
+export const asIs = (text: unknown): string => text as string
+
+/** Sets the common response headers (api.md §1.2). */
+export const everyAnswer = (request: FastifyRequest, reply: FastifyReply): void => {
+  reply.header('x-request-id', request.id)
+  reply.header('x-content-type-options', 'nosniff')
+}
+
+/** True if `If-None-Match` contains the tag. */
+export const held = ({ headers }: FastifyRequest, etag: string): boolean => {
+  const given = headers['if-none-match']
+  return given !== undefined && tagged(given, etag)
+}
 
 /** Writes a small answer directly, without the framework's handling of streams, hooks and serializers. */
 const sendNow = (request: FastifyRequest, reply: FastifyReply, json: string): void => {

@@ -1,0 +1,181 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../../clock.ts'
+import { type Raw, settle } from '../../contract/readers/value.ts'
+import { invalid } from '../../errors.ts'
+import { takeBody } from '../wire/body.ts'
+import { framing } from '../wire/framing.ts'
+import { vary } from '../wire/headers.ts'
+import { parametersOf } from '../wire/path.ts'
+import type { Answer, Answered } from '../wire/reply.ts'
+import { send } from '../wire/send.ts'
+import type { StreamTold } from '../wire/stream.ts'
+import type { Handler, Spec } from './route.ts'
+
+/** A request on its way through the steps, and the data that they pass on. */
+export type Exchange = {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly spec: Spec
+  /** Index of the next step. */
+  next: number
+  /** Set by `authorize` if body or query still influence the access decision. */
+  authorizeRest: Step | undefined
+  body: Raw
+  /** Fields of the body, or their refusal (`wrong`), which `fieldRules` throws. */
+  fields: unknown
+  wrong: Error | undefined
+  query: unknown
+  idempotencyKey: string | undefined
+}
+
+/** Runs the remaining steps. */
+type Proceed = (exchange: Exchange) => Answer | Promise<Answer>
+
+/**
+ * One step of api.md §1.3. It throws a Refusal, or returns an answer, or returns undefined to let the request go on. A
+ * step around the later ones calls `proceed` and returns its answer.
+ */
+export type Step = (
+  exchange: Exchange,
+  proceed: Proceed,
+) => Answer | undefined | void | Promise<Answer | undefined | void>
+
+/** Steps that depend on the services. */
+export type ServiceSteps = {
+  /** Steps 4 to 6: sets `request.caller`. Leaves step 8 in the exchange, if there is one. */
+  readonly authorize: Step
+  /** Step 9: the syntax of the headers. */
+  readonly readHeaders?: Step
+  /** Step 10: idempotent replay. */
+  readonly replay?: Step
+  /** Step 11: bounds of as-of queries. */
+  readonly boundReading?: Step
+}
+
+const goOn: Step = () => undefined
+const nothing: Raw = {}
+
+/** Step 3: refuses a client that exceeds its rate limit. */
+const limitRate: Step = ({ request, spec }) => {
+  const refusal = spec.limit?.(request)
+  if (refusal) throw refusal
+}
+
+/** Sets the cache headers, for answers and for the refusals of later steps. */
+const tellCaches: Step = ({ reply, spec: { cache, varies } }) => {
+  if (cache === 'no-store') reply.header('cache-control', 'no-store')
+  else if (varies) vary(reply, 'authorization, cookie')
+}
+
+/** Step 7: reads the body. Refuses a wrong JSON type; other errors in fields are kept for `fieldRules`. */
+const readBody: Step = (exchange) => {
+  const { request, reply, spec } = exchange
+  const { method, bodyLimit, publishedBodyLimit } = spec
+  const isRead = method !== 'GET' && method !== 'DELETE'
+  const limit = request.caller.published ? publishedBodyLimit : bodyLimit
+  const raw = takeBody({ request, reply }, limit, isRead)
+  return raw instanceof Promise ? raw.then((raw) => readFields(exchange, raw)) : readFields(exchange, raw)
+}
+
+const readFields = (exchange: Exchange, raw: Raw): undefined => {
+  exchange.body = raw
+  try {
+    exchange.fields = exchange.spec.body?.read(raw)
+  } catch (error) {
+    exchange.wrong = settle(error, undefined)
+  }
+}
+
+/** Step 8: completes a decision that `authorize` left open. */
+const authorizeRest: Step = (exchange, proceed) => exchange.authorizeRest?.(exchange, proceed)
+
+/** Step 9: the syntax of the query. */
+const readQuery: Step = (exchange) => {
+  exchange.query = exchange.spec.query?.read(parametersOf(exchange.request))
+}
+
+/** Step 11: refuses an empty path parameter, and wrong fields. */
+const fieldRules: Step = ({ request, wrong }) => {
+  if (request.raw.target === 'hollow') {
+    const params = request.params as Readonly<Record<string, string>>
+    for (const name in params) if (params[name] === '') invalid(name, 'must not be empty')
+  }
+  if (wrong) throw wrong
+}
+
+/** Steps 12 to 15: the route itself. */
+const answer = ({ spec, request, reply, fields, query }: Exchange): Answer | Promise<Answer> =>
+  spec.run({
+    body: fields,
+    query,
+    params: request.params as Readonly<Record<string, string>>,
+    request,
+    reply,
+    caller: request.caller,
+    requestId: request.id,
+    route: spec.url,
+  })
+
+type AnswerListeners = { readonly answered: Answered; readonly brokenOff: StreamTold['failed'] }
+
+/**
+ * Handles a request by the steps of api.md §1.3, in their order: the first refusal or answer is sent. Step 2 is the
+ * router.
+ */
+export const pipeline = (
+  { authorize, readHeaders = goOn, replay = goOn, boundReading = goOn }: ServiceSteps,
+  { answered, brokenOff }: AnswerListeners,
+  { after }: Pick<Clock, 'after'>,
+): ((spec: Spec) => Handler) => {
+  const steps: readonly Step[] = [
+    framing,
+    limitRate,
+    authorize,
+    tellCaches,
+    readBody,
+    authorizeRest,
+    readQuery,
+    readHeaders,
+    replay,
+    boundReading,
+    fieldRules,
+  ]
+  const listeners = { ended: answered, failed: brokenOff, after }
+
+  const proceed: Proceed = (exchange) => {
+    while (exchange.next < steps.length) {
+      const outcome = steps[exchange.next++]!(exchange, proceed)
+      if (outcome instanceof Promise) return outcome.then((answer) => answer ?? proceed(exchange))
+      if (outcome) return outcome
+    }
+    return answer(exchange)
+  }
+
+  const deliver = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
+    if (!send(request, reply, answer, listeners)) answered(request, reply)
+  }
+
+  return (spec) => (request, reply) => {
+    request.spec = spec
+    const exchange: Exchange = {
+      request,
+      reply,
+      spec,
+      next: 0,
+      authorizeRest: undefined,
+      body: nothing,
+      fields: undefined,
+      wrong: undefined,
+      query: undefined,
+      idempotencyKey: undefined,
+    }
+    try {
+      const answer = proceed(exchange)
+      if (answer instanceof Promise)
+        answer.then((answer) => deliver(request, reply, answer)).catch((error: unknown) => reply.send(error))
+      else deliver(request, reply, answer)
+    } catch (error) {
+      reply.send(error)
+    }
+  }
+}
