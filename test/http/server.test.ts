@@ -200,7 +200,7 @@ void t.test('allows CORS origins, with credentials only from exact ones', async 
   t.equal(other.headers.get('access-control-allow-credentials'), undefined)
   t.equal(
     other.headers.get('access-control-expose-headers'),
-    'ETag, Event-Position, Idempotency-Replayed, x-request-id, Retry-After, As-Of-Position, As-Of-Time',
+    'ETag, Event-Position, Idempotency-Replayed, x-request-id, Retry-After, As-Of-Position, As-Of-Time, History-Range',
   )
   t.equal((await exchange(own.port, `OPTIONS /livez HTTP/1.1\r\n${H}\r\n`)).status, 405, 'not a preflight')
   const strict = await demo({ config: { ...settings, cors: { origins: ['https://a.example'], headers: [] } } })
