@@ -9,9 +9,8 @@ import { newTo, noSegmentOf, segmentsNeeded } from './flag/segments-needed.ts'
 import { holds, type OfFlag } from './flag/state.ts'
 import { namespace, RESERVATION_LIFE_MS, type Reservation } from './namespace.ts'
 import { emptyMap, type PersistentMap } from './persistent-map.ts'
-import { aside, idOf, releaser } from './release.ts'
 import { type SegmentCommands, segment } from './segment.ts'
-import { type Means, segmentUser } from './segment-reservations.ts'
+import { aside, idOf, type Means, releaser, segmentUser } from './segment-reservations.ts'
 
 /**
  * Finds reservations that no flag holds, and voids them. Stops at the first valid reservation, because then the

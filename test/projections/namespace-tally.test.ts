@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { tallies } from '../../src/projections/flag-memory/namespace-tally.ts'
+import { tallies } from '../../src/projections/flag-memory/namespace-state.ts'
 import { stringPool } from '../../src/projections/token-memory/reach-pool.ts'
 import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
 import type { TokenDoc } from '../../src/projections/tokens.ts'

@@ -5,17 +5,11 @@ import type { AnyEvent } from '../../events/define.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { goesOn } from '../../events/meta.ts'
 import { unreadableOf } from '../../events/unreadable.ts'
-import { type AnyProjection, type Projection, project, type RowOf } from '../projection.ts'
+import { type AnyProjection, type Projection, project } from '../projection.ts'
 import type { Row } from '../views.ts'
 
 /** The key of a stream's document. */
 export const keyOf = ({ category }: AnyProjection, stream: string): string => stream.slice(category.length + 1)
-
-/** Creates a lookup over rows of several projections. */
-export const rowOf =
-  (rows: readonly (readonly [AnyProjection, Row])[]): RowOf =>
-  <D extends object, E extends AnyEvent>({ name }: Projection<D, E>, key: string) =>
-    rows.find(([projection, row]) => projection.name === name && row.key === key)?.[1] as Row<D> | undefined
 
 /** The events of each stream, in order. */
 export const byStream = (events: readonly Stored[]): ReadonlyMap<string, readonly Stored[]> => {

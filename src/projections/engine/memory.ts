@@ -2,11 +2,11 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../clock.ts'
 import { keyedQueue } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
-import { typeName } from '../../events/define.ts'
+import { type AnyEvent, typeName } from '../../events/define.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import type { AnyProjection, RowOf } from '../projection.ts'
+import type { AnyProjection, Projection, RowOf } from '../projection.ts'
 import type { Row } from '../views.ts'
-import { byStream, foldRow, keyOf, rowOf, wholeAppend } from './fold-rows.ts'
+import { byStream, foldRow, keyOf, wholeAppend } from './fold-rows.ts'
 
 export type MemoryOptions = {
   readonly clock: Clock
@@ -83,6 +83,12 @@ const insistOnLog = async (agrees: () => Promise<boolean>, { stream, position }:
       cause: new Error(`${stream} was appended at ${position}, which another log had`),
     })
 }
+
+/** Creates a lookup over rows of several projections. */
+export const rowOf =
+  (rows: readonly (readonly [AnyProjection, Row])[]): RowOf =>
+  <D extends object, E extends AnyEvent>({ name }: Projection<D, E>, key: string) =>
+    rows.find(([projection, row]) => projection.name === name && row.key === key)?.[1] as Row<D> | undefined
 
 /** Rows of the documents of streams: the newest ones, and their changes by events. */
 const documentRows = (options: MemoryOptions, remembered: ReturnType<typeof revisionTracker>) => {

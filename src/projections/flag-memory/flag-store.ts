@@ -16,10 +16,10 @@ import {
   listOf,
   type NamespaceState,
   partsOf,
+  tallies,
   versionOf,
   weightOf,
 } from './namespace-state.ts'
-import { type Tally, tallies } from './namespace-tally.ts'
 
 export type { Compile, Live } from './namespace-state.ts'
 
@@ -170,7 +170,7 @@ export const flagStore = <C>(compile: Compile<C>) => {
     life: (namespace: string): string | undefined => lifeOf(states.get(namespace)),
 
     /** Precomputed totals of the flags and segments of a namespace. */
-    tally: (namespace: string): Tally => tally.of(lifeOf(states.get(namespace))),
+    tally: (namespace: string) => tally.of(lifeOf(states.get(namespace))),
     /** Precomputed size of a flag or segment as JSON in UTF-8; 0 if there is none. */
     bytes: (kind: 'flags' | 'segments', namespace: string, key: string): number =>
       tally.bytes(kind, `${namespace}+${key}`),
