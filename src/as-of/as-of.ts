@@ -163,6 +163,8 @@ export const asOf =
       ...lists,
       /** The compiled flag. */
       compiled: (namespace: string, key: string) => compiled(namespace, key),
+      /** Rows of streams of one read model, quarantined and deleted ones included; undefined for an unwritten stream. */
+      rows: read,
       token: async (id: string): Promise<Live<TokenDoc> | undefined> => living((await read(tokens, [id]))[0]),
       /** One page of tokens, oldest first. */
       tokens: async (asked: Omit<TokenListRequest, 'closed'>): Promise<TokensPage> => {

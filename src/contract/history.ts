@@ -8,7 +8,7 @@ import { query, type ReadBy } from './readers/input.ts'
 import { order } from './resource.ts'
 
 /** One changed part of what an event happened to: a JSON Pointer, and the values before and after, if known. */
-const EventChange = named('EventChange', {
+export const EventChange = named('EventChange', {
   path: Text,
   from: Type.Optional(Type.Unknown()),
   to: Type.Optional(Type.Unknown()),

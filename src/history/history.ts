@@ -4,7 +4,7 @@ import type { Views } from '../projections/views.ts'
 import { factsOf, type IndexedEvent } from './facts.ts'
 import type { EventFilter } from './filter.ts'
 import { countEvents, type EventPageRequest, eventExport, eventPage } from './pages.ts'
-import { placeFinder } from './places.ts'
+import { type LogPlace, placeFinder } from './places.ts'
 import type { EventRange, Head } from './spans.ts'
 
 type Sources = {
@@ -40,6 +40,8 @@ export const history = ({ log, views, key, seen, counted }: Sources) => {
     export: (filter: EventFilter, range: EventRange, head: Head | undefined) =>
       eventExport(sources, filter, range, head ?? NOTHING),
     count: (range: EventRange, filter: EventFilter, head: Head) => countEvents(sources, range, filter, head),
+    /** Place of the last event at or before a position. */
+    placeAt: (position: bigint, head: Head): Promise<LogPlace> => find((place) => place.position <= position, head),
     /** The event at exactly this position; undefined if there is none. */
     at: async (position: bigint, head: Head): Promise<IndexedEvent | undefined> => {
       const record = await log.at(position)

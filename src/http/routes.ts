@@ -3,6 +3,7 @@ import { METHODS, type Method } from '../events/token.ts'
 import { evaluator } from './evaluation/evaluator.ts'
 import { auditAccessRoutes } from './routes/audit-access.ts'
 import { auditEventsRoutes } from './routes/audit-events.ts'
+import { auditStateRoutes } from './routes/audit-state.ts'
 import { authAccessRoutes } from './routes/auth-access.ts'
 import { authCodehostRoutes } from './routes/auth-codehost.ts'
 import { authMethodRoutes } from './routes/auth-method.ts'
@@ -56,6 +57,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   authAccessRoutes(app, service)
   auditAccessRoutes(app, service)
   auditEventsRoutes(app, service)
+  auditStateRoutes(app, service)
   for (const method of METHODS) methodRoutes[method](app, service)
 
   const ask = evaluator(service.metrics, service.clock)

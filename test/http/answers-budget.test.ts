@@ -295,6 +295,8 @@ const large: readonly (readonly [string, string, object?])[] = [
   ['GET', '/auth/v1/tokens'],
   ['GET', '/audit/v1/access?right=flag.read'],
   ['GET', '/audit/v1/events'],
+  ['GET', '/audit/v1/state/flag/default+big'],
+  ['GET', '/audit/v1/diff?stream=flag-default%2Bbig&a=1'],
   ['GET', '/internal/v1/evaluation/snapshot/namespace/default'],
   ['PUT', `${N}/flags/big`, { name: 'changed' }],
   ['PUT', `${N}/segments/big`, { name: 'changed' }],

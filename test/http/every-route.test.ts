@@ -52,6 +52,8 @@ const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
     '/audit/v1/access': 'GET',
     '/audit/v1/events': 'GET',
     '/audit/v1/events/{position}': 'GET',
+    '/audit/v1/state/{category}/{id}': 'GET',
+    '/audit/v1/diff': 'GET',
   },
   outside: { '/api/v1/namespaces': 'GET POST', [N]: 'DELETE' },
   path: {

@@ -28,7 +28,13 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'GET /auth/v1/roles',
   ],
   'config.read': ['GET /meta/config'],
-  'audit.read': ['GET /audit/v1/access', 'GET /audit/v1/events', 'GET /audit/v1/events/{position}'],
+  'audit.read': [
+    'GET /audit/v1/access',
+    'GET /audit/v1/events',
+    'GET /audit/v1/events/{position}',
+    'GET /audit/v1/state/{category}/{id}',
+    'GET /audit/v1/diff',
+  ],
   'flag.evaluate': [
     'POST /evaluate/v1/boolean',
     'POST /evaluate/v1/variant',

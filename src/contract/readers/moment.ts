@@ -17,6 +17,7 @@ export const positionOf = (text: string): bigint | undefined => {
  */
 export const atOf = (
   text: string | undefined,
+  name = 'at',
 ): { readonly instant: string } | { readonly position: bigint } | undefined => {
   if (text === undefined || text === '') return undefined
   const position = positionOf(text)
@@ -24,7 +25,7 @@ export const atOf = (
   const instant = instantOf(text)
   if (instant !== undefined) return { instant }
   const description = 'must be an RFC 3339 timestamp or a position'
-  return refuse('invalid_at', `invalid field at: ${description}`, { violation: { field: 'at', description } })
+  return refuse('invalid_at', `invalid field ${name}: ${description}`, { violation: { field: name, description } })
 }
 
 const atText = text({ stored: false })
@@ -33,7 +34,7 @@ const atText = text({ stored: false })
 export const atMoment: Field<ReturnType<typeof atOf>> = {
   schema: atText.schema,
   optional: true,
-  read: (value, name) => atOf(atText.read(value, name)),
+  read: (value, name) => atOf(atText.read(value, name), name),
 }
 
 /** Canonical text of a moment; empty for the present. */

@@ -1,0 +1,59 @@
+import { Type } from 'typebox'
+import { invalid } from '../errors.ts'
+import { AnyObject, Instant, named, type Shown, Text } from './answer.ts'
+import { EventChange } from './history.ts'
+import { integer, text } from './readers/fields.ts'
+import { query } from './readers/input.ts'
+import { atMoment } from './readers/moment.ts'
+
+const LogPlaceShown = named('LogPlace', { index: Type.Integer(), position: Text, time: Instant })
+
+/** State of one stream at a moment (api.md §16.7). */
+export const StreamState = named('StreamState', {
+  stream: Text,
+  at: LogPlaceShown,
+  exists: Type.Boolean(),
+  revision: Type.Optional(Text),
+  lastEvent: named('LastEvent', { index: Type.Integer(), position: Text, time: Instant, type: Text }),
+  state: Type.Optional(AnyObject),
+})
+export type StreamState = Shown<typeof StreamState>
+export const stateQuery = query({ at: atMoment })
+
+const DiffItem = named('DiffItem', {
+  stream: Text,
+  kind: Type.Enum(['added', 'removed', 'changed']),
+  changes: Type.Array(EventChange),
+})
+export type DiffItem = Shown<typeof DiffItem>
+
+/** Difference between two moments (api.md §16.8). */
+export const StateDiff = named('StateDiff', {
+  a: LogPlaceShown,
+  b: LogPlaceShown,
+  equal: Type.Boolean(),
+  items: Type.Array(DiffItem),
+  nextPageToken: Text,
+})
+export type StateDiff = Shown<typeof StateDiff>
+
+const fields = query({
+  stream: text({ stored: false }),
+  namespaceKey: text({ stored: false }),
+  a: atMoment,
+  b: atMoment,
+  pageToken: text({ stored: false }),
+  limit: integer({ min: 0, minMessage: 'must not be negative' }),
+})
+
+/** Query of a difference: of one stream, or of a namespace with its flags and segments. */
+export const diffQuery = {
+  schema: fields.schema,
+  read: (given: Parameters<typeof fields.read>[0]) => {
+    const { a, ...asked } = fields.read(given)
+    if (asked.stream === '' && asked.namespaceKey === '') invalid('stream', 'must not be empty')
+    if (asked.stream !== '' && asked.namespaceKey !== '')
+      invalid('namespaceKey', 'only one of stream and namespaceKey can be present')
+    return { ...asked, a: a ?? invalid('a', 'must not be empty') }
+  },
+}

@@ -1,0 +1,122 @@
+import type { AsOf } from '../../as-of/as-of.ts'
+import type { StreamState } from '../../contract/state.ts'
+import { invalid, refuse } from '../../errors.ts'
+import type { Compiled } from '../../evaluation/compile.ts'
+import type { LogPlace } from '../../history/places.ts'
+import { type FlagDoc, flags } from '../../projections/flags.ts'
+import { namespaces } from '../../projections/namespaces.ts'
+import { readable } from '../../projections/projection.ts'
+import { segments } from '../../projections/segments.ts'
+import { tokens } from '../../projections/tokens.ts'
+import type { Row } from '../../projections/views.ts'
+import { presentAuthentication } from '../present/authentication.ts'
+import { flagJson, rolloutJson, ruleJson } from '../present/flag.ts'
+import { namespaceJson } from '../present/namespace.ts'
+import { segmentJson } from '../present/segment.ts'
+import type { Service } from '../services/service.ts'
+
+export type Past = AsOf<Compiled>
+
+/** Parts of a stream's name: category and id. */
+type StreamName = { readonly category: string; readonly id: string }
+
+/** The live document of a stream at a moment; undefined if there is none. */
+type Resource = { readonly body: object; readonly changes: bigint }
+
+type StreamReader = {
+  /** Row after the last event of the stream; undefined for an unwritten stream. */
+  readonly row: (past: Past, id: string) => Promise<Row | undefined>
+  /** The resource as its own GET shows it. */
+  readonly resource: (service: Service, past: Past, id: string) => Promise<Resource | undefined>
+}
+
+/** Namespace and key in the id of the stream of a flag or segment. */
+const keysIn = (id: string): readonly [namespace: string, key: string] => {
+  const plus = id.indexOf('+')
+  return plus < 0 ? [id, ''] : [id.slice(0, plus), id.slice(plus + 1)]
+}
+
+/** Readers by category. */
+const READERS: Readonly<Record<string, StreamReader>> = {
+  namespace: {
+    row: async (past, id) => (await past.rows(namespaces, [id]))[0],
+    resource: async (_, past, id) => {
+      const row = await past.namespace(id)
+      return row && { body: namespaceJson(row.doc), changes: row.changes }
+    },
+  },
+  flag: {
+    row: async (past, id) => (await past.rows(flags, [id]))[0],
+    resource: async (_, past, id) => {
+      const row = await past.flag(...keysIn(id))
+      return row && { body: flagJson(row.doc), changes: row.changes }
+    },
+  },
+  segment: {
+    row: async (past, id) => (await past.rows(segments, [id]))[0],
+    resource: async (_, past, id) => {
+      const row = await past.segment(...keysIn(id))
+      return row && { body: segmentJson(row.doc), changes: row.changes }
+    },
+  },
+  token: {
+    row: async (past, id) => (await past.rows(tokens, [id]))[0],
+    resource: async ({ names, sealer }, past, id) => {
+      const row = await past.token(id)
+      if (!row) return undefined
+      const time = new Date(await past.clock())
+      return { body: await presentAuthentication(row.doc, names, sealer, time), changes: row.changes }
+    },
+  },
+}
+
+const readerOf = (category: string): StreamReader =>
+  (Object.hasOwn(READERS, category) ? READERS[category] : undefined) ??
+  invalid('category', `unknown value "${category}"`)
+
+/** A flag with its rules and rollouts, as differences compare it. */
+export const wholeFlag = (doc: FlagDoc): object => ({
+  ...flagJson(doc),
+  rules: doc.rules.map((rule) => ruleJson(doc, rule)),
+  rollouts: doc.rollouts.map((rollout) => rolloutJson(doc, rollout)),
+})
+
+export const logPlaceShown = ({ index, position, time }: LogPlace) => ({ index, position: String(position), time })
+
+/** Place of a moment in the log: its last event. */
+export const placeOfMoment = async ({ history }: Service, past: Past): Promise<LogPlace> => {
+  const [{ position }, head] = [await past.moment(), await history.head()]
+  return history.placeAt(position, head ?? { index: -1, position: 0n })
+}
+
+/** Resource of a stream at a moment for a difference; undefined if it does not exist. Unknown streams: 404. */
+export const resourceAt = async (service: Service, past: Past, { category, id }: StreamName) => {
+  const reader = readerOf(category)
+  const row = readable(await reader.row(past, id))
+  if (!row) return { written: false, body: undefined }
+  if (category === 'flag') {
+    const flag = await past.flag(...keysIn(id))
+    return { written: true, body: flag && wholeFlag(flag.doc) }
+  }
+  return { written: true, body: (await reader.resource(service, past, id))?.body }
+}
+
+/** State of a stream at a moment, with its last event (api.md §16.7). */
+export const streamState = async (service: Service, past: Past, { category, id }: StreamName): Promise<StreamState> => {
+  const { log, history } = service
+  const reader = readerOf(category)
+  const stream = `${category}-${id}`
+  const row = readable(await reader.row(past, id)) ?? refuse('not_found', `stream "${stream}" not found`)
+  const place = await placeOfMoment(service, past)
+  const [event, { index }] = [await log.at(row.position), await history.placeAt(row.position, place)]
+  if (!event) return refuse('backend_unavailable')
+  const resource = await reader.resource(service, past, id)
+  return {
+    stream,
+    at: logPlaceShown(place),
+    exists: resource !== undefined,
+    ...(resource && { revision: String(resource.changes) }),
+    lastEvent: { index, position: String(row.position), time: event.time, type: event.type.replace(/\.v\d+$/, '') },
+    ...(resource && { state: resource.body as Readonly<Record<string, unknown>> }),
+  }
+}

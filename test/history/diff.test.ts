@@ -1,0 +1,51 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { canonical } from '../../src/events/canonical.ts'
+import { differences } from '../../src/history/diff.ts'
+
+const NONE: ReadonlySet<string> = new Set()
+
+await t.test('compares members, and items of lists by their id', (t) => {
+  const from = {
+    name: 'a',
+    'x/y~z': 1,
+    list: [
+      { id: '1', rank: 1 },
+      { id: '2', rank: 2 },
+    ],
+    gone: true,
+    keys: ['a'],
+  }
+  const to = {
+    name: 'b',
+    'x/y~z': 2,
+    list: [
+      { id: '2', rank: 1 },
+      { id: '3', rank: 2 },
+    ],
+    keys: ['a', 'b'],
+  }
+  t.strictSame(differences(from, to, NONE), [
+    { path: '/name', from: 'a', to: 'b' },
+    { path: '/x~1y~0z', from: 1, to: 2 },
+    { path: '/list/2/rank', from: 2, to: 1 },
+    { path: '/list/3', to: { id: '3', rank: 2 } },
+    { path: '/list/1', from: { id: '1', rank: 1 } },
+    { path: '/keys', from: ['a'], to: ['a', 'b'] },
+    { path: '/gone', from: true },
+  ])
+  t.strictSame(differences({ a: 1, updatedAt: 1 }, { a: 1, updatedAt: 2 }, new Set(['updatedAt'])), [])
+  t.end()
+})
+
+await t.test('is empty exactly for equal values', (t) => {
+  const value = fc.jsonValue({ maxDepth: 3 })
+  fc.assert(
+    fc.property(value, value, (one, other) => {
+      t.equal(differences(one, other, NONE).length === 0, canonical(one) === canonical(other))
+      return differences(one, structuredClone(one), NONE).length === 0
+    }),
+    { numRuns: 300 },
+  )
+  t.end()
+})
