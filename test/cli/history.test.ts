@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import t from 'tap'
+import { startService } from '../start.ts'
+import { rollcall } from './service.ts'
+
+const N = '/api/v1/namespaces/default'
+
+await t.test('events, state and diff read the history', async (t) => {
+  const service = await startService(t)
+  const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
+  const cli = (...args: readonly string[]) => rollcall([...args], env)
+  const created = await service.request('POST', `${N}/flags`, { key: 'f', name: 'F', type: 'BOOLEAN_FLAG_TYPE' })
+  const changed = await service.request('PUT', `${N}/flags/f`, { name: 'F', enabled: true }, { 'event-reason': 'go' })
+  const [a, b] = [created, changed].map(({ headers }) => String(headers['event-position'])) as [string, string]
+
+  const table = await cli('events', 'list', '--namespace', 'default', '--flag', 'f')
+  t.equal(table.exit, 0, table.err)
+  t.match(
+    table.out,
+    /TIME +ACTOR +SUMMARY +POSITION\n.*initial_bootstrap_token +flag default\/f created.* #\d+\n.*flag default\/f switched on +#\d+\n/,
+  )
+  t.equal(
+    (await cli('events', 'list', '--type', 'FlagUpdated', '--field', 'summary')).out,
+    'flag default/f switched on\n',
+  )
+  const where = await cli(
+    'events',
+    'list',
+    '--where',
+    'type:Flag* outcome:success',
+    '--order',
+    'desc',
+    '--limit',
+    '1',
+    '-o',
+    'name',
+  )
+  t.equal(where.out, `#${b}\n`)
+  t.match(where.err, /1 event shown; use --all/)
+  const all = await cli('events', 'list', '--all', '-o', 'ndjson')
+  const lines = all.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { readonly index: number; readonly time: string })
+  t.strictSame(
+    lines.map(({ index }) => index),
+    lines.map((_, index) => index),
+  )
+
+  for (const moment of [b, `#${b}`, `@${lines.length - 1}`, lines.at(-1)!.time])
+    t.equal((await cli('events', 'show', moment, '--field', 'reason')).out, 'go', moment)
+  t.match((await cli('events', 'show', '@0')).out, /SUMMARY +\S/)
+  t.equal((await cli('events', 'show', '#99999')).exit, 4)
+  t.equal((await cli('events', 'show', '@99999')).exit, 4)
+  t.equal((await cli('events', 'show', 'soon')).exit, 2)
+  t.equal((await cli('events', 'list', '--where', 'colour:red')).exit, 2)
+  t.match(await cli('events', 'list', '--category', 'flags'), { exit: 1, err: /unknown value "flags"/ })
+
+  t.equal((await cli('state', 'flag/default+f', '--at', a, '--field', 'state.enabled')).out, 'false')
+  t.match((await cli('state', 'flag/default+f')).out, /LAST EVENT +FlagUpdated/)
+  t.equal((await cli('state', 'flag/default+none')).exit, 4)
+  t.equal((await cli('state', 'flag')).exit, 2)
+
+  const different = await cli('diff', a, b, '-n', 'default')
+  t.equal(different.exit, 3, different.err)
+  t.match(different.out, /flag-default\+f +changed +\/enabled: false -> true\n/)
+  t.match(await cli('diff', b, '--stream', 'flag-default+f'), { exit: 0 })
+  t.equal((await cli('diff', a, '--stream', 'flag-default+f', '-o', 'name')).out, 'flag-default+f\n')
+  t.equal((await cli('diff', a)).exit, 2)
+})
+
+await t.test('every command of the guide is a command', async (t) => {
+  const service = await startService(t)
+  const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
+  await service.request('POST', '/api/v1/namespaces', { key: 'prod', name: 'prod' })
+  const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/auditing.md'), 'utf8')
+  const commands = [...guide.matchAll(/`rollcall ([^`]+)`/g)].map(([, command]) => command!)
+  for (const command of commands) {
+    const words = command
+      .replaceAll(/<id>/g, 'a')
+      .split(' ')
+      .map((word) => word.replaceAll("'", ''))
+    const { exit, err } = await rollcall(words, env)
+    t.ok([0, 1, 3, 4].includes(exit ?? -1), `${command}: ${exit} ${err}`)
+    t.notMatch(err, /unknown (option|command|value)|must/, command)
+  }
+  t.ok(commands.length > 10, `${commands.length} commands`)
+})
