@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { asOf } from '../as-of/as-of.ts'
 import type { Clock } from '../clock.ts'
-import { instance as decider } from '../commands/instance.ts'
 import { reservations } from '../commands/reservations.ts'
 import type { Config } from '../config/load.ts'
 import { compileFlag } from '../evaluation/compile.ts'
@@ -25,12 +24,13 @@ import { scheduleCleanups } from './cleanups.ts'
 import { clusterMember } from './cluster-member.ts'
 import { type Core, coreOf } from './core.ts'
 import { historyServicesOf } from './history/services.ts'
+import { presenceOf, type StopCause } from './lifecycle/presence.ts'
 import { readinessOf } from './lifecycle/readiness.ts'
 import { sweepOf } from './reapply-rules.ts'
 import { serviceSettings } from './settings.ts'
 import { viewRenewal } from './stores/renewal.ts'
 import type { Stores } from './stores/stores.ts'
-import { type Rebuilt, recordLogIdentity, verify } from './stores/verify-log-and-views.ts'
+import { recordLogIdentity, verify } from './stores/verify-log-and-views.ts'
 import type { Fatal } from './telemetry/fatal.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { tellMissingPlaces } from './telemetry/missing-places.ts'
@@ -48,7 +48,7 @@ export type Composed = {
   readonly renew: (error: Error) => void
   /** Makes the instance report itself as not ready. */
   readonly drain: () => void
-  readonly close: () => Promise<void>
+  readonly close: (cause: StopCause) => Promise<void>
 }
 
 type Parts = Pick<Service, 'policy'> & {
@@ -118,12 +118,6 @@ const serviceOf = async (config: Config, core: Core, { logger, past, draining, p
   }
 }
 
-/** Records a rebuild of read models in the history. */
-const tellRebuilt = async ({ execute, instance }: Core, rebuilt: Rebuilt): Promise<void> => {
-  const context = { actor: { kind: 'system' } } as const
-  await execute(decider, instance, 'RecordRebuild', { instance, ...rebuilt }, context)
-}
-
 /** Composes the service over its stores. */
 export const compose = async (
   config: Config,
@@ -143,6 +137,7 @@ export const compose = async (
   const parts = { logger, past, draining: () => draining, policy: access }
   const service = await serviceOf(config, core, parts)
   const sweep = sweepOf(service, core, logger)
+  const presence = presenceOf(config, core, service.about, logger)
   const { renewal } = opened
   const models = readModelsOf(stores.pepper.key)
   const renewed = renewal && viewRenewal({ clock, log, views: stores.views, models, renewal, logger, fatal })
@@ -167,10 +162,12 @@ export const compose = async (
           .info({ client_token: token }, 'bootstrap token created; it is shown only once')
       await access.begin()
       await recordLogIdentity(stores)
-      if (rebuilt) await tellRebuilt(core, rebuilt)
+      if (rebuilt) await presence.rebuilt(rebuilt)
       await scheduleCleanups(config, core, logger)
       tellMissingPlaces(service.settings.access, (key) => core.flagStore.life(key) !== undefined, logger)
       await lease?.prove()
+      // A start that fails earlier leaves no event, because it may be repeated every second.
+      await presence.start()
       sweep?.begin()
       if (lease) stores.writesWhile(() => lease.fresh() && follower.viewsAdvance())
     },
@@ -178,7 +175,7 @@ export const compose = async (
     drain: () => {
       draining = true
     },
-    close: async () => {
+    close: async (cause) => {
       await renewed?.close()
       await sweep?.close()
       await past.close()
@@ -187,6 +184,7 @@ export const compose = async (
       await service.historyReads.close()
       // A running job may wait for the views, so the follower closes after the queue.
       await stores.queue.close()
+      await presence.stop(cause)
       await member?.leave()
       await guard?.close()
       await follower.close()

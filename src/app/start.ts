@@ -5,6 +5,7 @@ import { isFailure } from '../failure.ts'
 import { shutDown } from '../http/server.ts'
 import { type Composed, compose } from './compose.ts'
 import { endInTime, unlessEnding } from './lifecycle/ending.ts'
+import { causeOf, type StopCause } from './lifecycle/presence.ts'
 import { bound, serving } from './lifecycle/serving.ts'
 import { sooner, standbyServer } from './lifecycle/standby-server.ts'
 import { serverSettings } from './settings.ts'
@@ -23,6 +24,8 @@ export { wrongAddresses } from './stores/store-addresses.ts'
 const REQUESTS = 0.8
 
 type Running = { readonly url: string; readonly close: () => Promise<void> }
+/** The listening service. */
+type Listening = { readonly url: string; readonly close: (cause: StopCause) => Promise<void> }
 type StartOptions = {
   readonly warnings?: readonly string[]
   /** Notes on access that is open on purpose. */
@@ -78,7 +81,7 @@ const begun = async (
       return composed
     } catch (error) {
       // Closing a store sets damaged read models aside.
-      await (composed ?? opened).close()
+      await (composed?.close(causeOf(ending)) ?? opened.close())
       if (!ofViews() || tries > 1) throw error
     }
   }
@@ -91,7 +94,7 @@ const hostInUrl = (host: string): string => {
 }
 
 /** Starts the service and listens. `close` finishes running requests first. */
-const listening = async (config: Config, logger: Logger, fatal: Fatal, options: Starting): Promise<Running> => {
+const listening = async (config: Config, logger: Logger, fatal: Fatal, options: Starting): Promise<Listening> => {
   const settings = serverSettings(config)
   const ports = await bound(config, settings, options.clock)
   let composed: Composed | undefined
@@ -111,18 +114,18 @@ const listening = async (config: Config, logger: Logger, fatal: Fatal, options: 
     logger.info({ url, ...open, instance: service.instance, storage: config.storage.type }, 'rollcall is listening')
     return {
       url,
-      close: async () => {
+      close: async (cause) => {
         drain()
         const patience = config.server.shutdown_grace * REQUESTS
         const cut = await Promise.all(apps.map((app) => shutDown(app, patience)))
         const requests = cut.reduce((sum, each) => sum + each, 0)
         if (requests > 0) logger.warn({ requests }, 'requests exceed server.shutdown_grace and are cut off')
-        await close()
+        await close(cause)
         logger.info('rollcall has stopped')
       },
     }
   } catch (error) {
-    await composed?.close()
+    await composed?.close(causeOf(options.ending))
     for (const { server } of ports) server.close().closeAllConnections()
     throw error
   }
@@ -143,17 +146,17 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
   try {
     const { url, close } = await listening(config, logger, fatal, { ...options, clock })
     let closing: Promise<void> | undefined
-    const ended = async () => {
+    const ended = async (cause: StopCause) => {
       try {
-        await close()
+        await close(cause)
       } finally {
         release()
         await flushed()
       }
     }
-    const end = () => (closing ??= ended())
-    endWith(end)
-    return { url, close: end }
+    const end = (cause: StopCause) => (closing ??= ended(cause))
+    endWith(() => end('error'))
+    return { url, close: () => end('signal') }
   } catch (error) {
     if (isFailure(error)) logger.error(error.message.replaceAll('\n', ' '))
     release()

@@ -2,15 +2,30 @@ import { type DataOf, reader } from '../events/define.ts'
 import { type InstanceEvent, instanceEvents } from '../events/instance.ts'
 import type { Decider } from './decider.ts'
 
-type InstanceCommands = { RecordRebuild: DataOf<InstanceEvent, 'ReadModelsRebuilt'> }
+type InstanceCommands = {
+  RecordStart: DataOf<InstanceEvent, 'InstanceStarted'>
+  RecordStop: DataOf<InstanceEvent, 'InstanceStopped'>
+  RecordRebuild: DataOf<InstanceEvent, 'ReadModelsRebuilt'>
+}
 
-/** Decider of the events of one service process. */
-export const instance: Decider<{ readonly recorded: boolean }, InstanceCommands, InstanceEvent> = {
+/** Recorded events of the process. */
+type InstanceState = { readonly recorded: boolean; readonly started: boolean; readonly stopped: boolean }
+
+/** Decider of the events of one service process. It starts and stops at most once. */
+export const instance: Decider<InstanceState, InstanceCommands, InstanceEvent> = {
   category: 'instance',
   shapes: instanceEvents,
   read: reader(instanceEvents),
-  initial: { recorded: false },
+  initial: { recorded: false, started: false, stopped: false },
   exists: ({ recorded }) => recorded,
-  decide: { RecordRebuild: (_, data) => [{ type: 'ReadModelsRebuilt', data }] },
-  evolve: { ReadModelsRebuilt: () => ({ recorded: true }) },
+  decide: {
+    RecordStart: ({ started }, data) => (started ? [] : [{ type: 'InstanceStarted', data }]),
+    RecordStop: ({ stopped }, data) => (stopped ? [] : [{ type: 'InstanceStopped', data }]),
+    RecordRebuild: (_, data) => [{ type: 'ReadModelsRebuilt', data }],
+  },
+  evolve: {
+    InstanceStarted: (state) => ({ ...state, recorded: true, started: true }),
+    InstanceStopped: (state) => ({ ...state, recorded: true, stopped: true }),
+    ReadModelsRebuilt: (state) => ({ ...state, recorded: true }),
+  },
 }

@@ -64,6 +64,6 @@ export const streams: Readonly<Record<keyof typeof catalog, { readonly name: str
   instance: {
     name: 'instance-<instance>',
     tells:
-      'Actions of one service process on shared data. `instance-main` is the cluster membership: the running instances, and the format that each reads.',
+      'Start and stop of one service process, and its actions on shared data. `instance-main` is the cluster membership: the running instances, and the format that each reads.',
   },
 }

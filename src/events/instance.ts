@@ -1,8 +1,36 @@
 import { type EventOf, v1 } from './define.ts'
 import { count, list, object, oneOf, word } from './fields.ts'
+import { METHODS } from './token.ts'
 
-/** Actions of an instance on shared data. One stream per service process: instance-{instance}. */
+const instance = { instance: word('The instance.', 'name of an instance') }
+
+/** Start and stop of an instance, and its actions on shared data. One stream per service process: instance-{instance}. */
 export const instanceEvents = {
+  InstanceStarted: v1(
+    object('An instance of the service has started and is about to become ready. Its recording of events begins.', {
+      ...instance,
+      version: word('Its version.', 'Semantic Versioning'),
+      node: word('Its version of Node.js.', '`v` and Semantic Versioning'),
+      storage: word('Its type of storage.', 'value of `storage.type`'),
+      methods: list('The enabled methods of issuing a token.', oneOf('The method.', METHODS)),
+      configDigest: word(
+        'Digest of its configuration without secrets: of the canonical JSON (RFC 8785) of the body of GET /meta/config.',
+        'SHA-256, 64 hexadecimal digits',
+      ),
+    }),
+  ),
+  InstanceStopped: v1(
+    object(
+      'An instance of the service shut down in order, and records no more events. A process that is killed leaves no such event.',
+      {
+        ...instance,
+        cause: oneOf(
+          '`signal`: by request, such as SIGTERM. `error`: after a fault, which the log of the service names.',
+          ['signal', 'error'],
+        ),
+      },
+    ),
+  ),
   ReadModelsRebuilt: v1(
     object(
       'At the start of an instance the read models did not match the history, and were rebuilt from it. `eventsGone` above 0 means that the history itself lost acknowledged events, for example because an older backup was restored.',

@@ -316,6 +316,7 @@ await t.test('rollcall migrate resumes after a kill and moves a service to a dir
   t.ok(copied > 0 && copied <= total - there, `the second run copied ${copied}`)
   t.match(rest.err, new RegExp(`${total} events in total\\.\nCompared: every event in order and each of \\d+ streams`))
   t.equal(await readFile(join(to, 'keys'), 'utf8'), await readFile(join(from, 'keys'), 'utf8'))
+  t.match(await migrating('--from', from, '--to', to, '--yes'), { exit: 0 }, 'a complete copy is complete again')
 
   const again = await startService(t, {}, { directory: moved })
   const bearer = { authorization: `Bearer ${made.json.clientToken}` }
@@ -326,8 +327,8 @@ await t.test('rollcall migrate resumes after a kill and moves a service to a dir
   await again.close()
   t.match(
     await migrating('--from', from, '--to', to, '--yes'),
-    { exit: 0 },
-    'a service that only read has added nothing',
+    { exit: 6 },
+    'a service that was started on the target has recorded that',
   )
 })
 

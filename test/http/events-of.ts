@@ -42,13 +42,12 @@ const onServer = async (directory: string): Promise<readonly Texts[]> => {
   }
 }
 
-/** Returns the matching events of a service's log in order, without those about instances, while the service runs. */
-export const eventsOf = async (
+/** Returns the matching events of a service's log in order, while the service runs. */
+export const allEventsOf = async (
   directory: string,
   fits: (event: Told) => boolean = () => true,
 ): Promise<readonly Told[]> =>
   (await (onCluster ? onServer : inFile)(directory))
-    .filter(({ stream }) => stream !== 'instance-main')
     .map(
       ({ stream, id, type, data, meta, position }): Told => ({
         stream,
@@ -60,3 +59,9 @@ export const eventsOf = async (
       }),
     )
     .filter(fits)
+
+/** Returns the matching events as `allEventsOf`, without those about instances. */
+export const eventsOf = async (
+  directory: string,
+  fits: (event: Told) => boolean = () => true,
+): Promise<readonly Told[]> => allEventsOf(directory, (event) => !event.stream.startsWith('instance-') && fits(event))

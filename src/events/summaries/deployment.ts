@@ -55,6 +55,14 @@ export const accessSummaries: Summaries<typeof accessEvents> = {
 
 /** Summaries of the actions of instances, and of the cluster membership. */
 export const instanceSummaries: Summaries<typeof instanceEvents & typeof membershipEvents> = {
+  InstanceStarted: {
+    patterns: [`${INSTANCE} started with version <version>`],
+    of: (data) => `${instanceOf(data)} started with version ${plain(data.version)}`,
+  },
+  InstanceStopped: {
+    patterns: [`${INSTANCE} stopped, cause (signal|error)`],
+    of: (data) => `${instanceOf(data)} stopped, cause ${data.cause}`,
+  },
   ReadModelsRebuilt: {
     patterns: [`${INSTANCE}: read models <names> rebuilt, cause <cause>[, <n> event[s] gone]`],
     of: (data) => {
