@@ -1,6 +1,7 @@
 import { digester, plausible, secretDigester } from '../auth/client-token.ts'
 import { accessPolicy } from '../config/checks/access-rules.ts'
 import type { Config } from '../config/load.ts'
+import { formerTokens } from '../http/auth/former-tokens.ts'
 import { tokenHolders } from '../http/auth/token-holders.ts'
 import { tokenVerifier } from '../http/auth/token-verifier.ts'
 import { narrowing } from '../http/login/narrowing.ts'
@@ -16,16 +17,25 @@ const FAILED_EXCHANGES_A_MINUTE = 60
 /** Creates the services that verify tokens and issue them to logins and exchanges. */
 export const authServicesOf = async (
   config: Config,
-  { clock, faults, names, stores, time, log, seal, index, execute, follower, lease }: Core,
+  { clock, faults, onError, names, stores, time, log, seal, index, execute, follower, lease }: Core,
   { policy }: Pick<Service, 'policy'>,
 ) => {
   const { views, pepper, limiter } = stores
+  const digest = digester(pepper)
   const caughtUp = async () => lease?.caughtUp(CATCH_UP_MS) ?? true
   const { methods } = config.authentication
   const { exchanges } = config.rate_limit
   const orchestrator = await exchangeOf(config, faults, clock)
   return {
-    verifier: tokenVerifier({ index, digest: digester(pepper), plausible, log, views, now: time.present, caughtUp }),
+    verifier: tokenVerifier({ index, digest, plausible, log, views, now: time.present, caughtUp }),
+    formerTokens: formerTokens({
+      digest,
+      plausible,
+      log,
+      views,
+      clock,
+      onError: onError('cannot look up a refused token'),
+    }),
     tokenStanding: index.standing,
     holderOf: tokenHolders(views),
     policy,

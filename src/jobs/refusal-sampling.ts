@@ -65,7 +65,7 @@ export const refusalSampler = () => {
     if (before !== undefined || seen.size < NETWORKS) seen.set(key, (before ?? 0) + 1)
   }
 
-  const add = (refused: Refused, time: Date): boolean => {
+  const add = (refused: Refused, time: Date, refusedAt = time): boolean => {
     const { reason, route, requestId, network, tokenId, provider, serviceAccount, right, attempt = false } = refused
     const namespace = refused.namespace?.slice(0, MOST_OF_KEY)
     const thisMinute = Math.floor(time.getTime() / 60_000)
@@ -94,12 +94,12 @@ export const refusalSampler = () => {
     }
     sampled.push({
       reason,
-      refusedAt: time.toISOString(),
+      refusedAt: refusedAt.toISOString(),
       route,
       requestId,
       more: more.take(key) + (known === undefined ? 0 : more.take(known)),
       ...details,
-      subject: subjectOf(time),
+      subject: subjectOf(refusedAt),
       network,
     })
     return true

@@ -46,49 +46,63 @@ const begunOf = ({ since, total, byWay }: ReturnType<typeof begunSpan>, time: Da
 const isDue = ({ since, total }: { readonly since: Date; readonly total: number }, time: Date, final: boolean) =>
   total > 0 && (final || time.getTime() - since.getTime() >= SUMMARY_MS)
 
+/** Counts of refusals and of begun logins since their last summaries. */
+const countsSince = (begins: Date) => {
+  let current = span(begins)
+  let logins = begunSpan(begins)
+  return {
+    refused: ({ reason, route, network }: Refused, time: Date): void => {
+      if (current.total === 0) current.since = time
+      current.total++
+      current.byReason.add(reason)
+      current.byRoute.add(route)
+      current.byNetwork.add(network)
+    },
+    begun: (method: string, time: Date): void => {
+      if (logins.total === 0) logins.since = time
+      logins.total++
+      logins.byWay.add(method)
+    },
+    /** Removes and returns the summaries that are due. */
+    take: (time: Date, final: boolean): Pick<Batch, 'summary' | 'begun'> => {
+      const due = isDue(current, time, final)
+      const loginsDue = isDue(logins, time, final)
+      const taken = {
+        ...(due && { summary: summaryOf(current, time) }),
+        ...(loginsDue && { begun: begunOf(logins, time) }),
+      }
+      if (due) current = span(time)
+      if (loginsDue) logins = begunSpan(time)
+      return taken
+    },
+  }
+}
+
 /** Records refusals and begun logins: some individually, all as counts. Never delays a request. */
 export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: unknown) => void) => {
   const { now } = clock
   const singly = refusalSampler()
-  let current = span(now())
-  let logins = begunSpan(now())
+  const counts = countsSince(now())
   /** A batch whose write has an unknown result. It is retried unchanged, with the same id, until the write succeeds. */
   let unwritten: Batch | undefined
   let flushing: Promise<void> = Promise.resolve()
 
   const note = (refused: Refused): boolean => {
     const time = now()
-    if (current.total === 0) current.since = time
-    current.total++
-    current.byReason.add(refused.reason)
-    current.byRoute.add(refused.route)
-    current.byNetwork.add(refused.network)
+    counts.refused(refused, time)
     return singly.add(refused, time)
   }
 
-  const begun = (method: string): void => {
-    if (logins.total === 0) logins.since = now()
-    logins.total++
-    logins.byWay.add(method)
-  }
+  const identify = (refused: Refused & { readonly tokenId: string }, refusedAt: Date): void =>
+    void singly.add(refused, now(), refusedAt)
 
   /** Removes and returns the data that is due to be written. */
   const take = (final: boolean): Batch | undefined => {
     const time = now()
-    const due = isDue(current, time, final)
-    const loginsDue = isDue(logins, time, final)
     const refusals = singly.take()
-    if (refusals.length === 0 && !due && !loginsDue) return undefined
-    const id = `${time.toISOString().slice(0, 10)}+${randomUUID()}`
-    const batch = {
-      id,
-      refusals,
-      ...(due && { summary: summaryOf(current, time) }),
-      ...(loginsDue && { begun: begunOf(logins, time) }),
-    }
-    if (due) current = span(time)
-    if (loginsDue) logins = begunSpan(time)
-    return batch
+    const due = counts.take(time, final)
+    if (refusals.length === 0 && !due.summary && !due.begun) return undefined
+    return { id: `${time.toISOString().slice(0, 10)}+${randomUUID()}`, refusals, ...due }
   }
 
   const write = async (batch: Batch | undefined): Promise<void> => {
@@ -115,8 +129,13 @@ export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: 
   return {
     /** Records a refusal. Returns true if it is recorded individually. Synchronous, bounded, never throws. */
     note,
+    /**
+     * Adds the token to a recorded refusal, which then may become an event of its own. Synchronous, bounded, never
+     * throws.
+     */
+    identify,
     /** Records a begun login by its method and provider. Synchronous, bounded, never throws. */
-    begun,
+    begun: (method: string): void => counts.begun(method, now()),
     /** Writes all recorded data, including the counts. */
     flush: (): Promise<void> => inTurn(true),
     close: async (): Promise<void> => {

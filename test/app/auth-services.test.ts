@@ -24,6 +24,7 @@ const entrance = async (alone: boolean) => {
   const core = {
     clock,
     faults: outageLog({ error: () => undefined, info: () => undefined }, clock),
+    onError: () => () => undefined,
     stores: {
       views: { list: async () => (searches++, { rows: [], total: 0 }) },
       pepper: { kid: 'k1', key: new Uint8Array(32) },

@@ -64,6 +64,34 @@ const refused = (more: Partial<Refused> = {}): Refused => ({
   ...more,
 })
 
+await t.test('a refusal whose token is found later is counted once and recorded by its token', async (t) => {
+  const { history, written, clock, now } = world()
+  const at = now()
+  const times = 5
+  for (let n = 0; n < times; n++) {
+    t.notOk(history.note(refused()))
+    history.identify({ ...refused(), tokenId: 't1' }, at)
+  }
+  history.identify({ ...refused(), tokenId: 't2' }, at)
+  await clock.advance(60_000)
+  await history.flush()
+  history.identify({ ...refused(), tokenId: 't1' }, at)
+  await history.flush()
+  const { told, summaries } = await written()
+  t.strictSame(
+    told.map(({ tokenId, more, refusedAt }) => [tokenId, more, refusedAt]),
+    [
+      ['t1', 0, at.toISOString()],
+      ['t2', 0, at.toISOString()],
+      ['t1', times - 1, at.toISOString()],
+    ],
+  )
+  t.equal(
+    summaries.reduce((all, { total }) => all + total, 0),
+    times,
+  )
+})
+
 await t.test('counts anonymous refusals and never records them individually', async (t) => {
   const { history, written } = world()
   for (let n = 0; n < 5000; n++)

@@ -13,12 +13,12 @@ import type { Caller } from '../wire/caller.ts'
 import { addressKey } from '../wire/client-address.ts'
 import { times } from '../wire/framing.ts'
 import { allowedCells, callersByToken } from './callers.ts'
-import { type Credential, credential, foreignPage, sameOrigin } from './credential.ts'
+import { type Credential, credential, foreignPage, type GivenCredential, sameOrigin } from './credential.ts'
 import { emailRule } from './email-rule.ts'
 import { FOREIGN_HOST, hostsLetIn } from './own-host.ts'
 import { byHead, byRest } from './reach.ts'
 import { reapplyRules } from './reapply-rules.ts'
-import { refusalNotes } from './refusal-notes.ts'
+import { formerTokenNotes, refusalNotes } from './refusal-notes.ts'
 
 const ANONYMOUS: Caller = { actor: { kind: 'anonymous' }, via: 'none' }
 const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
@@ -47,8 +47,10 @@ const insistOn = (decision: Decision): void | Promise<void> =>
 const tooMany = (limiter: Limiter): Refusal =>
   new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(limiter.retryAfter()) } })
 
+type AuthorizerServices = InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices
+
 /** Access decisions by kind of caller: token holder, anonymous, or invalid credential. */
-const decisions = (service: InstanceServices & AuthServices & LoginServices & RecordingServices) => {
+const decisions = (service: InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices) => {
   const { failures, clients, settings, cookies, uses } = service
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   const isForeign = foreignPage(fromOwnPages, settings.corsOrigins)
@@ -57,6 +59,7 @@ const decisions = (service: InstanceServices & AuthServices & LoginServices & Re
   const callersOf = callersByToken(allowedBy)
   const anonymous = allowedBy('none')
   const noted = refusalNotes(service)
+  const noteFormer = formerTokenNotes(service)
 
   /** Step 8: completes a decision that `admit` left open. */
   const authorizeRest: Step = ({ request, spec: { wants, exceeds }, body }) => {
@@ -107,15 +110,17 @@ const decisions = (service: InstanceServices & AuthServices & LoginServices & Re
     },
 
     /**
-     * Refuses an invalid credential. `ended`: the cookie holds a former token of this installation, so it is cleared.
-     * Other cookies stay, because they may belong to another installation on this host.
+     * Refuses an invalid credential. A cookie with a former token of this installation (`isOurs`) is cleared. Other
+     * cookies stay, because they may belong to another installation on this host.
      */
-    unusable: (request: FastifyRequest, reply: FastifyReply, ended: boolean): Refusal => {
+    unusable: (request: FastifyRequest, reply: FastifyReply, given: GivenCredential, isOurs: boolean): Refusal => {
       const client = addressKey(request.address)
       if (settings.rateLimited && failures.exhausted(client)) return noted(request, tooMany(failures))
       failures.count(client)
-      if (ended) cookies.clearToken(request, reply)
-      return noted(request, new Refusal('credential_invalid'))
+      if (given.kind === 'cookie' && isOurs) cookies.clearToken(request, reply)
+      const refusal = noted(request, new Refusal('credential_invalid'))
+      if (given.token !== undefined) noteFormer(request, reply, refusal, given.token)
+      return refusal
     },
   }
 }
@@ -137,9 +142,7 @@ const knownBearer =
   }
 
 /** Steps 4 to 6 of api.md §1.3, synchronous for cached tokens. Leaves step 8 for a decision by body or query. */
-export const authorizer = (
-  service: InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices,
-): Step => {
+export const authorizer = (service: AuthorizerServices): Step => {
   const { verifier, names, cookies } = service
   const { noted, admit, letIn, unusable } = decisions(service)
   const isOpen = openness(service.settings)
@@ -173,7 +176,7 @@ export const authorizer = (
         const refusal = noted(request, refusalFor(bar.cause), { id: entry.id, provider: bar.provider })
         return welcome ? letIn(request) : refusal
       }
-      const refusal = unusable(request, reply, kind === 'cookie' && isOurs)
+      const refusal = unusable(request, reply, given, isOurs)
       return welcome && refusal.reason !== 'rate_limited' ? letIn(request) : refusal
     }
     const known = token === undefined ? undefined : verifier.cached(token)

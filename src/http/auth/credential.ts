@@ -5,11 +5,10 @@ import { refuse } from '../../errors.ts'
 import { pairs } from '../wire/cookies.ts'
 import { times } from '../wire/framing.ts'
 
-/**
- * Credential of a request (api.md §3.1). A missing `token` marks an invalid one; the rule of the route decides whether
- * to refuse it.
- */
-export type Credential = { readonly kind: 'none' } | { readonly kind: 'bearer' | 'cookie'; readonly token?: string }
+/** Credential that a request has. A missing `token` marks an invalid one; the rule of the route decides whether to refuse it. */
+export type GivenCredential = { readonly kind: 'bearer' | 'cookie'; readonly token?: string }
+/** Credential of a request (api.md §3.1). */
+export type Credential = { readonly kind: 'none' } | GivenCredential
 
 const nothing: Credential = { kind: 'none' }
 const unusable: Credential = { kind: 'bearer' }

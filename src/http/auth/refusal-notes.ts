@@ -1,11 +1,27 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refusalDetailsOf } from '../../auth/refusal-details.ts'
 import { type Refusal, whyOf } from '../../errors.ts'
+import type { Refused } from '../../jobs/refusal-sampling.ts'
+import type { AuthServices } from '../services/auth.ts'
+import type { CommandServices } from '../services/commands.ts'
 import type { RecordingServices } from '../services/recording.ts'
 import { addressKey } from '../wire/client-address.ts'
 
 /** Token of a refused request; `provider` if a login issued it. */
 type RefusedToken = { readonly id?: string | undefined; readonly provider?: string | undefined }
+
+/** The refused request, as the history records it. */
+const refusedOf = (request: FastifyRequest, { reason, metadata }: Refusal): Refused => {
+  const { right, namespaceKey: namespace } = metadata
+  return {
+    reason,
+    route: request.spec?.url ?? '',
+    requestId: request.id,
+    network: addressKey(request.address),
+    ...(right !== undefined && { right }),
+    ...(namespace !== undefined && { namespace }),
+  }
+}
 
 /**
  * Records a refusal in metrics and history, and returns it. A cause in the table of api.md §5.5 is also logged.
@@ -16,21 +32,26 @@ export const refusalNotes =
   (request: FastifyRequest, refusal: Refusal, { id: tokenId, provider }: RefusedToken = {}): Refusal => {
     const { reason } = refusal
     metrics.authDecisions('refused', reason, '').value++
-    const { right, namespaceKey: namespace } = refusal.metadata
-    const route = request.spec?.url ?? ''
-    const singly = refusals.note({
-      reason,
-      route,
-      requestId: request.id,
-      network: addressKey(request.address),
-      ...(tokenId && { tokenId }),
-      ...(right !== undefined && { right }),
-      ...(namespace !== undefined && { namespace }),
-    })
+    const refused = refusedOf(request, refusal)
+    const { route } = refused
+    const singly = refusals.note({ ...refused, ...(tokenId && { tokenId }) })
     const { fault: cause, change } = refusalDetailsOf(refusal)
     if (singly && cause) {
       const record = { requestId: request.id, route, tokenId, provider, reason, cause, why: whyOf(refusal), change }
       tell(record, 'a session was refused')
     }
     return refusal
+  }
+
+/**
+ * Records a refusal whose credential was a token of this installation with that token. It looks the token up behind the
+ * answer, so the answer does not depend on it.
+ */
+export const formerTokenNotes =
+  ({ refusals, formerTokens, clock }: RecordingServices & AuthServices & CommandServices) =>
+  (request: FastifyRequest, reply: FastifyReply, refusal: Refusal, secret: string): void => {
+    const [refused, refusedAt] = [refusedOf(request, refusal), clock.now()]
+    reply.raw.once('close', () => {
+      void formerTokens.idOf(secret).then((tokenId) => tokenId && refusals.identify({ ...refused, tokenId }, refusedAt))
+    })
   }

@@ -1,6 +1,7 @@
 import type { SecretDigests } from '../../auth/client-token.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import type { TokenEntry, TokenStanding } from '../../projections/token-memory/token-index.ts'
+import type { FormerTokens } from '../auth/former-tokens.ts'
 
 /**
  * A token in use by requests. `judged`: latest access configuration that is known to remove nothing more from it; for a
@@ -29,6 +30,7 @@ export type Narrow = (id: string) => Promise<Outcome>
 /** Services that decide about credentials. */
 export type AuthServices = {
   readonly verifier: TokenVerifier
+  readonly formerTokens: FormerTokens
   /** False while this instance cannot prove that it knows all revocations. */
   readonly fresh: () => boolean
   /** Revision of the newest event of a live token in memory; the stream may have newer events of another instance. */

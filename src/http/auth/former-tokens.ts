@@ -1,0 +1,72 @@
+import { LRUCache } from 'lru-cache'
+import { rowNow } from '../../as-of/as-of.ts'
+import type { Clock } from '../../clock.ts'
+import type { EventLog } from '../../events/log.ts'
+import { type TokenDoc, tokens } from '../../projections/tokens.ts'
+import type { Views } from '../../projections/views.ts'
+
+/** Maximum lookups per second, and in progress at one time. */
+const A_SECOND = 10
+const AT_ONCE = 10
+/** Number of tokens whose id is remembered. */
+const REMEMBERED = 1_000
+
+type FormerTokensOptions = {
+  readonly digest: (secret: string) => string
+  readonly plausible: (secret: string) => boolean
+  readonly log: EventLog
+  readonly views: Views
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly onError: (error: unknown) => void
+}
+
+/**
+ * Finds the tokens of refused credentials: revoked, expired or removed ones. The view locates the stream of a token, and
+ * the stream decides. Lookups beyond the limit are skipped, because anyone can cause them.
+ */
+export const formerTokens = ({ digest, plausible, log, views, clock, onError }: FormerTokensOptions) => {
+  const known = new LRUCache<string, string>({ max: REMEMBERED })
+  let [second, lookups, running] = [0, 0, 0]
+
+  const isAdmitted = (): boolean => {
+    const now = Math.floor(clock.monotonic() / 1_000)
+    if (now !== second) [second, lookups] = [now, 0]
+    return lookups < A_SECOND && running < AT_ONCE
+  }
+
+  const search = async (digested: string): Promise<string | undefined> => {
+    const { rows } = await views.list<TokenDoc>(tokens, {
+      where: { digest: { equals: [digested] } },
+      order: 'createdAt',
+      limit: 1,
+    })
+    const id = rows[0]?.doc?.id
+    if (id === undefined) return undefined
+    const row = await rowNow(log, tokens, id)
+    return row?.doc?.digest === digested ? id : undefined
+  }
+
+  return {
+    /** Id of the token of a secret; undefined if it is none of this installation, or was not looked up. Never throws. */
+    idOf: async (secret: string): Promise<string | undefined> => {
+      if (!plausible(secret)) return undefined
+      const digested = digest(secret)
+      const found = known.get(digested)
+      if (found !== undefined || !isAdmitted()) return found
+      lookups++
+      running++
+      try {
+        const id = await search(digested)
+        if (id !== undefined) known.set(digested, id)
+        return id
+      } catch (error) {
+        onError(error)
+        return undefined
+      } finally {
+        running--
+      }
+    },
+  }
+}
+
+export type FormerTokens = ReturnType<typeof formerTokens>
