@@ -357,3 +357,43 @@ void t.test('the document describes each route, and its page needs no script', a
   t.ok(page.body.includes('/api/v1/namespaces/{namespaceKey}/flags'))
   t.notMatch(page.body, /<script|https?:\/\/|src=/)
 })
+
+void t.test('the first refusal in the order of checks is the answer', async (t) => {
+  const { app, port } = await demo()
+  t.teardown(() => app.close())
+  /** Faults of one request in the order of api.md §1.3, each with its answer. */
+  const faults = [
+    ['host', [400, 'invalid_header']],
+    ['credential', [401, 'credential_missing']],
+    ['reach', [403, 'token_scoped']],
+    ['body', [400, 'malformed_body']],
+    ['query', [400, 'invalid_argument', 'limit']],
+    ['replay', [200]],
+    ['fields', [400, 'invalid_argument', 'key']],
+    ['none', [200]],
+  ] as const
+  for (const [n, [fault, answer]] of faults.entries()) {
+    const left = new Set<string>(faults.slice(n).map(([name]) => name))
+    const body = left.has('body') ? '{"key":' : JSON.stringify({ key: left.has('fields') ? '' : 'a', name: 'n' })
+    const reply = await exchange(
+      port,
+      [
+        `POST /api/v1/namespaces/${left.has('reach') ? 'b' : 'a'}/flags?limit=${left.has('query') ? 'x' : '1'} HTTP/1.1`,
+        'Host: x',
+        ...(left.has('host') ? ['Host: y'] : []),
+        ...(left.has('credential') ? [] : ['Authorization: Bearer bound']),
+        ...(left.has('replay') ? ['X-Replay: yes'] : []),
+        `Content-Length: ${body.length}`,
+        '',
+        body,
+      ].join('\r\n'),
+    )
+    const { reason, fieldViolations } = reply.status === 200 ? {} : problemOf(reply)
+    const violations = fieldViolations as readonly { readonly field: string }[] | undefined
+    t.same(
+      [reply.status, reason, violations?.[0]?.field].filter((part) => part !== undefined),
+      answer,
+      fault,
+    )
+  }
+})
