@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
+import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { eventually } from '../wait.ts'
 
 const main = resolve(import.meta.dirname, '../../src/main.js')
@@ -192,5 +193,11 @@ for (const [fault, why] of [
     }
     again.kill()
     t.equal(await again.exited, 0)
+    const database = await openDatabase(join(directory, 'events.sqlite'), 'read')
+    const sql = "select data from events where type = 'InstanceStopped' order by position"
+    const stops = database.prepare(sql).all() as { readonly data: string }[]
+    database.close()
+    const causes = stops.map(({ data }) => (JSON.parse(data) as { cause: string }).cause)
+    t.strictSame(causes, fault === 'writer' ? ['signal'] : ['error', 'signal'])
   })
 }
