@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../clock.ts'
 import { type Raw, settle } from '../../contract/readers/value.ts'
-import { invalid } from '../../errors.ts'
-import { takeBody } from '../wire/body.ts'
+import { invalid, Refusal } from '../../errors.ts'
+import { receiveBody } from '../wire/body.ts'
 import { framing } from '../wire/framing.ts'
 import { vary } from '../wire/headers.ts'
 import { parametersOf } from '../wire/path.ts'
@@ -16,7 +16,7 @@ export type Exchange = {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly spec: Spec
-  /** Index of the next step. */
+  /** Index of the next step after the body. */
   next: number
   /** Set by `authorize` if body or query still influence the access decision. */
   authorizeRest: Step | undefined
@@ -67,20 +67,10 @@ const tellCaches: Step = ({ reply, spec: { cache, varies } }) => {
   else if (varies) vary(reply, 'authorization, cookie')
 }
 
-/** Step 7: reads the body. Refuses a wrong JSON type; other errors in fields are kept for `fieldRules`. */
+/** Step 7: reads the received body. Refuses a wrong JSON type; other errors in fields are kept for `fieldRules`. */
 const readBody: Step = (exchange) => {
-  const { request, reply, spec } = exchange
-  const { method, bodyLimit, publishedBodyLimit } = spec
-  const isRead = method !== 'GET' && method !== 'DELETE'
-  const limit = request.caller.published ? publishedBodyLimit : bodyLimit
-  const raw = takeBody({ request, reply }, limit, isRead)
-  return raw instanceof Promise ? raw.then((raw) => readFields(exchange, raw)) : readFields(exchange, raw)
-}
-
-const readFields = (exchange: Exchange, raw: Raw): undefined => {
-  exchange.body = raw
   try {
-    exchange.fields = exchange.spec.body?.read(raw)
+    exchange.fields = exchange.spec.body?.read(exchange.body)
   } catch (error) {
     exchange.wrong = settle(error, undefined)
   }
@@ -127,32 +117,60 @@ export const pipeline = (
   { answered, brokenOff }: AnswerListeners,
   { after }: Pick<Clock, 'after'>,
 ): ((spec: Spec) => Handler) => {
-  const steps: readonly Step[] = [
-    framing,
-    limitRate,
-    authorize,
-    tellCaches,
-    readBody,
-    authorizeRest,
-    readQuery,
-    readHeaders,
-    replay,
-    boundReading,
-    fieldRules,
-  ]
+  /** The body is received between these steps and the later ones. */
+  const before: readonly Step[] = [framing, limitRate, authorize, tellCaches]
+  const later: readonly Step[] = [readBody, authorizeRest, readQuery, readHeaders, replay, boundReading, fieldRules]
   const listeners = { ended: answered, failed: brokenOff, after }
 
   const proceed: Proceed = (exchange) => {
-    while (exchange.next < steps.length) {
-      const outcome = steps[exchange.next++]!(exchange, proceed)
+    while (exchange.next < later.length) {
+      const outcome = later[exchange.next++]!(exchange, proceed)
       if (outcome instanceof Promise) return outcome.then((answer) => answer ?? proceed(exchange))
       if (outcome) return outcome
     }
     return answer(exchange)
   }
 
-  const deliver = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
+  const deliver = ({ request, reply }: Exchange, answer: Answer): void => {
     if (!send(request, reply, answer, listeners)) answered(request, reply)
+  }
+
+  /** Runs the later steps and sends the answer. */
+  const finish = (exchange: Exchange, body: Raw | Refusal): void => {
+    const { reply } = exchange
+    try {
+      if (body instanceof Refusal) throw body
+      exchange.body = body
+      const answer = proceed(exchange)
+      if (answer instanceof Promise)
+        answer.then((answer) => deliver(exchange, answer)).catch((error: unknown) => reply.send(error))
+      else deliver(exchange, answer)
+    } catch (error) {
+      reply.send(error)
+    }
+  }
+
+  /** Receives the body without a promise: an answer sent after the last event of a body would cost a tenth more. */
+  const receive = (exchange: Exchange): void => {
+    const { request, spec } = exchange
+    const limit = request.caller.published ? spec.publishedBodyLimit : spec.bodyLimit
+    const isRead = spec.method !== 'GET' && spec.method !== 'DELETE'
+    receiveBody(exchange, limit, isRead, (body) => finish(exchange, body))
+  }
+
+  const begin = (exchange: Exchange, from = 0): void => {
+    const { reply } = exchange
+    for (let n = from; n < before.length; n++) {
+      const outcome = before[n]!(exchange, proceed)
+      if (outcome instanceof Promise) {
+        outcome
+          .then((answer) => (answer ? deliver(exchange, answer) : begin(exchange, n + 1)))
+          .catch((error: unknown) => reply.send(error))
+        return
+      }
+      if (outcome) return deliver(exchange, outcome)
+    }
+    receive(exchange)
   }
 
   return (spec) => (request, reply) => {
@@ -170,10 +188,7 @@ export const pipeline = (
       idempotencyKey: undefined,
     }
     try {
-      const answer = proceed(exchange)
-      if (answer instanceof Promise)
-        answer.then((answer) => deliver(request, reply, answer)).catch((error: unknown) => reply.send(error))
-      else deliver(request, reply, answer)
+      begin(exchange)
     } catch (error) {
       reply.send(error)
     }

@@ -15,7 +15,7 @@ declare module 'fastify' {
 }
 
 /**
- * Disables the framework's body parsers, because they refuse some content types and would copy the bytes. `takeBody`
+ * Disables the framework's body parsers, because they refuse some content types and would copy the bytes. `receiveBody`
  * reads all bodies.
  */
 export const takeBodies = (app: FastifyInstance): void => {
@@ -24,21 +24,31 @@ export const takeBodies = (app: FastifyInstance): void => {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
 }
 
-/**
- * Receives the body into `request.bytes` and returns its JSON object; `{}` for an empty body, and for one that is not
- * read. Refuses with 413 as soon as the body exceeds `limit`, and with 503 when the shared budget for bodies has no
- * room; the remaining bytes are then read and discarded. An unfinished body ends with the request timeout of the server.
- */
-export const takeBody = (of: Of, limit: number, isRead: boolean): Raw | Promise<Raw> => {
-  const { request } = of
-  const { 'content-length': length, 'transfer-encoding': encoding } = request.raw.headers
-  const read = (): Raw => (isRead ? jsonBody(request) : {})
-  if (encoding === undefined && (length === undefined || length === '0')) return read()
-  if (Number(length) > limit) refuse('body_too_large')
-  return new Promise<void>((received, refused) => receive(of, limit, received, refused)).then(read)
+/** JSON object of a received body, `{}` for a body that is not read; or the refusal. */
+const bodyOf = (request: FastifyRequest, isRead: boolean): Raw | Refusal => {
+  if (!isRead) return {}
+  try {
+    return jsonBody(request)
+  } catch (error) {
+    return error instanceof Refusal ? error : new Refusal('internal', undefined, { cause: error })
+  }
 }
 
-const receive = (of: Of, limit: number, received: () => void, refused: (refusal: Refusal) => void): void => {
+/**
+ * Receives the body into `request.bytes`, then passes its JSON object to `received`; at once for a request without a
+ * body. It passes a refusal instead: 413 as soon as the body exceeds `limit`, and 503 when the shared budget for bodies
+ * has no room; the remaining bytes are then read and discarded. An unfinished body ends with the request timeout of the
+ * server.
+ */
+export const receiveBody = (of: Of, limit: number, isRead: boolean, received: (body: Raw | Refusal) => void): void => {
+  const { request } = of
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.raw.headers
+  if (encoding === undefined && (length === undefined || length === '0')) received(bodyOf(request, isRead))
+  else if (Number(length) > limit) received(new Refusal('body_too_large'))
+  else collect(of, limit, (refusal) => received(refusal ?? bodyOf(request, isRead)))
+}
+
+const collect = (of: Of, limit: number, received: (refusal?: Refusal) => void): void => {
   const { request } = of
   const { raw, server } = request
   const { 'content-length': length } = raw.headers
@@ -57,11 +67,11 @@ const receive = (of: Of, limit: number, received: () => void, refused: (refusal:
     chunks.push(chunk)
     if (size > limit) {
       leave()
-      refused(new Refusal('body_too_large'))
+      received(new Refusal('body_too_large'))
     } else if (size > SMALL && !(hasRoom ??= bodyRoom(of))(size)) {
       leave()
       chunks.length = 0
-      refused(server.budgets.bodies.busy())
+      received(server.budgets.bodies.busy())
       // Finish at the last byte, not at the stream's `end` event: requests answered from that event stay referenced for
       // a long time, and each garbage collection copies them.
     } else if (size === wanted) onEnd()
