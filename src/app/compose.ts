@@ -174,6 +174,7 @@ export const compose = async (
     renew: (error) => renewed?.met(error),
     drain: () => {
       draining = true
+      service.historyStreams.end()
     },
     close: async (cause) => {
       await renewed?.close()

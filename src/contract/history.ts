@@ -68,7 +68,7 @@ type KnownNames = {
 const OUTCOMES = ['success', 'denied', 'failed']
 
 /** Forms of an answer with events. */
-const FORMATS = { json: 0, ndjson: 1, csv: 2 } as const
+const FORMATS = { json: 0, ndjson: 1, csv: 2, sse: 3 } as const
 export type EventsFormat = keyof typeof FORMATS
 
 const fieldsOf = ({ types, categories, methods }: KnownNames) => ({

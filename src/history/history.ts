@@ -3,9 +3,9 @@ import type { EventLog } from '../events/log.ts'
 import type { Views } from '../projections/views.ts'
 import { factsOf, type IndexedEvent } from './facts.ts'
 import type { EventFilter } from './filter.ts'
-import { countEvents, type EventPageRequest, eventExport, eventPage } from './pages.ts'
+import { countEvents, type EventPageRequest, eventPage, exportedEvents } from './pages.ts'
 import { type LogPlace, placeFinder } from './places.ts'
-import type { EventRange, Head } from './spans.ts'
+import { type EventRange, type Head, type Span, spanOf } from './spans.ts'
 
 type Sources = {
   readonly log: Pick<EventLog, 'readAll' | 'head' | 'at'>
@@ -36,9 +36,11 @@ export const history = ({ log, views, key, seen, counted }: Sources) => {
     },
     page: (asked: EventPageRequest, head: Head, take: (event: IndexedEvent) => boolean | Promise<boolean>) =>
       eventPage(sources, asked, head, take),
-    /** All events of a range in ascending order. The end of the range is fixed now. */
-    export: (filter: EventFilter, range: EventRange, head: Head | undefined) =>
-      eventExport(sources, filter, range, head ?? NOTHING),
+    /** The part of the log that a range covers up to the head. */
+    span: (filter: EventFilter, range: EventRange, head: Head | undefined): Promise<Span> =>
+      spanOf(sources, range, filter, head ?? NOTHING),
+    /** All events of a span that pass, in ascending order. */
+    exported: (filter: EventFilter, span: Span) => exportedEvents(sources, filter, span),
     count: (range: EventRange, filter: EventFilter, head: Head) => countEvents(sources, range, filter, head),
     /** Place of the last event at or before a position. */
     placeAt: (position: bigint, head: Head): Promise<LogPlace> => find((place) => place.position <= position, head),

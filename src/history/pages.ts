@@ -1,7 +1,8 @@
 import { timeSlicer } from '../event-loop.ts'
 import type { IndexedEvent } from './facts.ts'
 import { type EventFilter, eventFilter } from './filter.ts'
-import { ascending, descending, type EventRange, type Head, type Sources, spanOf } from './spans.ts'
+import type { LogPlace } from './places.ts'
+import { ascending, descending, type EventRange, type Head, type Sources, type Span, spanOf } from './spans.ts'
 
 /** Maximum number of events examined for one page, and for a count. */
 const EXAMINED = 20_000
@@ -84,40 +85,24 @@ export const countEvents = async (
   return { value, exact: true }
 }
 
-/**
- * All events of a range: first index, and index after the last. `events` yields each event that passes, and undefined
- * after each page of the log, so that the reader can check its state.
- */
-export type EventExport = {
-  readonly from: number
-  readonly to: number
-  readonly events: () => AsyncGenerator<IndexedEvent | undefined>
-}
+/** Progress of an export: a place of the log up to which all events were examined, and the event there, if it passes. */
+export type ExportStep = { readonly place: LogPlace; readonly event: IndexedEvent | undefined }
 
-/** Opens an export of a range. */
-export const eventExport = async (
-  sources: Sources,
+/** Examines all events of a span. Yields each event that passes, and the last place of each page of the log. */
+export async function* exportedEvents(
+  sources: Pick<Sources, 'log'>,
   filter: EventFilter,
-  range: EventRange,
-  head: Head,
-): Promise<EventExport> => {
-  const span = await spanOf(sources, range, filter, head)
+  span: Span,
+): AsyncGenerator<ExportStep> {
   const passes = eventFilter(filter)
-  const from = span.low.index + 1
-  return {
-    from,
-    to: Math.max(from, span.high.index + 1),
-    events: async function* () {
-      const pause = timeSlicer()
-      for await (const page of ascending(sources, span)) {
-        for (const { place, record } of page) {
-          const facts = passes(record)
-          if (facts) yield { index: place.index, record, facts }
-          const paused = pause()
-          if (paused) await paused
-        }
-        yield undefined
-      }
-    },
+  const pause = timeSlicer()
+  for await (const page of ascending(sources, span)) {
+    for (const { place, record } of page) {
+      const facts = passes(record)
+      if (facts) yield { place, event: { index: place.index, record, facts } }
+      const paused = pause()
+      if (paused) await paused
+    }
+    yield { place: page.at(-1)!.place, event: undefined }
   }
 }

@@ -17,7 +17,7 @@ export type EventRange = {
 export type Head = Pick<LogPlace, 'index' | 'position'>
 
 /** The events after `low`, up to and including `high`. Empty if `high` is not after `low`. */
-type Span = { readonly low: LogPlace; readonly high: Head }
+export type Span = { readonly low: LogPlace; readonly high: Head }
 
 export type Sources = { readonly log: Pick<EventLog, 'readAll'>; readonly find: FindPlace }
 

@@ -7,6 +7,8 @@ import type { Actor } from '../events/meta.ts'
 
 const FLUSH_MS = 5_000
 const MINUTE_MS = 60_000
+/** Time in which a reader that lost its live stream continues it without a new record. */
+const CONTINUED_MS = 600_000
 /** Maximum number of exports of one caller in a minute that are recorded individually. */
 const EXPORTS = 10
 
@@ -65,6 +67,30 @@ const readingWindows = (now: () => Date) => {
   }
 }
 
+/** A recorded live stream: its caller and filter, and the index of its first event. */
+type LiveStream = { readonly actor: Actor; readonly filter: Export['filter']; readonly fromIndex: number }
+
+/** Live streams that run or have just ended. Their clients continue them without a new record. */
+const liveStreams = (now: () => Date) => {
+  const seen = new Map<string, { readonly fromIndex: number; readonly at: number }>()
+  const nameOf = ({ actor: { id, kind }, filter }: LiveStream): string => JSON.stringify([id ?? kind, filter])
+  return {
+    /** True if a stream continues a recorded one of the same caller and filter, within its range. */
+    continues: (stream: LiveStream): boolean => {
+      const before = seen.get(nameOf(stream))
+      const isRecent = before !== undefined && now().getTime() - before.at < CONTINUED_MS
+      return isRecent && stream.fromIndex >= before.fromIndex
+    },
+    /** Notes the beginning and the end of a recorded stream. */
+    followed: (stream: LiveStream): void => {
+      const at = now().getTime()
+      for (const [name, before] of seen) if (at - before.at >= CONTINUED_MS) seen.delete(name)
+      const name = nameOf(stream)
+      seen.set(name, { fromIndex: Math.min(stream.fromIndex, seen.get(name)?.fromIndex ?? stream.fromIndex), at })
+    },
+  }
+}
+
 /** Records readings of the history: exports individually, all others as counts per caller and minute. */
 export const historyReadRecorder = (execute: Execute, clock: Clock, onError: (error: unknown) => void) => {
   const { now } = clock
@@ -92,6 +118,7 @@ export const historyReadRecorder = (execute: Execute, clock: Clock, onError: (er
   return {
     /** Counts a reading. Synchronous and bounded. */
     counted: count,
+    ...liveStreams(now),
     /**
      * Records an export durably before its answer begins. An equal export of the caller in the same minute, and the
      * eleventh, are counted instead. Refuses with `backend_unavailable` if it cannot be written.

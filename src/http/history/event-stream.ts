@@ -4,7 +4,7 @@ import { named } from '../../contract/readers/input.ts'
 import { invalid } from '../../errors.ts'
 import type { IndexedEvent } from '../../history/facts.ts'
 import { COLUMNS, eventLine } from '../../history/forms.ts'
-import type { EventExport } from '../../history/pages.ts'
+import type { ExportStep } from '../../history/pages.ts'
 import { contextOf } from '../commands/command-context.ts'
 import type { Service } from '../services/service.ts'
 import { parametersOf } from '../wire/path.ts'
@@ -19,7 +19,7 @@ const CHUNK = 65_536
 /** Bytes that an export holds: a page of the log with 1,000 events of usual size. A page of large events is larger. */
 const HOLDS = 1_048_576
 
-type StreamFormat = Exclude<EventsFormat, 'json'>
+type ExportFormat = Exclude<EventsFormat, 'json' | 'sse'>
 
 type Form = {
   readonly type: string
@@ -30,7 +30,7 @@ type Form = {
 
 const TITLES = csvOf([], COLUMNS)
 
-const FORMS: Readonly<Record<StreamFormat, Form>> = {
+const FORMS: Readonly<Record<ExportFormat, Form>> = {
   ndjson: { type: 'application/x-ndjson', extension: 'ndjson', head: '', text: eventLine },
   csv: {
     type: 'text/csv; charset=utf-8; header=present',
@@ -43,17 +43,18 @@ const FORMS: Readonly<Record<StreamFormat, Form>> = {
 /** Parameters that are not part of a recorded filter. */
 const UNRECORDED: ReadonlySet<string> = new Set(['limit', 'format', 'personal', 'pretty'])
 
-const filterGiven = ({ request }: EventsCall): Readonly<Record<string, string>> =>
+/** Filters of a request as given. */
+export const filterGiven = ({ request }: EventsCall): Readonly<Record<string, string>> =>
   Object.fromEntries(
     parametersOf(request).flatMap(({ name, text }) => (UNRECORDED.has(name) || !text ? [] : [[name, text] as const])),
   )
 
 /** Chunks of an export, and the number of events in them so far. */
-const chunksOf = (form: Form, { events }: EventExport, limit: number) => {
+const chunksOf = (form: Form, steps: AsyncIterable<ExportStep>, limit: number) => {
   let count = 0
   const chunks = async function* (): AsyncGenerator<Buffer> {
     let text = form.head
-    for await (const event of events()) {
+    for await (const { event } of steps) {
       if (event) {
         text += form.text(event)
         count++
@@ -69,15 +70,11 @@ const chunksOf = (form: Form, { events }: EventExport, limit: number) => {
   return { chunks: chunks(), count: () => count }
 }
 
-/** Number of events that an export examines at most, as far as its query tells. */
-const examinedBy = ({ from, to }: EventExport, { query: { limit } }: EventsCall, isPlain: boolean): number =>
-  isPlain && limit > 0 ? Math.min(limit, to - from) : to - from
-
 /** All events of a range as NDJSON or CSV (api.md §16.5). Takes a stream, and records the export before it begins. */
 export const eventStreamAnswer = async (
   service: Service,
   call: EventsCall,
-  format: StreamFormat,
+  format: ExportFormat,
 ): Promise<Answer<HistoryEvents>> => {
   const { history, historyReads, historyStreams } = service
   const { query: asked, caller, route, request } = call
@@ -85,8 +82,9 @@ export const eventStreamAnswer = async (
   if (asked.pageToken !== '') invalid('pageToken', 'must be empty')
   const { filter, range } = selectionOf(call)
   const head = await history.head()
-  const exported = await history.export(filter, range, head)
-  const { from, to } = exported
+  const span = await history.span(filter, range, head)
+  const from = span.low.index + 1
+  const to = Math.max(from, span.high.index + 1)
   const form = FORMS[format]
   const headers = {
     'content-type': form.type,
@@ -96,8 +94,9 @@ export const eventStreamAnswer = async (
     }),
   }
   if (request.method === 'HEAD') return { body: undefined, chunks: [], headers }
-  const isIndividual = examinedBy(exported, call, Object.keys(filter).length === 0) > RECORDED
-  const { chunks, count } = chunksOf(form, exported, asked.limit)
+  const isLimited = asked.limit > 0 && Object.keys(filter).length === 0
+  const isIndividual = (isLimited ? Math.min(asked.limit, to - from) : to - from) > RECORDED
+  const { chunks, count } = chunksOf(form, history.exported(filter, span), asked.limit)
   const leave = historyStreams.enter(caller.actor.id ?? request.address)
   whenOver(call, () => {
     leave()

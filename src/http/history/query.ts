@@ -60,6 +60,7 @@ const ACCEPTED: Readonly<Record<string, EventsFormat>> = {
   'application/x-ndjson': 'ndjson',
   'application/jsonl': 'ndjson',
   'text/csv': 'csv',
+  'text/event-stream': 'sse',
 }
 
 /** Form of the answer: the query decides, else the first type in `Accept` that the route offers. */

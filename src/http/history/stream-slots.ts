@@ -9,7 +9,11 @@ const AGAIN = { headers: { 'retry-after': '1' } }
 export const streamSlots = (all: number) => {
   const own = new Map<string, number>()
   let running = 0
+  const ending = new AbortController()
   return {
+    /** Aborts when the service shuts down. */
+    ending: ending.signal,
+    end: (): void => ending.abort(),
     /** Number of running streams. */
     running: (): number => running,
     /** Takes a slot and returns the function that frees it once. Refuses with `rate_limited` or `history_busy`. */

@@ -106,6 +106,19 @@ const answer = ({ spec, request, reply, fields, query }: Exchange): Answer | Pro
     route: spec.url,
   })
 
+const exchangeOf = (request: FastifyRequest, reply: FastifyReply, spec: Spec): Exchange => ({
+  request,
+  reply,
+  spec,
+  next: 0,
+  authorizeRest: undefined,
+  body: nothing,
+  fields: undefined,
+  wrong: undefined,
+  query: undefined,
+  idempotencyKey: undefined,
+})
+
 type AnswerListeners = { readonly answered: Answered; readonly brokenOff: StreamTold['failed'] }
 
 /**
@@ -175,20 +188,8 @@ export const pipeline = (
 
   return (spec) => (request, reply) => {
     request.spec = spec
-    const exchange: Exchange = {
-      request,
-      reply,
-      spec,
-      next: 0,
-      authorizeRest: undefined,
-      body: nothing,
-      fields: undefined,
-      wrong: undefined,
-      query: undefined,
-      idempotencyKey: undefined,
-    }
     try {
-      begin(exchange)
+      begin(exchangeOf(request, reply, spec))
     } catch (error) {
       reply.send(error)
     }

@@ -3,6 +3,7 @@ import { positionOf } from '../../contract/readers/moment.ts'
 import { refuse } from '../../errors.ts'
 import { eventPageAnswer, eventPresenter } from '../history/event-page.ts'
 import { eventStreamAnswer } from '../history/event-stream.ts'
+import { liveEvents } from '../history/live-events.ts'
 import { formatOf, namespaceIn, query } from '../history/query.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
@@ -11,7 +12,8 @@ import { written } from '../wire/reply.ts'
 
 const audit = { ...ordinary, cache: 'no-store', tag: 'Audit' } as const
 
-const getEvents: Mount = (app, service) =>
+const getEvents: Mount = (app, service) => {
+  const follow = liveEvents(service)
   route(app, {
     method: 'GET',
     url: '/audit/v1/events',
@@ -22,15 +24,18 @@ const getEvents: Mount = (app, service) =>
       right: 'audit.read',
       inOne: { right: 'history.read', namespaceIn },
     },
-    summary: 'List or export the events of the history that match all filters; as JSON, NDJSON or CSV.',
+    summary:
+      'List or export the events of the history that match all filters; as JSON, NDJSON, CSV or live as server-sent events.',
     query,
     errors: ['invalid_at', 'invalid_page_token', 'view_behind', 'rate_limited', 'history_busy'],
     answer: HistoryEvents,
     run: (call) => {
       const format = formatOf(call)
-      return format === 'json' ? eventPageAnswer(service, call) : eventStreamAnswer(service, call, format)
+      if (format === 'json') return eventPageAnswer(service, call)
+      return format === 'sse' ? follow(call) : eventStreamAnswer(service, call, format)
     },
   })
+}
 
 const getEvent: Mount = (app, service) =>
   route(app, {

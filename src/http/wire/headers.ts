@@ -72,6 +72,19 @@ export const afterPosition = (headers: IncomingHttpHeaders): bigint | undefined 
 export const takes = ({ accept = '' }: IncomingHttpHeaders, type: string): boolean =>
   accept.toLowerCase().includes(type)
 
+/**
+ * `Last-Event-ID` of an event stream: index of the last event received, -1 for none; undefined if absent. Refuses
+ * anything else with 400 `invalid_header`.
+ */
+export const lastEventId = (headers: IncomingHttpHeaders): number | undefined => {
+  const text = one(headers, 'last-event-id')
+  if (text === undefined || text === '') return undefined
+  return /^(?:-1|0|[1-9]\d{0,14})$/.test(text) ? Number(text) : noSuchEvent()
+}
+
+/** Refuses a `Last-Event-ID` that is no index of the log. */
+export const noSuchEvent = (): never => wrong('Last-Event-ID', 'must be an index of the log')
+
 /** Refuses a position later than the newest one: 400 `invalid_header`. */
 export const beyondHead = (): never => wrong('After-Position', 'must not be later than the newest position')
 

@@ -28,6 +28,8 @@ export type Answer<T = unknown> = {
    * Bytes held until the last chunk is sent, without the current chunk; `shared` if other answers hold the same bytes.
    */
   readonly holds?: number | 'shared'
+  /** True for a live stream, which is not compressed, so that each chunk arrives at once. */
+  readonly live?: boolean
   /** Trailers of an answer of chunks: their names, and their values after the last chunk. */
   readonly trailers?: { readonly names: string; readonly values: () => Readonly<Record<string, string>> }
   /** Time (ms) in which the client must read all chunks; then the connection is cut. */

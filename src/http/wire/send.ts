@@ -71,11 +71,11 @@ const sendChunks = (
   answer: Answer,
   listeners: SendListeners,
 ): boolean => {
-  const { status = 200, length, within, trailers } = answer
+  const { status = 200, length, within, trailers, live } = answer
   const { raw } = reply
   const begin = (): Writable => {
     setHeaders(request, reply, answer)
-    const zipped = takesGzip(request) && !reply.hasHeader('content-encoding')
+    const zipped = !live && takesGzip(request) && !reply.hasHeader('content-encoding')
     if (zipped) nameGzip(reply)
     else if (length !== undefined) reply.header('content-length', length)
     if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')

@@ -1,0 +1,130 @@
+import type { HistoryEvents } from '../../contract/history.ts'
+import { invalid } from '../../errors.ts'
+import type { EventFilter } from '../../history/filter.ts'
+import type { LogPlace } from '../../history/places.ts'
+import { stillAuthorized } from '../auth/still-authorized.ts'
+import { contextOf } from '../commands/command-context.ts'
+import type { Service } from '../services/service.ts'
+import { lastEventId, noSuchEvent } from '../wire/headers.ts'
+import type { Answer } from '../wire/reply.ts'
+import { whenOver } from '../wire/room.ts'
+import { eventPresenter } from './event-page.ts'
+import { filterGiven } from './event-stream.ts'
+import { type EventsCall, selectionOf } from './query.ts'
+
+/** Times in ms: between two checks of the credential, between two signs of life, and the age at which a stream ends. */
+const [CHECK_MS, ALIVE_MS, AGE_MS] = [1_000, 15_000, 3_600_000]
+/** Number of events examined without a match after which the cursor of the client is moved. */
+const EXAMINED = 20_000
+/** Bytes that a live stream holds. */
+const HOLDS = 65_536
+
+const RETRY = 'retry: 2000\n\n'
+
+/** Bounds that a stream without an end cannot have. */
+const UNBOUNDED = ['to', 'before', 'beforeIndex'] as const
+
+/** Place after which a stream starts: `Last-Event-ID`, else the range of the query, else the newest event. */
+const startOf = async ({ history }: Service, call: EventsCall, filter: EventFilter): Promise<LogPlace> => {
+  const { query, request } = call
+  const head = await history.head()
+  const newest = head?.index ?? -1
+  const received = lastEventId(request.headers)
+  if (received !== undefined && received > newest) noSuchEvent()
+  const { after, afterIndex } = query
+  const given = after === undefined && afterIndex === undefined && query.from === undefined
+  const range =
+    received === undefined ? (given ? { afterIndex: newest } : { after, afterIndex }) : { afterIndex: received }
+  return (await history.span(filter, range, head)).low
+}
+
+/** Waits for work, at most until the signal aborts. */
+const unlessAborted = async (signal: AbortSignal, work: Promise<unknown>): Promise<void> => {
+  let wake = (): void => undefined
+  const aborted = new Promise<void>((resolve) => (wake = resolve))
+  signal.addEventListener('abort', wake, { once: true })
+  try {
+    if (!signal.aborted) await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', wake)
+  }
+}
+
+/** Events after a place, as they happen. Ends when the credential ends, at shutdown, or after an hour. */
+async function* followed(
+  service: Service,
+  filter: EventFilter,
+  start: LogPlace,
+  isAuthorized: () => Promise<boolean>,
+): AsyncGenerator<Buffer> {
+  const { history, seen, historyStreams, clock } = service
+  const { ending } = historyStreams
+  const show = eventPresenter(service)
+  const began = clock.monotonic()
+  let [place, told, checked, alive] = [start, start.index, began, began]
+  const mayGoOn = async (): Promise<boolean> => {
+    const now = clock.monotonic()
+    if (ending.aborted || now - began >= AGE_MS) return false
+    if (now - checked < CHECK_MS) return true
+    checked = now
+    return isAuthorized()
+  }
+
+  yield Buffer.from(RETRY)
+  while (await mayGoOn()) {
+    const head = await history.head()
+    if (head && head.index > place.index)
+      for await (const step of history.exported(filter, { low: place, high: head })) {
+        place = step.place
+        if (step.event) {
+          yield Buffer.from(`id: ${place.index}\ndata: ${await show(step.event)}\n\n`)
+          ;[told, alive] = [place.index, clock.monotonic()]
+        }
+        if (place.index - told >= EXAMINED) {
+          yield Buffer.from(`id: ${place.index}\n\n`)
+          ;[told, alive] = [place.index, clock.monotonic()]
+        }
+        if (!(await mayGoOn())) return
+      }
+    if (clock.monotonic() - alive >= ALIVE_MS) {
+      yield Buffer.from(place.index > told ? `id: ${place.index}\n\n` : ': keep-alive\n\n')
+      ;[told, alive] = [place.index, clock.monotonic()]
+    }
+    await unlessAborted(ending, seen(place.position + 1n, CHECK_MS))
+  }
+}
+
+/** The history as server-sent events (api.md §16.9). Takes a stream, and records it before it begins. */
+export const liveEvents = (service: Service) => {
+  const isStillAuthorized = stillAuthorized(service)
+  return async (call: EventsCall): Promise<Answer<HistoryEvents>> => {
+    const { historyReads, historyStreams } = service
+    const { query, caller, request, route } = call
+    if (query.order === 'desc') invalid('order', 'must be asc')
+    for (const name of UNBOUNDED) if (query[name] !== undefined) invalid(name, 'must be empty')
+    const { filter } = selectionOf(call)
+    const start = await startOf(service, call, filter)
+    const headers = { 'content-type': 'text/event-stream' }
+    if (request.method === 'HEAD') return { body: undefined, chunks: [], headers }
+    const leave = historyStreams.enter(caller.actor.id ?? request.address)
+    const stream = { actor: caller.actor, filter: filterGiven(call), fromIndex: start.index + 1 }
+    whenOver(call, () => {
+      leave()
+      historyReads.followed(stream)
+    })
+    if (request.headers['last-event-id'] !== undefined && historyReads.continues(stream))
+      historyReads.counted(caller.actor, { route, events: 0, opened: false })
+    else {
+      const { filter: given, fromIndex } = stream
+      await historyReads.exported(contextOf(call, service), route, {
+        format: 'sse',
+        filter: given,
+        fromIndex,
+        personal: false,
+      })
+    }
+    historyReads.followed(stream)
+    const chunks = followed(service, filter, start, () => isStillAuthorized(request))
+    return { body: undefined, chunks, holds: HOLDS, headers, live: true }
+  }
+}
