@@ -24,7 +24,6 @@ const NOTHING: Head = { index: -1, position: 0n }
 /** Reads the history: events by index, position and filter. Every event is read from the log. */
 export const history = ({ log, views, key, seen, counted }: Sources) => {
   const find = placeFinder({ log, views, key })
-  const sources = { log, find }
   return {
     /** Place of the newest event; undefined for an empty log. Refuses with `view_behind` if it is not counted in time. */
     head: async (): Promise<Head | undefined> => {
@@ -34,14 +33,20 @@ export const history = ({ log, views, key, seen, counted }: Sources) => {
       const { position, events } = counted()
       return { index: events - 1, position }
     },
-    page: (asked: EventPageRequest, head: Head, take: (event: IndexedEvent) => boolean | Promise<boolean>) =>
-      eventPage(sources, asked, head, take),
+    /** One page; rejects with the reason of the signal after an abort. */
+    page: (
+      asked: EventPageRequest,
+      head: Head,
+      take: (event: IndexedEvent) => boolean | Promise<boolean>,
+      signal: AbortSignal,
+    ) => eventPage({ log, find, signal }, asked, head, take),
     /** The part of the log that a range covers up to the head. */
     span: (filter: EventFilter, range: EventRange, head: Head | undefined): Promise<Span> =>
-      spanOf(sources, range, filter, head ?? NOTHING),
-    /** All events of a span that pass, in ascending order. */
-    exported: (filter: EventFilter, span: Span) => exportedEvents(sources, filter, span),
-    count: (range: EventRange, filter: EventFilter, head: Head) => countEvents(sources, range, filter, head),
+      spanOf({ find }, range, filter, head ?? NOTHING),
+    /** All events of a span that pass, in ascending order. Ends early after an abort. */
+    exported: (filter: EventFilter, span: Span, signal: AbortSignal) => exportedEvents({ log, signal }, filter, span),
+    count: (range: EventRange, filter: EventFilter, head: Head, signal: AbortSignal) =>
+      countEvents({ log, find, signal }, range, filter, head),
     /** Place of the last event at or before a position. */
     placeAt: (position: bigint, head: Head): Promise<LogPlace> => find((place) => place.position <= position, head),
     /** The event at exactly this position; undefined if there is none. */

@@ -59,6 +59,7 @@ export const eventPage = async (
       const paused = pause()
       if (paused) await paused
     }
+  sources.signal.throwIfAborted()
   return { through, next: undefined }
 }
 
@@ -82,6 +83,7 @@ export const countEvents = async (
       const paused = pause()
       if (paused) await paused
     }
+  sources.signal.throwIfAborted()
   return { value, exact: true }
 }
 
@@ -90,7 +92,7 @@ export type ExportStep = { readonly place: LogPlace; readonly event: IndexedEven
 
 /** Examines all events of a span. Yields each event that passes, and the last place of each page of the log. */
 export async function* exportedEvents(
-  sources: Pick<Sources, 'log'>,
+  sources: Omit<Sources, 'find'>,
   filter: EventFilter,
   span: Span,
 ): AsyncGenerator<ExportStep> {

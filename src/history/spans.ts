@@ -19,7 +19,12 @@ export type Head = Pick<LogPlace, 'index' | 'position'>
 /** The events after `low`, up to and including `high`. Empty if `high` is not after `low`. */
 export type Span = { readonly low: LogPlace; readonly high: Head }
 
-export type Sources = { readonly log: Pick<EventLog, 'readAll'>; readonly find: FindPlace }
+export type Sources = {
+  readonly log: Pick<EventLog, 'readAll'>
+  readonly find: FindPlace
+  /** Ends the reading of a span early. */
+  readonly signal: AbortSignal
+}
 
 /** Last place of both conditions. A missing condition holds everywhere. */
 const bothOf = (conditions: readonly (UpTo | undefined)[]): UpTo | undefined => {
@@ -61,21 +66,23 @@ const sizeOf = ({ record: { data, meta } }: Indexed): number => data.length + me
 
 /** All events of a span in ascending order, in pages of the log. */
 export async function* ascending(
-  { log }: Pick<Sources, 'log'>,
+  { log, signal }: Omit<Sources, 'find'>,
   { low, high }: Span,
 ): AsyncGenerator<readonly Indexed[]> {
   if (high.index <= low.index) return
   let place = low
-  for await (const page of log.readAll(low.position, high.position))
+  for await (const page of log.readAll(low.position, high.position)) {
+    if (signal.aborted) return
     yield page.map((record) => {
       place = { index: place.index + 1, position: record.position, time: settled(place.time, record) }
       return { place, record }
     })
+  }
 }
 
 /** All events of a span in descending order. It reads blocks between two marks and keeps at most `KEPT` characters. */
 export async function* descending(sources: Sources, { low, high }: Span): AsyncGenerator<readonly Indexed[]> {
-  for (let end = high; end.index > low.index; ) {
+  for (let end = high; end.index > low.index && !sources.signal.aborted; ) {
     const mark = Math.floor((end.index - 1) / MARK_EVERY) * MARK_EVERY
     let start = mark <= low.index ? low : await sources.find(({ index }) => index <= mark, end)
     const block: Indexed[] = []

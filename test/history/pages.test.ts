@@ -16,6 +16,8 @@ const seed = Number(process.env['ROLLCALL_TEST_SEED'] ?? Date.now() % 1_000_000)
 t.comment(`seed ${seed}: set ROLLCALL_TEST_SEED to repeat`)
 const random = randomOf(seed)
 
+const never = new AbortController().signal
+
 type Parsed = { readonly [name: string]: unknown }
 
 /** Values of an event for each filter, computed independently of the service. */
@@ -133,7 +135,7 @@ const joined = async (
   for (let pages = 0; pages < 10_000; pages++) {
     const limit = 1 + random.below(500)
     const head = await history.head()
-    const { next } = await history.page({ ...asked, limit, cursor }, head!, ({ index }) => found.push(index) > 0)
+    const { next } = await history.page({ ...asked, limit, cursor }, head!, ({ index }) => found.push(index) > 0, never)
     if (next === undefined) return found
     between()
     cursor = next
@@ -200,13 +202,13 @@ await t.test('a page ends after 20,000 events without a match', async (t) => {
     limit: 10,
     cursor: undefined,
   }
-  const { through, next } = await history.page(none, head!, () => true)
+  const { through, next } = await history.page(none, head!, () => true, never)
   t.equal(next, EXAMINED - 1)
   t.equal(through!.index, EXAMINED - 1)
-  const last = await history.page({ ...none, cursor: next }, head!, () => true)
+  const last = await history.page({ ...none, cursor: next }, head!, () => true, never)
   t.equal(last.through!.index, EXAMINED)
   t.equal(last.next, undefined)
-  t.strictSame(await history.count({}, none.filter, head!), { value: 0, exact: true })
-  t.strictSame(await history.count({}, {}, head!), { value: 10_000, exact: false })
-  t.strictSame(await history.count({ afterIndex: EXAMINED - 5 }, {}, head!), { value: 5, exact: true })
+  t.strictSame(await history.count({}, none.filter, head!, never), { value: 0, exact: true })
+  t.strictSame(await history.count({}, {}, head!, never), { value: 10_000, exact: false })
+  t.strictSame(await history.count({ afterIndex: EXAMINED - 5 }, {}, head!, never), { value: 5, exact: true })
 })

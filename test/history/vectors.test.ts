@@ -88,7 +88,7 @@ await t.test('an instant means the events whose settled time is not later', asyn
     const to = new Date(Date.parse(at) + 1).toISOString()
     const indexes: number[] = []
     const asked = { filter: { to }, range: {}, descending: false, limit: 100, cursor: undefined }
-    await history.page(asked, head, ({ index }) => indexes.push(index) > 0)
+    await history.page(asked, head, ({ index }) => indexes.push(index) > 0, new AbortController().signal)
     t.equal(indexes.at(-1) ?? -1, lastIndex, at)
   }
 })

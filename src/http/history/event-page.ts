@@ -45,8 +45,8 @@ export const eventPageAnswer = async (service: Service, call: EventsCall): Promi
     return true
   }
   const page = { filter, range, descending: asked.order === 'desc', limit, cursor }
-  const { through, next } = await history.page(page, head, take)
-  const count = asked.count ? await history.count(range, filter, head) : undefined
+  const { through, next } = await history.page(page, head, take, request.stop)
+  const count = asked.count ? await history.count(range, filter, head, request.stop) : undefined
   if (request.method !== 'HEAD') historyReads.counted(caller.actor, { route, events: pieces.length, opened: false })
   return listed(
     ['events'],

@@ -96,9 +96,11 @@ export const eventStreamAnswer = async (
   if (request.method === 'HEAD') return { body: undefined, chunks: [], headers }
   const isLimited = asked.limit > 0 && Object.keys(filter).length === 0
   const isIndividual = (isLimited ? Math.min(asked.limit, to - from) : to - from) > RECORDED
-  const { chunks, count } = chunksOf(form, history.exported(filter, span), asked.limit)
+  const over = new AbortController()
+  const { chunks, count } = chunksOf(form, history.exported(filter, span, over.signal), asked.limit)
   const leave = historyStreams.enter(caller.actor.id ?? request.address)
   whenOver(call, () => {
+    over.abort()
     leave()
     if (!isIndividual) historyReads.counted(caller.actor, { route, events: count(), opened: false })
   })

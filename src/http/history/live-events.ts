@@ -2,7 +2,7 @@ import type { HistoryEvents } from '../../contract/history.ts'
 import { invalid } from '../../errors.ts'
 import type { EventFilter } from '../../history/filter.ts'
 import type { LogPlace } from '../../history/places.ts'
-import { stillAuthorized } from '../auth/still-authorized.ts'
+import { reachAuthorizedNow } from '../auth/reach-now.ts'
 import { contextOf } from '../commands/command-context.ts'
 import type { Service } from '../services/service.ts'
 import { lastEventId, noSuchEvent } from '../wire/headers.ts'
@@ -10,7 +10,7 @@ import type { Answer } from '../wire/reply.ts'
 import { whenOver } from '../wire/room.ts'
 import { eventPresenter } from './event-page.ts'
 import { filterGiven } from './event-stream.ts'
-import { type EventsCall, selectionOf } from './query.ts'
+import { type EventsCall, isAuditor, selectionOf } from './query.ts'
 
 /** Times in ms: between two checks of the credential, between two signs of life, and the age at which a stream ends. */
 const [CHECK_MS, ALIVE_MS, AGE_MS] = [1_000, 15_000, 3_600_000]
@@ -55,6 +55,7 @@ async function* followed(
   service: Service,
   filter: EventFilter,
   start: LogPlace,
+  over: AbortSignal,
   isAuthorized: () => Promise<boolean>,
 ): AsyncGenerator<Buffer> {
   const { history, seen, historyStreams, clock } = service
@@ -64,7 +65,7 @@ async function* followed(
   let [place, told, checked, alive] = [start, start.index, began, began]
   const mayGoOn = async (): Promise<boolean> => {
     const now = clock.monotonic()
-    if (ending.aborted || now - began >= AGE_MS) return false
+    if (ending.aborted || over.aborted || now - began >= AGE_MS) return false
     if (now - checked < CHECK_MS) return true
     checked = now
     return isAuthorized()
@@ -74,7 +75,7 @@ async function* followed(
   while (await mayGoOn()) {
     const head = await history.head()
     if (head && head.index > place.index)
-      for await (const step of history.exported(filter, { low: place, high: head })) {
+      for await (const step of history.exported(filter, { low: place, high: head }, over)) {
         place = step.place
         if (step.event) {
           yield Buffer.from(`id: ${place.index}\ndata: ${await show(step.event)}\n\n`)
@@ -96,7 +97,7 @@ async function* followed(
 
 /** The history as server-sent events (api.md §16.9). Takes a stream, and records it before it begins. */
 export const liveEvents = (service: Service) => {
-  const isStillAuthorized = stillAuthorized(service)
+  const reachNow = reachAuthorizedNow(service)
   return async (call: EventsCall): Promise<Answer<HistoryEvents>> => {
     const { historyReads, historyStreams } = service
     const { query, caller, request, route } = call
@@ -108,7 +109,9 @@ export const liveEvents = (service: Service) => {
     if (request.method === 'HEAD') return { body: undefined, chunks: [], headers }
     const leave = historyStreams.enter(caller.actor.id ?? request.address)
     const stream = { actor: caller.actor, filter: filterGiven(call), fromIndex: start.index + 1 }
+    const over = new AbortController()
     whenOver(call, () => {
+      over.abort()
       leave()
       historyReads.followed(stream)
     })
@@ -124,7 +127,12 @@ export const liveEvents = (service: Service) => {
       })
     }
     historyReads.followed(stream)
-    const chunks = followed(service, filter, start, () => isStillAuthorized(request))
+    const isBounded = filter.within !== undefined
+    const isAuthorized = async () => {
+      const reach = await reachNow(request)
+      return reach !== undefined && (isBounded || isAuditor(reach))
+    }
+    const chunks = followed(service, filter, start, over.signal, isAuthorized)
     return { body: undefined, chunks, holds: HOLDS, headers, live: true }
   }
 }

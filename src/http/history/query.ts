@@ -1,5 +1,5 @@
 import { EVERYWHERE } from '../../access/grants.ts'
-import { allowed } from '../../access/reach.ts'
+import { allowed, type Reach } from '../../access/reach.ts'
 import { bitOf } from '../../access/rights.ts'
 import { type EventsFormat, type EventsQuery, eventsQuery } from '../../contract/history.ts'
 import { filterValues } from '../../contract/readers/event-filters.ts'
@@ -34,9 +34,11 @@ export const namespaceIn = (asked: Query): string | undefined => {
   return values?.any.length === 1 && values.none.length === 0 ? values.any[0] : undefined
 }
 
+/** True for a reach with `audit.read`. */
+export const isAuditor = (reach: Reach): boolean => allowed(reach, AUDIT, EVERYWHERE)
+
 /** True if the caller sees only the history of flags, segments and namespaces. */
-const isBounded = ({ caller: { reach } }: EventsCall): boolean =>
-  reach !== undefined && !allowed(reach, AUDIT, EVERYWHERE)
+const isBounded = ({ caller: { reach } }: EventsCall): boolean => reach !== undefined && !isAuditor(reach)
 
 /** Filter and range of a query, limited to what the caller may see. */
 export const selectionOf = (call: EventsCall): { readonly filter: EventFilter; readonly range: EventRange } => {

@@ -1,6 +1,7 @@
 import { HistoryEvent, HistoryEvents } from '../../contract/history.ts'
 import { positionOf } from '../../contract/readers/moment.ts'
 import { refuse } from '../../errors.ts'
+import { asOfReading } from '../as-of-readings.ts'
 import { eventPageAnswer, eventPresenter } from '../history/event-page.ts'
 import { eventStreamAnswer } from '../history/event-stream.ts'
 import { liveEvents } from '../history/live-events.ts'
@@ -8,7 +9,7 @@ import { formatOf, namespaceIn, query } from '../history/query.ts'
 import { route } from '../route/route.ts'
 import { ordinary } from '../route/statements.ts'
 import type { Mount } from '../services/service.ts'
-import { written } from '../wire/reply.ts'
+import { type Answer, written } from '../wire/reply.ts'
 
 const audit = { ...ordinary, cache: 'no-store', tag: 'Audit' } as const
 
@@ -27,11 +28,14 @@ const getEvents: Mount = (app, service) => {
     summary:
       'List or export the events of the history that match all filters; as JSON, NDJSON, CSV or live as server-sent events.',
     query,
-    errors: ['invalid_at', 'invalid_page_token', 'view_behind', 'rate_limited', 'history_busy'],
+    errors: ['invalid_at', 'invalid_page_token', 'view_behind', 'rate_limited', 'history_busy', 'deadline_exceeded'],
     answer: HistoryEvents,
     run: (call) => {
       const format = formatOf(call)
-      if (format === 'json') return eventPageAnswer(service, call)
+      if (format === 'json')
+        return asOfReading(service, call.request, () => eventPageAnswer(service, call)) as Promise<
+          Answer<HistoryEvents>
+        >
       return format === 'sse' ? follow(call) : eventStreamAnswer(service, call, format)
     },
   })

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { FULL, type Reach } from '../../access/reach.ts'
 import type { AuthServices } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { InstanceServices } from '../services/instance.ts'
@@ -8,21 +9,22 @@ import { emailRule } from './email-rule.ts'
 import { byHead, byRest } from './reach.ts'
 
 /**
- * Tests whether a running request would be authorized again: its credential is valid and has sufficient rights, and
- * this instance can judge it.
+ * Returns the reach with which a running request would be authorized again; undefined if its credential has ended, has
+ * no sufficient rights, or cannot be judged by this instance.
  */
-export const stillAuthorized = (service: InstanceServices & AuthServices & LoginServices & CommandServices) => {
+export const reachAuthorizedNow = (service: InstanceServices & AuthServices & LoginServices & CommandServices) => {
   const { verifier, names, fresh } = service
   const rule = emailRule(service)
-  return async (request: FastifyRequest): Promise<boolean> => {
-    if (request.caller.actor.id === undefined) return true
+  return async (request: FastifyRequest): Promise<Reach | undefined> => {
+    if (request.caller.actor.id === undefined) return FULL
     const given = credential(request, names.tokenCookie)
-    if (given.kind === 'none' || given.token === undefined || !fresh()) return false
+    if (given.kind === 'none' || given.token === undefined || !fresh()) return undefined
     const entry = verifier.cached(given.token) ?? (await verifier.verify(given.token))
-    if (!entry || rule.barOf(entry)) return false
+    if (!entry || rule.barOf(entry)) return undefined
     const { reach } = entry
     const wants = request.spec!.wants!
     const verdict = reach.full ? undefined : byHead(reach, wants, request, service)
-    return (verdict === 'later' ? await byRest(reach, wants, request, {}, service) : verdict) === undefined
+    const refusal = verdict === 'later' ? await byRest(reach, wants, request, {}, service) : verdict
+    return refusal ? undefined : reach
   }
 }
