@@ -111,7 +111,7 @@ export const fieldsOf = (schema: TObject): readonly Field[] => inside('', schema
 
 const personalText = ({ personal, parts }: Field): string => {
   if (parts || personal === undefined) return ''
-  return typeof personal === 'string' ? personal : `sealed for \`${personal.sealedFor}\``
+  return typeof personal === 'string' ? personal : `encrypted with the key of \`${personal.sealedFor}\``
 }
 
 const table = (schema: TObject): string => {

@@ -72,9 +72,7 @@ type InNamespace = { readonly incarnation: string }
 const living = <D extends object>(row: Row<D> | undefined): Live<D> | undefined =>
   readable(row)?.doc === undefined ? undefined : (row as Live<D>)
 
-/**
- * Time of the moment: the instant, or the time of the event at the position. Undefined if the position has no event.
- */
+/** The instant of a moment; for a position the time of its event, undefined if it has no event. */
 const clockAt = async (log: Reads, moment: Moment): Promise<string | undefined> => {
   if ('instant' in moment) return moment.instant
   if (moment.position > 0n)
@@ -173,7 +171,7 @@ export const asOf =
         const { ids, total, left } = await reads.tokens(position, { ...asked, closed: unreadable }, signal)
         return { docs: (await read(tokens, ids)).flatMap((row) => row?.doc ?? []), total, left }
       },
-      /** Time of the moment (RFC 3339 UTC), for checks of token expiry. The epoch if the position has no event. */
+      /** The instant of the moment (RFC 3339 UTC), for checks of token expiry. The epoch if its position has no event. */
       clock: async (): Promise<string> => (await clockAt(log, asked)) ?? new Date(0).toISOString(),
     }
   }

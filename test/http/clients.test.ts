@@ -165,7 +165,7 @@ await t.test('official clients work unchanged', async (t) => {
     })
   })
 
-  await t.test('clients work with their built-in roles', async (t) => {
+  await t.test('tokens with the roles server and client evaluate with the published client', async (t) => {
     const [server, client] = [await granted(service, { role: 'server' }), await granted(service, { role: 'client' })]
     const asked = { flagKey: 'colour', entityId: 'user-1', context: { country: 'de', age: '40' } }
     const whole = await rest.evaluation.variant({ namespaceKey: 'default', ...asked })

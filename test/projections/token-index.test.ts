@@ -117,7 +117,7 @@ await t.test('the Bloom filter contains all evicted keys and few others', async 
   t.ok(forgotten.has(keyOf(digestOf(9999))), 'beyond what it has room for, anything may be there')
 })
 
-await t.test('distinguishes digests of other lengths and ids of another form', async (t) => {
+await t.test('does not find a digest of another length, or a token whose id is not a UUID', async (t) => {
   const index = tokenIndex(10)
   const long = `k.${Buffer.alloc(40, 1).toString('base64url')}`
   const longer = `k.${Buffer.alloc(41, 1).toString('base64url')}`

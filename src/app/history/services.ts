@@ -1,11 +1,24 @@
+import type { Clock } from '../../clock.ts'
+import type { Execute } from '../../commands/execute.ts'
 import type { Config } from '../../config/load.ts'
+import type { EventLog } from '../../events/log.ts'
 import { history } from '../../history/history.ts'
 import { streamSlots } from '../../http/history/stream-slots.ts'
 import { historyReadRecorder } from '../../jobs/history-reads.ts'
-import type { Core } from '../core.ts'
+import type { runner } from '../../projections/engine/runner.ts'
+import type { Views } from '../../projections/views.ts'
+
+type Parts = {
+  readonly clock: Clock
+  readonly log: EventLog
+  readonly stores: { readonly views: Views; readonly pepper: { readonly key: Uint8Array } }
+  readonly follower: Pick<ReturnType<typeof runner>, 'seen' | 'counted'>
+  readonly execute: Execute
+  readonly onError: (what: string) => (error: unknown) => void
+}
 
 /** Creates the services of the history: its reader, the limit of its streams, and the record of its readings. */
-export const historyServicesOf = (config: Config, { clock, log, stores, follower, execute, onError }: Core) => ({
+export const historyServicesOf = (config: Config, { clock, log, stores, follower, execute, onError }: Parts) => ({
   history: history({
     log,
     views: stores.views,

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { withTimeout } from '../../clock.ts'
+import { type Clock, withTimeout } from '../../clock.ts'
+import type { Execute } from '../../commands/execute.ts'
 import { instance as decider } from '../../commands/instance.ts'
 import type { Config } from '../../config/load.ts'
 import { canonical } from '../../events/canonical.ts'
 import { METHODS } from '../../events/token.ts'
 import type { Service } from '../../http/services/service.ts'
-import type { Core } from '../core.ts'
+import type { runner } from '../../projections/engine/runner.ts'
 import type { Rebuilt } from '../stores/verify-log-and-views.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
@@ -13,6 +14,13 @@ import type { Logger } from '../telemetry/logger.ts'
 const PATIENCE_MS = 1_000
 
 const SYSTEM = { actor: { kind: 'system' } } as const
+
+type Parts = {
+  readonly instance: string
+  readonly execute: Execute
+  readonly follower: Pick<ReturnType<typeof runner>, 'seen'>
+  readonly clock: Clock
+}
 
 /** Cause of a shutdown: a request of the operator, or a fault. */
 export type StopCause = 'signal' | 'error'
@@ -26,7 +34,7 @@ export const causeOf = (ending: AbortSignal | undefined): StopCause => (ending?.
  */
 export const presenceOf = (
   { storage, authentication: { methods } }: Pick<Config, 'storage' | 'authentication'>,
-  { instance, execute, follower, clock }: Pick<Core, 'instance' | 'execute' | 'follower' | 'clock'>,
+  { instance, execute, follower, clock }: Parts,
   { info, config }: Service['about'],
   logger: Pick<Logger, 'warn'>,
 ) => {

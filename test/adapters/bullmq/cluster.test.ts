@@ -29,7 +29,7 @@ await t.test('a Redis Cluster of three masters', { skip: cluster.skip }, async (
     await close()
   })
 
-  await t.test('jobs run after the node of the keys dies, and through Redis after its return', async (t) => {
+  await t.test('jobs run while the Redis node with their keys is down, and use Redis again when it is back', async (t) => {
     const { keys, more, heard, close, faults } = await counting(place)
     t.ok(await more(2), 'before')
     const asked = connectRedis(place, true, { failed: ignore })

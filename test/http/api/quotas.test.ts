@@ -56,7 +56,7 @@ await t.test('limits flags and segments of a namespace, and namespaces', async (
   t.equal((await request('POST', `${N}/two/flags`, { key: 'later', name: 'r' })).status, 400)
 })
 
-await t.test('bytes of a namespace: a full one can shrink, be renamed and redistributed', async (t) => {
+await t.test('a namespace that has reached its quota of bytes still accepts changes that do not grow it', async (t) => {
   const service = await startService(t, { ...quotas, 'quotas.flags_per_namespace': '100' })
   const { request } = service
   const create = creator(service)
