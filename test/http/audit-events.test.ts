@@ -1,6 +1,6 @@
 import { get, type IncomingHttpHeaders } from 'node:http'
 import t from 'tap'
-import type { HistoryEvent, HistoryEvents } from '../../src/contract/history.ts'
+import type { HistoryEvent, HistoryEvents } from '../../src/contract/history/events.ts'
 import { type Fields, type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'

@@ -1,6 +1,6 @@
 import { get } from 'node:http'
 import t, { type Test } from 'tap'
-import type { HistoryEvent, HistoryEvents } from '../../src/contract/history.ts'
+import type { HistoryEvent, HistoryEvents } from '../../src/contract/history/events.ts'
 import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { StateDiff, StreamState } from '../../src/contract/state.ts'
+import type { StateDiff, StreamState } from '../../src/contract/history/state.ts'
 import { type Started, startService } from '../start.ts'
 import type { Issued } from './people.ts'
 

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { HistoryEvent, HistoryEvents } from '../../contract/history.ts'
+import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import { fail } from '../../failure.ts'
 import type { Client } from '../client.ts'
 import { momentOf } from '../moment.ts'

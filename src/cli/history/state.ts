@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { DiffItem, StateDiff, StreamState } from '../../contract/state.ts'
+import type { DiffItem, StateDiff, StreamState } from '../../contract/history/state.ts'
 import { EXIT, fail } from '../../failure.ts'
 import { segment } from '../client.ts'
 import { momentOf } from '../moment.ts'

@@ -1,4 +1,4 @@
-import type { HistoryEvent, HistoryEvents } from '../../contract/history.ts'
+import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import type { IndexedEvent } from '../../history/facts.ts'
 import { eventJson } from '../../history/forms.ts'
 import type { Head } from '../../history/spans.ts'

@@ -1,4 +1,4 @@
-import type { EventsFormat, HistoryEvents } from '../../contract/history.ts'
+import type { EventsFormat, HistoryEvents } from '../../contract/history/events.ts'
 import { csvOf } from '../../contract/readers/csv.ts'
 import { named } from '../../contract/readers/input.ts'
 import { invalid } from '../../errors.ts'

@@ -1,4 +1,4 @@
-import type { HistoryEvents } from '../../contract/history.ts'
+import type { HistoryEvents } from '../../contract/history/events.ts'
 import { invalid } from '../../errors.ts'
 import type { EventFilter } from '../../history/filter.ts'
 import type { LogPlace } from '../../history/places.ts'

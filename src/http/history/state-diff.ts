@@ -1,4 +1,4 @@
-import type { DiffItem, StateDiff } from '../../contract/state.ts'
+import type { DiffItem, StateDiff } from '../../contract/history/state.ts'
 import { refuse } from '../../errors.ts'
 import { timeSlicer } from '../../event-loop.ts'
 import { differences } from '../../history/diff.ts'

@@ -1,5 +1,5 @@
 import type { AsOf } from '../../as-of/as-of.ts'
-import type { StreamState } from '../../contract/state.ts'
+import type { StreamState } from '../../contract/history/state.ts'
 import { invalid, refuse } from '../../errors.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { LogPlace } from '../../history/places.ts'

@@ -1,4 +1,4 @@
-import { HistoryEvent, HistoryEvents } from '../../contract/history.ts'
+import { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import { positionOf } from '../../contract/readers/moment.ts'
 import { refuse } from '../../errors.ts'
 import { asOfReading } from '../as-of-readings.ts'

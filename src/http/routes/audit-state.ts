@@ -1,6 +1,6 @@
 import type { Moment } from '../../as-of/as-of.ts'
+import { diffQuery, StateDiff, StreamState, stateQuery } from '../../contract/history/state.ts'
 import { momentText } from '../../contract/readers/moment.ts'
-import { diffQuery, StateDiff, StreamState, stateQuery } from '../../contract/state.ts'
 import { asOfReading } from '../as-of-readings.ts'
 import { namespaceDiff, streamDiff } from '../history/state-diff.ts'
 import { logPlaceShown, placeOfMoment, streamState } from '../history/stream-state.ts'

@@ -29,19 +29,22 @@ await t.test('a Redis Cluster of three masters', { skip: cluster.skip }, async (
     await close()
   })
 
-  await t.test('jobs run while the Redis node with their keys is down, and use Redis again when it is back', async (t) => {
-    const { keys, more, heard, close, faults } = await counting(place)
-    t.ok(await more(2), 'before')
-    const asked = connectRedis(place, true, { failed: ignore })
-    const slot = await asked.cluster('KEYSLOT', keys)
-    familyOf(asked)()
-    const lost = servers[Math.floor((slot * 3) / 16_384)]!
-    await lost.kill()
-    t.ok(await more(3), 'without it')
-    t.ok(faults.length > 0, 'which is told of')
-    await lost.start()
-    t.ok(await heard(3), 'it is asked again')
-    t.ok(await more(3), 'and afterwards')
-    await close()
-  })
+  await t.test(
+    'jobs run while the Redis node with their keys is down, and use Redis again when it is back',
+    async (t) => {
+      const { keys, more, heard, close, faults } = await counting(place)
+      t.ok(await more(2), 'before')
+      const asked = connectRedis(place, true, { failed: ignore })
+      const slot = await asked.cluster('KEYSLOT', keys)
+      familyOf(asked)()
+      const lost = servers[Math.floor((slot * 3) / 16_384)]!
+      await lost.kill()
+      t.ok(await more(3), 'without it')
+      t.ok(faults.length > 0, 'which is told of')
+      await lost.start()
+      t.ok(await heard(3), 'it is asked again')
+      t.ok(await more(3), 'and afterwards')
+      await close()
+    },
+  )
 })

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
-import { invalid } from '../errors.ts'
-import type { Method } from '../events/token.ts'
-import { Actor, AnyObject, Id, Instant, named, type Shown, Text } from './answer.ts'
-import { filterValues, index, instant, position, searchText } from './readers/event-filters.ts'
-import { choice, flag, integer, optional, text } from './readers/fields.ts'
-import { query, type ReadBy } from './readers/input.ts'
-import { order } from './resource.ts'
+import { invalid } from '../../errors.ts'
+import type { Method } from '../../events/token.ts'
+import { Actor, AnyObject, Id, Instant, named, type Shown, Text } from '../answer.ts'
+import { choice, flag, integer, optional, text } from '../readers/fields.ts'
+import { query, type ReadBy } from '../readers/input.ts'
+import { order } from '../resource.ts'
+import { filterValues, index, instant, position, searchText } from './event-filters.ts'
 
 /** One changed part of what an event happened to: a JSON Pointer, and the values before and after, if known. */
 export const EventChange = named('EventChange', {

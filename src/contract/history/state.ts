@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import { invalid } from '../errors.ts'
-import { AnyObject, Instant, named, type Shown, Text } from './answer.ts'
-import { EventChange } from './history.ts'
-import { integer, text } from './readers/fields.ts'
-import { query } from './readers/input.ts'
-import { atMoment } from './readers/moment.ts'
+import { invalid } from '../../errors.ts'
+import { AnyObject, Instant, named, type Shown, Text } from '../answer.ts'
+import { integer, text } from '../readers/fields.ts'
+import { query } from '../readers/input.ts'
+import { atMoment } from '../readers/moment.ts'
+import { EventChange } from './events.ts'
 
 const LogPlaceShown = named('LogPlace', { index: Type.Integer(), position: Text, time: Instant })
 

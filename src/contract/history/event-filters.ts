@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { invalid } from '../../errors.ts'
-import type { Field } from './field.ts'
-import { absent, text } from './fields.ts'
-import { positionOf } from './moment.ts'
-import { fits, instantOf, lengthOf } from './value.ts'
+import type { Field } from '../readers/field.ts'
+import { absent, text } from '../readers/fields.ts'
+import { positionOf } from '../readers/moment.ts'
+import { fits, instantOf, lengthOf } from '../readers/value.ts'
 
 /** Values of a filter: those that an event may have (empty: any), and those that it must not have. */
 type Values = { readonly any: readonly string[]; readonly none: readonly string[] }
