@@ -34,7 +34,7 @@ export type Rule = OidcRule | CodehostRule | OrchestratorRule
 /** Access configuration of a deployment. */
 export type AccessPolicy = {
   readonly rules: readonly Rule[]
-  /** Grants if no rule matches. Undefined if not configured: no rights if rules exist. */
+  /** Grants of a login that no rule matches. Undefined: it has no rights if there are rules, and all rights otherwise. */
   readonly unmatched: 'refuse' | readonly Grant[] | undefined
   /** Providers that send no `email_verified`, and whose e-mail addresses count as verified. */
   readonly assumeVerified: readonly string[]

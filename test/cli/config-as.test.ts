@@ -84,7 +84,7 @@ await t.test('exits with 3 for a login without grants', async (t) => {
   })
 })
 
-await t.test('refuses more grants than a login may have', async (t) => {
+await t.test('refuses a login whose rules grant more than the limit for one login', async (t) => {
   const many = Array.from({ length: 5 }, (_, n) => ({
     ...rules[2],
     name: `r${n}`,

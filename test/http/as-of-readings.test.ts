@@ -208,7 +208,7 @@ await t.test('an instance has 64 reads: eight run, eight are reserved for review
   t.strictSame([await metric('running'), await metric('waiting'), await metric('refused_total')], [0, 0, 4])
 })
 
-await t.test('a holder at its limit can still make two access reviews', async (t) => {
+await t.test('a holder that has reached its limit of as-of queries can make two access reviews more', async (t) => {
   const { ask, begun, beginning } = await serving(t)
   // Tokens that the auditor created count with the auditor's own.
   const all = Array.from({ length: 4 }, (_, n) => ask(`auditor#${n}`, `r${n}`))

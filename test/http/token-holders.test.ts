@@ -17,7 +17,7 @@ const of = (docs: Readonly<Record<string, Partial<TokenDoc>>>) => {
 const ann = { method: 'oidc', identity: 'person-ann' } as const
 const made = (issuedBy?: string) => ({ method: 'token' as const, ...(issuedBy !== undefined && { issuedBy }) })
 
-await t.test("the holder of a token is its person, service account or creator's holder", async (t) => {
+await t.test('the holder is the person or service account of the token, or of the token that created it', async (t) => {
   const { holderOf } = of({
     login1: ann,
     login2: ann,

@@ -144,7 +144,7 @@ await t.test('an unreachable log neither confirms nor clears a doubt', async (t)
   await guard.close()
 })
 
-await t.test('checks after each new connection and subscription', async (t) => {
+await t.test('checks the identity of the log after each new connection and subscription', async (t) => {
   const { guard, state, clock } = guarded()
   await clock.advance(100)
   state.renewed++

@@ -32,7 +32,7 @@ const accessOf = ({ grants, roles = {} }: TokenDoc) => grants && { grants, roles
 
 /**
  * Applies the rules of this instance to logins and exchanges issued under an earlier access configuration, or without
- * one (api.md §3.8). Those of a later configuration stay unchanged. Concurrent calls for one token share the outcome.
+ * one (api.md §3.8). Tokens issued under a later configuration stay unchanged. Concurrent calls for one token share the outcome.
  */
 export const narrowing = ({
   log,

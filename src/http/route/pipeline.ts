@@ -33,7 +33,7 @@ type Proceed = (exchange: Exchange) => Answer | Promise<Answer>
 
 /**
  * One step of api.md §1.3. It throws a Refusal, or returns an answer, or returns undefined to let the request go on. A
- * step around the later ones calls `proceed` and returns its answer.
+ * step that wraps the later ones calls `proceed` and returns the answer of `proceed`.
  */
 export type Step = (
   exchange: Exchange,
