@@ -26,9 +26,11 @@ export const authServicesOf = async (
   const { methods } = config.authentication
   const { exchanges } = config.rate_limit
   const orchestrator = await exchangeOf(config, faults, clock)
+  const verifier = tokenVerifier({ index, digest, plausible, log, views, now: time.present, caughtUp })
   return {
-    verifier: tokenVerifier({ index, digest, plausible, log, views, now: time.present, caughtUp }),
+    verifier,
     formerTokens: formerTokens({
+      idBefore: verifier.idBefore,
       digest,
       plausible,
       log,

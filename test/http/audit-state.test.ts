@@ -113,6 +113,8 @@ await t.test('compares a stream and a namespace at two moments', async (t) => {
   }
   t.strictSame(joined, all.items)
   t.match((await diff(service, `namespaceKey=default&a=${b}&b=${b}`)).json, { equal: true, items: [] })
+  const start = (await diff(service, 'namespaceKey=default&a=0&b=1000-01-01T00:00:00Z')).json
+  t.strictSame([start.a, start.b, start.equal], [{ index: -1, position: '0' }, { index: -1, position: '0' }, true])
   t.match((await diff(service, `namespaceKey=default&a=${b}`)).json, {
     items: [{ changes: [{ path: '/name', from: 'F', to: 'later' }] }],
   })

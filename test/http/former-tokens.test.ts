@@ -43,7 +43,15 @@ const world = async (shown: string | undefined = ID) => {
     return { rows: shown === undefined ? [] : [{ doc: { id: shown } }], total: 1 }
   }
   const onError = (error: unknown) => void errors.push(error)
-  const { idOf } = formerTokens({ digest, plausible, log, views: { list } as never, clock, onError })
+  const { idOf } = formerTokens({
+    idBefore: () => undefined,
+    digest,
+    plausible,
+    log,
+    views: { list } as never,
+    clock,
+    onError,
+  })
   return {
     idOf,
     secret,

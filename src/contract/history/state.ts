@@ -6,7 +6,7 @@ import { query } from '../readers/input.ts'
 import { atMoment } from '../readers/moment.ts'
 import { EventChange } from './events.ts'
 
-const LogPlaceShown = named('LogPlace', { index: Type.Integer(), position: Text, time: Instant })
+const LogPlaceShown = named('LogPlace', { index: Type.Integer(), position: Text, time: Type.Optional(Instant) })
 
 /** State of one stream at a moment (api.md §16.7). */
 export const StreamState = named('StreamState', {

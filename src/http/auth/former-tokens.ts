@@ -12,6 +12,8 @@ const AT_ONCE = 10
 const REMEMBERED = 1_000
 
 type FormerTokensOptions = {
+  /** Id of a token that was valid on this instance, from memory. */
+  readonly idBefore: (secret: string) => string | undefined
   readonly digest: (secret: string) => string
   readonly plausible: (secret: string) => boolean
   readonly log: EventLog
@@ -21,10 +23,10 @@ type FormerTokensOptions = {
 }
 
 /**
- * Finds the tokens of refused credentials: revoked, expired or removed ones. The view locates the stream of a token, and
- * the stream decides. Lookups beyond the limit are skipped, because anyone can cause them.
+ * Finds the tokens of refused credentials: revoked, expired or removed ones. Memory has those that were valid here. For
+ * others the view locates the stream of a token, and the stream decides. Lookups beyond the limit are skipped, because anyone can cause them.
  */
-export const formerTokens = ({ digest, plausible, log, views, clock, onError }: FormerTokensOptions) => {
+export const formerTokens = ({ idBefore, digest, plausible, log, views, clock, onError }: FormerTokensOptions) => {
   const known = new LRUCache<string, string>({ max: REMEMBERED })
   let [second, lookups, running] = [0, 0, 0]
 
@@ -50,6 +52,8 @@ export const formerTokens = ({ digest, plausible, log, views, clock, onError }: 
     /** Id of the token of a secret; undefined if it is none of this installation, or was not looked up. Never throws. */
     idOf: async (secret: string): Promise<string | undefined> => {
       if (!plausible(secret)) return undefined
+      const before = idBefore(secret)
+      if (before !== undefined) return before
       const digested = digest(secret)
       const found = known.get(digested)
       if (found !== undefined || !isAdmitted()) return found

@@ -130,6 +130,7 @@ export const tokenVerifier = ({
       const time = now().getTime()
       return time < seen.expiresAt && index.stillValid(seen.key, seen.entry, time) ? seen.entry : undefined
     },
+    idBefore: (secret: string): string | undefined => cache.get(hash('sha256', secret, 'binary'))?.entry.id,
     /** Entry of any valid token; undefined for any other text. */
     verify: async (secret: string): Promise<TokenInUse | undefined> => (await look(secret)).entry,
     /** Like `verify`; also reports whether the text is or was a token of this installation. */

@@ -81,7 +81,12 @@ export const wholeFlag = (doc: FlagDoc): object => ({
   rollouts: doc.rollouts.map((rollout) => rolloutJson(doc, rollout)),
 })
 
-export const logPlaceShown = ({ index, position, time }: LogPlace) => ({ index, position: String(position), time })
+/** Place of a moment. Before the first event: index -1, without a time. */
+export const logPlaceShown = ({ index, position, time }: LogPlace) => ({
+  index,
+  position: String(position),
+  ...(time !== '' && { time }),
+})
 
 /** Place of a moment in the log: its last event. */
 export const placeOfMoment = async ({ history }: Service, past: Past): Promise<LogPlace> => {

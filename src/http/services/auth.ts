@@ -16,6 +16,8 @@ export type Looked = { readonly isOurs: boolean; readonly entry?: TokenInUse }
 export type TokenVerifier = {
   /** Entry of a cached token that is still valid and has the same reach; undefined implies nothing about validity. */
   readonly cached: (secret: string) => TokenInUse | undefined
+  /** Id of a token that was valid here and may have ended since; undefined implies nothing. */
+  readonly idBefore: (secret: string) => string | undefined
   /** Entry of any valid token; undefined for any other text. */
   readonly verify: (secret: string) => Promise<TokenInUse | undefined>
   readonly look: (secret: string) => Promise<Looked>
