@@ -28,7 +28,7 @@ await t.test('has room for longer texts written from right to left', { skip }, a
   await buildPseudo(folder)
   const { service } = await withScreens(t)
   const { page, context } = await openBrowser(t, service, {
-    context: { viewport: { width: 320, height: 700 } },
+    context: { viewport: { width: 320, height: 700 }, reducedMotion: 'reduce' },
   })
   await signIn(page)
   await showBuilt(context, folder)

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page, Request } from 'playwright-core'
-import type { Test } from 'tap'
-import { endsWithProcess } from '../ci/lasting.ts'
+import root, { type Test } from 'tap'
+import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
 import { beginSession, launchChromium, show, WINDOW } from './chromium.ts'
-import { type Started, startService } from './service.ts'
 import { giveBack, keptWindow, pageOf, pointAt, type Window } from './windows.ts'
 
 export { signIn, signInByHand, skip, TOKEN } from './chromium.ts'
@@ -13,15 +12,15 @@ export { signIn, signInByHand, skip, TOKEN } from './chromium.ts'
 const GIVE_UP_MS = Number(process.env['TAP_TIMEOUT'] ?? 300) * 500
 
 let browser: Promise<Browser> | undefined
-/** Returns the Chromium of the process, started on first use. */
-const chromium = (): Promise<Browser> => (browser ??= launched())
-const launched = async (): Promise<Browser> => {
-  const before = process.getActiveResourcesInfo()
-  const browser = await launchChromium()
-  const handles = process.getActiveResourcesInfo().filter((type) => /^(Process|Pipe)Wrap$/.test(type))
-  for (const type of before) if (handles.includes(type)) handles.splice(handles.indexOf(type), 1)
-  endsWithProcess({ handles, end: () => browser.close() })
-  return browser
+/** Returns the Chromium of the running file, started on first use. */
+const chromium = (): Promise<Browser> => {
+  if (browser) return browser
+  root.teardown(async () => {
+    const ending = browser
+    browser = undefined
+    await (await ending)?.close()
+  })
+  return (browser = launchChromium())
 }
 
 /**
@@ -145,10 +144,10 @@ export const openBrowser = async (
   { forced = [401], broken, context: options = {}, clipboard = false, clock = false }: OpenOptions = {},
 ): Promise<{ readonly page: Page; readonly context: BrowserContext; readonly newPage: () => Promise<Page> }> => {
   const browser = await chromium()
-  const { viewport, colorScheme, ...special } = options
+  const { viewport, ...special } = options
   const isPlain = !clock && Object.keys(special).length === 0
   const make = async (): Promise<Window> => {
-    const context = await browser.newContext({ ...WINDOW, ...special })
+    const context = await browser.newContext({ ...WINDOW, ...options })
     context.setDefaultTimeout(GIVE_UP_MS)
     if (clock) await context.clock.install()
     return { context, page: await pageOf(context) }
@@ -159,7 +158,6 @@ export const openBrowser = async (
   pointAt(context, url)
   if (clipboard) await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   if (viewport) await page.setViewportSize(viewport)
-  await page.emulateMedia({ colorScheme: colorScheme ?? null })
   const watch = (page: Page): Page => {
     watched(t, page, new URL(url).origin, forced, broken)
     return page

@@ -1,9 +1,9 @@
 import type { CDPSession, Page } from 'playwright-core'
 import t from 'tap'
 import { maker } from '../http/flags.ts'
+import { startService } from '../start.ts'
 import { openBrowser, signedIn, signIn, skip } from './browser.ts'
 import { closeByEscape } from './focus.ts'
-import { startService } from './service.ts'
 
 const MB = 1_000_000
 const ROWS = 50
@@ -69,7 +69,7 @@ const heap = async (cdp: CDPSession): Promise<number> => {
 }
 
 await t.test('opening and closing leaks no memory', { skip }, async (t) => {
-  const { page, context } = await signedIn(t, '/settings/tokens')
+  const { page, context } = await signedIn(t, '/settings/tokens', {}, { context: { reducedMotion: 'reduce' } })
   await page.getByRole('button', { name: 'New token' }).waitFor()
   const cdp = await context.newCDPSession(page)
   await openedAndClosed(page, 2)

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
+import { startService } from '../start.ts'
 import { comesTo, openBrowser, skip, TOKEN, withSession } from './browser.ts'
 import { N } from './flag-page.ts'
 import { closeByEscape, focused, tabOnto, tabTo } from './focus.ts'
-import { startService } from './service.ts'
 import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'

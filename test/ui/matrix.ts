@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import type { Settings } from '../http/people.ts'
+import { type Started, startService } from '../start.ts'
 import { axeFindings, bringAxe } from './axe.ts'
 import { openBrowser, signIn, skip } from './browser.ts'
 import { flawsOfLargeText, layoutFlaws } from './layout.ts'
 import { type Screen, type Seeded, seeded } from './screens.ts'
-import { type Started, startService } from './service.ts'
 import { withSessions } from './ways.ts'
 
 /** Service with its test data. */
@@ -63,7 +63,8 @@ export const eachShown = async (
   { colorScheme = 'light', axe, ...viewport }: Window,
   look: (t: Test, page: Page, name: string) => Promise<void>,
 ): Promise<void> => {
-  const context = { viewport, colorScheme }
+  // Stop animations.
+  const context = { viewport, colorScheme, reducedMotion: 'reduce' } as const
   const broken = /Failed to fetch dynamically imported module/
   const open = async () => {
     const { page } = await openBrowser(t, service, { context, forced: [0, 401, 403, 404, 412, 500, 503], broken })

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { startService } from '../start.ts'
 import { openBrowser, signedIn, signIn, skip } from './browser.ts'
 import { closeByEscape } from './focus.ts'
-import { startService } from './service.ts'
 import { tokenNamed, withWays } from './ways.ts'
 
 const path = '/settings/tokens'

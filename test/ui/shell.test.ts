@@ -1,7 +1,7 @@
 import t from 'tap'
+import { startService } from '../start.ts'
 import { becomesTrue, openBrowser, signedIn, skip, withSession } from './browser.ts'
 import { headed, tabTo } from './focus.ts'
-import { startService } from './service.ts'
 
 const path = '/settings/tokens'
 const links = ['Flags', 'Static Tokens', 'Sessions', 'Preferences']

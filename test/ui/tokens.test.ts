@@ -1,7 +1,7 @@
 import t from 'tap'
+import { startService } from '../start.ts'
 import { openBrowser, signedIn, signIn, skip, withSession } from './browser.ts'
 import { gate, withFates } from './fates.ts'
-import { startService } from './service.ts'
 import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'
