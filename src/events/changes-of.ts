@@ -10,7 +10,7 @@ type Pair = { readonly from?: unknown; readonly to?: unknown }
 type FieldChange = Pair & { readonly path: string }
 
 /** JSON Pointer (RFC 6901). Items of a list are named by their ids. */
-const pointer = (...names: readonly unknown[]): string =>
+export const pointer = (...names: readonly unknown[]): string =>
   names.map((name) => `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
 const changeAt = (path: string, value: unknown): FieldChange => {

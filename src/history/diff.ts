@@ -1,4 +1,5 @@
 import { canonical } from '../events/canonical.ts'
+import { pointer } from '../events/changes-of.ts'
 
 /** A changed value: JSON Pointer (RFC 6901), and the values before and after. An absent side is undefined. */
 type ValueChange = { readonly path: string; readonly from?: unknown; readonly to?: unknown }
@@ -11,11 +12,13 @@ const isObject = (value: unknown): value is Members =>
 const hasId = (value: unknown): value is Members & { readonly id: string } =>
   isObject(value) && typeof value['id'] === 'string'
 
-/** Items of a list by their id; undefined unless every item has one. */
-const byId = (value: unknown): Members | undefined =>
-  Array.isArray(value) && value.every(hasId) ? Object.fromEntries(value.map((item) => [item.id, item])) : undefined
-
-const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
+/** Members of an object, or items of a list by their different ids; undefined for other values. */
+const membersOf = (value: unknown): ReadonlyMap<string, unknown> | undefined => {
+  if (isObject(value)) return new Map(Object.entries(value))
+  if (!Array.isArray(value) || !value.every(hasId)) return undefined
+  const items = new Map(value.map((item) => [item.id, item]))
+  return items.size === value.length ? items : undefined
+}
 
 const changedValue = (path: string, from: unknown, to: unknown): ValueChange => ({
   path,
@@ -30,15 +33,15 @@ export const differences = (
   ignored: ReadonlySet<string>,
   path = '',
 ): readonly ValueChange[] => {
-  const [before, after] = [byId(from) ?? from, byId(to) ?? to]
-  if (!isObject(before) || !isObject(after))
-    return canonical(from ?? null) === canonical(to ?? null) ? [] : [changedValue(path, from, to)]
-  const names = new Set([...Object.keys(after), ...Object.keys(before)])
+  const [before, after] = [membersOf(from), membersOf(to)]
+  if (!before || !after || Array.isArray(from) !== Array.isArray(to))
+    return canonical(from) === canonical(to) ? [] : [changedValue(path, from, to)]
+  const names = new Set([...after.keys(), ...before.keys()])
   return [...names].flatMap((name) => {
     if (ignored.has(name)) return []
-    const own = `${path}/${escaped(name)}`
-    const [one, other] = [before[name], after[name]]
-    if (one === undefined || other === undefined) return one === other ? [] : [changedValue(own, one, other)]
+    const own = path + pointer(name)
+    const [one, other] = [before.get(name), after.get(name)]
+    if (one === undefined || other === undefined) return [changedValue(own, one, other)]
     return differences(one, other, ignored, own)
   })
 }

@@ -38,6 +38,26 @@ await t.test('compares members, and items of lists by their id', (t) => {
   t.end()
 })
 
+await t.test('distinguishes lists, objects and inherited members', (t) => {
+  const proto: unknown = JSON.parse('{"__proto__":{"a":1}}')
+  for (const [one, other] of [
+    [[], {}],
+    [[{ id: 'a' }], { a: { id: 'a' } }],
+    [
+      [
+        { id: 'a', x: 1 },
+        { id: 'a', x: 2 },
+      ],
+      [{ id: 'a', x: 2 }],
+    ],
+    [{ toString: 1 }, {}],
+    [proto, {}],
+    [{ a: null }, {}],
+  ])
+    t.equal(differences(one, other, NONE).length, 1, JSON.stringify([one, other]))
+  t.end()
+})
+
 await t.test('is empty exactly for equal values', (t) => {
   const value = fc.jsonValue({ maxDepth: 3 })
   fc.assert(
