@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache'
 import { rowNow } from '../../as-of/as-of.ts'
 import type { Clock } from '../../clock.ts'
 import type { EventLog } from '../../events/log.ts'
-import { type TokenDoc, tokens } from '../../projections/tokens.ts'
+import { tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
+import { idByDigest } from './token-records.ts'
 
 /** Maximum lookups per second, and in progress at one time. */
 const A_SECOND = 10
@@ -37,12 +38,7 @@ export const formerTokens = ({ idBefore, digest, plausible, log, views, clock, o
   }
 
   const search = async (digested: string): Promise<string | undefined> => {
-    const { rows } = await views.list<TokenDoc>(tokens, {
-      where: { digest: { equals: [digested] } },
-      order: 'createdAt',
-      limit: 1,
-    })
-    const id = rows[0]?.doc?.id
+    const id = await idByDigest(views, digested)
     if (id === undefined) return undefined
     const row = await rowNow(log, tokens, id)
     return row?.doc?.digest === digested ? id : undefined

@@ -1,6 +1,7 @@
 import { rowNow } from '../../as-of/as-of.ts'
 import { lastKnown } from '../../projections/projection.ts'
-import { tokens } from '../../projections/tokens.ts'
+import { type TokenDoc, tokens } from '../../projections/tokens.ts'
+import type { Views } from '../../projections/views.ts'
 import type { CommandServices } from '../services/commands.ts'
 
 /** Returns the namespace to which a token is bound, even if its record is deleted or quarantined. */
@@ -8,3 +9,10 @@ export const namespaceOfRecord =
   ({ log }: CommandServices) =>
   async (id: string): Promise<string | undefined> =>
     lastKnown(await rowNow(log, tokens, id))?.namespace
+
+/** Id of the token with this digest, according to the view; the stream of the token decides. */
+export const idByDigest = async (views: Pick<Views, 'list'>, digested: string): Promise<string | undefined> => {
+  const where = { digest: { equals: [digested] } }
+  const { rows } = await views.list<TokenDoc>(tokens, { where, order: 'createdAt', limit: 1 })
+  return rows[0]?.doc?.id
+}

@@ -5,9 +5,10 @@ import type { EventLog } from '../../events/log.ts'
 import { readable } from '../../projections/projection.ts'
 import type { FoundToken, TokenIndex } from '../../projections/token-memory/token-index.ts'
 import { usableUntil } from '../../projections/token-status.ts'
-import { type TokenDoc, tokens } from '../../projections/tokens.ts'
+import { tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
 import type { Looked, TokenInUse, TokenVerifier } from '../services/auth.ts'
+import { idByDigest } from './token-records.ts'
 
 /** Greater than the number of any access configuration. V8 stores it as a small integer (31 bits), as it does those. */
 const ANY_POLICY = 2 ** 30 - 1
@@ -80,12 +81,7 @@ export const tokenVerifier = ({
       const { state, id } = index.find(key)
       if (state !== 'evicted') return id
     }
-    const { rows } = await views.list<TokenDoc>(tokens, {
-      where: { digest: { equals: [digested] } },
-      order: 'createdAt',
-      limit: 1,
-    })
-    return rows[0]?.doc?.id
+    return idByDigest(views, digested)
   }
 
   /**
