@@ -138,7 +138,7 @@ export const snapshotAt = async <T extends Snapshot>(
 }
 
 /** Adds the moment of the snapshot to an answer (api.md §4). */
-const dated = async (answer: Answer, snapshot: Snapshot | undefined): Promise<Answer> => {
+const dated = async <T>(answer: Answer<T>, snapshot: Snapshot | undefined): Promise<Answer<T>> => {
   if (!snapshot) return answer
   const { position, instant } = await snapshot.moment()
   const headers = { 'as-of-position': String(position), ...(instant !== undefined && { 'as-of-time': instant }) }
@@ -146,11 +146,11 @@ const dated = async (answer: Answer, snapshot: Snapshot | undefined): Promise<An
 }
 
 /** Answers an as-of query within the limits. Stops when the client disconnects. */
-export const asOfReading = async (
+export const asOfReading = async <T>(
   service: { readonly pastReadings: AsOfReadings } & HolderOf,
   request: FastifyRequest,
-  answer: () => Promise<Answer> | Answer,
-): Promise<Answer> => {
+  answer: () => Promise<Answer<T>> | Answer<T>,
+): Promise<Answer<T>> => {
   const { socket } = request.raw
   const stop = new AbortController()
   const leave = (): void => stop.abort(new Refusal('cancelled'))

@@ -7,6 +7,7 @@ import type { Service } from '../services/service.ts'
 import { listed } from '../wire/pieces.ts'
 import type { Answer, Json } from '../wire/reply.ts'
 import { hasRoomFor, takePage } from '../wire/room.ts'
+import { countReading } from './counted.ts'
 import { type EventsCall, selectionOf } from './query.ts'
 
 const PAGE = 100
@@ -24,8 +25,8 @@ export const eventPresenter = (service: Service) => {
 /** One page of events as JSON (api.md §16.4). */
 export const eventPageAnswer = async (service: Service, call: EventsCall): Promise<Answer<HistoryEvents>> => {
   await takePage(call)
-  const { history, historyReads, pageTokens, settings } = service
-  const { query: asked, request, caller, route } = call
+  const { history, pageTokens, settings } = service
+  const { query: asked, request } = call
   const { filter, range } = selectionOf(call)
   const bounds = Object.values(range).map((bound) => (bound === undefined ? '' : String(bound)))
   const scope = ['events', filter, asked.order, ...bounds]
@@ -47,7 +48,7 @@ export const eventPageAnswer = async (service: Service, call: EventsCall): Promi
   const page = { filter, range, descending: asked.order === 'desc', limit, cursor }
   const { through, next } = await history.page(page, head, take, request.stop)
   const count = asked.count ? await history.count(range, filter, head, request.stop) : undefined
-  if (request.method !== 'HEAD') historyReads.counted(caller.actor, { route, events: pieces.length, opened: false })
+  countReading(service, call, pieces.length)
   return listed(
     ['events'],
     { pieces, bytes },

@@ -2,6 +2,7 @@ import type { AsOf } from '../../as-of/as-of.ts'
 import type { StreamState } from '../../contract/history/state.ts'
 import { invalid, refuse } from '../../errors.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
+import { typeName } from '../../events/define.ts'
 import type { LogPlace } from '../../history/places.ts'
 import { type FlagDoc, flags } from '../../projections/flags.ts'
 import { namespaces } from '../../projections/namespaces.ts'
@@ -121,7 +122,7 @@ export const streamState = async (service: Service, past: Past, { category, id }
     at: logPlaceShown(place),
     exists: resource !== undefined,
     ...(resource && { revision: String(resource.changes) }),
-    lastEvent: { index, position: String(row.position), time: event.time, type: event.type.replace(/\.v\d+$/, '') },
+    lastEvent: { index, position: String(row.position), time: event.time, type: typeName(event.type) },
     ...(resource && { state: resource.body as Readonly<Record<string, unknown>> }),
   }
 }

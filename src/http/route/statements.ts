@@ -100,5 +100,8 @@ export const insistOnStatement = ({
 /** Cache and body statements of an ordinary route. */
 export const ordinary = { cache: 'unstated', bodyLimit: 'configured' } as const
 
+/** Statements of the routes under /audit/v1 (api.md §16). */
+export const audit = { ...ordinary, cache: 'no-store', tag: 'Audit' } as const
+
 /** Statements of all routes of the authentication API (api.md §1.1, §1.2): no caching, small bodies. */
 export const authentication = { tag: 'Authentication', cache: 'no-store', bodyLimit: 65_536 } as const

@@ -9,7 +9,7 @@ import { asOfReading } from '../as-of-readings.ts'
 import { type Able, COUNTED, reviewed } from '../lists/access-review.ts'
 import { leavingOut } from '../lists/paging.ts'
 import { type Call, route } from '../route/route.ts'
-import { ordinary } from '../route/statements.ts'
+import { audit } from '../route/statements.ts'
 import type { Mount, Service } from '../services/service.ts'
 import type { Answer } from '../wire/reply.ts'
 import { takePage } from '../wire/room.ts'
@@ -96,9 +96,7 @@ export const auditAccessRoutes: Mount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/access',
-    ...ordinary,
-    cache: 'no-store',
-    tag: 'Audit',
+    ...audit,
     access: { credential: 'required', namespace: 'none', right: 'audit.read', past: 'free' },
     summary: 'Who may do something in a namespace or in every one, now or at a moment, and why; as JSON or CSV.',
     query: reviewQuery,
@@ -107,6 +105,6 @@ export const auditAccessRoutes: Mount = (app, service) =>
     run: (call) => {
       const answer = () => review(service, call)
       // A query with `at` has passed the limits of as-of queries already (`preconditions`).
-      return call.query.at ? answer() : (asOfReading(service, call.request, answer) as Promise<Answer<AccessReview>>)
+      return call.query.at ? answer() : asOfReading(service, call.request, answer)
     },
   })

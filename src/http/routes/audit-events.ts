@@ -2,16 +2,15 @@ import { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import { positionOf } from '../../contract/readers/moment.ts'
 import { refuse } from '../../errors.ts'
 import { asOfReading } from '../as-of-readings.ts'
+import { countReading } from '../history/counted.ts'
 import { eventPageAnswer, eventPresenter } from '../history/event-page.ts'
 import { eventStreamAnswer } from '../history/event-stream.ts'
 import { liveEvents } from '../history/live-events.ts'
 import { formatOf, namespaceIn, query } from '../history/query.ts'
 import { route } from '../route/route.ts'
-import { ordinary } from '../route/statements.ts'
+import { audit } from '../route/statements.ts'
 import type { Mount } from '../services/service.ts'
-import { type Answer, written } from '../wire/reply.ts'
-
-const audit = { ...ordinary, cache: 'no-store', tag: 'Audit' } as const
+import { written } from '../wire/reply.ts'
 
 const getEvents: Mount = (app, service) => {
   const follow = liveEvents(service)
@@ -32,10 +31,7 @@ const getEvents: Mount = (app, service) => {
     answer: HistoryEvents,
     run: (call) => {
       const format = formatOf(call)
-      if (format === 'json')
-        return asOfReading(service, call.request, () => eventPageAnswer(service, call)) as Promise<
-          Answer<HistoryEvents>
-        >
+      if (format === 'json') return asOfReading(service, call.request, () => eventPageAnswer(service, call))
       return format === 'sse' ? follow(call) : eventStreamAnswer(service, call, format)
     },
   })
@@ -50,14 +46,14 @@ const getEvent: Mount = (app, service) =>
     summary: 'Get the event at a position.',
     errors: ['not_found', 'view_behind'],
     answer: HistoryEvent,
-    run: async ({ params, caller, request, route }) => {
-      const { history, historyReads } = service
-      const text = params['position']!
+    run: async (call) => {
+      const { history } = service
+      const text = call.params['position']!
       const position = positionOf(text)
       const head = await history.head()
       const event = head && position !== undefined ? await history.at(position, head) : undefined
       if (!event) return refuse('not_found', `event "${text}" not found`)
-      if (request.method !== 'HEAD') historyReads.counted(caller.actor, { route, events: 1, opened: false })
+      countReading(service, call, 1)
       return written(await eventPresenter(service)(event))
     },
   })

@@ -2,31 +2,26 @@ import type { Moment } from '../../as-of/as-of.ts'
 import { diffQuery, StateDiff, StreamState, stateQuery } from '../../contract/history/state.ts'
 import { momentText } from '../../contract/readers/moment.ts'
 import { asOfReading } from '../as-of-readings.ts'
+import { countReading } from '../history/counted.ts'
 import { namespaceDiff, streamDiff } from '../history/state-diff.ts'
 import { logPlaceShown, placeOfMoment, streamState } from '../history/stream-state.ts'
 import { leavingOut } from '../lists/paging.ts'
 import { type Call, route } from '../route/route.ts'
-import { ordinary } from '../route/statements.ts'
+import { audit } from '../route/statements.ts'
 import type { Mount, Service } from '../services/service.ts'
 import type { Answer } from '../wire/reply.ts'
 import { takePage } from '../wire/room.ts'
 
 const PAGE_MAX = 1000
 
-const audit = {
-  ...ordinary,
-  cache: 'no-store',
-  tag: 'Audit',
+const reading = {
+  ...audit,
   access: { credential: 'required', namespace: 'none', right: 'audit.read', past: 'free' },
 } as const
 
 type DiffCall = Call<unknown, ReturnType<(typeof diffQuery)['read']>>
 /** Cursor of a difference: the last stream compared, and the position of the second moment. */
 type Cursor = { readonly after: string; readonly b: string }
-
-const counted = ({ historyReads }: Service, { caller, route, request }: Call<unknown, unknown>): void => {
-  if (request.method !== 'HEAD') historyReads.counted(caller.actor, { route, events: 0, opened: false })
-}
 
 const diffAnswer = async (service: Service, call: DiffCall): Promise<Answer<StateDiff>> => {
   await takePage(call)
@@ -43,7 +38,7 @@ const diffAnswer = async (service: Service, call: DiffCall): Promise<Answer<Stat
     query.stream === ''
       ? await namespaceDiff(sides, query.namespaceKey, bounds)
       : { items: await streamDiff(service, sides, query.stream), next: undefined }
-  counted(service, call)
+  countReading(service, call, 0)
   const nextPageToken = next === undefined ? '' : pageTokens.write(scope, { after: next, b: String(b.position) })
   const equal = items.length === 0 && next === undefined && cursor === undefined
   const body = { a: logPlaceShown(a), b: logPlaceShown(b), equal, items, nextPageToken }
@@ -54,7 +49,7 @@ const getState: Mount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/state/:category/:id',
-    ...audit,
+    ...reading,
     summary: 'Get the state of a token, namespace, flag or segment, now or at a moment, with its last event.',
     query: stateQuery,
     errors: ['not_found', 'invalid_at', 'view_behind', 'rate_limited', 'history_busy', 'deadline_exceeded'],
@@ -65,11 +60,11 @@ const getState: Mount = (app, service) =>
         const { category = '', id = '' } = call.params
         const moment = call.query.at ?? { position: await service.log.head() }
         const body = await streamState(service, await service.asOf(moment, call.request.stop), { category, id })
-        counted(service, call)
+        countReading(service, call, 0)
         return { body }
       }
       // A query with `at` has passed the limits of as-of queries already (`preconditions`).
-      return call.query.at ? answer() : (asOfReading(service, call.request, answer) as Promise<Answer<StreamState>>)
+      return call.query.at ? answer() : asOfReading(service, call.request, answer)
     },
   })
 
@@ -77,7 +72,7 @@ const getDiff: Mount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/audit/v1/diff',
-    ...audit,
+    ...reading,
     summary: 'Compare a stream, or a namespace with its flags and segments, at two moments.',
     query: diffQuery,
     errors: [
@@ -90,7 +85,7 @@ const getDiff: Mount = (app, service) =>
       'deadline_exceeded',
     ],
     answer: StateDiff,
-    run: (call) => asOfReading(service, call.request, () => diffAnswer(service, call)) as Promise<Answer<StateDiff>>,
+    run: (call) => asOfReading(service, call.request, () => diffAnswer(service, call)),
   })
 
 /** Routes of states of the past (api.md §16.7, §16.8). */

@@ -1,0 +1,11 @@
+import type { Call } from '../route/route.ts'
+import type { RecordingServices } from '../services/recording.ts'
+
+/** Counts a reading of the history that shows `events` events (api.md §16.6). HEAD is not recorded. */
+export const countReading = (
+  { historyReads }: Pick<RecordingServices, 'historyReads'>,
+  { caller, route, request }: Call<unknown, unknown>,
+  events: number,
+): void => {
+  if (request.method !== 'HEAD') historyReads.counted(caller.actor, { route, events, opened: false })
+}
