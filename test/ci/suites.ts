@@ -35,6 +35,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'http/float32',
     'http/input',
     'http/last-change',
+    'http/live-events',
     'http/metrics-page',
     'http/path',
     'app/access-policy',
