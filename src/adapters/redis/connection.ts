@@ -124,7 +124,8 @@ export const familyOf = (client: Client): (() => void) => {
       if (each instanceof Cluster) each.options.clusterRetryStrategy = () => null
       else each.options.retryStrategy = () => null
       each.connect = () => Promise.reject(new Error('this connection is closed'))
-      each.disconnect()
+      // A second disconnect would keep the process alive for two seconds.
+      if (each.status !== 'end') each.disconnect()
       if (each instanceof Redis) endAlone(each)
     }
   }

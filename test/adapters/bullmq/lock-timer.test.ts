@@ -43,7 +43,7 @@ const losing = (run: (signal: AbortSignal) => Promise<void>) => {
     for (const each of made) each.stream.destroy()
     return eventually(() => made.every(({ status }) => status === 'reconnecting'), 'the loss')
   }
-  return { clock, client, lose, stop, job, disconnect }
+  return { clock, client, made, lose, stop, job, disconnect }
 }
 
 await t.test('a job that ends without a connection leaves no timer, after at most 1,500 ms', { skip }, async (t) => {
@@ -132,4 +132,20 @@ await t.test('a worker that waits without a connection leaves no timer', { skip 
   disconnect()
   await clock.settle()
   t.same(left(), [], 'the process may end')
+})
+
+await t.test('closed connections leave no timer', { skip }, async (t) => {
+  const set = timersSet(t)
+  let runs = 0
+  const { clock, client, made, stop, job, disconnect } = losing(async () => void runs++)
+  await eventually(() => runs === 1, 'its first run')
+  stop.abort()
+  const closed = noted(job.close())
+  await eventually(async () => {
+    await clock.advance(100)
+    return closed.length > 0
+  }, 'its end')
+  disconnect()
+  await eventually(() => [client, ...made].every(({ status }) => status === 'end'), 'the end of all connections')
+  t.same(set(), [], 'the process may end')
 })
