@@ -52,7 +52,7 @@ export const systemClock: Clock = {
     if (time !== present.getTime()) present = new Date(time)
     return present
   },
-  monotonic: () => performance.now(),
+  monotonic: performance.now.bind(performance),
   sleep: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined),
   after: (ms, work) => timerOf(setTimeout(work, ms)),
   every: (ms, work) => timerOf(setInterval(work, ms).unref()),

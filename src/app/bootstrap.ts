@@ -4,7 +4,8 @@ import { namespace } from '../commands/namespace.ts'
 import type { Config } from '../config/load.ts'
 import { isRefusal } from '../errors.ts'
 import type { Stored } from '../events/log.ts'
-import { type Issuer, issueToken, staticToken } from '../http/auth/issue-token.ts'
+import { type Issuer, issueToken } from '../http/auth/issue-token.ts'
+import { staticToken } from '../http/auth/requested-access.ts'
 
 type Bootstrap = Issuer & {
   readonly config: Config

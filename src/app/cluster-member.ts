@@ -38,10 +38,7 @@ export const formatBeside = async ({
 }: {
   readonly log: Pick<EventLog, 'read'>
   readonly alone: boolean
-}): Promise<() => number> => {
-  const format = alone ? FORMAT : formatOf((await streamFolds(log).newest(membership, STREAM)).state)
-  return () => format
-}
+}): Promise<number> => (alone ? FORMAT : formatOf((await streamFolds(log).newest(membership, STREAM)).state))
 
 const EVERY = 'every member of the cluster reads a later history format: it is written from now on'
 const NOT_EVERY = 'an earlier history format is written: a member of the cluster reads no later one'

@@ -90,7 +90,7 @@ const serviceOf = async (config: Config, core: Core, { logger, past, draining, p
     ...(await authServicesOf(config, core, { policy })),
     pageTokens: pageTokens(pepper.key),
     refusals: refusalHistory(execute, clock, onError('cannot write refusals')),
-    uses: tokenUses({ views, clock, now: time.present, onError: onError('cannot write the last uses of tokens') }),
+    uses: tokenUses({ views, clock, onError: onError('cannot write the last uses of tokens') }),
     failures: limiter('failures', FAILURES_A_MINUTE),
     clients: settings.rateLimited && settings.clientLimit > 0 ? limiter('clients', settings.clientLimit) : undefined,
     metrics,

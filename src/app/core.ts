@@ -111,7 +111,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
   const { execute, foldOf } = executor(log, enveloper(seal, instance, clock.now, alone ? time.newest : undefined), {
     clock,
     admit: quotas(config.quotas, held, index),
-    format: alone ? () => FORMAT : membership.format,
+    format: alone ? FORMAT : membership.format,
   })
   const kept = memorySnapshot({
     snapshots: stores.snapshots,

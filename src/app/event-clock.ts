@@ -44,10 +44,11 @@ export const eventClock = (
   const aheadMs = () => Math.max(0, newest.getTime() - now().getTime())
   const meet = (time: string) => {
     if (time > text) [text, newest] = [time, new Date(time)]
+  }
+  const meetAll = (events: readonly Pick<NewEvent, 'time'>[]) => {
+    meet(events.reduce((latest, { time }) => (time > latest ? time : latest), ''))
     look(aheadMs())
   }
-  const meetAll = (events: readonly Pick<NewEvent, 'time'>[]) =>
-    meet(events.reduce((latest, { time }) => (time > latest ? time : latest), ''))
 
   return {
     /**
@@ -80,7 +81,7 @@ export const eventClock = (
         return Math.abs(origin - before) <= BELIEVED_MS
       }
     },
-    /** Records the times of appended and followed events. */
+    /** Records the times of appended and followed events. A followed event that is ahead of the clock is logged. */
     tap: {
       onAppend: (events, { times }) => meet(times?.at(-1) ?? events.at(-1)!.time),
       onPage: meetAll,

@@ -1,5 +1,4 @@
-import { reachOf } from '../access/reach.ts'
-import { reachText } from '../access/reach-text.ts'
+import { reachOf, reachText } from '../access/reach.ts'
 import type { Admit } from '../commands/execute.ts'
 import { MOST_BYTES } from '../commands/size.ts'
 import type { Config } from '../config/load.ts'

@@ -1,5 +1,4 @@
-import { allowed, reachOf } from '../access/reach.ts'
-import { reachFrom } from '../access/reach-text.ts'
+import { allowed, reachFrom, reachOf } from '../access/reach.ts'
 import { bitOf, type Right } from '../access/rights.ts'
 import { atPosition, conditionsOf, hadReach, type Parts, type TokensWanted } from '../projections/history/token-past.ts'
 import { comparePlaces, placeOf, type TokenPage, type TokenPlace, tokensInOrder } from '../projections/token-order.ts'

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { canonical } from '../events/canonical.ts'
-import { sealedFields, type Written, wireName } from '../events/define.ts'
+import { type Written, wireName } from '../events/define.ts'
 import type { NewEvent } from '../events/log.ts'
 import type { Meta } from '../events/meta.ts'
 import type { Sealer } from '../events/personal.ts'
@@ -73,7 +73,7 @@ export const enveloper = (
 
   const sealed = async ({ event, shape, data: written }: Written): Promise<object> => {
     const data: Record<string, unknown> = { ...written }
-    for (const [field, subject] of sealedFields(shape.schema)) {
+    for (const [field, subject] of shape.sealed) {
       const text = data[field]
       if (typeof text !== 'string') continue
       const owner = data[subject]

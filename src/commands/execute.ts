@@ -4,8 +4,7 @@ import { isRefusal, type Refusal, refuse } from '../errors.ts'
 import { type AnyEvent, FIRST_FORMAT, inFormat, type Shapes, type Written } from '../events/define.ts'
 import type { Appended, EventLog, NewEvent, Stored } from '../events/log.ts'
 import type { Actor } from '../events/meta.ts'
-import { decide } from './decide.ts'
-import { type Decider, evolved } from './decider.ts'
+import { type Decider, decide, evolved } from './decider.ts'
 import { earlier, type Outcome } from './earlier.ts'
 import type { Context, enveloper } from './envelope.ts'
 import { type Fold, stepped, streamFolds, whole } from './stream-folds.ts'
@@ -71,8 +70,8 @@ export const streamQueue = (most: number) => {
 type Options = {
   readonly clock: Pick<Clock, 'sleep'>
   readonly admit?: Admit
-  /** Returns the format to write; by default the first, which every instance reads. */
-  readonly format?: () => number
+  /** Format to write, or a function that returns it; by default the first format, which every instance reads. */
+  readonly format?: number | (() => number)
 }
 
 /**
@@ -105,7 +104,7 @@ const storedAs = (
 export const executor = (
   log: EventLog,
   envelope: ReturnType<typeof enveloper>,
-  { clock, admit = () => undefined, format = () => FIRST_FORMAT }: Options,
+  { clock, admit = () => undefined, format = FIRST_FORMAT }: Options,
 ) => {
   const folds = streamFolds(log)
   const inTurn = streamQueue(WAITING)
@@ -129,7 +128,8 @@ export const executor = (
           : await earlier(log, folds, decider, stream, commandId)
       if ('repeated' in fold) return fold
       if (!decider.unread?.commands.has(name)) whole(fold)
-      const decisions = readable(decider.shapes, format(), await decide(decider, fold, name, command, context))
+      const current = typeof format === 'number' ? format : format()
+      const decisions = readable(decider.shapes, current, await decide(decider, fold, name, command, context))
       const decided = decisions.map(({ event }) => event)
       const outcome = { before: fold.state, events: decided, repeated: false }
       if (decided.length === 0) return { ...outcome, state: fold.state, revision: fold.changes, stored: [] }

@@ -52,8 +52,10 @@ const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1)
 /** All names derived from the identifiers: cookies, headers, metadata keys, method names, metric prefix. */
 export const namesOf = (identifiers: Identifiers) => {
   const { service, codehost, orchestrator } = identifiers
-  const [words, groups] = [methodWords(identifiers), metadataWords(identifiers)]
-  const wireName = (method: Method): string => `METHOD_${words[method].toUpperCase()}`
+  const words = methodWords(identifiers)
+  const wireNames = Object.fromEntries(
+    methods.map((method) => [method, `METHOD_${words[method].toUpperCase()}`]),
+  ) as Words
   return {
     tokenCookie: `${service}_client_token`,
     stateCookie: `${service}_client_state`,
@@ -64,22 +66,19 @@ export const namesOf = (identifiers: Identifiers) => {
     metricPrefix: service === 'service' ? 'rollcall_' : `${service}_`,
     codehostPath: codehost,
     orchestratorPath: orchestrator,
-    /** Wire name of a method, such as METHOD_TOKEN. */
-    method: wireName,
+    /** Wire name of each method, such as METHOD_TOKEN. */
+    method: wireNames,
     /** Method of a wire name; undefined for methods without records. */
-    methodNamed: (name: string): Method | undefined => methods.find((method) => wireName(method) === name),
+    methodNamed: (name: string): Method | undefined => methods.find((method) => wireNames[method] === name),
     /** Wire name → number, including NONE and the reserved JWT (api.md §5.1). */
     methodNumbers: {
       METHOD_NONE: 0,
-      ...Object.fromEntries(methods.map((method) => [wireName(method), numbers[method]])),
+      ...Object.fromEntries(methods.map((method) => [wireNames[method], numbers[method]])),
       METHOD_JWT: 5,
     } as Readonly<Record<string, number>>,
-    /** Metadata key of an attribute: `token.name` → `io.service.auth.token.name`. */
-    metadataKey: (attribute: string): string => {
-      const group = methods.find((method) => attribute.startsWith(`${method}.`))
-      const named = group === undefined ? attribute : groups[group] + attribute.slice(group.length)
-      return `io.${service}.auth.${named}`
-    },
+    /** Prefix of all metadata keys, and the identifier of each method in them. */
+    metadataPrefix: `io.${service}.auth.`,
+    metadataWords: metadataWords(identifiers),
     isReserved: reserved(identifiers),
     /** Header name as written in documentation: `X-Service-Namespace`. */
     namespaceHeaderTitle: `X-${capital(service)}-Namespace`,

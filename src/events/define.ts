@@ -6,6 +6,8 @@ import { fitting } from './fits.ts'
 export type Shape = {
   readonly version: number
   readonly schema: TObject
+  /** Fields that are sealed before the append: field name → name of the field with the subject. Top-level fields only. */
+  readonly sealed: ReadonlyMap<string, string>
   /**
    * First format of the history that contains this shape. Instances that read this format or a later one read the
    * shape.
@@ -28,9 +30,17 @@ export type Shapes = Readonly<Record<string, Shape>>
 /** Format that every version reads. */
 export const FIRST_FORMAT = 1
 
+const sealedFields = (schema: TObject): ReadonlyMap<string, string> => {
+  const fields = new Map<string, string>()
+  for (const [name, field] of Object.entries<Partial<About>>(schema.properties)) {
+    if (typeof field.personal === 'object') fields.set(name, field.personal.sealedFor)
+  }
+  return fields
+}
+
 /** First version of an event's shape. */
 export const v1 = <S extends TObject>(schema: S, format: number = FIRST_FORMAT) =>
-  ({ version: 1, schema, format }) as const
+  ({ version: 1, schema, sealed: sealedFields(schema), format }) as const
 
 /** Gives a shape a new wire name. Events with the former name are still read. */
 export const renamed = <S extends Shape>(formerly: string, shape: S) => ({ ...shape, formerly }) as const
@@ -52,7 +62,17 @@ export const next = <S extends TObject, P extends Shape & { schema: TObject }>(
     readonly downcast?: (data: Static<S>) => Static<P['schema']> | undefined
     readonly asBefore?: (data: Static<S>) => boolean
   },
-) => ({ version: from.version + 1, schema, format, from, upcast, downcast, asBefore }) as const
+) =>
+  ({
+    version: from.version + 1,
+    schema,
+    sealed: sealedFields(schema),
+    format,
+    from,
+    upcast,
+    downcast,
+    asBefore,
+  }) as const
 
 /** Union of a category's events: `{ type, data }`. */
 export type EventOf<S extends Shapes> = {
@@ -150,16 +170,4 @@ export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: strin
     if (!event) throw new Error(`the data of ${wire} do not match its schema`)
     return event
   }
-}
-
-/**
- * Fields of a schema that are sealed before the append: field name → name of the field with the subject. Top-level
- * fields only.
- */
-export const sealedFields = (schema: TObject): ReadonlyMap<string, string> => {
-  const fields = new Map<string, string>()
-  for (const [name, field] of Object.entries<Partial<About>>(schema.properties)) {
-    if (typeof field.personal === 'object') fields.set(name, field.personal.sealedFor)
-  }
-  return fields
 }

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { viewBehind } from '../as-of/view-behind.ts'
+import { positionOf } from '../contract/readers/moment.ts'
+import { lengthOf } from '../contract/readers/value.ts'
 import { refuse } from '../errors.ts'
 import { asOfReading } from './as-of-readings.ts'
 import type { Fingerprint } from './idempotency.ts'
@@ -9,7 +12,6 @@ import type { AuthServices } from './services/auth.ts'
 import type { CommandServices } from './services/commands.ts'
 import type { InstanceServices } from './services/instance.ts'
 import type { ReadServices } from './services/reads.ts'
-import { afterPosition, beyondHead, eventReason, idempotencyKey, ifMatch } from './wire/headers.ts'
 
 const WAIT_MS = 2_000
 
@@ -24,6 +26,75 @@ declare module 'fastify' {
   interface FastifyRequest {
     directives: RequestDirectives
   }
+}
+
+/** Text of a header that is allowed once; undefined when absent. Node joins repeated values with commas. */
+export const headerText = (headers: IncomingHttpHeaders, name: string): string | undefined => {
+  const value = headers[name]
+  return Array.isArray(value) ? value.join(', ') : value
+}
+
+/** Refuses a malformed header with 400 `invalid_header`. */
+export const wrongHeader = (name: string, description: string): never =>
+  refuse('invalid_header', `invalid header ${name}: ${description}`)
+
+/** `Idempotency-Key`: 1 to 255 printable ASCII characters; else 400 `invalid_header`. */
+export const idempotencyKey = (headers: IncomingHttpHeaders): string | undefined => {
+  const key = headerText(headers, 'idempotency-key')
+  if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return key
+  return wrongHeader('Idempotency-Key', 'must be 1 to 255 printable ASCII characters')
+}
+
+const tag = /^(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/
+
+const bare = /^(?!W\/)[\w.~+/=:-]+$/
+
+/**
+ * Opaque tags of a list such as `"7", W/"8", 9`, without quotes and `W/`. Undefined if the text is not a list of tags.
+ */
+const tagsOf = (text: string): string[] | undefined => {
+  const tags: string[] = []
+  for (const item of text.split(',').map((item) => item.trim())) {
+    if (item === '') continue
+    const quoted = tag.exec(item)
+    if (!quoted && !bare.test(item)) return undefined
+    tags.push(quoted?.[1] ?? item)
+  }
+  return tags.length > 0 ? tags : undefined
+}
+
+/** `If-Match`: the given revisions, or `*`; malformed: 400 `invalid_header`. */
+export const ifMatch = (headers: IncomingHttpHeaders): readonly string[] | '*' | undefined => {
+  const text = headerText(headers, 'if-match')?.trim()
+  if (text === undefined || text === '*') return text
+  return tagsOf(text) ?? wrongHeader('If-Match', 'must be "*" or a list of entity tags')
+}
+
+/**
+ * `After-Position`: the position that the read model must have reached. Refuses anything but a decimal unsigned 64-bit
+ * number with 400 `invalid_header`.
+ */
+export const afterPosition = (headers: IncomingHttpHeaders): bigint | undefined => {
+  const text = headerText(headers, 'after-position')
+  if (text === undefined) return undefined
+  return positionOf(text) ?? wrongHeader('After-Position', 'must be a decimal number')
+}
+
+/** Refuses a position later than the newest one: 400 `invalid_header`. */
+const beyondHead = (): never => wrongHeader('After-Position', 'must not be later than the newest position')
+
+const REASON_MAX = 500
+
+/**
+ * `Event-Reason`: the caller's reason for a change, in UTF-8, stored with the events. Refuses more than 500 characters
+ * and control characters with 400 `invalid_header`.
+ */
+export const eventReason = (headers: IncomingHttpHeaders): string | undefined => {
+  const latin1 = headerText(headers, 'event-reason')?.trim()
+  if (latin1 === undefined || latin1 === '') return undefined
+  const text = Buffer.from(latin1, 'latin1').toString('utf8')
+  if (/[\p{Cc}\ufffd]/u.test(text)) wrongHeader('Event-Reason', 'must be UTF-8 text without control characters')
+  return lengthOf(text) <= REASON_MAX ? text : wrongHeader('Event-Reason', `must be at most ${REASON_MAX} characters`)
 }
 
 const readsPast = (query: unknown): boolean => (query as { readonly at?: unknown } | undefined)?.at !== undefined

@@ -18,8 +18,6 @@ type Used = { readonly at: string }
 type TokenUsesOptions = {
   readonly views: Pick<Views, 'records' | 'swapRecord'>
   readonly clock: Pick<Clock, 'every'>
-  /** Current time, which determines the hour of a use. */
-  readonly now: () => Date
   readonly onError: (error: unknown) => void
 }
 
@@ -27,11 +25,9 @@ type TokenUsesOptions = {
  * Hour of the last use of each token. Not stored in the log but in a record next to the read models, written at most
  * once per hour and token. Never delays a request.
  */
-export const tokenUses = ({ views, clock, now, onError }: TokenUsesOptions) => {
+export const tokenUses = ({ views, clock, onError }: TokenUsesOptions) => {
   const waiting = new Map<string, string>()
   let flushing: Promise<void> = Promise.resolve()
-
-  const hourOf = (time: number): number => Math.floor(time / HOUR_MS)
 
   /** Writes a use unless a later one is stored. After a conflict with another instance the next flush tries again. */
   const write = async (id: string, at: string): Promise<void> => {
@@ -57,15 +53,15 @@ export const tokenUses = ({ views, clock, now, onError }: TokenUsesOptions) => {
   })
 
   return {
-    /** Current hour. Callers use it to check whether a use in it was recorded. */
-    hour: (): number => hourOf(now().getTime()),
     /**
-     * Records the use of a token in an hour. Returns false if the queue is full. Synchronous, bounded, never throws.
+     * Records the use of a token at a time in epoch ms. Returns the end of that hour, until which the record suffices,
+     * or 0 if the queue is full. Synchronous, bounded, never throws.
      */
-    note: (id: string, hour: number): boolean => {
-      if (waiting.size >= WAITING && !waiting.has(id)) return false
-      waiting.set(id, new Date(hour * HOUR_MS).toISOString())
-      return true
+    note: (id: string, time: number): number => {
+      if (waiting.size >= WAITING && !waiting.has(id)) return 0
+      const hour = Math.floor(time / HOUR_MS) * HOUR_MS
+      waiting.set(id, new Date(hour).toISOString())
+      return hour + HOUR_MS
     },
     /**
      * Hours of the last use of tokens. Unavailable records are left out. For a past moment only hours that had ended by

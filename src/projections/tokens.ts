@@ -1,6 +1,5 @@
 import type { Grant } from '../access/grants.ts'
-import { reachOf } from '../access/reach.ts'
-import { reachText } from '../access/reach-text.ts'
+import { reachOf, reachText } from '../access/reach.ts'
 import type { Meanings } from '../access/roles.ts'
 import { type DataOf, reader } from '../events/define.ts'
 import { type Method, type TokenEvent, tokenEvents } from '../events/token.ts'

@@ -109,9 +109,9 @@ await t.test('Redis failures have advice and state that no request is refused', 
   for (const [why, advice] of said) {
     const { of, lines } = faulty()
     const redis = of('redis')
-    t.notOk(redis.failing())
+    t.equal(redis.failing.size, 0)
     redis.failed('queue', 'share', new Error(why))
-    t.ok(redis.failing())
+    t.equal(redis.failing.size, 1)
     t.match(lines, [['ERROR', { port: 'queue', adapter: 'redis', why, advice }, /nothing is refused/]])
   }
   t.end()

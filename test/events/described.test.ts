@@ -2,7 +2,7 @@ import t from 'tap'
 import type { TObject } from 'typebox'
 import { fieldsOf, sentenceOf } from '../../docs/make-events.ts'
 import { catalog } from '../../src/events/catalog.ts'
-import { type Shapes, sealedFields } from '../../src/events/define.ts'
+import { type Shapes, v1 } from '../../src/events/define.ts'
 import { metaSchema } from '../../src/events/meta.ts'
 
 const schemas: readonly (readonly [string, TObject])[] = [
@@ -38,9 +38,9 @@ await t.test('sealed fields are top-level, and their subject fields exist', asyn
     const sealed = fieldsOf(schema).filter(({ personal }) => typeof personal === 'object')
     t.strictSame(
       sealed.map(({ path }) => path),
-      [...sealedFields(schema).keys()],
+      [...v1(schema).sealed.keys()],
       type,
     )
-    for (const subject of sealedFields(schema).values()) t.ok(subject in schema.properties, `${type}.${subject}`)
+    for (const subject of v1(schema).sealed.values()) t.ok(subject in schema.properties, `${type}.${subject}`)
   }
 })

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { catalog } from '../../src/events/catalog.ts'
-import { type AnyEvent, type Shapes, sealedFields, typeName, wireName } from '../../src/events/define.ts'
+import { type AnyEvent, type Shapes, typeName, wireName } from '../../src/events/define.ts'
 import type { About } from '../../src/events/fields.ts'
 import { summaries } from '../../src/events/summaries/all.ts'
 import type { Summary } from '../../src/events/summaries/sentence.ts'
@@ -196,7 +196,7 @@ await t.test('no sentence contains a sealed value or a digest', async (t) => {
   for (const [, shapes] of categories)
     for (const [type, shape] of Object.entries(shapes)) {
       const secret = [
-        ...sealedFields(shape.schema).keys(),
+        ...shape.sealed.keys(),
         ...Object.entries<Partial<About>>(shape.schema.properties).flatMap(([name, { unit = '' }]) =>
           /SHA-256/.test(unit) ? [name] : [],
         ),

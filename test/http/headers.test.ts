@@ -1,9 +1,9 @@
 import t from 'tap'
 import { atOf } from '../../src/contract/readers/moment.ts'
 import { Refusal } from '../../src/errors.ts'
-import { preconditions } from '../../src/http/preconditions.ts'
+import { afterPosition, eventReason, idempotencyKey, ifMatch, preconditions } from '../../src/http/preconditions.ts'
 import { addressKey } from '../../src/http/wire/client-address.ts'
-import { afterPosition, eventReason, idempotencyKey, ifMatch, tagged } from '../../src/http/wire/headers.ts'
+import { tagged } from '../../src/http/wire/headers.ts'
 import { demo, exchange, problemOf } from './demo.ts'
 import { A, get } from './requests.ts'
 

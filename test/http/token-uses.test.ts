@@ -85,19 +85,18 @@ const memory = (others: (key: string) => void = () => undefined) => {
     fail: (is: boolean) => void (down = is),
   }
 }
-const usesOf = (t: Test, store: ReturnType<typeof memory>, now: () => Date = () => new Date(0)) => {
+const usesOf = (t: Test, store: ReturnType<typeof memory>) => {
   const errors: unknown[] = []
-  const uses = tokenUses({ views: store.views, clock: systemClock, now, onError: (error) => void errors.push(error) })
+  const uses = tokenUses({ views: store.views, clock: systemClock, onError: (error) => void errors.push(error) })
   t.teardown(uses.close)
   return { uses, errors }
 }
 
 await t.test('writes a use once an hour in batches, and waits for the store', async (t) => {
   const store = memory()
-  const { uses, errors } = usesOf(t, store, () => new Date(5 * HOUR + 1))
-  t.equal(uses.hour(), 5)
-  for (let n = 0; n < 250; n++) t.ok(uses.note(`t${n}`, 5))
-  t.ok(uses.note('t0', 5))
+  const { uses, errors } = usesOf(t, store)
+  for (let n = 0; n < 250; n++) t.equal(uses.note(`t${n}`, 5 * HOUR + 1), 6 * HOUR)
+  t.equal(uses.note('t0', 6 * HOUR - 1), 6 * HOUR)
   t.same(
     await uses.lastOf(['t0', 'nobody']),
     new Map([['t0', '1970-01-01T05:00:00.000Z']]),
@@ -115,10 +114,10 @@ await t.test('writes a use once an hour in batches, and waits for the store', as
   t.equal(store.kept.size, 250)
   await uses.flush()
   t.equal(store.counts().writes, 250, 'each once')
-  uses.note('t0', 5)
+  uses.note('t0', 5 * HOUR)
   await uses.flush()
   t.equal(store.counts().writes, 250, 'what is known already is not written again')
-  uses.note('t0', 4)
+  uses.note('t0', 4 * HOUR)
   await uses.flush()
   t.equal(store.kept.get('t0')?.value.at, '1970-01-01T05:00:00.000Z', 'a clock set back takes nothing away')
 })
@@ -130,11 +129,11 @@ await t.test('keeps the later hour of two instances', async (t) => {
     quicker = undefined
   })
   const { uses } = usesOf(t, store)
-  uses.note('a', 6)
+  uses.note('a', 6 * HOUR)
   await uses.flush()
   await uses.flush()
   t.equal(store.kept.get('a')?.value.at, '1970-01-01T07:00:00.000Z')
-  uses.note('a', 8)
+  uses.note('a', 8 * HOUR)
   await uses.flush()
   t.equal(store.kept.get('a')?.value.at, '1970-01-01T08:00:00.000Z')
 })

@@ -17,17 +17,21 @@ const noting = () => {
     },
   } as unknown as Pick<Views, 'records' | 'swapRecord'>
   const errors: unknown[] = []
-  const uses = tokenUses({ views, clock, now: clock.now, onError: (error) => void errors.push(error) })
+  const uses = tokenUses({ views, clock, onError: (error) => void errors.push(error) })
   return { ...uses, clock, kept, errors }
 }
 
 await t.test('a use belongs to its clock hour, to the millisecond', async (t) => {
-  const { hour, clock, close } = noting()
-  t.equal(hour(), 0)
-  await clock.advance(3_599_999)
-  t.equal(hour(), 0)
-  await clock.advance(1)
-  t.equal(hour(), 1)
+  const { note, lastOf, close } = noting()
+  t.equal(note('a', 3_599_999), 3_600_000)
+  t.equal(note('b', 3_600_000), 7_200_000)
+  t.same(
+    await lastOf(['a', 'b']),
+    new Map([
+      ['a', '1970-01-01T00:00:00.000Z'],
+      ['b', '1970-01-01T01:00:00.000Z'],
+    ]),
+  )
   await close()
 })
 
@@ -49,7 +53,7 @@ await t.test('writes 100 uses every 5 s, and the rest at close', async (t) => {
 
 await t.test('returns for a past moment only hours that had ended', async (t) => {
   const { note, lastOf, flush, close } = noting()
-  note('a', 1)
+  note('a', 3_600_000)
   await flush()
   t.same(await lastOf(['a']), new Map([['a', '1970-01-01T01:00:00.000Z']]))
   t.same(await lastOf(['a'], new Date('1970-01-01T01:59:59.999Z')), new Map())

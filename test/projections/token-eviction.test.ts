@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { reachOf } from '../../src/access/reach.ts'
-import { reachText } from '../../src/access/reach-text.ts'
+import { reachOf, reachText } from '../../src/access/reach.ts'
 import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
 import type { TokenDoc } from '../../src/projections/tokens.ts'
 import type { Row } from '../../src/projections/views.ts'

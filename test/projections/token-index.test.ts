@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { allowed, reachOf } from '../../src/access/reach.ts'
-import { reachText } from '../../src/access/reach-text.ts'
+import { allowed, reachOf, reachText } from '../../src/access/reach.ts'
 import { bitOf } from '../../src/access/rights.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'

@@ -18,7 +18,8 @@ import { refuse } from '../../errors.ts'
 import type { Stored } from '../../events/log.ts'
 import { sealer } from '../../events/personal.ts'
 import { fail } from '../../failure.ts'
-import { inFuture, issueToken, namespacesAsked, staticToken } from '../../http/auth/issue-token.ts'
+import { issueToken } from '../../http/auth/issue-token.ts'
+import { inFuture, namespacesAsked, staticToken } from '../../http/auth/requested-access.ts'
 import { presentAuthentication } from '../../http/present/authentication.ts'
 import { projections, readModelsOf } from '../../projections/all.ts'
 import { byStream, foldRow, keyOf } from '../../projections/engine/fold-rows.ts'
@@ -115,7 +116,7 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
     const names = namesOf(config.identifiers)
     const policy = accessPolicy(config)
     const asked = newToken(names, { ...policy, requireRole: false }).read(request)
-    inFuture(asked, now())
+    inFuture(asked, now)
     const { execute, foldOf } = executor(log, enveloper(seal, 'command-line', now), {
       clock: systemClock,
       format: await formatBeside({ log, alone }),

@@ -89,15 +89,22 @@ export const instrumented = (
         // A failed job is not a failure of the queue.
         if (operation === 'run') return
         if (outcome === 'failed') fault.failed(port, operation, error)
-        else fault.worked(port, operation)
+        else if (fault.failing.size > 0) fault.worked(port, operation)
       }
     }
   }
+  const keysFault = faults.of(stores.adapters.views)
+  const keysTeller =
+    (operation: string): Report =>
+    (outcome, _, error) => {
+      if (outcome === 'failed') keysFault.failed('keys', operation, error)
+      else if (keysFault.failing.size > 0) keysFault.worked('keys', operation)
+    }
   const queue = wrapped(monotonic, stores.queue, tellers('queue'))
   const ran = tellers('queue')('run')
   return {
     ...stores,
-    keys: faults.instrument('keys', stores.adapters.views, stores.keys),
+    keys: wrapped(monotonic, stores.keys, keysTeller),
     log: wrapped(monotonic, stores.log, tellers('log')),
     views: wrapped(monotonic, stores.views, tellers('views')),
     queue: {

@@ -164,7 +164,7 @@ const openCluster: Open = async (config, clock, listeners, initial) => {
       writes: lease.held,
       writesWhile: lease.onlyWhile,
       limiter: limits.limiter,
-      sharing: () => limits.ready() && !fault.failing(),
+      sharing: () => limits.ready() && fault.failing.size === 0,
       full: () => false,
     }
   } catch (error) {

@@ -50,8 +50,8 @@ const effects: Readonly<Record<string, string>> = {
 type Fault = {
   readonly failed: (port: string, operation: string, error: unknown) => void
   readonly worked: (port: string, operation: string) => void
-  /** True from the first failure until the store is logged as working again. */
-  readonly failing: () => boolean
+  /** Operations that failed, from their first failure until the store is logged as working again. */
+  readonly failing: ReadonlySet<string>
 }
 type Calls = Readonly<Record<string, (...args: never[]) => unknown>>
 
@@ -104,9 +104,9 @@ const faultOf = (
       failing.add(`${port} ${operation}`)
     },
     worked: (port, operation) => {
-      if (failing.size > 0 && failing.has(`${port} ${operation}`)) quiet ??= after(QUIET_MS, over).unref()
+      if (failing.has(`${port} ${operation}`)) quiet ??= after(QUIET_MS, over).unref()
     },
-    failing: () => failing.size > 0,
+    failing,
   }
 }
 

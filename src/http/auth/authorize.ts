@@ -12,7 +12,7 @@ import type { RecordingServices } from '../services/recording.ts'
 import type { Caller } from '../wire/caller.ts'
 import { addressKey } from '../wire/client-address.ts'
 import { times } from '../wire/framing.ts'
-import { allowedCells, callersByToken } from './callers.ts'
+import { allowedCells, callerOf } from './callers.ts'
 import { type Credential, credential, foreignPage, type GivenCredential, sameOrigin } from './credential.ts'
 import { emailRule } from './email-rule.ts'
 import { FOREIGN_HOST, hostsLetIn } from './own-host.ts'
@@ -36,7 +36,6 @@ const openness = ({ required, exclude }: InstanceServices['settings']): Readonly
 
 type Decision = Refusal | undefined | Promise<Refusal | undefined>
 
-/** Throws the refusal of a decision, if there is one. */
 const insist = (refusal: Refusal | undefined): void => {
   if (refusal) throw refusal
 }
@@ -50,13 +49,13 @@ const tooMany = (limiter: Limiter): Refusal =>
 type AuthorizerServices = InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices
 
 /** Access decisions by kind of caller: token holder, anonymous, or invalid credential. */
-const decisions = (service: InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices) => {
+const decisions = (service: AuthorizerServices) => {
   const { failures, clients, settings, cookies, uses } = service
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   const isForeign = foreignPage(fromOwnPages, settings.corsOrigins)
   const isOwnHost = hostsLetIn(settings)
   const allowedBy = allowedCells(service)
-  const callersOf = callersByToken(allowedBy)
+  const newCaller = callerOf(allowedBy)
   const anonymous = allowedBy('none')
   const noted = refusalNotes(service)
   const noteFormer = formerTokenNotes(service)
@@ -77,12 +76,11 @@ const decisions = (service: InstanceServices & CommandServices & AuthServices & 
   return {
     noted,
 
-    admit: (exchange: Exchange, entry: TokenInUse, via: 'bearer' | 'cookie'): Refusal | undefined => {
+    admit: (exchange: Exchange, entry: TokenInUse, via: 'bearer' | 'cookie', time: number): Refusal | undefined => {
       const { request, spec } = exchange
-      const known = callersOf(entry)
+      const known = (entry.caller ??= newCaller(entry))
       request.caller = known[via]
-      const hour = uses.hour()
-      if (known.usedIn !== hour && uses.note(entry.id, hour)) known.usedIn = hour
+      if (time >= known.notedUntil) known.notedUntil = uses.note(entry.id, time)
       if (known.published && clients) {
         const client = `${entry.id} ${addressKey(request.address)}`
         if (clients.exhausted(client)) return noted(request, tooMany(clients), entry)
@@ -127,16 +125,18 @@ const decisions = (service: InstanceServices & CommandServices & AuthServices & 
 
 /** Fast path: a bearer token already in the cache. Returns undefined for all other cases, which `long` handles. */
 const knownBearer =
-  ({ verifier, fresh }: InstanceServices & AuthServices, { isOpen }: ReturnType<typeof reapplyRules>) =>
-  ({ raw }: FastifyRequest): TokenInUse | undefined => {
+  (
+    { verifier, alone, fresh }: InstanceServices & AuthServices & CommandServices,
+    { isOpen }: ReturnType<typeof reapplyRules>,
+  ) =>
+  ({ raw }: FastifyRequest, time: number): TokenInUse | undefined => {
     const { authorization, cookie } = raw.headers
     if (authorization === undefined || cookie !== undefined || !authorization.startsWith('Bearer ')) return undefined
-    const entry = verifier.cached(authorization.slice(7))
+    const entry = verifier.cached(authorization.slice(7), time)
     const plain =
       entry !== undefined &&
-      entry.method !== 'oidc' &&
-      !isOpen(entry) &&
-      fresh() &&
+      (entry.method === 'token' || (entry.method !== 'oidc' && !isOpen(entry))) &&
+      (alone || fresh()) &&
       times(raw.rawHeaders, 'authorization') === 1
     return plain ? entry : undefined
   }
@@ -151,7 +151,7 @@ export const authorizer = (service: AuthorizerServices): Step => {
   const usual = knownBearer(service, later)
 
   /** Handles every kind of credential, or none. */
-  const long = (exchange: Exchange, access: Guarded): Decision => {
+  const long = (exchange: Exchange, access: Guarded, time: number): Decision => {
     const { request, reply } = exchange
     const welcome = access.credential === 'welcome'
     let given: Credential
@@ -169,7 +169,7 @@ export const authorizer = (service: AuthorizerServices): Step => {
     const { kind, token } = given
     const judged = (entry: TokenInUse | undefined, isOurs: boolean): Refusal | undefined => {
       const bar = entry && rule.barOf(entry)
-      if (entry && !bar) return admit(exchange, entry, kind)
+      if (entry && !bar) return admit(exchange, entry, kind, time)
       if (open && !welcome) return letIn(request)
       if (bar) {
         if (kind === 'cookie') cookies.clearToken(request, reply)
@@ -179,7 +179,7 @@ export const authorizer = (service: AuthorizerServices): Step => {
       const refusal = unusable(request, reply, given, isOurs)
       return welcome && refusal.reason !== 'rate_limited' ? letIn(request) : refusal
     }
-    const known = token === undefined ? undefined : verifier.cached(token)
+    const known = token === undefined ? undefined : verifier.cached(token, time)
     if (token === undefined || (known && !later.isOpen(known) && !rule.isOpen(known))) return judged(known, true)
     const found = async () => {
       const { entry: held, isOurs } = known ? { entry: known, isOurs: true } : await verifier.look(token)
@@ -193,7 +193,8 @@ export const authorizer = (service: AuthorizerServices): Step => {
     const { access } = exchange.spec
     exchange.request.caller = ANONYMOUS
     if (access.credential === 'public') return undefined
-    const seen = usual(exchange.request)
-    return insistOn(seen ? admit(exchange, seen, 'bearer') : long(exchange, access))
+    const time = service.now().getTime()
+    const seen = usual(exchange.request, time)
+    return insistOn(seen ? admit(exchange, seen, 'bearer', time) : long(exchange, access, time))
   }
 }

@@ -4,38 +4,31 @@ import type { Cell } from '../operations/metrics.ts'
 import type { RecordingServices } from '../services/recording.ts'
 import type { Caller } from '../wire/caller.ts'
 
-type Known = {
+/** Caller of a token, by the form of its credential, and the data that its requests share. */
+export type KnownCaller = {
   readonly bearer: Caller
   readonly cookie: Caller
   readonly allowed: Cell
   /** True for a publishable token, which any client may hold. */
   readonly published: boolean
-  /** The hour in which a use was last recorded. */
-  usedIn: number
+  /** Time in epoch ms until which the last recorded use suffices. */
+  notedUntil: number
 }
 
-/** Callers by token, created once per token. */
-export const callersByToken = (allowedBy: (method: string) => Cell) => {
-  const callers = new WeakMap<TokenEntry, Known>()
-  return (entry: TokenEntry): Known => {
-    let known = callers.get(entry)
-    if (!known) {
-      const { id, method, reach } = entry
-      const actor = { kind: 'token', id, method } as const
-      const published = publishable(reach)
-      const caller = { actor, reach, published }
-      known = {
-        bearer: { ...caller, via: 'bearer' },
-        cookie: { ...caller, via: 'cookie' },
-        allowed: allowedBy(method),
-        published,
-        usedIn: 0,
-      }
-      callers.set(entry, known)
+/** Returns a function that creates the caller of a token. */
+export const callerOf =
+  (allowedBy: (method: string) => Cell) =>
+  ({ id, method, reach }: TokenEntry): KnownCaller => {
+    const published = publishable(reach)
+    const caller = { actor: { kind: 'token', id, method }, reach, published } as const
+    return {
+      bearer: { ...caller, via: 'bearer' },
+      cookie: { ...caller, via: 'cookie' },
+      allowed: allowedBy(method),
+      published,
+      notedUntil: 0,
     }
-    return known
   }
-}
 
 /** Counters of allowed requests by method, looked up once per method. */
 export const allowedCells = ({ metrics }: RecordingServices) => {

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { EVERYWHERE } from '../../access/grants.ts'
 import { publishable, reachOf } from '../../access/reach.ts'
-import type { Meanings } from '../../access/roles.ts'
 import { mint, type SecretDigests, type TokenKind } from '../../auth/client-token.ts'
 import { type Context, idFrom } from '../../commands/envelope.ts'
 import type { Execute } from '../../commands/execute.ts'
 import { unwritten } from '../../commands/stream-folds.ts'
 import { token } from '../../commands/token.ts'
-import type { IssuedToken, NewToken } from '../../contract/token.ts'
-import { invalid } from '../../errors.ts'
+import type { IssuedToken } from '../../contract/token.ts'
 import type { DataOf } from '../../events/define.ts'
 import type { Stored } from '../../events/log.ts'
 import type { TokenEvent } from '../../events/token.ts'
@@ -20,12 +17,6 @@ import { presentAuthentication } from '../present/authentication.ts'
 import type { CommandServices } from '../services/commands.ts'
 import type { InstanceServices } from '../services/instance.ts'
 import type { Answer } from '../wire/reply.ts'
-import { holdingAsked } from './requested-access.ts'
-
-/** Refuses an expiry that is not in the future. */
-export const inFuture = ({ expiresAt }: NewToken, now: Date): void => {
-  if (expiresAt !== undefined && expiresAt <= now.toISOString()) invalid('expiresAt', 'must be in the future')
-}
 
 type Issued = DataOf<TokenEvent, 'TokenIssued'>
 
@@ -39,27 +30,7 @@ export type TokenGrant = Omit<Issued, 'id' | 'digest' | 'fingerprint' | 'issuedA
   readonly clientToken?: string | undefined
 }
 
-/** Namespaces named in a requested token; each must exist. */
-export const namespacesAsked = ({ namespaceKey, grants = [] }: NewToken): ReadonlySet<string> =>
-  new Set(
-    [namespaceKey, ...grants.map((grant) => grant.namespaceKey)].filter((key) => key !== '' && key !== EVERYWHERE),
-  )
-
-/** The requested static token (api.md §5.4 A7), with the current meaning of its role. */
-export const staticToken = (asked: NewToken, meanings: Meanings): TokenGrant => {
-  const { name, description, expiresAt, namespaceKey, metadata } = asked
-  return {
-    method: 'token',
-    ...(expiresAt !== undefined && { expiresAt }),
-    ...holdingAsked(asked, meanings),
-    attributes: {
-      'token.name': name,
-      ...(description !== '' && { 'token.description': description }),
-      ...(namespaceKey !== '' && { 'token.namespace': namespaceKey }),
-    },
-    metadata,
-  }
-}
+const newToken = unwritten(token)
 
 /** Kind of a token, which determines its prefix. */
 const kindOf = (grant: TokenGrant): TokenKind => {
@@ -81,6 +52,7 @@ export type Issuer = {
  */
 export const issueToken = async ({ execute, applied, digests, now }: Issuer, grant: TokenGrant, context: Context) => {
   const { commandId, actor } = context
+  const at = now()
   const {
     id = commandId === undefined ? randomUUID() : idFrom(commandId, 'token'),
     clientToken = mint(kindOf(grant)),
@@ -91,24 +63,24 @@ export const issueToken = async ({ execute, applied, digests, now }: Issuer, gra
     ...rest,
     id,
     ...digests(clientToken),
-    issuedAt: now().toISOString(),
+    issuedAt: at.toISOString(),
     metadata,
     ...(actor.id !== undefined && { issuedBy: actor.id }),
   }
   // A new id has no earlier events, so its stream is not read.
-  const known = grant.id === undefined ? unwritten(token) : undefined
+  const known = grant.id === undefined ? newToken : undefined
   const { stored, revision, repeated } = await execute(token, id, 'IssueToken', data, context, known)
   const rows = await applied(stored)
-  return { clientToken, doc: rows(tokens, id)!.doc!, stored, revision, repeated }
+  return { clientToken, doc: rows(tokens, id)!.doc!, at, stored, revision, repeated }
 }
 
 /** Answer to a token request: the record, and the client token, which is returned only once. */
 export const answerIssued = async (
-  { names, sealer, now }: InstanceServices & CommandServices,
-  { clientToken, doc, stored, revision, repeated }: Awaited<ReturnType<typeof issueToken>>,
+  { names, sealer }: InstanceServices & CommandServices,
+  { clientToken, doc, at, stored, revision, repeated }: Awaited<ReturnType<typeof issueToken>>,
   requestId: string,
 ): Promise<Answer<IssuedToken>> => {
-  const authentication = await presentAuthentication(doc, names, sealer, now())
+  const authentication = await presentAuthentication(doc, names, sealer, at)
   const answer = { etag: String(revision), headers: eventPosition(stored.at(-1)!.position) }
   return repeated
     ? { ...answer, body: alreadyShown({ authentication }, requestId) }

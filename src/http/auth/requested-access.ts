@@ -7,9 +7,10 @@ import { exceeding } from '../../access/within.ts'
 import { member } from '../../contract/readers/input.ts'
 import type { Raw } from '../../contract/readers/value.ts'
 import type { NewToken } from '../../contract/token.ts'
-import type { Refusal } from '../../errors.ts'
+import { invalid, type Refusal } from '../../errors.ts'
 import type { DataOf } from '../../events/define.ts'
 import type { TokenEvent } from '../../events/token.ts'
+import type { TokenGrant } from './issue-token.ts'
 import { beyondOwn } from './permission-errors.ts'
 
 type RequestedAccess = Pick<NewToken, 'role' | 'grants' | 'namespaceKey'>
@@ -20,7 +21,7 @@ type HeldAtFirst = Pick<DataOf<TokenEvent, 'TokenIssued'>, 'grants' | 'roles' | 
  * Holding of a requested static token: its grants with the current meaning of their roles, and its namespace (api.md
  * §5.4 A7).
  */
-export const holdingAsked = ({ role, grants, namespaceKey }: RequestedAccess, meanings: Meanings): HeldAtFirst => {
+const holdingAsked = ({ role, grants, namespaceKey }: RequestedAccess, meanings: Meanings): HeldAtFirst => {
   const namespace = namespaceKey === '' ? {} : { namespace: namespaceKey }
   const ofRole =
     role === undefined ? undefined : [{ namespaceKey: namespace.namespace ?? EVERYWHERE, role, rights: undefined }]
@@ -32,6 +33,33 @@ export const holdingAsked = ({ role, grants, namespaceKey }: RequestedAccess, me
   if (!given) return namespace
   const roles = meaningsIn(given, meanings)
   return { ...namespace, grants: given, ...(Object.keys(roles).length > 0 && { roles }) }
+}
+
+/** Refuses an expiry that is not in the future. */
+export const inFuture = ({ expiresAt }: NewToken, now: () => Date): void => {
+  if (expiresAt !== undefined && expiresAt <= now().toISOString()) invalid('expiresAt', 'must be in the future')
+}
+
+/** Namespaces named in a requested token; each must exist. */
+export const namespacesAsked = ({ namespaceKey, grants = [] }: NewToken): ReadonlySet<string> =>
+  new Set(
+    [namespaceKey, ...grants.map((grant) => grant.namespaceKey)].filter((key) => key !== '' && key !== EVERYWHERE),
+  )
+
+/** The requested static token (api.md §5.4 A7), with the current meaning of its role. */
+export const staticToken = (asked: NewToken, meanings: Meanings): TokenGrant => {
+  const { name, description, expiresAt, namespaceKey, metadata } = asked
+  return {
+    method: 'token',
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...holdingAsked(asked, meanings),
+    attributes: {
+      'token.name': name,
+      ...(description !== '' && { 'token.description': description }),
+      ...(namespaceKey !== '' && { 'token.namespace': namespaceKey }),
+    },
+    metadata,
+  }
 }
 
 const isRaw = (value: unknown): value is Raw => typeof value === 'object' && value !== null && !Array.isArray(value)

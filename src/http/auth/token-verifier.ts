@@ -119,11 +119,9 @@ export const tokenVerifier = ({
   }
 
   return {
-    /** Entry of a cached token that is valid now and has the same reach; undefined implies nothing about validity. */
-    cached: (secret: string): TokenInUse | undefined => {
+    cached: (secret: string, time = now().getTime()): TokenInUse | undefined => {
       const seen = cache.get(hash('sha256', secret, 'binary'))
       if (seen === undefined) return undefined
-      const time = now().getTime()
       return time < seen.expiresAt && index.stillValid(seen.key, seen.entry, time) ? seen.entry : undefined
     },
     idBefore: (secret: string): string | undefined => cache.get(hash('sha256', secret, 'binary'))?.entry.id,

@@ -1,4 +1,4 @@
-import { revisionMoved } from '../../commands/decide.ts'
+import { revisionMoved } from '../../commands/decider.ts'
 import type { Context } from '../../commands/envelope.ts'
 import type { Stored } from '../../events/log.ts'
 import type { Call } from '../route/route.ts'

@@ -1,11 +1,12 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { HistoryEvents } from '../../contract/history/events.ts'
 import { invalid } from '../../errors.ts'
 import type { EventFilter } from '../../history/filter.ts'
 import type { LogPlace } from '../../history/places.ts'
 import { reachAuthorizedNow } from '../auth/reach-now.ts'
 import { contextOf } from '../commands/command-context.ts'
+import { headerText, wrongHeader } from '../preconditions.ts'
 import type { Service } from '../services/service.ts'
-import { lastEventId, noSuchEvent } from '../wire/headers.ts'
 import type { Answer } from '../wire/reply.ts'
 import { whenOver } from '../wire/room.ts'
 import { eventPresenter } from './event-page.ts'
@@ -23,6 +24,19 @@ const RETRY = 'retry: 2000\n\n'
 
 /** Bounds that a stream without an end cannot have. */
 const UNBOUNDED = ['to', 'before', 'beforeIndex'] as const
+
+/** Refuses a `Last-Event-ID` that is no index of the log. */
+const noSuchEvent = (): never => wrongHeader('Last-Event-ID', 'must be an index of the log')
+
+/**
+ * `Last-Event-ID` of an event stream: index of the last event received, -1 for none; undefined if absent. Refuses
+ * anything else with 400 `invalid_header`.
+ */
+const lastEventId = (headers: IncomingHttpHeaders): number | undefined => {
+  const text = headerText(headers, 'last-event-id')
+  if (text === undefined || text === '') return undefined
+  return /^(?:-1|0|[1-9]\d{0,14})$/.test(text) ? Number(text) : noSuchEvent()
+}
 
 /** Place after which a stream starts: `Last-Event-ID`, else the range of the query, else the newest event. */
 const startOf = async ({ history }: Service, call: EventsCall, filter: EventFilter): Promise<LogPlace> => {

@@ -1,16 +1,23 @@
 import { grantsInForce } from '../../access/holding.ts'
-import type { Names } from '../../contract/identifiers.ts'
+import type { Method, Names } from '../../contract/identifiers.ts'
 import type { Authentication } from '../../contract/token.ts'
 import type { Sealer } from '../../events/personal.ts'
 import { statusOf } from '../../projections/token-status.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
+
+/** Metadata key of an attribute: `token.name` → `io.service.auth.token.name`. */
+const metadataKey = ({ metadataPrefix, metadataWords }: Names, attribute: string): string => {
+  const [group = '', ...rest] = attribute.split('.')
+  const word = rest.length > 0 && Object.hasOwn(metadataWords, group) ? metadataWords[group as Method] : group
+  return metadataPrefix + [word, ...rest].join('.')
+}
 
 /** Removes a zero fraction from `expiresAt` and `deletedAt`. */
 export const short = (time: string): string => time.replace('.000Z', 'Z')
 
 /** Grants of a record with the rights in force, if it has any. */
 export const grantsShown = (doc: TokenDoc): Pick<Authentication, 'grants'> => {
-  const grants = grantsInForce(doc)
+  const grants = doc.grants && grantsInForce(doc)
   return grants ? { grants } : {}
 }
 
@@ -24,7 +31,7 @@ export const presentAuthentication = async (
 ): Promise<Authentication> => {
   const metadata: Record<string, string> = { ...doc.metadata }
   const put = (attributes: Readonly<Record<string, string>>) => {
-    for (const [name, value] of Object.entries(attributes)) metadata[names.metadataKey(name)] = value
+    for (const [name, value] of Object.entries(attributes)) metadata[metadataKey(names, name)] = value
   }
   put(doc.attributes)
   if (doc.profile !== undefined) {
@@ -34,7 +41,7 @@ export const presentAuthentication = async (
   }
   return {
     id: doc.id,
-    method: names.method(doc.method),
+    method: names.method[doc.method],
     ...(doc.expiresAt === undefined ? {} : { expiresAt: short(doc.expiresAt) }),
     createdAt: doc.createdAt,
     updatedAt: doc.updatedAt,

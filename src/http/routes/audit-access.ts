@@ -28,7 +28,7 @@ const entryOf =
     const name = doc.attributes['token.name']
     return {
       authenticationId: doc.id,
-      method: names.method(doc.method),
+      method: names.method[doc.method],
       ...(name !== undefined && { name }),
       reason,
       ...(because && { because }),

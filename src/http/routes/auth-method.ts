@@ -39,7 +39,7 @@ export const authMethodRoutes = (app: FastifyInstance, { names, cookies, methods
         orchestrator: undefined,
       }
       const listed = (Object.keys(metadata) as readonly Method[]).map((method) => ({
-        method: names.method(method),
+        method: names.method[method],
         enabled: methods[method].enabled,
         sessionCompatible: isLogin(method),
         ...(metadata[method] && { metadata: metadata[method] }),

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import { meaningsOf } from '../../access/meanings.ts'
 import { IssuedToken, newToken } from '../../contract/token.ts'
 import { refuse } from '../../errors.ts'
-import { answerIssued, inFuture, issueToken, namespacesAsked, staticToken } from '../auth/issue-token.ts'
-import { exceedsOwn, placeAsked } from '../auth/requested-access.ts'
+import { answerIssued, issueToken } from '../auth/issue-token.ts'
+import { exceedsOwn, inFuture, namespacesAsked, placeAsked, staticToken } from '../auth/requested-access.ts'
 import { contextOf, createsOnly } from '../commands/command-context.ts'
 import { route } from '../route/route.ts'
 import { authentication } from '../route/statements.ts'
@@ -26,7 +26,7 @@ export const authTokenRoutes = (app: FastifyInstance, service: Service): void =>
     answer: IssuedToken,
     run: async (call) => {
       const context = contextOf(call, service)
-      inFuture(call.body, now())
+      inFuture(call.body, now)
       for (const key of namespacesAsked(call.body))
         if (!flagStore.namespace(key)) refuse('not_found', `namespace "${key}" not found`)
       createsOnly(context)

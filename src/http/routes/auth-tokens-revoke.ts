@@ -94,7 +94,7 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
     run: async (call) => {
       const { identity, provider, includeIssued } = call.body
       const method = names.methodNamed(call.body.method)
-      if (provider !== '' && method !== 'oidc') invalid('provider', `only ${names.method('oidc')} has providers`)
+      if (provider !== '' && method !== 'oidc') invalid('provider', `only ${names.method['oidc']} has providers`)
       // The command changes many records, so If-Match is ignored.
       const { ifMatch: _ifMatch, ...context } = contextOf(call, service)
       const { endAll, events } = ending(service, context, includeIssued)

@@ -1,21 +1,25 @@
 import type { SecretDigests } from '../../auth/client-token.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import type { TokenEntry, TokenStanding } from '../../projections/token-memory/token-index.ts'
+import type { KnownCaller } from '../auth/callers.ts'
 import type { FormerTokens } from '../auth/former-tokens.ts'
 
 /**
  * A token in use by requests. `judged`: latest access configuration that is known to remove nothing more from it; for a
- * static token, the maximum.
+ * static token, the maximum. `caller`: set at its first request.
  */
-export type TokenInUse = TokenEntry & { judged: number }
+export type TokenInUse = TokenEntry & { judged: number; caller?: KnownCaller }
 
 /** Result of looking up a secret. `isOurs`: it is or was a token of this installation. */
 export type Looked = { readonly isOurs: boolean; readonly entry?: TokenInUse }
 
 /** Finds the token of a secret. */
 export type TokenVerifier = {
-  /** Entry of a cached token that is still valid and has the same reach; undefined implies nothing about validity. */
-  readonly cached: (secret: string) => TokenInUse | undefined
+  /**
+   * Entry of a cached token that is valid at `time` (epoch ms, by default now) and has the same reach. Undefined implies
+   * nothing about validity.
+   */
+  readonly cached: (secret: string, time?: number) => TokenInUse | undefined
   /** Id of a token that was valid here and may have ended since; undefined implies nothing. */
   readonly idBefore: (secret: string) => string | undefined
   /** Entry of any valid token; undefined for any other text. */

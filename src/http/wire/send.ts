@@ -14,7 +14,7 @@ const TINY = 1024
 
 /** True if the query has `pretty`. */
 const isPretty = (request: FastifyRequest): boolean =>
-  rawQuery(request) !== '' && named(parametersOf(request), 'pretty')
+  (request.raw.url ?? '').includes('?') && named(parametersOf(request), 'pretty')
 
 /** JSON text of a body, indented by two spaces if the query has `pretty`. */
 export const jsonText = (body: unknown, request: FastifyRequest): string =>

@@ -70,11 +70,12 @@ export const foldRow = async <D extends object, E extends AnyEvent>(
       row = project(projection, row, event)
     }
   }
-  const pause = timeSlicer()
+  // One event needs no slices.
+  const pause = events.length > 1 ? timeSlicer() : undefined
   for (const event of events) {
     await missing(event)
     if (event.revision === next()) row = project(projection, row, event)
-    const paused = pause()
+    const paused = pause?.()
     if (paused) await paused
   }
   return row!

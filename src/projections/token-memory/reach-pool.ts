@@ -1,5 +1,4 @@
-import { type Reach, reachOf } from '../../access/reach.ts'
-import { reachFrom, reachText } from '../../access/reach-text.ts'
+import { type Reach, reachFrom, reachOf, reachText } from '../../access/reach.ts'
 import type { TokenDoc } from '../tokens.ts'
 
 /** Bytes of a place of a reach in addition to its text. */
