@@ -1,4 +1,4 @@
-import { digester, plausible, secretDigester } from '../auth/client-token.ts'
+import { digester, fingerprinter, plausible, secretDigester } from '../auth/client-token.ts'
 import { accessPolicy } from '../config/checks/access-rules.ts'
 import type { Config } from '../config/load.ts'
 import { formerTokens } from '../http/auth/former-tokens.ts'
@@ -50,6 +50,7 @@ export const authServicesOf = async (
       number: policy.number,
     }),
     digests: secretDigester(pepper),
+    fingerprints: fingerprinter(pepper),
     logins: await loginMethods(config, names, stores, faults, clock),
     exchange: orchestrator && {
       orchestrator,

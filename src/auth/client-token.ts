@@ -64,10 +64,15 @@ export const digester =
  * Fingerprint of a secret from its SHA-256: `<kid>.2.<HMAC-SHA-256 of the 32 bytes under the pepper, base64url>`. It
  * finds a token by its SHA-256, without the secret.
  */
-const fingerprinter =
-  ({ kid, key }: Pepper) =>
-  (sha256: Uint8Array): string =>
-    `${kid}.2.${createHmac('sha256', key).update(sha256).digest('base64url')}`
+export const fingerprinter = ({ kid, key }: Pepper) => {
+  const prefix = `${kid}.2.`
+  return {
+    /** Beginning of the fingerprints under this pepper. */
+    prefix,
+    of: (sha256: Uint8Array): string => prefix + createHmac('sha256', key).update(sha256).digest('base64url'),
+  }
+}
+export type Fingerprints = ReturnType<typeof fingerprinter>
 
 /** Digest and fingerprint of a secret, as the event of its issue records them. */
 export type SecretDigests = { readonly digest: string; readonly fingerprint: string }
@@ -75,5 +80,5 @@ export type SecretDigests = { readonly digest: string; readonly fingerprint: str
 /** Returns the digests of a secret under the pepper. */
 export const secretDigester = (pepper: Pepper): ((secret: string) => SecretDigests) => {
   const [digest, fingerprint] = [digester(pepper), fingerprinter(pepper)]
-  return (secret) => ({ digest: digest(secret), fingerprint: fingerprint(hash('sha256', secret, 'buffer')) })
+  return (secret) => ({ digest: digest(secret), fingerprint: fingerprint.of(hash('sha256', secret, 'buffer')) })
 }

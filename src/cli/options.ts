@@ -47,10 +47,14 @@ const ADDRESS = new Option('--address <url>', 'address of the service').default(
   `"${DEFAULT_ADDRESS}", env: ROLLCALL_ADDRESS`,
 )
 
-/** Adds the options of a command that calls a running service. */
-export const withTarget = (command: Command, { terminal }: CommandServices): Command =>
+/** Adds the options of a command that calls a running service. `file` is the meaning of `--token-file`. */
+export const withTarget = (
+  command: Command,
+  { terminal }: CommandServices,
+  file = 'file with the client token, - for standard input (default: ROLLCALL_TOKEN)',
+): Command =>
   fromEnv(command.addOption(ADDRESS), terminal, 'address', 'ROLLCALL_ADDRESS')
-    .option('--token-file <path>', 'file with the client token, - for standard input (default: ROLLCALL_TOKEN)')
+    .option('--token-file <path>', file)
     .addOption(new Option('--timeout <duration>', 'timeout of a request').argParser(duration).default(10_000, '10s'))
     .option('-q, --quiet', 'no messages')
 

@@ -17,6 +17,7 @@ import type { CommandServices } from './services.ts'
 import { type Column, type OutputOptions, printMany, printOne } from './terminal/output.ts'
 import { confirm, escapeControl, type Terminal } from './terminal/terminal.ts'
 import { addTokenCreate } from './token-create.ts'
+import { addTokenFind } from './token-find.ts'
 
 const COLUMNS: readonly Column<Authentication>[] = [
   ['ID', ({ id }) => id],
@@ -117,11 +118,11 @@ const revoke = async (
   if (exits.length > 0) given.endWith(ids.length === 1 ? exits[0]! : EXIT.failed)
 }
 
-/** `rollcall token create|list|get|revoke`. */
+/** `rollcall token create|list|get|find|revoke`. */
 export const addToken = (program: Command, given: CommandServices): void => {
   const token = program
     .command('token')
-    .summary('create, list, show and revoke client tokens')
+    .summary('create, list, show, find and revoke client tokens')
     .description('Works with the tokens of a running service.')
   addTokenCreate(token, given, COLUMNS)
   withField(withOutput(withTarget(token.command('list'), given), ['table', 'json', 'ndjson', 'name']))
@@ -145,6 +146,7 @@ export const addToken = (program: Command, given: CommandServices): void => {
       const record = await (await clientOf(options, given)).ask<Authentication>('GET', `/auth/v1/tokens/${segment(id)}`)
       printOne(given.terminal, record, () => record.id, COLUMNS, options)
     })
+  addTokenFind(token, given, COLUMNS)
   withReason(withTarget(token.command('revoke <id...>'), given))
     .summary('revoke tokens; they stop working immediately')
     .option('--dry-run', 'print the plan without changing anything')

@@ -4,6 +4,7 @@ import { evaluator } from './evaluation/evaluator.ts'
 import { auditAccessRoutes } from './routes/audit-access.ts'
 import { auditEventsRoutes } from './routes/audit-events.ts'
 import { auditStateRoutes } from './routes/audit-state.ts'
+import { auditTokensFindRoutes } from './routes/audit-tokens-find.ts'
 import { authAccessRoutes } from './routes/auth-access.ts'
 import { authCodehostRoutes } from './routes/auth-codehost.ts'
 import { authMethodRoutes } from './routes/auth-method.ts'
@@ -58,6 +59,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   auditAccessRoutes(app, service)
   auditEventsRoutes(app, service)
   auditStateRoutes(app, service)
+  auditTokensFindRoutes(app, service)
   for (const method of METHODS) methodRoutes[method](app, service)
 
   const ask = evaluator(service.metrics, service.clock)

@@ -3,6 +3,7 @@ import type { Index } from './views.ts'
 /** Searchable fields of token records. */
 export const fields = [
   'digest',
+  'fingerprint',
   'method',
   'namespace',
   'name',
@@ -11,6 +12,7 @@ export const fields = [
   'deletedAt',
   'identity',
   'provider',
+  'subject',
   'issuedBy',
   'began',
   'ended',
@@ -27,6 +29,7 @@ export const fields = [
 /** Indexes of token records. Most searches exclude deleted records, which soon are the majority. */
 export const indexes: readonly Index[] = [
   { by: ['digest'] },
+  { by: ['fingerprint'] },
   {
     by: ['reach'],
     lacking: 'deletedAt',
@@ -42,7 +45,7 @@ export const indexes: readonly Index[] = [
       'fullUntil',
     ],
   },
-  { by: ['identity', 'deletedAt', 'createdAt'] },
+  { by: ['identity', 'deletedAt', 'createdAt'], also: ['provider', 'subject'] },
   { by: ['issuedBy', 'deletedAt', 'createdAt'] },
   { by: ['method', 'expiresAt'], lacking: 'deletedAt', also: ['createdAt', 'namespace'] },
   { by: ['expiresAt'], lacking: 'deletedAt', also: ['createdAt', 'namespace'] },
@@ -61,4 +64,6 @@ export const indexes: readonly Index[] = [
   { by: ['method', 'expiresAt'], having: 'deletedAt', also: ['createdAt', 'namespace', 'deletedAt'] },
   { by: ['name'], having: 'deletedAt', also: ['createdAt', 'namespace', 'deletedAt'] },
   { by: ['deletedAt', 'method'] },
+  // Tokens that cannot be found by their SHA-256.
+  { by: ['createdAt'], lacking: 'fingerprint' },
 ]

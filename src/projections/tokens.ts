@@ -14,6 +14,8 @@ export type Access = (typeof ACCESSES)[number]
 export type TokenDoc = {
   readonly id: string
   readonly digest: string
+  /** Keyed digest of the SHA-256 of the secret; absent: issued by a version without fingerprints. */
+  readonly fingerprint?: string
   readonly method: Method
   readonly createdAt: string
   readonly updatedAt: string
@@ -70,6 +72,7 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At
   const {
     id,
     digest,
+    fingerprint,
     method,
     attributes,
     metadata,
@@ -95,6 +98,7 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At
     access: namespace === undefined ? 'FULL' : 'NAMESPACED',
     began: Number(position),
   }
+  if (fingerprint !== undefined) doc.fingerprint = fingerprint
   if (expiresAt !== undefined) doc.expiresAt = expiresAt
   if (namespace !== undefined) doc.namespace = namespace
   if (provider !== undefined) doc.provider = provider
@@ -132,7 +136,7 @@ const narrowed = (
 /** Read model of the tokens, including deleted ones. */
 export const tokens: Projection<TokenDoc, TokenEvent> = {
   name: 'tokens',
-  version: 8,
+  version: 9,
   fields,
   indexes,
   category: 'token',

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
+import type { Issued } from '../http/people.ts'
 import { startService } from '../start.ts'
-import { rollcall } from './service.ts'
+import { rollcall, standIn } from './service.ts'
 
 const N = '/api/v1/namespaces/default'
 
@@ -70,6 +72,33 @@ await t.test('events, state and diff read the history', async (t) => {
   t.equal((await cli('diff', a)).exit, 2)
 })
 
+await t.test('token find looks up the text of a token without sending it', async (t) => {
+  const service = await startService(t)
+  const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
+  const made = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'ci' })
+  const { id } = made.json.authentication
+  const find = (input: string, ...more: readonly string[]) =>
+    rollcall(['token', 'find', '--token-file', '-', ...more], env, input)
+  t.match(await find(`${made.json.clientToken}\n`), {
+    exit: 0,
+    out: new RegExp(`^FIELD +VALUE\nID +${id}\n[^]*NAME +ci\n[^]*EVENTS +1\n$`),
+  })
+  await service.request('DELETE', `/auth/v1/tokens/${id}`)
+  const json = await find(made.json.clientToken, '-o', 'json')
+  t.match(JSON.parse(json.out), { authentication: { id, status: 'DELETED' }, events: 2 })
+  t.match(await find('a-token-of-nobody'), { exit: 4, out: '', err: /no token with this text/ })
+  t.match(await rollcall(['token', 'find'], env), { exit: 2, err: /--token-file PATH/ })
+  const old = await standIn(() => ({ body: { found: false, notSearchable: 3 } }))
+  t.teardown(old.close)
+  const { exit, err } = await rollcall(['token', 'find', '--token-file', '-'], { ROLLCALL_ADDRESS: old.address }, 'x')
+  t.match([exit, err], [4, /cannot search 3 of its tokens/])
+  t.strictSame(
+    old.seen.map(({ body }) => body),
+    [JSON.stringify({ sha256: createHash('sha256').update('x').digest('hex') })],
+    'only the hash is sent',
+  )
+})
+
 await t.test('every command of the guide is a command', async (t) => {
   const service = await startService(t)
   const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
@@ -81,7 +110,7 @@ await t.test('every command of the guide is a command', async (t) => {
       .replaceAll(/<id>/g, 'a')
       .split(' ')
       .map((word) => word.replaceAll("'", ''))
-    const { exit, err } = await rollcall(words, env)
+    const { exit, err } = await rollcall(words, env, 'a-token-of-nobody')
     t.ok([0, 1, 3, 4].includes(exit ?? -1), `${command}: ${exit} ${err}`)
     t.notMatch(err, /unknown (option|command|value)|must/, command)
   }

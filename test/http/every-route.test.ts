@@ -54,6 +54,7 @@ const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
     '/audit/v1/events/{position}': 'GET',
     '/audit/v1/state/{category}/{id}': 'GET',
     '/audit/v1/diff': 'GET',
+    '/audit/v1/tokens/find': 'POST',
   },
   outside: { '/api/v1/namespaces': 'GET POST', [N]: 'DELETE' },
   path: {
@@ -209,14 +210,13 @@ const everyRequest = async (service: Started, ask: (row: (typeof rows)[number], 
   t.equal((await service.request('GET', '/livez')).status, 200)
 }
 
-await t.test('answers of the authentication API are not cached, and its bodies are small', async (t) => {
+await t.test('answers under /auth and /audit are not cached, and their bodies are small', async (t) => {
   const { service } = await everyWay(t)
   const large = `{"x":"${'x'.repeat(65_536)}"}`
   await everyRequest(service, async ({ verb, path }, filled) => {
-    const ofAuth = path.startsWith('/auth/')
-    const uncached = ofAuth || path.startsWith('/audit/')
+    const uncached = /^\/(auth|audit)\//.test(path)
     const { status } = await service.request(verb, filled, large)
-    t.equal(status === 413, ofAuth, `${verb} ${path} with a body of 64 KiB and more: ${status}`)
+    t.equal(status === 413, uncached, `${verb} ${path} with a body of 64 KiB and more: ${status}`)
     const small = await service.request(verb, filled)
     if (small.status < 400)
       t.equal(small.headers['cache-control'], uncached ? 'no-store' : undefined, `${verb} ${path}`)

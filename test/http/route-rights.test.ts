@@ -34,6 +34,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'GET /audit/v1/events/{position}',
     'GET /audit/v1/state/{category}/{id}',
     'GET /audit/v1/diff',
+    'POST /audit/v1/tokens/find',
   ],
   'flag.evaluate': [
     'POST /evaluate/v1/boolean',

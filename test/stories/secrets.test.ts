@@ -161,9 +161,10 @@ await t.test('leaves no secret and no personal data in plain text', async (t) =>
     ...history.toString('latin1').matchAll(/"fingerprint":"(\w{8}\.2\.[\w-]{43})"[^\n]*?"method":"(\w+)"/g),
   ]
   t.strictSame(new Set(recorded.map(([, , method]) => method)), new Set(METHODS), 'tokens of every method have one')
+  const hasFingerprints = (place: string) => isOfHistory(place) || /^(mongodb tokens|data\/views\.sqlite)/.test(place)
   for (const [, fingerprint] of recorded)
     for (const [place, bytes] of files)
-      if (!isOfHistory(place) && bytes.includes(fingerprint!)) t.fail(`a fingerprint stands in ${place}`)
+      if (!hasFingerprints(place) && bytes.includes(fingerprint!)) t.fail(`a fingerprint stands in ${place}`)
   for (const prefix of ['', 'x', 'xy']) {
     files.set('planted', Buffer.from(Buffer.from(`${prefix}planted-text${prefix}`).toString('base64')))
     t.ok(standsIn('planted-text'), 'and in base64, wherever it begins')

@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts'
 import type { EventLog } from '../../events/log.ts'
 import { tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
-import { idByDigest } from './token-records.ts'
+import { idBy } from './token-records.ts'
 
 /** Maximum lookups per second, and in progress at one time. */
 const A_SECOND = 10
@@ -38,7 +38,7 @@ export const formerTokens = ({ idBefore, digest, plausible, log, views, clock, o
   }
 
   const search = async (digested: string): Promise<string | undefined> => {
-    const id = await idByDigest(views, digested)
+    const id = await idBy(views, 'digest', digested)
     if (id === undefined) return undefined
     const row = await rowNow(log, tokens, id)
     return row?.doc?.digest === digested ? id : undefined

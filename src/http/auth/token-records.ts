@@ -10,9 +10,13 @@ export const namespaceOfRecord =
   async (id: string): Promise<string | undefined> =>
     lastKnown(await rowNow(log, tokens, id))?.namespace
 
-/** Id of the token with this digest, according to the view; the stream of the token decides. */
-export const idByDigest = async (views: Pick<Views, 'list'>, digested: string): Promise<string | undefined> => {
-  const where = { digest: { equals: [digested] } }
+/** Id of the token with this digest or fingerprint, according to the view; the stream of the token decides. */
+export const idBy = async (
+  views: Pick<Views, 'list'>,
+  field: 'digest' | 'fingerprint',
+  text: string,
+): Promise<string | undefined> => {
+  const where = { [field]: { equals: [text] } }
   const { rows } = await views.list<TokenDoc>(tokens, { where, order: 'createdAt', limit: 1 })
   return rows[0]?.doc?.id
 }

@@ -8,7 +8,7 @@ import { usableUntil } from '../../projections/token-status.ts'
 import { tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
 import type { Looked, TokenInUse, TokenVerifier } from '../services/auth.ts'
-import { idByDigest } from './token-records.ts'
+import { idBy } from './token-records.ts'
 
 /** Greater than the number of any access configuration. V8 stores it as a small integer (31 bits), as it does those. */
 const ANY_POLICY = 2 ** 30 - 1
@@ -81,7 +81,7 @@ export const tokenVerifier = ({
       const { state, id } = index.find(key)
       if (state !== 'evicted') return id
     }
-    return idByDigest(views, digested)
+    return idBy(views, 'digest', digested)
   }
 
   /**

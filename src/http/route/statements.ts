@@ -101,7 +101,14 @@ export const insistOnStatement = ({
 export const ordinary = { cache: 'unstated', bodyLimit: 'configured' } as const
 
 /** Statements of the routes under /audit/v1 (api.md §16). */
-export const audit = { ...ordinary, cache: 'no-store', tag: 'Audit' } as const
+export const audit = { cache: 'no-store', bodyLimit: 65_536, tag: 'Audit' } as const
+
+/** Statements of the searches under /audit/v1: a search has a body and appends no event. */
+export const searching = {
+  ...audit,
+  writes: false,
+  access: { credential: 'required', namespace: 'none', right: 'audit.read' },
+} as const
 
 /** Statements of all routes of the authentication API (api.md §1.1, §1.2): no caching, small bodies. */
 export const authentication = { tag: 'Authentication', cache: 'no-store', bodyLimit: 65_536 } as const

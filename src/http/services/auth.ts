@@ -1,4 +1,4 @@
-import type { SecretDigests } from '../../auth/client-token.ts'
+import type { Fingerprints, SecretDigests } from '../../auth/client-token.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import type { TokenEntry, TokenStanding } from '../../projections/token-memory/token-index.ts'
 import type { KnownCaller } from '../auth/callers.ts'
@@ -44,6 +44,7 @@ export type AuthServices = {
   /** The holder of a token, as a text that all tokens of one holder share. */
   readonly holderOf: (tokenId: string) => Promise<string>
   readonly digests: (secret: string) => SecretDigests
+  readonly fingerprints: Fingerprints
   /**
    * Number of the access configuration under which this instance issues tokens: a revision of `access-main`. `number`
    * records the configuration first, and is refused with `release_in_progress` while it cannot. `known` is undefined

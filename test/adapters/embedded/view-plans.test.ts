@@ -90,6 +90,19 @@ void t.test('token queries use an index in their order', async (t) => {
     ),
     ['what the clean-up asks', cleanUp, 'tokens_by_method_expiresAt_no_deletedAt'],
     [
+      'tokens without a fingerprint',
+      { where: { fingerprint: { equals: [undefined] } }, order: 'createdAt', limit: 1, count: 50_000 },
+      'tokens_by_createdAt_no_fingerprint',
+    ],
+    ...[{ below: 'k.2.' }, { from: 'k.2.~' }].map(
+      (fingerprint) =>
+        [
+          'tokens of another pepper',
+          { where: { fingerprint }, order: 'fingerprint', limit: 1, count: 50_000 },
+          'tokens_by_fingerprint',
+        ] as const,
+    ),
+    [
       'its next page',
       { ...cleanUp, after: { value: '2026-01-01T00:00:00.000Z', key: 'k' } },
       'tokens_by_method_expiresAt_no_deletedAt',
@@ -145,6 +158,11 @@ void t.test('token queries use an index in their order', async (t) => {
     ],
     ['what a holder had', listed({ identities: ['me'], status: 'DELETED' }), holders],
     ['a token', { where: { digest: { equals: ['d'] } }, order: 'createdAt', limit: 1 }, digest],
+    [
+      'a token by its fingerprint',
+      { where: { fingerprint: { equals: ['f'] } }, order: 'createdAt', limit: 1 },
+      'tokens_by_fingerprint',
+    ],
   ]
   for (const [name, query, index] of others) {
     const { page } = plans(database, query)

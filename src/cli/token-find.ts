@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import type { Command } from 'commander'
+import type { TokenFound } from '../contract/history/searches.ts'
+import type { Authentication } from '../contract/token.ts'
+import { fail } from '../failure.ts'
+import { findToken } from './credential.ts'
+import { clientOf, type TargetOptions, withField, withOutput, withTarget } from './options.ts'
+import type { CommandServices } from './services.ts'
+import { type Column, type OutputOptions, printOne } from './terminal/output.ts'
+
+type FindOptions = TargetOptions & OutputOptions
+type Found = Required<Pick<TokenFound, 'authentication' | 'events'>>
+
+/** Sends the SHA-256 of the text, never the text. */
+const find = async (
+  { tokenFile, ...options }: FindOptions,
+  columns: readonly Column<Authentication>[],
+  given: CommandServices,
+): Promise<void> => {
+  const text =
+    tokenFile === undefined
+      ? fail('usage', 'Give the token to find: --token-file PATH, or - for standard input.')
+      : await findToken(tokenFile, given.terminal)
+  const { ask } = await clientOf(options, given)
+  const sha256 = createHash('sha256').update(text!).digest('hex')
+  const answer = await ask<TokenFound>('POST', '/audit/v1/tokens/find', { body: { sha256 } })
+  const { authentication, events = 0, notSearchable = 0 } = answer
+  if (!authentication)
+    return fail(
+      'notFound',
+      'The service has no token with this text.',
+      notSearchable === 0 ? undefined : `It cannot search ${notSearchable} of its tokens.`,
+    )
+  const all: readonly Column<Found>[] = [
+    ...columns.map(([title, shown]): Column<Found> => [title, (found) => shown(found.authentication)]),
+    ['ENDED', (found) => found.authentication.deletedAt ?? ''],
+    ['EVENTS', (found) => String(found.events)],
+  ]
+  printOne(given.terminal, { authentication, events }, () => authentication.id, all, options)
+}
+
+/** `rollcall token find`: finds a token by its text. */
+export const addTokenFind = (
+  token: Command,
+  given: CommandServices,
+  columns: readonly Column<Authentication>[],
+): void => {
+  const file = 'file with the token to find, - for standard input; the caller is that of ROLLCALL_TOKEN'
+  withField(withOutput(withTarget(token.command('find'), given, file), ['table', 'json', 'name']))
+    .summary('find a token by its text, also an ended one')
+    .description('Finds the record of a token whose text is known. Sends the SHA-256 of the text, never the text.')
+    .action((options: FindOptions) => find(options, columns, given))
+}

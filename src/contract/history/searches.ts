@@ -1,0 +1,19 @@
+import { Type } from 'typebox'
+import { named, type Shown } from '../answer.ts'
+import { text } from '../readers/fields.ts'
+import { input } from '../readers/input.ts'
+import { Authentication } from '../token.ts'
+
+const sha256 = { test: (given: string) => /^[0-9a-f]{64}$/i.test(given), message: 'must be 64 hexadecimal digits' }
+
+/** Search for a token by the SHA-256 of its text (api.md §16.10). */
+export const tokenSearch = input({ sha256: text({ required: true, pattern: sha256 }) }, 'TokenSearch')
+
+/** Result of a search for a token: its record and number of events, or the number of tokens that cannot be found so. */
+export const TokenFound = named('TokenFound', {
+  found: Type.Boolean(),
+  authentication: Type.Optional(Authentication),
+  events: Type.Optional(Type.Integer()),
+  notSearchable: Type.Optional(Type.Integer()),
+})
+export type TokenFound = Shown<typeof TokenFound>

@@ -1,0 +1,26 @@
+import { TokenFound, tokenSearch } from '../../contract/history/searches.ts'
+import { asOfReading } from '../as-of-readings.ts'
+import { countReading } from '../history/counted.ts'
+import { findToken } from '../history/find-token.ts'
+import { route } from '../route/route.ts'
+import { searching } from '../route/statements.ts'
+import type { Mount } from '../services/service.ts'
+
+/** POST /audit/v1/tokens/find: the token of a SHA-256 (api.md §16.10). */
+export const auditTokensFindRoutes: Mount = (app, service) =>
+  route(app, {
+    method: 'POST',
+    url: '/audit/v1/tokens/find',
+    ...searching,
+    summary: 'Find a token, also an expired or deleted one, by the SHA-256 of its text.',
+    body: tokenSearch,
+    errors: ['view_behind', 'rate_limited', 'history_busy', 'deadline_exceeded'],
+    answer: TokenFound,
+    run: (call) =>
+      asOfReading(service, call.request, async () => {
+        const sha256 = Buffer.from(call.body.sha256, 'hex')
+        const body = await findToken(service, sha256, call.request.stop)
+        countReading(service, call, 0)
+        return { body }
+      }),
+  })
