@@ -184,7 +184,7 @@ await t.test('every file is reachable from main.ts', async (t) => {
     'adapters/embedded/writer/writer.ts',
     'app/as-of-thread/thread.ts',
     'config/docs.ts',
-    'contract/login-failures.ts',
+    'contract/login/login-failures.ts',
     'events/summary.ts',
     'events/changes-of.ts',
   ])

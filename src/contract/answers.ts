@@ -1,4 +1,4 @@
-import type { ListedFlag } from './flag.ts'
+import type { ListedFlag } from './flags/flag.ts'
 
 /** Answer of a rollout, and the share of entities that a threshold covers. Contains no segments. */
 export type Gives = {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type LoginCause, loginCauses } from '../../src/auth/login-causes.ts'
-import { loginFailures } from '../../src/contract/login-failures.ts'
+import { loginFailures } from '../../src/contract/login/login-failures.ts'
 
 /** Row of the table of causes: log text with placeholders in braces, and page text. */
 export type Row = {

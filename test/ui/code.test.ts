@@ -16,7 +16,7 @@ const packages = [
 ]
 
 /** Modules of texts that service and UI share. */
-const WORDS = ['contract/answers.ts', 'contract/login-failures.ts']
+const WORDS = ['contract/answers.ts', 'contract/login/login-failures.ts']
 
 await t.test('the UI imports only contract types, texts and allowed packages', (t) => {
   for (const name of files)

@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import type { Segment } from '../../src/contract/segment.ts'
+import type { Segment } from '../../src/contract/flags/segment.ts'
 import {
   becomesTrue,
   comesTo,

@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { createRootRoute, createRoute, createRouter, Link, Outlet, RouterProvider } from '@tanstack/react-router'
 import { createRoot } from 'react-dom/client'
-import type { FlagList } from '../../src/contract/flag.ts'
+import type { FlagList } from '../../src/contract/flags/flag.ts'
 import '../src/theme/tokens.css'
 import '../src/theme/base.css'
 import '../src/theme/table.css'

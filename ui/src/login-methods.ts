@@ -1,6 +1,6 @@
 import type { Shown } from '../../src/contract/answer.ts'
 import type { Method } from '../../src/contract/identifiers.ts'
-import type { Methods } from '../../src/contract/login.ts'
+import type { Methods } from '../../src/contract/login/login.ts'
 import type { Authentication } from '../../src/contract/token.ts'
 import { metadataOf } from './metadata.ts'
 

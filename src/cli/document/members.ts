@@ -1,11 +1,11 @@
-import type { Constraint } from '../../contract/constraint.ts'
-import type { Distribution } from '../../contract/distribution.ts'
-import type { Flag } from '../../contract/flag.ts'
+import type { Constraint } from '../../contract/flags/constraint.ts'
+import type { Distribution } from '../../contract/flags/distribution.ts'
+import type { Flag } from '../../contract/flags/flag.ts'
+import type { Rollout } from '../../contract/flags/rollout.ts'
+import type { Rule } from '../../contract/flags/rule.ts'
+import type { Segment } from '../../contract/flags/segment.ts'
+import type { Variant } from '../../contract/flags/variant.ts'
 import type { Namespace } from '../../contract/namespace.ts'
-import type { Rollout } from '../../contract/rollout.ts'
-import type { Rule } from '../../contract/rule.ts'
-import type { Segment } from '../../contract/segment.ts'
-import type { Variant } from '../../contract/variant.ts'
 
 /** Document name of each member of a resource; null for members that a document does not contain (api.md §13). */
 type Names<T> = Readonly<Record<keyof T, string | null>>

@@ -1,12 +1,12 @@
-import type { constraintBody } from '../../contract/constraint.ts'
-import type { distributionBody } from '../../contract/distribution.ts'
-import type { newFlag } from '../../contract/flag.ts'
+import type { constraintBody } from '../../contract/flags/constraint.ts'
+import type { distributionBody } from '../../contract/flags/distribution.ts'
+import type { newFlag } from '../../contract/flags/flag.ts'
+import type { newRollout } from '../../contract/flags/rollout.ts'
+import type { newRule } from '../../contract/flags/rule.ts'
+import type { newSegment } from '../../contract/flags/segment.ts'
+import type { variantBody } from '../../contract/flags/variant.ts'
 import type { newNamespace } from '../../contract/namespace.ts'
 import type { ReadBy } from '../../contract/readers/input.ts'
-import type { newRollout } from '../../contract/rollout.ts'
-import type { newRule } from '../../contract/rule.ts'
-import type { newSegment } from '../../contract/segment.ts'
-import type { variantBody } from '../../contract/variant.ts'
 
 /** Body of a request as read from the document: every member that the request may have, unvalidated. */
 type Fields<T> = { readonly [member in keyof T]: unknown }

@@ -1,4 +1,4 @@
-import type { constraintBody } from '../../contract/constraint.ts'
+import type { constraintBody } from '../../contract/flags/constraint.ts'
 import { membersOf as namesOf } from './members.ts'
 import type {
   Document,

@@ -1,5 +1,5 @@
-import type { distributionBody } from '../../contract/distribution.ts'
-import type { flagUpdate } from '../../contract/flag.ts'
+import type { distributionBody } from '../../contract/flags/distribution.ts'
+import type { flagUpdate } from '../../contract/flags/flag.ts'
 import type { namespaceUpdate } from '../../contract/namespace.ts'
 import { isFailure } from '../../failure.ts'
 import type { Client } from '../client.ts'

@@ -1,4 +1,4 @@
-import type { constraintBody } from '../../contract/constraint.ts'
+import type { constraintBody } from '../../contract/flags/constraint.ts'
 import type { ReadBy } from '../../contract/readers/input.ts'
 import { invalid, refuse } from '../../errors.ts'
 import { checkConstraint } from '../../evaluation/operators.ts'

@@ -1,6 +1,6 @@
-import type { Constraint } from '../../contract/constraint.ts'
 import { comparisonTypes, matchTypes } from '../../contract/enums.ts'
-import type { Segment } from '../../contract/segment.ts'
+import type { Constraint } from '../../contract/flags/constraint.ts'
+import type { Segment } from '../../contract/flags/segment.ts'
 import type { ConstraintDoc, SegmentDoc } from '../../projections/segments.ts'
 
 type OfSegment = Pick<SegmentDoc, 'namespace' | 'key'>

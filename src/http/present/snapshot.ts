@@ -8,7 +8,7 @@ import {
   type SnapshotSegment,
   snapshotConstraintTypes,
   snapshotMatchTypes,
-} from '../../contract/snapshot.ts'
+} from '../../contract/flags/snapshot.ts'
 import { shortFloat32 } from '../../events/float32.ts'
 import type { FlagStore } from '../../projections/flag-memory/flag-store.ts'
 import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../../projections/flags.ts'

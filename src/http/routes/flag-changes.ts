@@ -1,5 +1,5 @@
 import type { FlagChange } from '../../commands/flag/changes.ts'
-import { ChangedFlag, type FlagChangeAsked, flagChanges } from '../../contract/flag-changes.ts'
+import { ChangedFlag, type FlagChangeAsked, flagChanges } from '../../contract/flags/flag-changes.ts'
 import type { FlagDoc } from '../../projections/flags.ts'
 import { flagWriter, namespacedRoute, newId } from '../commands/resource-routes.ts'
 import { type TemporaryIds, temporaryIds } from '../commands/temporary-ids.ts'

@@ -1,7 +1,7 @@
 import { flag } from '../../commands/flag/flag.ts'
 import { noFlag } from '../../commands/flag/state.ts'
 import { Nothing } from '../../contract/answer.ts'
-import { Flag, FlagList, flagQuery, flagUpdate, type ListedFlag, newFlag } from '../../contract/flag.ts'
+import { Flag, FlagList, flagQuery, flagUpdate, type ListedFlag, newFlag } from '../../contract/flags/flag.ts'
 import { single } from '../../contract/resource.ts'
 import { refuse } from '../../errors.ts'
 import { type FlagDoc, usesOf } from '../../projections/flags.ts'

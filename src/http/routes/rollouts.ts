@@ -1,9 +1,16 @@
 import { flag } from '../../commands/flag/flag.ts'
 import { Nothing } from '../../contract/answer.ts'
+import {
+  newRollout,
+  Rollout,
+  RolloutList,
+  rolloutOrder,
+  rolloutPart,
+  rolloutUpdate,
+} from '../../contract/flags/rollout.ts'
+import { eachOnce, partOf } from '../../contract/flags/rule-fields.ts'
 import { momentText } from '../../contract/readers/moment.ts'
 import { paged, single } from '../../contract/resource.ts'
-import { newRollout, Rollout, RolloutList, rolloutOrder, rolloutPart, rolloutUpdate } from '../../contract/rollout.ts'
-import { eachOnce, partOf } from '../../contract/rule-fields.ts'
 import { invalid, refuse } from '../../errors.ts'
 import type { FlagDoc, RolloutDoc } from '../../projections/flags.ts'
 import { flagAt, flagWriter, inPath, NAMESPACE, namespaceOf, newId } from '../commands/resource-routes.ts'

@@ -1,5 +1,5 @@
 import { type SegmentChange, segment } from '../../commands/segment.ts'
-import { ChangedSegment, type SegmentChangeAsked, segmentChanges } from '../../contract/segment-changes.ts'
+import { ChangedSegment, type SegmentChangeAsked, segmentChanges } from '../../contract/flags/segment-changes.ts'
 import { checkedConstraint } from '../commands/constraint-check.ts'
 import { namespacedRoute, newId, segmentWriter } from '../commands/resource-routes.ts'
 import { type TemporaryIds, temporaryIds } from '../commands/temporary-ids.ts'

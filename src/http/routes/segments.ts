@@ -1,7 +1,7 @@
 import { segment } from '../../commands/segment.ts'
 import { Nothing } from '../../contract/answer.ts'
+import { newSegment, Segment, SegmentList, segmentQuery, segmentUpdate } from '../../contract/flags/segment.ts'
 import { single } from '../../contract/resource.ts'
-import { newSegment, Segment, SegmentList, segmentQuery, segmentUpdate } from '../../contract/segment.ts'
 import { refuse } from '../../errors.ts'
 import { segmentsAsked } from '../../projections/flags.ts'
 import type { SegmentDoc } from '../../projections/segments.ts'

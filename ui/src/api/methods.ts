@@ -1,5 +1,5 @@
 import type { Shown } from '../../../src/contract/answer.ts'
-import type { Methods } from '../../../src/contract/login.ts'
+import type { Methods } from '../../../src/contract/login/login.ts'
 import { type ListedProvider, loginMethods, type Method, methodListed } from '../login-methods.ts'
 import { request } from './request.ts'
 

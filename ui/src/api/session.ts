@@ -1,4 +1,4 @@
-import type { Session } from '../../../src/contract/session.ts'
+import type { Session } from '../../../src/contract/login/session.ts'
 import { request } from './request.ts'
 
 export type { Session }

@@ -1,4 +1,4 @@
-import { type LoginFailureText, loginFailures } from '../../../src/contract/login-failures.ts'
+import { type LoginFailureText, loginFailures } from '../../../src/contract/login/login-failures.ts'
 
 const tryAgain = 'Try again. If it stays, give the request id to an administrator.'
 

@@ -1,8 +1,8 @@
-import { invalid } from '../errors.ts'
-import { Float32, named, type Shown, Text, times } from './answer.ts'
-import type { Field } from './readers/field.ts'
-import { float, text } from './readers/fields.ts'
-import { input, query } from './readers/input.ts'
+import { invalid } from '../../errors.ts'
+import { Float32, named, type Shown, Text, times } from '../answer.ts'
+import type { Field } from '../readers/field.ts'
+import { float, text } from '../readers/fields.ts'
+import { input, query } from '../readers/input.ts'
 
 /** Percentage of a rule's entities that get a variant (api.md §7.2). */
 export const Distribution = named('Distribution', {

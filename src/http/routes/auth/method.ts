@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import type { Shown } from '../../contract/answer.ts'
-import { Methods } from '../../contract/login.ts'
-import { isLogin } from '../../events/login.ts'
-import type { Method } from '../../events/token.ts'
-import { route } from '../route/route.ts'
-import { authentication } from '../route/statements.ts'
-import type { Service } from '../services/service.ts'
+import type { Shown } from '../../../contract/answer.ts'
+import { Methods } from '../../../contract/login/login.ts'
+import { isLogin } from '../../../events/login.ts'
+import type { Method } from '../../../events/token.ts'
+import { route } from '../../route/route.ts'
+import { authentication } from '../../route/statements.ts'
+import type { Service } from '../../services/service.ts'
 
 type ListedMethod = Shown<typeof Methods>['methods'][number]
 

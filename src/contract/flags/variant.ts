@@ -1,8 +1,8 @@
-import { named, type Shown, Text, times } from './answer.ts'
-import { attachment } from './readers/attachment.ts'
-import { text } from './readers/fields.ts'
-import { input } from './readers/input.ts'
-import { description } from './resource.ts'
+import { named, type Shown, Text, times } from '../answer.ts'
+import { attachment } from '../readers/attachment.ts'
+import { text } from '../readers/fields.ts'
+import { input } from '../readers/input.ts'
+import { description } from '../resource.ts'
 
 /** A variant of a flag. Its attachment is JSON as text (api.md §7.2). */
 export const Variant = named('Variant', {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { Instant, named, type Shown, Text } from './answer.ts'
-import { Authentication } from './token.ts'
+import { Instant, named, type Shown, Text } from '../answer.ts'
+import { Authentication } from '../token.ts'
 
 /** Session of the caller, for the start of a page (GET /auth/v1/self/session). */
 export const Session = named('Session', {

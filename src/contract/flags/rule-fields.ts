@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { invalid, refuse } from '../errors.ts'
-import { Text, Texts } from './answer.ts'
-import { segmentOperators } from './enums.ts'
-import { integer, list, text } from './readers/fields.ts'
+import { invalid, refuse } from '../../errors.ts'
+import { Text, Texts } from '../answer.ts'
+import { segmentOperators } from '../enums.ts'
+import { integer, list, text } from '../readers/fields.ts'
 
 /** Segments of a rule or rollout in answers: a single one in `segmentKey`, several in `segmentKeys`. */
 export const bySegments = { segmentKey: Text, segmentKeys: Texts, segmentOperator: Type.Enum(segmentOperators.names) }

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
-import { named, type Shown, Text, times } from './answer.ts'
-import { comparisonTypes } from './enums.ts'
-import { text } from './readers/fields.ts'
-import { input } from './readers/input.ts'
-import { description } from './resource.ts'
+import { named, type Shown, Text, times } from '../answer.ts'
+import { comparisonTypes } from '../enums.ts'
+import { text } from '../readers/fields.ts'
+import { input } from '../readers/input.ts'
+import { description } from '../resource.ts'
 
 /** A constraint of a segment (api.md §7.2). */
 export const Constraint = named('Constraint', {

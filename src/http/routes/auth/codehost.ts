@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import type { Service } from '../services/service.ts'
-import { closedCallback, loginRoutes } from './auth-login.ts'
+import type { Service } from '../../services/service.ts'
+import { closedCallback, loginRoutes } from './login.ts'
 
 /** Login through the code host; if the method is switched off, only its closed callback. */
 export const authCodehostRoutes = (app: FastifyInstance, service: Service): void => {

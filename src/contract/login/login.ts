@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import { invalid } from '../errors.ts'
-import { named, type Shown, Text } from './answer.ts'
-import type { Field } from './readers/field.ts'
-import { absent, text } from './readers/fields.ts'
-import { input, query } from './readers/input.ts'
-import { Authentication } from './token.ts'
+import { invalid } from '../../errors.ts'
+import { named, type Shown, Text } from '../answer.ts'
+import type { Field } from '../readers/field.ts'
+import { absent, text } from '../readers/fields.ts'
+import { input, query } from '../readers/input.ts'
+import { Authentication } from '../token.ts'
 
 const Paths = named('LoginPaths', { authorize_url: Text, callback_url: Text, name: Type.Optional(Text) })
 

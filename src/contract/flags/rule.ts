@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { Int32, named, pageFields, type Shown, Text, times } from './answer.ts'
+import { Int32, named, pageFields, type Shown, Text, times } from '../answer.ts'
+import { input } from '../readers/input.ts'
 import { Distribution } from './distribution.ts'
-import { input } from './readers/input.ts'
 import { bySegments, ids, rank, segmentFields } from './rule-fields.ts'
 
 /** A rule of a variant flag (api.md §7.2). */

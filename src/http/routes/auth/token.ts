@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
-import { meaningsOf } from '../../access/meanings.ts'
-import { IssuedToken, newToken } from '../../contract/token.ts'
-import { refuse } from '../../errors.ts'
-import { answerIssued, issueToken } from '../auth/issue-token.ts'
-import { exceedsOwn, inFuture, namespacesAsked, placeAsked, staticToken } from '../auth/requested-access.ts'
-import { contextOf, createsOnly } from '../commands/command-context.ts'
-import { route } from '../route/route.ts'
-import { authentication } from '../route/statements.ts'
-import type { Service } from '../services/service.ts'
+import { meaningsOf } from '../../../access/meanings.ts'
+import { IssuedToken, newToken } from '../../../contract/token.ts'
+import { refuse } from '../../../errors.ts'
+import { answerIssued, issueToken } from '../../auth/issue-token.ts'
+import { exceedsOwn, inFuture, namespacesAsked, placeAsked, staticToken } from '../../auth/requested-access.ts'
+import { contextOf, createsOnly } from '../../commands/command-context.ts'
+import { route } from '../../route/route.ts'
+import { authentication } from '../../route/statements.ts'
+import type { Service } from '../../services/service.ts'
 
 /** POST /auth/v1/method/token: a static token (api.md §5.4 A7). */
 export const authTokenRoutes = (app: FastifyInstance, service: Service): void => {

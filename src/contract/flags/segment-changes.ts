@@ -1,7 +1,7 @@
-import { named, type Shown, TextMap } from './answer.ts'
+import { named, type Shown, TextMap } from '../answer.ts'
+import { type ChangeOf, changesOf, id, kind, partly, ref } from '../readers/changes.ts'
+import type { ReadOf } from '../readers/input.ts'
 import { constraintFields } from './constraint.ts'
-import { type ChangeOf, changesOf, id, kind, partly, ref } from './readers/changes.ts'
-import type { ReadOf } from './readers/input.ts'
 import { Segment, segmentOwnFields } from './segment.ts'
 
 type ConstraintRead = ReadOf<typeof constraintFields>

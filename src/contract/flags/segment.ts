@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import { changedFields, named, pageFields, type Shown, Text, times } from './answer.ts'
+import { changedFields, named, pageFields, type Shown, Text, times } from '../answer.ts'
+import { matchTypes } from '../enums.ts'
+import { choice, optional } from '../readers/fields.ts'
+import { input, query } from '../readers/input.ts'
+import { description, key, name, searched } from '../resource.ts'
 import { Constraint } from './constraint.ts'
-import { matchTypes } from './enums.ts'
-import { choice, optional } from './readers/fields.ts'
-import { input, query } from './readers/input.ts'
-import { description, key, name, searched } from './resource.ts'
 
 /** A segment with its constraints (api.md §7.2). */
 export const Segment = named('Segment', {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import { refuse } from '../../errors.ts'
-import type { Service } from '../services/service.ts'
-import { closedCallback, loginRoutes } from './auth-login.ts'
+import { refuse } from '../../../errors.ts'
+import type { Service } from '../../services/service.ts'
+import { closedCallback, loginRoutes } from './login.ts'
 
 const paths = { method: 'oidc', path: '/auth/v1/method/oidc/:provider' } as const
 
