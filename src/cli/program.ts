@@ -19,6 +19,7 @@ const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
   events: async () => (await import('./history/events.ts')).addEvents,
   state: async () => (await import('./history/state.ts')).addState,
   diff: async () => (await import('./history/state.ts')).addDiff,
+  subjects: async () => (await import('./history/subjects.ts')).addSubjects,
   flag: async () => (await import('./flag.ts')).addFlag,
   evaluate: async () => (await import('./evaluate.ts')).addEvaluate,
   export: async () => (await import('./export.ts')).addExport,

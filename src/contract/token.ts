@@ -116,17 +116,30 @@ const ending = { expiresAt: optional(timestamp()) }
 export const expiryQuery = query(ending)
 export const expiryBody = input(ending, 'Expiry')
 
+const holderFields = (names: Names) => ({
+  method: choice(Object.fromEntries(Object.entries(names.methodNumbers).filter(([name]) => names.methodNamed(name)))),
+  identity: text({ required: true }),
+  provider: text(),
+})
+
+/** Refuses the provider of a method without providers. */
+const withFittingProvider = <T extends ReadOf<ReturnType<typeof holderFields>>>(
+  names: Names,
+  { schema, read }: Input<T>,
+): Input<T> => ({
+  schema,
+  read: (raw) => {
+    const asked = read(raw)
+    if (asked.provider !== '' && names.methodNamed(asked.method) !== 'oidc')
+      invalid('provider', `only ${names.method.oidc} has providers`)
+    return asked
+  },
+})
+
+/** Holder of tokens. */
+export const holder = (names: Names) => withFittingProvider(names, input(holderFields(names), 'Holder'))
+
 /** Holder whose tokens are revoked, and the result (api.md §5.4 A15). */
 export const revocation = (names: Names) =>
-  input(
-    {
-      method: choice(
-        Object.fromEntries(Object.entries(names.methodNumbers).filter(([name]) => names.methodNamed(name))),
-      ),
-      identity: text({ required: true }),
-      provider: text(),
-      includeIssued: flag(),
-    },
-    'Revocation',
-  )
+  withFittingProvider(names, input({ ...holderFields(names), includeIssued: flag() }, 'Revocation'))
 export const Revoked = named('Revoked', { revoked: Type.Integer(), completeTo: Type.String() })

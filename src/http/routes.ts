@@ -4,6 +4,7 @@ import { evaluator } from './evaluation/evaluator.ts'
 import { auditAccessRoutes } from './routes/audit/access.ts'
 import { auditEventsRoutes } from './routes/audit/events.ts'
 import { auditStateRoutes } from './routes/audit/state.ts'
+import { auditSubjectsFindRoutes } from './routes/audit/subjects-find.ts'
 import { auditTokensFindRoutes } from './routes/audit/tokens-find.ts'
 import { authAccessRoutes } from './routes/auth/access.ts'
 import { authCodehostRoutes } from './routes/auth/codehost.ts'
@@ -60,6 +61,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   auditEventsRoutes(app, service)
   auditStateRoutes(app, service)
   auditTokensFindRoutes(app, service)
+  auditSubjectsFindRoutes(app, service)
   for (const method of METHODS) methodRoutes[method](app, service)
 
   const ask = evaluator(service.metrics, service.clock)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
-import type { Issued } from '../http/people.ts'
+import { everyWay, type Issued, logIn, OIDC } from '../http/people.ts'
 import { startService } from '../start.ts'
 import { rollcall, standIn } from './service.ts'
 
@@ -97,6 +97,17 @@ await t.test('token find looks up the text of a token without sending it', async
     [JSON.stringify({ sha256: createHash('sha256').update('x').digest('hex') })],
     'only the hash is sent',
   )
+})
+
+await t.test('subjects find looks up a person', async (t) => {
+  const { service } = await everyWay(t)
+  const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
+  await logIn(service, OIDC)
+  const find = (identity: string, ...more: readonly string[]) =>
+    rollcall(['subjects', 'find', '--method', 'METHOD_OIDC', '--identity', identity, ...more], env)
+  t.match(await find('alice'), { exit: 0, out: /SUBJECT +STATUS +TOKENS .*\nperson-\S{22} +open +1 +2 +2/ })
+  t.match((await find('alice', '--provider', 'main', '-o', 'name')).out, /^person-.*\n$/)
+  t.match(await find('nobody'), { exit: 4, out: '', err: /no login of this person/ })
 })
 
 await t.test('every command of the guide is a command', async (t) => {

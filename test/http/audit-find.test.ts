@@ -2,13 +2,14 @@ import { createHash, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { mint } from '../../src/auth/client-token.ts'
 import type { HistoryEvents } from '../../src/contract/history/events.ts'
-import type { TokenFound } from '../../src/contract/history/searches.ts'
+import type { SubjectsFound, TokenFound } from '../../src/contract/history/searches.ts'
 import { type Headers, type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { eventsOf } from './events-of.ts'
 import { writeForeign } from './foreign.ts'
-import { bearer, EXCHANGE, everyWay, type Issued, logIn, OIDC, open, refusalOf } from './people.ts'
+import { bearer, CODEHOST, EXCHANGE, everyWay, type Issued, logIn, OIDC, open, refusalOf } from './people.ts'
+import { eraseKeys, loseKeys } from './subjects.ts'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 const findBy = ({ request }: Started, hash: unknown, headers: Headers = {}) =>
@@ -116,4 +117,57 @@ await t.test('refuses other values, and callers without audit.read', async (t) =
   const reads = await eventsOf(service.directory, ({ type }) => type === 'HistoryRead')
   const own = reads.filter(({ meta }) => meta.actor.id === reader.authentication.id)
   t.match(own, [{ data: { requests: 2, routes: { '/audit/v1/tokens/find': 2 } } }], 'the readings are recorded')
+})
+
+const subjectsOf = async ({ request }: Started, method: string, identity: string, provider?: string) =>
+  (await request<SubjectsFound>('POST', '/audit/v1/subjects/find', { method, identity, provider })).json.subjects
+
+await t.test('finds a person with all tokens and events', async (t) => {
+  const { service, host } = await everyWay(t)
+  const [one, two] = [await logIn(service, OIDC), await logIn(service, OIDC)]
+  await service.request('DELETE', `/auth/v1/tokens/${one.authentication.id}`)
+  const [found, ...others] = await subjectsOf(service, 'METHOD_OIDC', 'alice')
+  t.strictSame(others, [])
+  t.match(found, { status: 'open', tokens: 2 })
+  const { subject, events, first, last } = found!
+  const all = await service.request<HistoryEvents>('GET', `/audit/v1/events?subject=${subject}&count=true`)
+  t.equal(all.json.count!.value, events)
+  t.strictSame([all.json.events[0]!.time, all.json.events.at(-1)!.time], [first, last])
+  t.strictSame(
+    all.json.events.flatMap(({ type, data }) => (type === 'TokenIssued' ? [data['id']] : [])),
+    [one, two].map(({ authentication }) => authentication.id),
+  )
+  t.strictSame(await subjectsOf(service, 'METHOD_OIDC', 'alice', 'main'), [found])
+  t.strictSame(await subjectsOf(service, 'METHOD_OIDC', 'alice', 'other'), [])
+  t.strictSame(await subjectsOf(service, 'METHOD_OIDC', 'nobody'), [])
+  t.strictSame(await subjectsOf(service, 'METHOD_TOKEN', 'initial_bootstrap_token'), [])
+  await logIn(service, CODEHOST)
+  t.match(await subjectsOf(service, 'METHOD_CODEHOST', String(host.user.id)), [
+    { status: 'open', tokens: 1, events: 2 },
+  ])
+  for (const [body, message] of [
+    [{ identity: 'alice' }, 'invalid field method: must not be empty'],
+    [{ method: 'METHOD_OIDC' }, 'invalid field identity: must not be empty'],
+    [
+      { method: 'METHOD_CODEHOST', identity: 'a', provider: 'b' },
+      'invalid field provider: only METHOD_OIDC has providers',
+    ],
+  ] as const)
+    t.match(refusalOf(await service.request('POST', '/audit/v1/subjects/find', body)), { status: 400, message })
+  await service.close()
+  const reads = await eventsOf(service.directory, ({ type }) => type === 'HistoryRead')
+  t.match(reads.at(-1)!.data['routes'], { '/audit/v1/subjects/find': 6 }, 'the readings are recorded')
+})
+
+await t.test('states whether the personal data can be opened', async (t) => {
+  const { service } = await everyWay(t)
+  await logIn(service, OIDC)
+  const status = async () => (await subjectsOf(service, 'METHOD_OIDC', 'alice')).map((found) => found.status)
+  t.strictSame(await status(), ['open'])
+  await service.reopen(() => loseKeys(service))
+  t.strictSame(await status(), ['lost'])
+  await logIn(service, OIDC)
+  t.strictSame(await status(), ['open'], 'a new login has a key again')
+  await service.reopen(() => eraseKeys(service))
+  t.strictSame(await status(), ['erased'])
 })

@@ -55,6 +55,7 @@ const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
     '/audit/v1/state/{category}/{id}': 'GET',
     '/audit/v1/diff': 'GET',
     '/audit/v1/tokens/find': 'POST',
+    '/audit/v1/subjects/find': 'POST',
   },
   outside: { '/api/v1/namespaces': 'GET POST', [N]: 'DELETE' },
   path: {

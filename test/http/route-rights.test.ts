@@ -35,6 +35,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'GET /audit/v1/state/{category}/{id}',
     'GET /audit/v1/diff',
     'POST /audit/v1/tokens/find',
+    'POST /audit/v1/subjects/find',
   ],
   'flag.evaluate': [
     'POST /evaluate/v1/boolean',

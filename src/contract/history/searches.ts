@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { named, type Shown } from '../answer.ts'
+import { Instant, named, type Shown, Text } from '../answer.ts'
 import { text } from '../readers/fields.ts'
 import { input } from '../readers/input.ts'
 import { Authentication } from '../token.ts'
@@ -17,3 +17,19 @@ export const TokenFound = named('TokenFound', {
   notSearchable: Type.Optional(Type.Integer()),
 })
 export type TokenFound = Shown<typeof TokenFound>
+
+/** Subjects of a person, with the number of their tokens and events (api.md §16.11). */
+export const SubjectsFound = named('SubjectsFound', {
+  subjects: Type.Array(
+    named('SubjectFound', {
+      subject: Text,
+      status: Type.Enum(['open', 'erased', 'lost']),
+      tokens: Type.Integer(),
+      events: Type.Integer(),
+      first: Instant,
+      last: Instant,
+    }),
+  ),
+})
+export type SubjectsFound = Shown<typeof SubjectsFound>
+export type SubjectFound = SubjectsFound['subjects'][number]

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../../commands/envelope.ts'
 import { Revoked, revocation } from '../../../contract/token.ts'
-import { invalid } from '../../../errors.ts'
 import type { Stored } from '../../../events/log.ts'
 import { meets, type TokenStatus } from '../../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../../projections/tokens.ts'
@@ -94,7 +93,6 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
     run: async (call) => {
       const { identity, provider, includeIssued } = call.body
       const method = names.methodNamed(call.body.method)
-      if (provider !== '' && method !== 'oidc') invalid('provider', `only ${names.method['oidc']} has providers`)
       // The command changes many records, so If-Match is ignored.
       const { ifMatch: _ifMatch, ...context } = contextOf(call, service)
       const { endAll, events } = ending(service, context, includeIssued)
