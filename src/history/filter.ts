@@ -64,8 +64,10 @@ const equal = (value: string) => (one: string) => one === value
 const keyIn = (stream: string, category: string): string | undefined =>
   categoryOf(stream) === category ? stream.slice(stream.indexOf('+') + 1) : undefined
 
+type Values = readonly (string | undefined)[]
+
 /** Filters that need only the columns of a record. */
-const BY_RECORD: readonly (readonly [Listed, (record: Stored) => readonly (string | undefined)[]])[] = [
+const BY_RECORD: readonly (readonly [Listed, (record: Stored) => Values])[] = [
   ['category', ({ stream }) => [categoryOf(stream)]],
   ['stream', ({ stream }) => [stream]],
   ['flagKey', ({ stream }) => [keyIn(stream, 'flag')]],
@@ -73,7 +75,7 @@ const BY_RECORD: readonly (readonly [Listed, (record: Stored) => readonly (strin
 ]
 
 /** Filters that need the content of a record. */
-const BY_FACTS: readonly (readonly [Listed, (facts: Facts, record: Stored) => readonly (string | undefined)[]])[] = [
+const BY_FACTS: readonly (readonly [Listed, (facts: Facts, record: Stored) => Values])[] = [
   ['type', ({ type }) => [type]],
   ['actor', ({ actor: { id, kind } }) => [id, kind]],
   [
@@ -91,10 +93,23 @@ const BY_FACTS: readonly (readonly [Listed, (facts: Facts, record: Stored) => re
   ['route', ({ meta }) => [meta?.route]],
 ]
 
+/** Passes each value that an event has for a filter. */
+export const eachValue = (record: Stored, take: (name: Listed, value: string) => void): void => {
+  const facts = factsOf(record)
+  const takeAll = (name: Listed, values: Values) => {
+    for (const value of values) if (typeof value === 'string') take(name, value)
+  }
+  for (const [name, valuesOf] of BY_RECORD) takeAll(name, valuesOf(record))
+  for (const [name, valuesOf] of BY_FACTS) takeAll(name, valuesOf(facts, record))
+}
+
 const WITH_PATTERNS: Partial<Record<Listed, (pattern: string) => (value: string) => boolean>> = {
   type: (pattern) => patternTest(pattern, true),
   stream: (pattern) => patternTest(pattern, false),
 }
+
+/** Test of the values that an event has for the filter of this name. */
+export const listedTest = (name: Listed, values: FilterValues): Test => testOf(values, WITH_PATTERNS[name] ?? equal)
 
 /** Tests of the listed filters of one table. */
 const testsOf = <A extends readonly unknown[]>(
@@ -104,7 +119,7 @@ const testsOf = <A extends readonly unknown[]>(
   table.flatMap(([name, valuesOf]) => {
     const values = filter[name]
     if (!values) return []
-    const test = testOf(values, WITH_PATTERNS[name] ?? equal)
+    const test = listedTest(name, values)
     return [(...of: A) => test(valuesOf(...of))]
   })
 

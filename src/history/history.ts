@@ -1,6 +1,7 @@
 import { viewBehind, WAIT_MS } from '../as-of/view-behind.ts'
 import type { EventLog } from '../events/log.ts'
 import type { Views } from '../projections/views.ts'
+import { eventSearch } from './event-index/search.ts'
 import { factsOf, type IndexedEvent } from './facts.ts'
 import type { EventFilter } from './filter.ts'
 import { countEvents, type EventPageRequest, eventPage, exportedEvents } from './pages.ts'
@@ -16,14 +17,17 @@ type Sources = {
   readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
   /** Position that memory has reached, and the number of events up to it. */
   readonly counted: () => { readonly position: bigint; readonly events: number }
+  /** Called for a part of the index that is not as it was written. */
+  readonly onDamage: (what: string) => void
 }
 
 /** Head of an empty log. */
 const NOTHING: Head = { index: -1, position: 0n }
 
 /** Reads the history: events by index, position and filter. Every event is read from the log. */
-export const history = ({ log, views, key, seen, counted }: Sources) => {
+export const history = ({ log, views, key, seen, counted, onDamage }: Sources) => {
   const find = placeFinder({ log, views, key })
+  const search = eventSearch({ views, key, onDamage })
   return {
     /** Place of the newest event; undefined for an empty log. Refuses with `view_behind` if it is not counted in time. */
     head: async (): Promise<Head | undefined> => {
@@ -39,14 +43,15 @@ export const history = ({ log, views, key, seen, counted }: Sources) => {
       head: Head,
       take: (event: IndexedEvent) => boolean | Promise<boolean>,
       signal: AbortSignal,
-    ) => eventPage({ log, find, signal }, asked, head, take),
+    ) => eventPage({ log, find, search, signal }, asked, head, take),
     /** The part of the log that a range covers up to the head. */
     span: (filter: EventFilter, range: EventRange, head: Head | undefined): Promise<Span> =>
       spanOf({ find }, range, filter, head ?? NOTHING),
     /** All events of a span that pass, in ascending order. Ends early after an abort. */
-    exported: (filter: EventFilter, span: Span, signal: AbortSignal) => exportedEvents({ log, signal }, filter, span),
+    exported: (filter: EventFilter, span: Span, signal: AbortSignal) =>
+      exportedEvents({ log, find, search, signal }, filter, span),
     count: (range: EventRange, filter: EventFilter, head: Head, signal: AbortSignal) =>
-      countEvents({ log, find, signal }, range, filter, head),
+      countEvents({ log, find, search, signal }, range, filter, head),
     /** Place of the last event at or before a position. */
     placeAt: (position: bigint, head: Head): Promise<LogPlace> => find((place) => place.position <= position, head),
     /** The event at exactly this position; undefined if there is none. */

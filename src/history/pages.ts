@@ -1,12 +1,15 @@
 import { timeSlicer } from '../event-loop.ts'
+import { countBits } from './event-index/bitmap.ts'
+import { partsOf, type Sources, type Step, stepsOfPart, stepsThrough } from './event-index/steps.ts'
 import type { IndexedEvent } from './facts.ts'
 import { type EventFilter, eventFilter } from './filter.ts'
-import type { LogPlace } from './places.ts'
-import { ascending, descending, type EventRange, type Head, type Sources, type Span, spanOf } from './spans.ts'
+import { type EventRange, type Head, type Span, spanOf } from './spans.ts'
 
 /** Maximum number of events examined for one page, and for a count. */
 const EXAMINED = 20_000
 const EXAMINED_FOR_COUNT = 200_000
+/** Maximum number of steps over events that the index excludes, for one page. */
+const SKIPPED = 4_096
 /** Maximum result of a count. */
 const COUNTED = 10_000
 export type EventPageRequest = {
@@ -31,6 +34,15 @@ const continued = (range: EventRange, isDescending: boolean, cursor: number | un
     : { ...range, afterIndex: Math.max(cursor, range.afterIndex ?? cursor) }
 }
 
+/** Place of a step: the index alone is enough to find it. */
+const placed = async (
+  { find }: Pick<Sources, 'find'>,
+  { index, position }: Pick<Step, 'index' | 'position'>,
+  { low, high }: Span,
+): Promise<Head> =>
+  [low, high].find((end) => end.index === index) ??
+  (position === undefined ? find((place) => place.index <= index, high) : { index, position })
+
 /**
  * Reads one page of the log. `take` receives each event that passes the filter and returns false for the first one that
  * does not fit the page. A page ends early after a bounded number of events.
@@ -42,28 +54,31 @@ export const eventPage = async (
   take: (event: IndexedEvent) => boolean | Promise<boolean>,
 ): Promise<PageEnd> => {
   const span = await spanOf(sources, continued(range, isDescending, cursor), filter, head)
-  const passes = eventFilter(filter)
   const pause = timeSlicer()
-  let [examined, taken] = [0, 0]
-  let through: Head | undefined = span.low.index >= 0 ? span.low : undefined
-  for await (const page of isDescending ? descending(sources, span) : ascending(sources, span))
-    for (const { place, record } of page) {
-      if (examined === EXAMINED || taken === limit) return { through, next: through!.index }
-      const facts = passes(record)
-      if (facts) {
-        if (!(await take({ index: place.index, record, facts }))) return { through, next: through!.index }
+  let [examined, skipped, taken] = [0, 0, 0]
+  let through: Pick<Step, 'index' | 'position'> | undefined = span.low.index >= 0 ? span.low : undefined
+  const end = async (isLast: boolean): Promise<PageEnd> => ({
+    through: through && (await placed(sources, through, span)),
+    next: isLast ? undefined : through!.index,
+  })
+  for await (const steps of stepsThrough(sources, filter, span, isDescending))
+    for (const step of steps) {
+      if (examined === EXAMINED || skipped === SKIPPED || taken === limit) return end(false)
+      if (step.event) {
+        if (!(await take(step.event))) return end(false)
         taken++
       }
-      examined++
-      through = place
+      if (step.isExamined) examined++
+      else skipped++
+      through = step
       const paused = pause()
       if (paused) await paused
     }
   sources.signal.throwIfAborted()
-  return { through, next: undefined }
+  return end(true)
 }
 
-/** Counts the events of a range that pass the filter, up to `COUNTED`. */
+/** Counts the events of a range that pass the filter, up to `COUNTED`. Events that the index knows are not read. */
 export const countEvents = async (
   sources: Sources,
   range: EventRange,
@@ -76,35 +91,38 @@ export const countEvents = async (
   const passes = eventFilter(filter)
   const pause = timeSlicer()
   let [examined, value] = [0, 0]
-  for await (const page of ascending(sources, span))
-    for (const { record } of page) {
-      if (examined++ === EXAMINED_FOR_COUNT) return { value, exact: false }
-      if (passes(record) && ++value > COUNTED) return { value: COUNTED, exact: false }
-      const paused = pause()
-      if (paused) await paused
-    }
+  for await (const part of partsOf(sources, filter, span)) {
+    if (part.bits && part.isExact) value += countBits(part.bits)
+    else
+      for await (const steps of stepsOfPart(sources, passes, part, span))
+        for (const { event } of steps) {
+          if (examined++ === EXAMINED_FOR_COUNT) return { value, exact: false }
+          if (event && ++value > COUNTED) return { value: COUNTED, exact: false }
+          const paused = pause()
+          if (paused) await paused
+        }
+    if (value > COUNTED) return { value: COUNTED, exact: false }
+  }
   sources.signal.throwIfAborted()
   return { value, exact: true }
 }
 
 /** Progress of an export: a place of the log up to which all events were examined, and the event there, if it passes. */
-export type ExportStep = { readonly place: LogPlace; readonly event: IndexedEvent | undefined }
+export type ExportStep = { readonly place: Head; readonly event: IndexedEvent | undefined }
 
-/** Examines all events of a span. Yields each event that passes, and the last place of each page of the log. */
-export async function* exportedEvents(
-  sources: Omit<Sources, 'find'>,
-  filter: EventFilter,
-  span: Span,
-): AsyncGenerator<ExportStep> {
-  const passes = eventFilter(filter)
+/** Examines all events of a span. Yields each event that passes, and places up to which all events were examined. */
+export async function* exportedEvents(sources: Sources, filter: EventFilter, span: Span): AsyncGenerator<ExportStep> {
   const pause = timeSlicer()
-  for await (const page of ascending(sources, span)) {
-    for (const { place, record } of page) {
-      const facts = passes(record)
-      if (facts) yield { place, event: { index: place.index, record, facts } }
+  for await (const steps of stepsThrough(sources, filter, span)) {
+    let last: Step | undefined
+    for (const step of steps) {
+      const { event } = step
+      if (event) yield { place: { index: event.index, position: event.record.position }, event }
+      last = step
       const paused = pause()
       if (paused) await paused
     }
-    yield { place: page.at(-1)!.place, event: undefined }
+    if (last?.position !== undefined) yield { place: { index: last.index, position: last.position }, event: undefined }
   }
+  if (!sources.signal.aborted && span.high.index > span.low.index) yield { place: span.high, event: undefined }
 }

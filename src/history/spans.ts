@@ -1,5 +1,5 @@
 import type { EventLog, Stored } from '../events/log.ts'
-import { MARK_EVERY, settled } from '../projections/history/log-marks.ts'
+import { MARK_EVERY } from '../projections/history/log-marks.ts'
 import type { EventFilter } from './filter.ts'
 import { type FindPlace, type LogPlace, START, type UpTo } from './places.ts'
 
@@ -17,7 +17,7 @@ export type EventRange = {
 export type Head = Pick<LogPlace, 'index' | 'position'>
 
 /** The events after `low`, up to and including `high`. Empty if `high` is not after `low`. */
-export type Span = { readonly low: LogPlace; readonly high: Head }
+export type Span = { readonly low: Head; readonly high: Head }
 
 export type Sources = {
   readonly log: Pick<EventLog, 'readAll'>
@@ -60,7 +60,8 @@ export const spanOf = async (
   return { low: before ? await find(before, head) : START, high: within ? await find(within, head) : head }
 }
 
-type Indexed = { readonly place: LogPlace; readonly record: Stored }
+/** An event with its place. */
+export type Indexed = { readonly place: Head; readonly record: Stored }
 
 const sizeOf = ({ record: { data, meta } }: Indexed): number => data.length + meta.length
 
@@ -74,7 +75,7 @@ export async function* ascending(
   for await (const page of log.readAll(low.position, high.position)) {
     if (signal.aborted) return
     yield page.map((record) => {
-      place = { index: place.index + 1, position: record.position, time: settled(place.time, record) }
+      place = { index: place.index + 1, position: record.position }
       return { place, record }
     })
   }

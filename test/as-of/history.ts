@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { asOf, type Moment } from '../../src/as-of/as-of.ts'
 import { asOfReads } from '../../src/as-of/reads.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
-import { logProjectionsOf, projections } from '../../src/projections/all.ts'
+import { logMarksAndStates, projections } from '../../src/projections/all.ts'
 import { advanced, START } from '../../src/projections/engine/checkpoints.ts'
 import { incarnationStore } from '../../src/projections/flag-memory/incarnation-store.ts'
 import { quarantinedDocuments } from '../../src/projections/flag-memory/quarantined-documents.ts'
@@ -95,7 +95,7 @@ export const history = () => {
 
   /** Builds the chronicles up to the head of the log. */
   const built = async (pageSize = 50) => {
-    for (const chronicle of logProjectionsOf(key)) {
+    for (const chronicle of logMarksAndStates(key)) {
       let checkpoint: Checkpoint = START
       for (let at = 0; at < inner.all.length; at += pageSize) {
         const page = inner.all.slice(at, at + pageSize)

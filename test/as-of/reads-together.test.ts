@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { asOfReads, type Wanted } from '../../src/as-of/reads.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { Stored } from '../../src/events/log.ts'
-import { logProjectionsOf } from '../../src/projections/all.ts'
+import { logMarksAndStates } from '../../src/projections/all.ts'
 import { advanced, START } from '../../src/projections/engine/checkpoints.ts'
 import { type State, stateSeals, stateView } from '../../src/projections/history/stream-states.ts'
 import type { Row } from '../../src/projections/views.ts'
@@ -15,7 +15,7 @@ import { flagCreated, namespaceCreated, ofFlag, segmentCreated, tokenIssued } fr
 import { never, second } from './history.ts'
 
 const key = new Uint8Array(32)
-const [, states] = logProjectionsOf(key)
+const [, states] = logMarksAndStates(key)
 type Told = { readonly type: string; readonly data: object }
 
 const made = (flag: string) => ({ ...flagCreated, data: { ...flagCreated.data, key: flag } })

@@ -1,25 +1,29 @@
 import { randomUUID } from 'node:crypto'
 import type { Stored } from '../../src/events/log.ts'
 import { METHODS } from '../../src/events/token.ts'
+import { eventIndex } from '../../src/history/event-index/projection.ts'
 import { history } from '../../src/history/history.ts'
 import { START } from '../../src/projections/engine/checkpoints.ts'
-import { logMarks, markView } from '../../src/projections/history/log-marks.ts'
-import type { Row } from '../../src/projections/views.ts'
+import { logMarks } from '../../src/projections/history/log-marks.ts'
+import type { Row, View } from '../../src/projections/views.ts'
 
 const key = new Uint8Array(32)
 
-/** Log in an array, with its marks, and the history over both. */
+/** Log in an array, with its marks and its index, and the history over all of them. */
 export const eventLog = () => {
   const all: Stored[] = []
   const revisions = new Map<string, bigint>()
-  const rows = new Map<string, Row>()
-  const marks = logMarks(key)
-  const unused = { log: undefined as never, find: async () => [] }
+  const projections = [logMarks(key), eventIndex(key)]
+  const [rows, indexRows] = projections.map(() => new Map<string, Row>()) as [Map<string, Row>, Map<string, Row>]
+  const rowsOf = ({ name }: Pick<View, 'name'>) => (name === projections[0]!.name ? rows : indexRows)
+  const damages: string[] = []
   let checkpoint = START
   let read = 0
 
   /** First index after a position. */
   const after = (position: bigint) => Number(position / 10n)
+  let atPosition = (position: bigint): Stored | undefined =>
+    position > 0n && position % 10n === 0n ? all[Number(position / 10n) - 1] : undefined
   const log = {
     readAll: async function* (from: bigint, to = BigInt(all.length * 10)) {
       const events = all.slice(after(from), after(to))
@@ -30,13 +34,23 @@ export const eventLog = () => {
       }
     },
     head: async () => BigInt(all.length * 10),
-    at: async (position: bigint) =>
-      position > 0n && position % 10n === 0n ? all[Number(position / 10n) - 1] : undefined,
+    at: async (position: bigint) => {
+      read++
+      return atPosition(position)
+    },
+    read: () => {
+      throw new Error('reads no stream')
+    },
   }
   const counted = () => ({ position: BigInt(all.length * 10), events: all.length })
   return {
     all,
     rows,
+    indexRows,
+    /** Parts of the index that were found damaged. */
+    damages,
+    /** Replaces the reading of single events. */
+    readAt: (read: typeof atPosition) => void (atPosition = read),
     /** Number of events read so far. */
     read: () => read,
     append: (event: Pick<Stored, 'stream' | 'type' | 'time' | 'data' | 'meta'>) => {
@@ -44,22 +58,29 @@ export const eventLog = () => {
       revisions.set(event.stream, revision)
       all.push({ ...event, id: randomUUID(), revision, position: BigInt(all.length + 1) * 10n })
     },
-    /** Writes the marks of all events. */
-    mark: async () => {
-      const page = all.slice(checkpoint.events)
-      if (page.length === 0) return
-      for (const row of await marks.rowsOf(unused, checkpoint, page)) rows.set(row.key, row)
-      checkpoint = { ...checkpoint, position: BigInt(all.length * 10), events: all.length }
+    /** Writes the marks and the index of all events, in pages. */
+    project: async (pageSize = 1000) => {
+      while (checkpoint.events < all.length) {
+        const page = all.slice(checkpoint.events, checkpoint.events + pageSize)
+        for (const projection of projections) {
+          const own = rowsOf(projection)
+          const find = async <D extends object>(keys: readonly string[]) =>
+            keys.flatMap((one) => own.get(one) ?? []) as Row<D>[]
+          for (const row of await projection.rowsOf({ log, find }, checkpoint, page)) own.set(row.key, row)
+        }
+        checkpoint = { ...checkpoint, position: page.at(-1)!.position, events: checkpoint.events + page.length }
+      }
     },
     history: history({
       log,
       views: {
-        getMany: async <D extends object>({ name }: { readonly name: string }, keys: readonly string[]) =>
-          (name === markView.name ? keys.flatMap((one) => rows.get(one) ?? []) : []) as Row<D>[],
+        getMany: async <D extends object>(view: View, keys: readonly string[]) =>
+          keys.flatMap((one) => rowsOf(view).get(one) ?? []) as Row<D>[],
       },
       key,
       seen: async () => true,
       counted,
+      onDamage: (what) => damages.push(what),
     }),
   }
 }

@@ -4,10 +4,11 @@ import type { EventFilter, FilterValues, Listed } from '../../src/history/filter
 import { LISTED } from '../../src/history/filter.ts'
 import type { EventRange } from '../../src/history/spans.ts'
 import { settled } from '../../src/projections/history/log-marks.ts'
+import type { Row } from '../../src/projections/views.ts'
 import { eventLog, type Random, randomEvent, randomOf, valueFor } from './event-log.ts'
 
 /** Size of the test; `ROLLCALL_TEST_HISTORY=20000x2000` repeats it at the size of the contract. */
-const [EVENTS, FILTERS] = (process.env['ROLLCALL_TEST_HISTORY'] ?? '3000x200').split('x').map(Number) as [
+const [EVENTS, FILTERS] = (process.env['ROLLCALL_TEST_HISTORY'] ?? '5000x100').split('x').map(Number) as [
   number,
   number,
 ]
@@ -120,7 +121,7 @@ const plainly = (all: readonly Stored[], filter: EventFilter, range: EventRange)
 const written = async () => {
   const log = eventLog()
   for (let n = 0; n < EVENTS; n++) log.append(randomEvent(random, n))
-  await log.mark()
+  await log.project(1 + random.below(3000))
   return log
 }
 
@@ -129,11 +130,12 @@ const joined = async (
   { history }: ReturnType<typeof eventLog>,
   asked: { readonly filter: EventFilter; readonly range: EventRange; readonly descending: boolean },
   between: () => unknown = () => {},
+  size = () => 1 + random.below(500),
 ) => {
   const found: number[] = []
   let cursor: number | undefined
   for (let pages = 0; pages < 10_000; pages++) {
-    const limit = 1 + random.below(500)
+    const limit = size()
     const head = await history.head()
     const { next } = await history.page({ ...asked, limit, cursor }, head!, ({ index }) => found.push(index) > 0, never)
     if (next === undefined) return found
@@ -177,7 +179,8 @@ await t.test('missing and forged marks cost time and change no page', async (t) 
   const expected = plainly(log.all, filter, {})
   const readWith = async () => {
     const before = log.read()
-    t.strictSame(await joined(log, { filter, range: {}, descending: false }), expected)
+    const found = await joined(log, { filter, range: {}, descending: false }, undefined, () => 100)
+    t.strictSame(found, expected)
     return log.read() - before
   }
   const whole = await readWith()
@@ -188,6 +191,77 @@ await t.test('missing and forged marks cost time and change no page', async (t) 
   t.ok((await readWith()) >= whole)
   log.rows.clear()
   t.ok((await readWith()) > whole)
+})
+
+await t.test('a count equals a plain filter', async (t) => {
+  const log = await written()
+  const head = (await log.history.head())!
+  for (let n = 0; n < FILTERS; n++) {
+    const [filter, range] = [someFilter(random), someRange(random)]
+    const value = plainly(log.all, filter, range).length
+    t.strictSame(await log.history.count(range, filter, head, never), { value, exact: true }, JSON.stringify(filter))
+  }
+})
+
+await t.test('the index saves readings of the log and is the same after any interruption', async (t) => {
+  const log = eventLog()
+  const again = eventLog()
+  for (let n = 0; n < EVENTS; n++) {
+    log.append(randomEvent(random, n))
+    again.all.push(log.all[n]!)
+    if (random.chance(0.001)) await log.project()
+  }
+  await again.project(999)
+  await log.project()
+  t.ok(log.indexRows.size > 0)
+  t.strictSame(log.indexRows, again.indexRows)
+  const filter = { requestId: { any: ['r-1'], none: [] }, type: { any: ['FlagUpdated'], none: [] } }
+  const before = log.read()
+  const expected = plainly(log.all, filter, {})
+  t.strictSame(await joined(log, { filter, range: {}, descending: true }), expected.toReversed())
+  t.ok(log.read() - before < EVENTS / 2, `${log.read() - before} events read for ${expected.length}`)
+  t.strictSame(log.damages, [])
+})
+
+await t.test('damage to the index changes no page', async (t) => {
+  const log = await written()
+  const sound = new Map(log.indexRows)
+  const rows = [...sound]
+  const other = () => random.of(rows)[1]
+  const damages: Record<string, (row: Row) => Row | undefined> = {
+    removed: () => undefined,
+    'of another segment': (row) => ({ ...row, doc: other().doc }),
+    'forged with another name': (row) => ({ ...row, doc: { ...other().doc, id: row.key } }),
+    'with other content': (row) => ({ ...row, doc: { ...row.doc, text: '{"positions":[],"times":[]}' } }),
+  }
+  for (const [what, damaged] of Object.entries(damages))
+    for (let n = 0; n < 20; n++) {
+      for (const [key, row] of rows) {
+        const changed = random.chance(0.3) ? damaged(row) : row
+        if (changed) log.indexRows.set(key, changed)
+        else log.indexRows.delete(key)
+      }
+      const [filter, descending] = [someFilter(random), random.chance(0.5)]
+      const found = await joined(log, { filter, range: {}, descending })
+      t.strictSame(
+        descending ? found.toReversed() : found,
+        plainly(log.all, filter, {}),
+        `${what}: ${JSON.stringify(filter)}`,
+      )
+    }
+  t.ok(log.damages.length > 0)
+})
+
+await t.test('an event that is not in its indexed place is reported, and the log is read', async (t) => {
+  const log = await written()
+  const filter = { type: { any: ['FlagUpdated'], none: [] }, namespaceKey: { any: ['shop'], none: [] } }
+  const expected = plainly(log.all, filter, {})
+  for (const at of [() => undefined, () => log.all[0], (position: bigint) => ({ ...log.all[0]!, position })]) {
+    const before = log.damages.length
+    log.readAt(at)
+    t.strictSame(await joined(log, { filter, range: {}, descending: false }), expected)
+    t.ok(log.damages.length > before)
+  }
 })
 
 await t.test('a page ends after 20,000 events without a match', async (t) => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import type { EventLog } from '../../src/events/log.ts'
-import { logProjectionsOf } from '../../src/projections/all.ts'
+import { logMarksAndStates } from '../../src/projections/all.ts'
 import { START } from '../../src/projections/engine/checkpoints.ts'
 import { rebuild } from '../../src/projections/engine/rebuild.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
@@ -27,7 +27,7 @@ let versions = 97
 /** Chronicles with new versions, not built yet. */
 const fresh = () => {
   const suffix = String.fromCodePoint(versions++)
-  return logProjectionsOf(key).map((chronicle) => ({ ...chronicle, name: `${chronicle.name}_${suffix}` }))
+  return logMarksAndStates(key).map((chronicle) => ({ ...chronicle, name: `${chronicle.name}_${suffix}` }))
 }
 const second = (n: number) => new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString()
 

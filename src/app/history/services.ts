@@ -25,6 +25,10 @@ export const historyServicesOf = (config: Config, { clock, log, stores, follower
     key: stores.pepper.key,
     seen: follower.seen,
     counted: follower.counted,
+    onDamage: (what) =>
+      onError('the index of events is damaged; rollcall projections rebuild event_index builds it anew')(
+        new Error(what),
+      ),
   }),
   historyStreams: streamSlots(config.history.streams),
   historyReads: historyReadRecorder(execute, clock, onError('cannot write the readings of the history')),

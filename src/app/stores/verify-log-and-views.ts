@@ -2,11 +2,11 @@ import type { Clock } from '../../clock.ts'
 import type { LogIdentity } from '../../events/binding.ts'
 import type { EventLog } from '../../events/log.ts'
 import { fail } from '../../failure.ts'
-import { readModelsOf } from '../../projections/all.ts'
 import { type Cause, type Continuity, causes, continuityOf, goneOf } from '../../projections/engine/continuity.ts'
 import { inspectViews } from '../../projections/engine/inspect-views.ts'
 import { type Progress, rebuild } from '../../projections/engine/rebuild.ts'
 import type { View } from '../../projections/views.ts'
+import { readModelsOf } from '../history/read-models.ts'
 import type { Stores } from './stores.ts'
 
 /**

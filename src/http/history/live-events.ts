@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { HistoryEvents } from '../../contract/history/events.ts'
 import { invalid } from '../../errors.ts'
 import type { EventFilter } from '../../history/filter.ts'
-import type { LogPlace } from '../../history/places.ts'
+import type { Head } from '../../history/spans.ts'
 import { reachAuthorizedNow } from '../auth/reach-now.ts'
 import { contextOf } from '../commands/command-context.ts'
 import { headerText, wrongHeader } from '../preconditions.ts'
@@ -39,7 +39,7 @@ const lastEventId = (headers: IncomingHttpHeaders): number | undefined => {
 }
 
 /** Place after which a stream starts: `Last-Event-ID`, else the range of the query, else the newest event. */
-const startOf = async ({ history }: Service, call: EventsCall, filter: EventFilter): Promise<LogPlace> => {
+const startOf = async ({ history }: Service, call: EventsCall, filter: EventFilter): Promise<Head> => {
   const { query, request } = call
   const head = await history.head()
   const newest = head?.index ?? -1
@@ -68,7 +68,7 @@ const unlessAborted = async (signal: AbortSignal, work: Promise<unknown>): Promi
 async function* followed(
   service: Service,
   filter: EventFilter,
-  start: LogPlace,
+  start: Head,
   over: AbortSignal,
   isAuthorized: () => Promise<boolean>,
 ): AsyncGenerator<Buffer> {

@@ -1,0 +1,78 @@
+/** Number of consecutive events in one segment of the index. */
+export const SEGMENT = 2048
+const BYTES = SEGMENT / 8
+
+/** Number of offsets up to which a list of distances is shorter than a bitmap. */
+const SPARSE = 128
+
+/** Set of offsets in a segment: bit `n % 8` of byte `n / 8`. */
+export type Bitmap = Uint8Array
+
+/** Stored set: distances between ascending offsets, the first from -1; or a bitmap in base64. */
+export type StoredSet = readonly number[] | string
+
+const BITS = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length)
+
+export const noBits = (): Bitmap => new Uint8Array(BYTES)
+
+/** The offsets that pass a test. */
+export const bitsOf = (test: (offset: number) => boolean): Bitmap => {
+  const bits = noBits()
+  for (let n = 0; n < SEGMENT; n++) if (test(n)) bits[n >>> 3]! |= 1 << (n & 7)
+  return bits
+}
+
+/** The offsets from `low` up to, but excluding, `high`. */
+export const bitsBetween = (low: number, high: number): Bitmap =>
+  low === 0 && high === SEGMENT ? new Uint8Array(BYTES).fill(255) : bitsOf((offset) => offset >= low && offset < high)
+
+/** Adds the members of a stored set to a bitmap. */
+export const addSet = (bits: Bitmap, set: StoredSet): void => {
+  if (typeof set === 'string') {
+    for (const [n, byte] of Buffer.from(set, 'base64').entries()) bits[n]! |= byte
+    return
+  }
+  let offset = -1
+  for (const distance of set) {
+    offset += distance
+    bits[offset >>> 3]! |= 1 << (offset & 7)
+  }
+}
+
+/** Keeps only the members that are in both sets. */
+export const intersect = (bits: Bitmap, other: Bitmap): void => {
+  for (let n = 0; n < BYTES; n++) bits[n]! &= other[n]!
+}
+
+/** Removes the members of the other set. */
+export const subtract = (bits: Bitmap, other: Bitmap): void => {
+  for (let n = 0; n < BYTES; n++) bits[n]! &= ~other[n]!
+}
+
+export const countBits = (bits: Bitmap): number => bits.reduce((sum, byte) => sum + BITS[byte]!, 0)
+
+/** Members of the set in ascending order. */
+export const offsetsIn = (bits: Bitmap): readonly number[] => {
+  const offsets: number[] = []
+  for (let n = 0; n < BYTES; n++)
+    for (let byte = bits[n]!, bit = 0; byte !== 0; byte >>>= 1, bit++) if (byte & 1) offsets.push(n * 8 + bit)
+  return offsets
+}
+
+/** Distances between ascending numbers, the first from `start`. */
+export const distancesOf = (numbers: readonly number[], start: number): readonly number[] =>
+  numbers.map((number, n) => number - (n === 0 ? start : numbers[n - 1]!))
+
+/** Inverse of `distancesOf`. */
+export const numbersOf = (distances: readonly number[], start: number): readonly number[] => {
+  let number = start
+  return distances.map((distance) => (number += distance))
+}
+
+/** Stored form of ascending offsets. */
+export const storedSet = (offsets: readonly number[]): StoredSet => {
+  if (offsets.length <= SPARSE) return distancesOf(offsets, -1)
+  const bits = noBits()
+  for (const n of offsets) bits[n >>> 3]! |= 1 << (n & 7)
+  return Buffer.from(bits).toString('base64')
+}

@@ -1,0 +1,75 @@
+import { createHmac, hash } from 'node:crypto'
+import { type Sealed, seals } from '../../projections/history/log-projection.ts'
+import type { View } from '../../projections/views.ts'
+import type { Listed } from '../filter.ts'
+import type { StoredSet } from './bitmap.ts'
+
+/** Index of the events of the log, in segments. It only narrows a search; every event shown is read from the log. */
+export const indexView: View = { name: 'event_index', version: 1, fields: [], indexes: [] }
+
+/** Filters with few different values. A segment lists these values as text. Values of the other filters are hashed. */
+export const FACETS = [
+  'type',
+  'category',
+  'namespaceKey',
+  'method',
+  'provider',
+  'outcome',
+  'command',
+  'route',
+] as const satisfies readonly Listed[]
+export type Facet = (typeof FACETS)[number]
+
+export const isFacet = (name: Listed): name is Facet => (FACETS as readonly Listed[]).includes(name)
+
+/** Events of a segment by the values of one facet, as JSON. */
+export type FacetSets = Readonly<Record<string, StoredSet>>
+
+/** Least and greatest time in a segment, as JSON. */
+export type TimeRange = { readonly first: string; readonly last: string }
+
+/** Positions and times (epoch ms) of the events of a segment, as distances; the first ones from 0. As JSON. */
+export type SegmentPlaces = { readonly positions: readonly number[]; readonly times: readonly number[] }
+
+/** Text of the hashes of a segment that begin with the same character, each with its set. */
+export const hashedText = (sets: Iterable<readonly [hash: string, set: StoredSet]>): string => {
+  let text = ''
+  for (const [hash, set] of sets) text += `;${hash}=${typeof set === 'string' ? `b${set}` : set.join(',')}`
+  return `${text};`
+}
+
+/** Set of a hash in such a text; undefined if the hash is not there. */
+export const hashedSet = (text: string, hash: string): StoredSet | undefined => {
+  const found = text.indexOf(`;${hash}=`)
+  if (found < 0) return undefined
+  const begin = found + hash.length + 2
+  const set = text.slice(begin, text.indexOf(';', begin))
+  return set.startsWith('b') ? set.slice(1) : set.split(',').map(Number)
+}
+
+/** A part of a segment: its row key and its text. */
+type IndexPart = { readonly id: string; readonly text: string }
+export type IndexDoc = Sealed<IndexPart>
+
+export const partSeals = (key: Uint8Array) => seals<IndexPart>(key, 'event index', ({ id, text }) => [id, text])
+
+const numbered = (part: string, segment: number): string => `${part}/${String(segment).padStart(12, '0')}`
+
+/** Key of the row with the sets of one facet. */
+export const facetKey = (name: Facet, segment: number): string => numbered(name, segment)
+export const timesKey = (segment: number): string => numbered('times', segment)
+export const placesKey = (segment: number): string => numbered('places', segment)
+/** Key of the row with the hashes that begin with one character. A full segment has this row even without hashes. */
+export const hashesKey = (first: string, segment: number): string => numbered(first, segment)
+
+/** First characters of hashes. */
+export const FIRST = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_']
+
+/** Characters of a hash: 60 bits, so that two of ten million values are equal with a probability below 0.01 %. */
+const HASH_CHARACTERS = 10
+
+/** Returns the keyed hash of a value of a filter. Clients cannot choose values with equal hashes. */
+export const valueHash = (key: Uint8Array): ((name: Listed, value: string) => string) => {
+  const own = createHmac('sha256', key).update('rollcall event index values').digest('base64url')
+  return (name, value) => hash('sha256', `${own}${name}=${value}`, 'base64url').slice(0, HASH_CHARACTERS)
+}

@@ -1,0 +1,180 @@
+import type { EventLog, Stored } from '../../events/log.ts'
+import type { IndexedEvent } from '../facts.ts'
+import { type EventFilter, eventFilter } from '../filter.ts'
+import { ascending, descending, type Head, type Indexed, type Span, type Sources as SpanSources } from '../spans.ts'
+import { type Bitmap, bitsBetween, countBits, intersect, offsetsIn, SEGMENT } from './bitmap.ts'
+import type { EventSearch, Places } from './search.ts'
+
+/** Maximum number of segments in one query. The first query has one. */
+const BATCH = 16
+/** Number of events read at once. */
+const TOGETHER = 16
+/** Share of a segment from which its part of the log is read as a whole. */
+const DENSE = SEGMENT / 4
+
+export type Sources = SpanSources & {
+  readonly log: Pick<EventLog, 'readAll' | 'at'>
+  readonly search: EventSearch
+}
+
+/**
+ * Part of a span in one segment: indexes from `first` up to `last`. `bits`: events that may pass; undefined if all of
+ * them must be examined.
+ */
+type SegmentPart = {
+  readonly segment: number
+  readonly first: number
+  readonly last: number
+  readonly bits: Bitmap | undefined
+  /** True if the events in `bits` are exactly those that pass. */
+  readonly isExact: boolean
+}
+
+/** Segments of a span in the order of the search, in growing batches. */
+function* batchesOf({ low, high }: Span, isDescending: boolean): Generator<readonly number[]> {
+  const [begin, end] = [Math.floor((low.index + 1) / SEGMENT), Math.floor(high.index / SEGMENT)]
+  let size = 1
+  for (let n = 0; n <= end - begin; size = Math.min(size * 2, BATCH)) {
+    const count = Math.min(size, end - begin + 1 - n)
+    yield Array.from({ length: count }, (_, each) => (isDescending ? end - n - each : begin + n + each))
+    n += count
+  }
+}
+
+/** Parts of a span, with the events that may pass a filter. */
+export async function* partsOf(
+  { search, signal }: Pick<Sources, 'search' | 'signal'>,
+  filter: EventFilter,
+  span: Span,
+  isDescending = false,
+): AsyncGenerator<SegmentPart> {
+  const { low, high } = span
+  const found = search.by(filter)
+  if (high.index <= low.index) return
+  for (const segments of batchesOf(span, isDescending)) {
+    if (signal.aborted) return
+    const bitmaps = await found?.find(segments)
+    for (const [n, segment] of segments.entries()) {
+      const begin = segment * SEGMENT
+      const [first, last] = [Math.max(begin, low.index + 1), Math.min(begin + SEGMENT - 1, high.index)]
+      const bits = bitmaps?.[n]
+      if (bits) intersect(bits, bitsBetween(first - begin, last + 1 - begin))
+      yield { segment, first, last, bits, isExact: found?.isExact ?? false }
+    }
+  }
+}
+
+/**
+ * One step through a span: the index reached. `event`: the event there, if it passes the filter. `isExamined`: false for
+ * events that the index excludes.
+ */
+export type Step = {
+  readonly index: number
+  readonly position?: bigint
+  readonly event?: IndexedEvent | undefined
+  readonly isExamined: boolean
+}
+
+type Passes = ReturnType<typeof eventFilter>
+
+const examinedStep = (passes: Passes, index: number, record: Stored): Step => {
+  const facts = passes(record)
+  return { index, position: record.position, event: facts && { index, record, facts }, isExamined: true }
+}
+
+/** Steps in pages. A step is made when it is read, so whoever reads them yields to the event loop in between. */
+type Steps = AsyncGenerator<Iterable<Step>>
+
+function* examinedPage(passes: Passes, page: readonly Indexed[]): Generator<Step> {
+  for (const { place, record } of page) yield examinedStep(passes, place.index, record)
+}
+
+/** Examines all events of a span. */
+async function* examined(sources: Sources, passes: Passes, span: Span, isDescending: boolean): Steps {
+  for await (const page of isDescending ? descending(sources, span) : ascending(sources, span))
+    yield examinedPage(passes, page)
+}
+
+/** Span of a part. */
+const spanOfPart = async (
+  { find }: Sources,
+  part: SegmentPart,
+  span: Span,
+  places: Places | undefined,
+): Promise<Span> => {
+  const begin = part.segment * SEGMENT
+  const placeOf = async (index: number): Promise<Head> => {
+    if (index === span.low.index) return span.low
+    if (index === span.high.index) return span.high
+    const [own, next] = [places?.positions[index - begin], places?.positions[index + 1 - begin]]
+    if (own !== undefined) return { index, position: BigInt(own) }
+    if (next !== undefined) return { index, position: BigInt(next) - 1n }
+    return { index, position: (await find((place) => place.index <= index, span.high)).position }
+  }
+  return { low: await placeOf(part.first - 1), high: await placeOf(part.last) }
+}
+
+/** Reads the events at these places. Yields undefined if an event is not in its place, or does not pass an exact search. */
+async function* found(
+  { log, search, signal }: Sources,
+  passes: Passes,
+  { isExact }: SegmentPart,
+  places: readonly Head[],
+): AsyncGenerator<readonly Step[] | undefined> {
+  for (let n = 0; n < places.length && !signal.aborted; n += TOGETHER) {
+    const chunk = places.slice(n, n + TOGETHER)
+    const records = await Promise.all(chunk.map(({ position }) => log.at(position)))
+    const steps: Step[] = []
+    for (const [each, { index, position }] of chunk.entries()) {
+      const record = records[each]
+      const step = record?.position === position ? examinedStep(passes, index, record) : undefined
+      if (step && (step.event || !isExact)) steps.push(step)
+    }
+    const isWhole = steps.length === chunk.length
+    if (!isWhole) search.onDamage(`events ${chunk[0]!.index} to ${chunk.at(-1)!.index}`)
+    yield isWhole ? steps : undefined
+  }
+}
+
+/** Steps through one part. The last one reaches its end. */
+export async function* stepsOfPart(
+  sources: Sources,
+  passes: Passes,
+  part: SegmentPart,
+  span: Span,
+  isDescending = false,
+): Steps {
+  const { segment, bits, first, last } = part
+  const end = { index: isDescending ? first : last, isExamined: false }
+  const count = bits && countBits(bits)
+  if (count === 0) return yield [end]
+  const places = count === undefined ? undefined : await sources.search.placesOf(segment)
+  if (!bits || !places || count! > DENSE)
+    return yield* examined(sources, passes, await spanOfPart(sources, part, span, places), isDescending)
+  const offsets = isDescending ? offsetsIn(bits).toReversed() : offsetsIn(bits)
+  const chosen = offsets.map((offset) => ({
+    index: segment * SEGMENT + offset,
+    position: BigInt(places.positions[offset]!),
+  }))
+  let next = isDescending ? last : first
+  for await (const steps of found(sources, passes, part, chosen)) {
+    if (!steps) {
+      const remaining = isDescending ? { ...part, last: next } : { ...part, first: next }
+      return yield* examined(sources, passes, await spanOfPart(sources, remaining, span, undefined), isDescending)
+    }
+    yield steps
+    next = steps.at(-1)!.index + (isDescending ? -1 : 1)
+  }
+  yield [end]
+}
+
+/**
+ * Steps through a span in order. Every event that passes the filter is among the steps. Parts of the log that are not in
+ * the index are read as a whole.
+ */
+export async function* stepsThrough(sources: Sources, filter: EventFilter, span: Span, isDescending = false): Steps {
+  const passes = eventFilter(filter)
+  if (!sources.search.by(filter)) return yield* examined(sources, passes, span, isDescending)
+  for await (const part of partsOf(sources, filter, span, isDescending))
+    yield* stepsOfPart(sources, passes, part, span, isDescending)
+}
