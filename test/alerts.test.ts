@@ -110,10 +110,10 @@ const fullPage = async (t: Test) => {
   return { page, metrics: metricsOn(page), complete: stack !== undefined }
 }
 
-await t.test('alert rules and dashboard match the metrics of a service', async (t) => {
+await t.test('the alert rules and the dashboard match the metrics that a running service exports', async (t) => {
   const told = await fullPage(t)
 
-  await t.test('alerts and dashboard use only metrics that the service exports', (t) => {
+  await t.test('the alert rules and the dashboard use only metrics that the service exports', (t) => {
     const { metrics, complete } = told
     /** Returns the metrics in an expression, after checking them against the page. */
     const namedIn = (where: string, expr: string): readonly string[] => {
@@ -160,13 +160,13 @@ await t.test('alert rules and dashboard match the metrics of a service', async (
     t.end()
   })
 
-  await t.test('promtool accepts the page except one name that the contract fixes', { skip }, (t) => {
+  await t.test('promtool accepts the metrics page, except for one name that docs/api.md fixes', { skip }, (t) => {
     const { said } = promtool(['check', 'metrics'], told.page)
     t.equal(said, 'rollcall_evaluations_latency_milliseconds use base unit "seconds" instead of "milliseconds"\n')
     t.end()
   })
 
-  await t.test('each alert fires as its test states, on exported series', { skip }, (t) => {
+  await t.test('each alert fires as its test states', { skip }, (t) => {
     for (const args of [
       ['check', 'rules', 'deploy/alerts.yml'],
       ['test', 'rules', 'deploy/alerts.test.yml'],
@@ -203,7 +203,7 @@ await t.test('alert rules and dashboard match the metrics of a service', async (
     t.end()
   })
 
-  await t.test('each panel shows exported series', { skip }, (t) => {
+  await t.test('each panel of the dashboard shows metrics that the service exports', { skip }, (t) => {
     const tests = shown
       .filter(([, expr]) => told.complete || !ONLY_ON_SERVERS.test(expr))
       .map(
@@ -255,7 +255,7 @@ await t.test('every alert has a severity, an action and a row in the guide', (t)
   t.end()
 })
 
-await t.test('the dashboard has disjoint panels on the grid and defined variables', (t) => {
+await t.test('the panels of the dashboard do not overlap, and all of its variables are defined', (t) => {
   type Placed = { readonly id: number; readonly gridPos: Readonly<Record<'x' | 'y' | 'w' | 'h', number>> }
   const placed = dashboard.panels as unknown as readonly Placed[]
   t.equal(new Set(placed.map(({ id }) => id)).size, placed.length)

@@ -108,7 +108,7 @@ const importsOf = (text: string): Import[] => [
   ...[...text.matchAll(/^import '([^']+)'/gm)].map(([, target]) => ({ target: target!, typeOnly: false })),
 ]
 
-await t.test('every import follows the layers', async (t) => {
+await t.test('every import follows the order of layers in docs/house.md', async (t) => {
   let checked = 0
   for (const name of files) {
     const file = resolve(src, name)
@@ -139,7 +139,7 @@ await t.test('every import follows the layers', async (t) => {
   t.ok(checked > 50, `${checked} imports checked`)
 })
 
-await t.test('docs/house.md lists every folder with its allowed imports', (t) => {
+await t.test('docs/house.md lists every folder of src with the folders that it may import', (t) => {
   const house = readFileSync(resolve(root, 'docs/house.md'), 'utf8')
   const rows = [...house.matchAll(/^\| `([\w-]+)\/` \|[^|]*\| ([^|]*) \|$/gm)].map(([, room, may]) => [room!, may!])
   const inWords: Readonly<Record<string, string>> = { app: 'all of them', adapters: 'the ports alone' }
@@ -157,7 +157,7 @@ const arrows: ReadonlyMap<string, readonly string[]> = new Map(
   }),
 )
 
-await t.test('no import cycles, not even of types', async (t) => {
+await t.test('no files import each other in a circle, not even types', async (t) => {
   const done = new Set<string>()
   const walk = (name: string, way: readonly string[]): void => {
     const at = way.indexOf(name)
@@ -170,7 +170,7 @@ await t.test('no import cycles, not even of types', async (t) => {
   t.equal(done.size, files.length)
 })
 
-await t.test('every file is reachable from main.ts', async (t) => {
+await t.test('every source file is reachable from main.ts', async (t) => {
   const reached = new Set<string>()
   const walk = (name: string): void => {
     if (reached.has(name)) return
@@ -195,7 +195,7 @@ await t.test('every file is reachable from main.ts', async (t) => {
   )
 })
 
-await t.test('each driver is imported by one file of the adapters only', async (t) => {
+await t.test('each database driver is imported by exactly one file of the adapters', async (t) => {
   const drivers: Readonly<Record<string, RegExp>> = {
     '@photostructure/sqlite': /^adapters\/embedded\/sqlite\.ts$/,
     '@eventstore/db-client': /^adapters\/eventstoredb/,
@@ -219,7 +219,7 @@ const UNUSED: Readonly<Record<string, string>> = {
   'src/event-loop.ts measureSlicesBy': 'tests replace the clock of the slices',
 }
 
-await t.test('another file imports each export, or a test reaches it in the file that uses it', async (t) => {
+await t.test('each export is used by another file, or is tested in the file that uses it', async (t) => {
   const texts = new Map(
     ['src', 'ui/src', 'docs', 'bench', 'test'].flatMap((folder) =>
       readdirSync(resolve(root, folder), { recursive: true, encoding: 'utf8' })
@@ -261,7 +261,7 @@ await t.test('another file imports each export, or a test reaches it in the file
 /** Identifiers that do not describe their value: use a specific name (`RolloutRequest`, `listeners`). */
 const VAGUE = /\btype (?:Asked|Ask|Held|Place|Given|Part|Told)\b|\b(?:const|let) told\b|\btold: [A-Z]\w*[,)]/
 
-await t.test('names describe their content', async (t) => {
+await t.test('the names of files and functions describe their content', async (t) => {
   const forbidden = /^(utils?|helpers?|commons?|shared|libs?|misc|index)$|(Service|Manager|Repository|Helper)$/
   for (const name of files) {
     for (const part of name.replace(/\.ts$/, '').split('/')) {
@@ -277,7 +277,7 @@ await t.test('names describe their content', async (t) => {
   t.pass('all names read')
 })
 
-await t.test('only the framing reads the address of the connection', async (t) => {
+await t.test('only one file reads the network address of a connection', async (t) => {
   for (const name of files) {
     if (name === 'http/wire/framing.ts') continue
     if (
@@ -290,13 +290,13 @@ await t.test('only the framing reads the address of the connection', async (t) =
   t.pass('all files read')
 })
 
-await t.test('no route behaviour depends on a URL prefix', async (t) => {
+await t.test('no file decides by the beginning of a URL', async (t) => {
   const byPrefix = /(?:startsWith|indexOf|includes)\(['"`]\/\w|\/\^\\\/(?:\w|\(\?:)/
   for (const name of files.filter((name) => name.startsWith('http/')))
     t.notMatch(readFileSync(resolve(src, name), 'utf8'), byPrefix, name)
 })
 
-await t.test('the command line accesses its process only through its terminal', async (t) => {
+await t.test('the command line uses the process only through its terminal object', async (t) => {
   const touches =
     /\bprocess\.(?:stdout|stderr|stdin|env|exitCode)\b|\bprocess\[|\} = process\b(?!\.)|\bconsole\.|\)\.env\(/
   const port = 'cli/terminal/terminal.ts'
@@ -305,7 +305,7 @@ await t.test('the command line accesses its process only through its terminal', 
   t.match(readFileSync(resolve(src, port), 'utf8'), touches)
 })
 
-await t.test('a source file is at most 200 lines', async (t) => {
+await t.test('a source file has at most 200 lines', async (t) => {
   for (const name of files) {
     const lines = readFileSync(resolve(src, name), 'utf8').split('\n').length - 1
     if (lines > 200) t.fail(`${name} has ${lines} lines`)
@@ -313,7 +313,7 @@ await t.test('a source file is at most 200 lines', async (t) => {
   t.pass('all files counted')
 })
 
-await t.test('no file contains a machine name or a download address', async (t) => {
+await t.test('no file contains the name of a machine or a download address', async (t) => {
   const places = [
     'src',
     'test',
@@ -352,7 +352,7 @@ await t.test('no file contains a machine name or a download address', async (t) 
   t.pass('all files read')
 })
 
-await t.test('exact versions only, and a lock file without download addresses', async (t) => {
+await t.test('all dependencies have exact versions, and the lock file has no download addresses', async (t) => {
   const manifest = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as Record<
     string,
     Record<string, string>

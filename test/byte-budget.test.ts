@@ -39,7 +39,7 @@ const rig = () => {
   return { clock, budget, served, refused, take, free, leases }
 }
 
-await t.test('a holder has a quarter, and waiting for it blocks no other holder', async (t) => {
+await t.test('one client may use a quarter of the memory budget, and its waiting blocks no other', async (t) => {
   const { budget, served, take, free } = rig()
   take('a1', who('a'), 400)
   take('a2', who('a'), 1)
@@ -53,7 +53,7 @@ await t.test('a holder has a quarter, and waiting for it blocks no other holder'
   t.equal(budget.used(), 801)
 })
 
-await t.test('an idle holder may exceed its share, and the total if all are idle', (t) => {
+await t.test('an idle client may exceed its share, and the total if all are idle', (t) => {
   const { budget, served, take } = rig()
   take('large', who('a'), 1000)
   take('more', who('a'), 1)
@@ -67,7 +67,7 @@ await t.test('an idle holder may exceed its share, and the total if all are idle
   t.end()
 })
 
-await t.test('published tokens share a quarter, each at most a quarter of it', (t) => {
+await t.test('published tokens share a quarter of the budget, and each gets at most a quarter of that', (t) => {
   const { served, take } = rig()
   for (const name of ['p', 'q', 'r', 's']) {
     take(`${name}1`, anybody(name), 100)
@@ -79,7 +79,7 @@ await t.test('published tokens share a quarter, each at most a quarter of it', (
   t.end()
 })
 
-await t.test('holders take turns regardless of their number of requests', async (t) => {
+await t.test('clients take turns, however many requests each of them has', async (t) => {
   const { served, take, free } = rig()
   for (const name of ['w', 'x', 'y', 'z']) take(name, who(name), 400)
   for (const name of ['a1', 'a2', 'a3', 'a4']) take(name, who('a'), 100)
@@ -102,7 +102,7 @@ await t.test('a large request does not block a smaller one', async (t) => {
   t.equal(served.at(-1), 'much')
 })
 
-await t.test('refuses a wait after five seconds, and waits beyond the limit at once', async (t) => {
+await t.test('a request waits at most five seconds for memory, and is refused if too many wait', async (t) => {
   const { clock, budget, served, refused, take, free } = rig()
   for (const name of ['w', 'x', 'y', 'z']) take(name, who(name), 400)
   take('late', who('a'), 1)
@@ -119,7 +119,7 @@ await t.test('refuses a wait after five seconds, and waits beyond the limit at o
   t.strictSame(clock.waiting().length, 1024 - 400, 'who was served has no time limit any more')
 })
 
-await t.test('a lease is resized to the bytes that are needed', async (t) => {
+await t.test('reserved memory is adjusted to the bytes that are needed', async (t) => {
   const { budget, served, take, free, leases } = rig()
   take('c', who('c'), 1)
   take('a', who('a'), 100)
@@ -149,7 +149,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   free: fc.nat(20),
 })
 
-await t.test('never exceeds the total, and never delays a request that fits', async (t) => {
+await t.test('the memory budget is never exceeded, and a request that fits never waits', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const { clock, budget, served, refused, take, free, leases } = rig()

@@ -50,7 +50,7 @@ const loaded = (t: Test, text: string, env: Readonly<Record<string, string>> = {
   return config
 }
 
-await t.test('templates use all values and no undefined ones', (t) => {
+await t.test("the chart's templates use all of its values and no undefined ones", (t) => {
   const used = new Set([...all.matchAll(/\.Values\.([\w.]+)/g)].map(([, key]) => key!))
   const ends = endsOf(values)
   for (const key of used)
@@ -66,7 +66,7 @@ await t.test('templates use all values and no undefined ones', (t) => {
   t.end()
 })
 
-await t.test('templates and values set only known settings', (t) => {
+await t.test("the chart's templates and values use only settings that the service knows", (t) => {
   const known = leaves(settings).map(([key]) => key)
   const [, define = ''] = /define "rollcall\.settings" -}}\n([^]*?)\{\{- end }}\n\n/.exec(all)!
   const text = define.replaceAll(/^\{\{-.*\n/gm, '').replaceAll(/\{\{.*?}}/g, '"x"')
@@ -85,7 +85,7 @@ await t.test('templates and values set only known settings', (t) => {
   t.end()
 })
 
-await t.test('the chart refuses secrets under config and shows a variable for one', (t) => {
+await t.test('the chart refuses a secret under "config", and names the variable to use', (t) => {
   const [, listed = ''] = /define "rollcall\.secretKeys" -}}\n([^]*?)\n\{\{- end }}/.exec(all)!
   const hidden = (kind: SettingKind<unknown>) => kind.show('esdb://me:pw@host?x=1') === undefined
   const secrets = leaves(settings).filter(([, { kind }]) => kind.textual && hidden(kind))
@@ -96,7 +96,7 @@ await t.test('the chart refuses secrets under config and shows a variable for on
   t.end()
 })
 
-await t.test('the values schema lists exactly the values', (t) => {
+await t.test('the schema of the chart lists exactly its values', (t) => {
   type Schema = { readonly properties?: Readonly<Record<string, Schema>>; readonly additionalProperties?: boolean }
   const known = ({ properties }: Schema, key = ''): readonly string[] =>
     Object.entries(properties ?? {}).flatMap(([name, inner]) =>
@@ -150,11 +150,11 @@ const helm = async (...args: readonly string[]) =>
     .stdout
 const withExchanges = ['--set-json', `config.authentication=${JSON.stringify(parse(example).authentication)}`]
 
-await t.test('output of helm', async (t) => {
+await t.test('helm renders the chart', async (t) => {
   if (!(await has('helm'))) return leaveOut(t, 'there is no helm; its module takes minutes to build')
   await run('helm', ['lint', '--strict', chart])
 
-  await t.test('in server mode the pod equals that of the plain manifests', async (t) => {
+  await t.test('in server mode the chart gives the same pod as the plain manifests', async (t) => {
     const made = documents(await helm(...withExchanges))
     t.strictSame(made.map(({ kind }) => kind).toSorted(), raw.map(({ kind }) => kind).toSorted())
     const config = loaded(
@@ -188,7 +188,7 @@ await t.test('output of helm', async (t) => {
     }
   })
 
-  await t.test('in embedded mode it is one pod with a volume and no cluster rights', async (t) => {
+  await t.test('in embedded mode the chart gives one pod with a volume and no rights in the cluster', async (t) => {
     const made = documents(await helm('--set', 'mode=embedded,shutdownGraceSeconds=60'))
     const kinds = 'ConfigMap NetworkPolicy Service ServiceAccount StatefulSet'.split(' ')
     t.strictSame(made.map(({ kind }) => kind).toSorted(), kinds)
@@ -205,7 +205,7 @@ await t.test('output of helm', async (t) => {
     t.match(podOf(one('StatefulSet', kept)), { volumes: [{}, { secret: { secretName: 'mine' } }, {}] })
   })
 
-  await t.test('with a ServiceMonitor only its Service exposes the metrics', async (t) => {
+  await t.test('with a ServiceMonitor only its own Kubernetes Service exposes the metrics', async (t) => {
     const made = documents(await helm('--set', 'metrics.serviceMonitor.enabled=true'))
     const services = made.filter(({ kind }) => kind === 'Service')
     t.match(
@@ -219,7 +219,7 @@ await t.test('output of helm', async (t) => {
     t.notMatch(JSON.stringify(one('Deployment', made)), /prometheus\.io/)
   })
 
-  await t.test('exchange rights match the guide', async (t) => {
+  await t.test('the rights that the chart gives for token exchanges are those of the guide', async (t) => {
     const guide = readFileSync(join(root, 'docs/guides/kubernetes.md'), 'utf8')
     const [, own = ''] = /^```yaml\n(authentication:.*?)^```$/ms.exec(guide)!
     const asGuided = (more: object = {}) => [
@@ -246,7 +246,7 @@ await t.test('output of helm', async (t) => {
     t.notOk((await kinds(...asGuided(signed))).includes('ClusterRole'), 'to check signatures takes no right')
   })
 
-  await t.test('releases with a long common name prefix do not collide', async (t) => {
+  await t.test('two chart releases whose long names begin alike do not collide', async (t) => {
     const nameOf = async (release: string) => {
       const args = ['template', release, chart, '--namespace', 'n', '--kube-version', '1.31.0']
       return one('Service', documents((await run('helm', args)).stdout)).metadata.name
@@ -259,14 +259,14 @@ await t.test('output of helm', async (t) => {
     t.equal(await nameOf('my-rollcall'), 'my-rollcall')
   })
 
-  await t.test('mounts certificate authorities of a ConfigMap as files', async (t) => {
+  await t.test('the chart mounts certificate authorities of a ConfigMap as files', async (t) => {
     const pod = JSON.stringify(podOf(one('Deployment', documents(await helm('--set', 'authorities=company')))))
     t.match(pod, '{"name":"authorities","configMap":{"name":"company"}}')
     t.match(pod, '{"name":"authorities","mountPath":"/etc/rollcall-authorities","readOnly":true}')
     t.notMatch(JSON.stringify(documents(await helm())), /authorities/)
   })
 
-  await t.test('secrets come into the pod from a Secret', async (t) => {
+  await t.test('the chart brings secrets into the pod from a Kubernetes Secret', async (t) => {
     const env = [{ name: 'ROLLCALL_REDIS_PASSWORD', valueFrom: { secretKeyRef: { name: 'logins', key: 'redis' } } }]
     const envFrom = [{ secretRef: { name: 'logins' } }]
     const made = documents(
@@ -282,7 +282,7 @@ await t.test('output of helm', async (t) => {
       t.match(JSON.stringify(documents(await helm('--set', open))), /_?proxy/, 'a proxy without a password is none')
   })
 
-  await t.test('refuses invalid values with advice', async (t) => {
+  await t.test('the chart refuses invalid values with advice', async (t) => {
     const everybody = [{ namespace: '*', service_accounts: ['web'] }]
     for (const [args, says] of [
       [['--set', 'mode=both'], /mode/],

@@ -3,7 +3,7 @@ import { withTimeout } from '../src/clock.ts'
 import { noted } from './noted.ts'
 import { virtualClock } from './virtual-clock.ts'
 
-await t.test('returns the result or fault of work within the timeout and cancels the timer', async (t) => {
+await t.test('a result within the time limit is returned, and the timer is cancelled', async (t) => {
   const clock = virtualClock()
   t.equal(await withTimeout(clock, 1_000, Promise.resolve('done'), () => 'late'), 'done')
   await t.rejects(
@@ -23,7 +23,7 @@ await t.test('returns the result or fault of work within the timeout and cancels
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('returns or throws the fallback on a timeout and drops the later result', async (t) => {
+await t.test('after the time limit the fallback is returned or thrown, and a later result is dropped', async (t) => {
   const clock = virtualClock()
   const failing = clock.sleep(2_000).then(() => Promise.reject(new Error('dropped')))
   const said = noted(withTimeout(clock, 1_000, failing, () => 'late'))

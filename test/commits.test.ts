@@ -16,7 +16,7 @@ const unpushed = (): readonly string[] | undefined => {
 
 const subjects = unpushed()
 await t.test(
-  'a commit subject states its area in at most 72 characters',
+  'a commit subject begins with an area and has at most 72 characters',
   { skip: subjects === undefined ? 'no git, or no branch origin/main' : false },
   async (t) => {
     for (const subject of subjects!)

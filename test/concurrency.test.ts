@@ -10,7 +10,7 @@ const held = () => {
 }
 const soon = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-await t.test('runs one task per key at a time, in order, even after failures', async (t) => {
+await t.test('tasks with the same key run one after another, in order, even after failures', async (t) => {
   const inTurn = keyedQueue()
   const { wait, free } = held()
   const done: string[] = []
@@ -28,7 +28,7 @@ await t.test('runs one task per key at a time, in order, even after failures', a
   t.strictSame(done, ['other key', 'first', 'second'])
 })
 
-await t.test('a free slot goes to the first in the queue', async (t) => {
+await t.test('a free place goes to the task that has waited longest', async (t) => {
   const places = semaphore(2)
   t.equal(places.enter(), undefined)
   t.equal(places.enter(), undefined)
@@ -46,7 +46,7 @@ await t.test('a free slot goes to the first in the queue', async (t) => {
   t.equal(places.enter(), undefined, 'nobody waits any more')
 })
 
-await t.test('a task that times out leaves the queue and takes no slot later', async (t) => {
+await t.test('a task that times out leaves the queue and takes no place later', async (t) => {
   const clock = virtualClock()
   const places = semaphore(1)
   const done: string[] = []
@@ -74,7 +74,7 @@ await t.test('a task that times out leaves the queue and takes no slot later', a
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('runs as many tasks as there are slots; a failed task frees its slot', async (t) => {
+await t.test('as many tasks run as there are places, and a failed task frees its place', async (t) => {
   const places = semaphore(2)
   let [running, most] = [0, 0]
   const results = await Promise.allSettled(

@@ -31,7 +31,7 @@ const failed = (load: () => unknown): { readonly message: string; readonly probl
   throw new Error('the configuration was accepted')
 }
 
-await t.test('without any source every setting has its default', async (t) => {
+await t.test('without any source of configuration every setting has its default', async (t) => {
   const { config, warnings, sources } = fromEnv({ PATH: '/bin' })
   t.strictSame(warnings, [])
   t.match(config, {
@@ -53,7 +53,7 @@ await t.test('YAML and JSON give the same configuration', async (t) => {
   t.strictSame(loadConfig({ file: write(''), env: {} }).config, fromEnv({}).config)
 })
 
-await t.test('flags override the environment, the file and the default, in this order', async (t) => {
+await t.test('options override the environment, and the environment overrides the file', async (t) => {
   const file = write('server:\n  http_port: 1\n  https_port: 1\n  host: file\n')
   const env = { ROLLCALL_SERVER_HTTP_PORT: '2', ROLLCALL_SERVER_HTTPS_PORT: '2' }
   const { config, sources } = loadConfig({ file, env, flags: { 'server.http_port': '3' } })
@@ -64,7 +64,7 @@ await t.test('flags override the environment, the file and the default, in this 
   t.equal(sources.get('server.protocol'), 'default')
 })
 
-await t.test('every setting has its variable', async (t) => {
+await t.test('every setting has an environment variable', async (t) => {
   for (const [key] of leaves(settings)) {
     const name = variableOf(key.replace('*', 'acme'))
     const { warnings } = (() => {
@@ -86,7 +86,7 @@ await t.test('every setting has its variable', async (t) => {
   }
 })
 
-await t.test('reads booleans, numbers, durations, lists and maps from variables', async (t) => {
+await t.test('booleans, numbers, durations, lists and maps are read from environment variables', async (t) => {
   const { config } = fromEnv({
     ROLLCALL_AUTHENTICATION_EXCLUDE_OFREP: 'true',
     ROLLCALL_METRICS_ENABLED: '0',
@@ -113,7 +113,7 @@ await t.test('reads booleans, numbers, durations, lists and maps from variables'
   t.strictSame({ ...methods.token.bootstrap.metadata }, { role: 'admin' })
 })
 
-await t.test('a provider from variables has a lower-case name and overrides the file', async (t) => {
+await t.test('a provider from environment variables has a lower-case name and overrides the file', async (t) => {
   const one = {
     [`${P}_MY_IDP_ISSUER_URL`]: 'https://id.example.com',
     [`${P}_MY_IDP_CLIENT_ID`]: 'me',
@@ -137,7 +137,7 @@ await t.test('a provider from variables has a lower-case name and overrides the 
   t.equal(fromEnv(whole).config.authentication.methods.oidc.providers.get('x')?.client_id, 'c')
 })
 
-await t.test('reads all providers from one variable as JSON', async (t) => {
+await t.test('one environment variable can contain all providers as JSON', async (t) => {
   const { config } = fromEnv({
     [P]: '{"acme":{"issuer_url":"https://id.example.com","client_id":"me","client_secret":"s","redirect_address":"https://me.example.com"}}',
   })
@@ -147,7 +147,7 @@ await t.test('reads all providers from one variable as JSON', async (t) => {
   t.notMatch(message, /hunter2/)
 })
 
-await t.test('keeps the order of providers', async (t) => {
+await t.test('the order of providers in the configuration is kept', async (t) => {
   const client = { issuer_url: 'https://id.example.com', client_id: 'me', client_secret: 's' }
   const names = ['zeta', '10', 'alpha', '2', '1']
   const given = names.map((name) => `${JSON.stringify(name)}: ${JSON.stringify(client)}`)
@@ -166,7 +166,7 @@ await t.test('keeps the order of providers', async (t) => {
   t.strictSame(inOrder({ env: { ...env, ...later }, file: write(yaml(given)) }), [...names, '0'], 'variables add to it')
 })
 
-await t.test('reads a text from the file named by a _FILE variable', async (t) => {
+await t.test('a setting is read from the file that its _FILE variable names', async (t) => {
   const T = 'ROLLCALL_AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN'
   const bootstrap = (content: string) =>
     fromEnv({ [`${T}_FILE`]: write(content, 'txt') }).config.authentication.methods.token.bootstrap.token
@@ -184,7 +184,7 @@ await t.test('reads a text from the file named by a _FILE variable', async (t) =
   t.match(fromEnv({ ROLLCALL_SERVER_HTTP_PORT_FILE: 'x' }).warnings, [/is not a setting/], 'a number is no text')
 })
 
-await t.test('warns about unknown variables, except those of the command line', async (t) => {
+await t.test('unknown environment variables cause a warning, except those of the command line', async (t) => {
   t.match(fromEnv({ ROLLCALL_LOG_LEVL: 'x' }).warnings, [
     /^ROLLCALL_LOG_LEVL is not a setting.*did you mean ROLLCALL_LOG_LEVEL\?/,
   ])
@@ -201,7 +201,7 @@ await t.test('warns about unknown variables, except those of the command line', 
   t.match(fromEnv({ ROLLCALL_REDIS_URL: 'redis://r' }).warnings, [/redis\.url has no effect/])
 })
 
-await t.test('reports all problems at once, each with its key and line', async (t) => {
+await t.test('all problems of the configuration are reported at once, each with its key and line', async (t) => {
   const file = write('log:\n  level: LOUD\nserver:\n  http_prt: 1\n  body_limit: x\n')
   const { message, problems } = failed(() =>
     loadConfig({ file, env: { ROLLCALL_UI_ENABLED: 'perhaps', ROLLCALL_STORAGE_TYPE: 'cluster' } }),
@@ -215,7 +215,7 @@ await t.test('reports all problems at once, each with its key and line', async (
   t.match(message, /eventstore\.url: is required/)
 })
 
-await t.test('reports an unreadable file with its line', async (t) => {
+await t.test('a configuration file that cannot be parsed is reported with its line', async (t) => {
   t.match(failed(() => loadConfig({ file: join(folder, 'none.yml'), env: {} })).message, /cannot be read \(ENOENT\)/)
   t.match(
     failed(() => loadConfig({ file: write('a: 1\na: 2\n'), env: {} })).message,
@@ -238,7 +238,7 @@ await t.test('reports an unreadable file with its line', async (t) => {
   )
 })
 
-await t.test('no message contains a secret', async (t) => {
+await t.test('no message about the configuration contains a secret', async (t) => {
   const secret = 'hunter2 with spaces'
   const broken = [
     () => fromEnv({ ROLLCALL_AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN: secret }),
@@ -256,7 +256,7 @@ await t.test('no message contains a secret', async (t) => {
   for (const load of broken) t.notMatch(failed(load).message, /hunter2/)
 })
 
-await t.test('the public configuration omits secrets and URLs with credentials', async (t) => {
+await t.test('the public configuration contains no secrets and no URLs with credentials', async (t) => {
   const { config } = fromEnv({
     ROLLCALL_STORAGE_TYPE: 'cluster',
     ROLLCALL_EVENTSTORE_URL: 'esdb://admin:hunter2@e:2113',
@@ -294,7 +294,7 @@ await t.test('the public configuration is a valid file with the same values', as
   }
 })
 
-await t.test('the example file gives the defaults, also without any #', async (t) => {
+await t.test('the example configuration gives the defaults, also if no line is commented out', async (t) => {
   t.strictSame(loadConfig({ file: write(exampleFile()), env: {} }).config, fromEnv({}).config)
   const whole = exampleFile()
     .replace(/^( *)#([a-z])/gm, '$1$2')
@@ -305,7 +305,7 @@ await t.test('the example file gives the defaults, also without any #', async (t
   t.match(config.server, fromEnv({}).config.server)
 })
 
-await t.test('the schema contains every setting and allows no other', async (t) => {
+await t.test('the schema of the configuration contains every setting and allows no other', async (t) => {
   const schema = configSchema()
   t.equal(schema['additionalProperties'], false)
   type Inner = {
@@ -321,7 +321,7 @@ await t.test('the schema contains every setting and allows no other', async (t) 
   }
 })
 
-await t.test('an e-mail pattern matches as a whole and in linear time', async (t) => {
+await t.test('an e-mail pattern must match the whole address, and is checked in linear time', async (t) => {
   const matches = emailMatcher(['.*@example\\.com', 'boss@other\\.org'])
   t.ok(matches('a@example.com'))
   t.ok(matches('boss@other.org'))
@@ -340,6 +340,6 @@ await t.test('an e-mail pattern matches as a whole and in linear time', async (t
   t.ok(twice <= 2 * once, `${once} blocks, and ${twice} for twice the length`)
 })
 
-await t.test('any YAML reader parses the example in the tree', async (t) => {
+await t.test('any YAML parser can read the example configuration', async (t) => {
   t.type(parse(readFileSync(resolve(import.meta.dirname, '../../rollcall.example.yml'), 'utf8')), 'object')
 })

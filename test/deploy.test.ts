@@ -46,7 +46,7 @@ const compose = parse(read('docker-compose.yml')) as {
 }
 const servers = Object.entries(compose.services).filter(([name]) => name !== 'rollcall')
 
-await t.test('the image is built without package scripts and has only production packages', async (t) => {
+await t.test('the image is built without scripts of packages and has only production packages', async (t) => {
   for (const from of of('FROM')) t.match(from.split(' ')[0], EXACT)
   const installs = of('RUN').filter((command) => command.includes('npm ci'))
   t.equal(installs.length, 2)
@@ -68,7 +68,7 @@ await t.test('the image is built without package scripts and has only production
   t.ok(of('ARG').includes(`VERSION=${version}`), 'the version of the package')
 })
 
-await t.test('the image has the Node version of the checks', (t) => {
+await t.test('the image has the Node.js version with which the checks run', (t) => {
   const versions = new Set(of('FROM').map((from) => /^node:([\d.]+)-/.exec(from)![1]!))
   t.equal(versions.size, 1)
   const [inImage = ''] = versions
@@ -80,7 +80,7 @@ await t.test('the image has the Node version of the checks', (t) => {
   t.end()
 })
 
-await t.test('production dependencies include every import', async (t) => {
+await t.test('the production dependencies include every package that the code imports', async (t) => {
   let seen = 0
   for (const name of readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.ts')) continue
@@ -96,7 +96,7 @@ await t.test('production dependencies include every import', async (t) => {
   t.ok(seen > 10)
 })
 
-await t.test('the container runs node as a numeric user and writes only to /data', async (t) => {
+await t.test('the container runs as a user without a name and writes only to /data', async (t) => {
   t.strictSame(JSON.parse(last('ENTRYPOINT')), ['node', 'dist/src/main.js'])
   t.strictSame(JSON.parse(last('CMD')), ['serve'])
   t.match(last('USER'), /^[1-9]\d{3,}:[1-9]\d{3,}$/)
@@ -139,7 +139,7 @@ await t.test('the build context contains only the sources of the image', async (
   )
 })
 
-await t.test('compose services have exact tags, health checks, restart policies and volumes', async (t) => {
+await t.test('services of docker compose have exact tags, health checks, restart policies and volumes', async (t) => {
   t.same(Object.keys(compose.services), ['rollcall', 'eventstore', 'mongodb', 'redis'])
   for (const [name, { image, restart, healthcheck, volumes }] of Object.entries(compose.services)) {
     t.match(image, EXACT, name)
@@ -152,7 +152,7 @@ await t.test('compose services have exact tags, health checks, restart policies 
   t.equal(compose.services['rollcall']!.image, `rollcall:${version}`)
 })
 
-await t.test('only the service is published, locally, and starts after healthy servers', async (t) => {
+await t.test('in docker compose only the service is published, and it starts after healthy servers', async (t) => {
   for (const [name, { ports }] of servers) t.equal(ports, undefined, name)
   const rollcall = compose.services['rollcall']!
   t.same(rollcall.ports, ['127.0.0.1:8080:8080'])
@@ -197,7 +197,7 @@ const manifests = readdirSync(folder).flatMap((name) =>
 )
 const manifest = (kind: string) => manifests.find((one) => one.kind === kind)!
 
-await t.test('the manifests form one deployment and reference each other', async (t) => {
+await t.test('the Kubernetes manifests form one deployment and refer to each other', async (t) => {
   const kinds =
     'ClusterRole ClusterRoleBinding ConfigMap Deployment NetworkPolicy PodDisruptionBudget Service ServiceAccount'.split(
       ' ',
@@ -222,7 +222,7 @@ await t.test('the manifests form one deployment and reference each other', async
   ])
 })
 
-await t.test('metrics have a separate port outside the Service, closed to other pods', async (t) => {
+await t.test('metrics have a port of their own outside the Kubernetes Service, closed to other pods', async (t) => {
   const { metrics } = parse(manifest('ConfigMap').data['rollcall.yml']!) as { metrics: { address: string } }
   const port = Number(metrics.address.split(':')[1])
   t.match(manifest('Deployment'), {
@@ -257,7 +257,7 @@ type Pod = { readonly containers: readonly Container[]; readonly volumes: readon
 const pod = (manifest('Deployment').spec as { template: { spec: Pod } }).template.spec
 const container = pod.containers[0]!
 
-await t.test('a pod has no root, no privileges, a read-only file system, bounded memory', async (t) => {
+await t.test('a pod has no root, no privileges, a read-only file system and limited memory', async (t) => {
   const user = Number(last('USER').split(':')[0])
   t.match(pod, {
     serviceAccountName: 'rollcall',
@@ -279,7 +279,7 @@ await t.test('a pod has no root, no privileges, a read-only file system, bounded
   )
 })
 
-await t.test('probes use existing routes, and the grace period covers a stop', async (t) => {
+await t.test('the probes use existing routes, and the grace period is long enough for a stop', async (t) => {
   const probe = (path: string) => ({ httpGet: { path, port: 'http' } })
   t.match(container, {
     startupProbe: probe('/livez'),

@@ -7,7 +7,7 @@ import { made } from '../docs/make.ts'
 const root = resolve(import.meta.dirname, '../..')
 
 for (const [path, text] of Object.entries(made)) {
-  await t.test(`${path} is the output of docs/make.ts`, async (t) => {
+  await t.test(`${path} is the present output of docs/make.ts`, async (t) => {
     t.equal(readFileSync(resolve(root, path), 'utf8'), text(), 'npm run docs writes it again')
   })
 }
@@ -42,7 +42,7 @@ await t.test('the list of decisions has every decision with title and status', (
   t.end()
 })
 
-await t.test('each changelog fragment has a kind and one line of text', (t) => {
+await t.test('each entry for the changelog has a kind and one line of text', (t) => {
   for (const { name, line } of fragments()) t.ok(line.length <= 160, `changelog/${name} has at most 160 characters`)
   t.throws(() => fragmentOf('a.md', 'added: a thing\n'), /expected a line "kind: …"/)
   t.throws(() => fragmentOf('a.md', 'kind: added\none\ntwo\n'), /one line of text/)

@@ -8,7 +8,7 @@ const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 let elapsed = 0
 measureSlicesBy(() => elapsed)
 
-await t.test('work yields when its slice ends, not before, and gets another', async (t) => {
+await t.test('work gives way to other work when its time slice ends, not before', async (t) => {
   for (const [slice, begin] of [
     [5, () => timeSlicer()],
     [2, () => timeSlicer(2)],
@@ -27,7 +27,7 @@ await t.test('work yields when its slice ends, not before, and gets another', as
   }
 })
 
-await t.test('processes items in slices, each once, until the callback stops it', async (t) => {
+await t.test('items are processed in time slices, each once, until the callback stops it', async (t) => {
   const worked: number[] = []
   const work = (until: number) => (item: number) => {
     elapsed += 2
@@ -48,7 +48,7 @@ await t.test('processes items in slices, each once, until the callback stops it'
   t.strictSame(worked, [0, 1])
 })
 
-await t.test('a sliced sort equals a stable sort for any length', async (t) => {
+await t.test('a sort in time slices gives the same order as a stable sort', async (t) => {
   const isBefore = (one: readonly number[], other: readonly number[]) => one[0]! < other[0]!
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(50), { maxLength: 3_000 }), async (numbers) => {
@@ -63,7 +63,7 @@ await t.test('a sliced sort equals a stable sort for any length', async (t) => {
   t.pass('the same')
 })
 
-await t.test('a long sort yields to other work, a short one does not wait', async (t) => {
+await t.test('a long sort lets other work run, and a short one does not wait', async (t) => {
   const before = elapsed
   measureSlicesBy(() => (elapsed += 1_000))
   let [turns, over, most, compared] = [0, false, 0, 0]
@@ -89,7 +89,7 @@ await t.test('a long sort yields to other work, a short one does not wait', asyn
   elapsed = before
 })
 
-await t.test('all work of one turn shares a slice, and the next turn has another', async (t) => {
+await t.test('all work of one turn shares a time slice, and the next turn has another', async (t) => {
   measureSlicesBy(() => elapsed)
   const first = timeSlicer()
   elapsed += 3
@@ -124,7 +124,7 @@ const working = async (name: string, steps: number, order: string[]) => {
   }
 }
 
-await t.test('one yielded task resumes at a time, and short work overtakes long work', async (t) => {
+await t.test('one waiting task resumes at a time, and short work overtakes long work', async (t) => {
   measureSlicesBy(() => elapsed)
   const order: string[] = []
   const names = Array.from({ length: 10 }, (_, n) => `long ${n}`)
@@ -141,7 +141,7 @@ await t.test('one yielded task resumes at a time, and short work overtakes long 
   t.equal(order.length, 41)
 })
 
-await t.test('work resumes sooner if other work takes longer than two slices', async (t) => {
+await t.test('waiting work resumes sooner if other work takes longer than two slices', async (t) => {
   measureSlicesBy(() => elapsed)
   const turnsUntilResumed = async (ms: number) => {
     const order: string[] = []

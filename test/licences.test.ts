@@ -65,7 +65,7 @@ const ofBundle = (): ReadonlySet<string> => {
   return found
 }
 
-await t.test('every package has a licence allowed for its use', (t) => {
+await t.test('every package has a licence that allows its use here', (t) => {
   const bundle = ofBundle()
   t.ok(bundle.size > 6)
   for (const one of installed) {
@@ -78,7 +78,7 @@ await t.test('every package has a licence allowed for its use', (t) => {
   t.end()
 })
 
-await t.test('the packages with install scripts are a reviewed list', (t) => {
+await t.test('the packages with install scripts are exactly those that were reviewed', (t) => {
   const { allowScripts } = read('package.json') as { readonly allowScripts: Readonly<Record<string, boolean>> }
   const running = installed.filter(({ hasInstallScript }) => hasInstallScript)
   t.strictSame(running.map(({ name }) => name).toSorted(), Object.keys(allowScripts).toSorted())
@@ -95,7 +95,7 @@ await t.test('the packages with install scripts are a reviewed list', (t) => {
   t.end()
 })
 
-await t.test('versions are exact', (t) => {
+await t.test('the versions of all packages are exact', (t) => {
   const { dependencies, devDependencies } = read('package.json') as Record<
     'dependencies' | 'devDependencies',
     Readonly<Record<string, string>>

@@ -39,7 +39,7 @@ const without = async (t: Test, ...commands: readonly string[]): Promise<boolean
   return false
 }
 
-await t.test('a backup by the guide during eight writers has all acknowledged events', async (t) => {
+await t.test('a backup by the guide, taken while eight clients write, has all acknowledged events', async (t) => {
   if (await without(t, 'sqlite3')) return
   const directory = await newDirectory(t)
   const data = join(directory, 'data')
@@ -65,7 +65,7 @@ await t.test('a backup by the guide during eight writers has all acknowledged ev
   t.ok(events >= before.size)
 })
 
-await t.test('a service restored from a backup keeps tokens, flags and people', async (t) => {
+await t.test('a service restored from a backup has its tokens, flags and people', async (t) => {
   if (await without(t, 'sqlite3')) return
   const service = await startService(t)
   const made = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'kept' })
@@ -88,7 +88,7 @@ await t.test('a service restored from a backup keeps tokens, flags and people', 
   })
 })
 
-await t.test("the guide's commands print the log while the service runs", async (t) => {
+await t.test('the commands in the guide print the log while the service runs', async (t) => {
   if (await without(t, 'sqlite3', 'python3')) return
   const service = await startService(t)
   await service.request('POST', '/auth/v1/method/token', { name: 'for the guide' })
@@ -101,7 +101,7 @@ await t.test("the guide's commands print the log while the service runs", async 
   t.equal(exported.length, (await allEventsOf(service.directory)).length)
 })
 
-await t.test('DuckDB reads the export of the guide', async (t) => {
+await t.test('DuckDB can read the export as the guide shows', async (t) => {
   const there = await run('python3', ['-c', 'import duckdb']).then(
     () => true,
     () => false,
@@ -113,7 +113,7 @@ await t.test('DuckDB reads the export of the guide', async (t) => {
   t.match(await follow('read-duckdb', service.directory), /TokenIssued +│ +1/)
 })
 
-await t.test('the service accepts the key file that the guide creates for a Secret', async (t) => {
+await t.test('the service accepts the key file that the guide creates for a Kubernetes Secret', async (t) => {
   const directory = await newDirectory(t)
   await follow('make-keys', directory)
   const { pepper, kek } = (await readKeyFile(join(directory, 'keys')))!
@@ -121,7 +121,7 @@ await t.test('the service accepts the key file that the guide creates for a Secr
   t.same([pepper.key.length, kek.length], [32, 32])
 })
 
-await t.test("the guide's Node.js backup works without sqlite3", async (t) => {
+await t.test('the backup with Node.js in the guide works without sqlite3', async (t) => {
   const service = await startService(t)
   const backup = join(service.directory, 'backup')
   await mkdir(backup)
@@ -132,7 +132,7 @@ await t.test("the guide's Node.js backup works without sqlite3", async (t) => {
   t.equal((await restored.request('GET', '/auth/v1/tokens')).status, 200)
 })
 
-await t.test('the guide grants an EventStoreDB user exactly the rights it needs', async (t) => {
+await t.test('the guide gives an EventStoreDB user exactly the rights that the service needs', async (t) => {
   const store = await startEventStore()
   t.teardown(() => store.kill())
   await follow('esdb-user', root, { STORE: store.url, NAME: 'admin', PASSWORD: 'changeit' })
@@ -176,7 +176,7 @@ await t.test('the guide lists every metric with its kind and labels', async (t) 
   t.match(text, /rollcall_auth_decisions_total\{result="refused",reason="credential_invalid"/)
 })
 
-await t.test('every reason and file in the guide exists', async (t) => {
+await t.test('every reason and every file that the guide names exists', async (t) => {
   const reasons = [...section('Effects of failures').matchAll(/503 `(\w+)`/g)].map(([, reason]) => reason!)
   t.ok(reasons.length >= 5)
   for (const reason of reasons)
@@ -192,7 +192,7 @@ await t.test('every reason and file in the guide exists', async (t) => {
   for (const file of files) t.ok(await readFile(join(service.directory, 'data', file.replaceAll('`', ''))), file)
 })
 
-await t.test('the guide lists every field of the log', async (t) => {
+await t.test('the guide lists every field of a log line', async (t) => {
   const known = new Set(section('Log').match(/(?<=`)\w+(?=`)/g))
   const service = await startService(t, { 'authentication.methods.token.bootstrap.token': undefined })
   const token = /"client_token":"([^"]+)"/.exec(await service.logged())![1]!
@@ -204,7 +204,7 @@ await t.test('the guide lists every field of the log', async (t) => {
   for (const field of fields) t.ok(known.has(field), field)
 })
 
-await t.test('the links of the guides resolve', async (t) => {
+await t.test('the links in the guides lead to existing pages and sections', async (t) => {
   for (const page of ['operations.md', 'moving.md']) {
     const text = await readFile(join(root, 'docs/guides', page), 'utf8')
     for (const [, target] of text.matchAll(/\]\(([^)#h][^)#]*)/g))

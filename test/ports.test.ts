@@ -14,7 +14,7 @@ import { freePort } from './free-port.ts'
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-ports-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
 
-await t.test('an unavailable port fails the start with advice before any file is created', async (t) => {
+await t.test('a port that is in use makes the start fail with advice, before any file is created', async (t) => {
   const taken = await freePort()
   const holder = createServer()
   await new Promise<void>((listening) => holder.listen(taken, '127.0.0.1', listening))
@@ -61,7 +61,7 @@ await t.test('an unavailable port fails the start with advice before any file is
   t.match(said, `"open":"http://127.0.0.1:${free}/"`, 'the address to open in a browser')
 })
 
-await t.test('answers as starting until ready, and hands over without a refused connection', async (t) => {
+await t.test('during the start requests are answered as "starting", and no connection is refused', async (t) => {
   const port = await freePort()
   const flags = {
     'server.host': '127.0.0.1',

@@ -55,7 +55,7 @@ const curl = async (command: string, { port }: Service, token: string) => {
   return JSON.parse(stdout) as Record<string, unknown>
 }
 
-await t.test('the commands of the README work, and a killed service keeps all data', async (t) => {
+await t.test('the commands in the README work, and a killed service keeps all data', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'rollcall-readme-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
   t.equal(curls.length, 8)

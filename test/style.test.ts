@@ -62,13 +62,13 @@ const found = (rule: Rule, area: Area): readonly string[] =>
     [...text.matchAll(RULES[rule])].map(([match]) => `${place}: ${match.slice(0, 100)}`),
   )
 
-await t.test('each area has its texts', async (t) => {
+await t.test('each area of the tree has texts that are checked', async (t) => {
   for (const area of ['src', 'ui', 'tests'] as const) t.ok(prose[area].length > 400, `${area}: ${prose[area].length}`)
 })
 
 for (const rule of Object.keys(RULES) as readonly Rule[])
   for (const [area, allowed] of Object.entries(ALLOWED[rule]) as readonly [Area, number][])
-    await t.test(`${area} keeps ${rule}`, async (t) => {
+    await t.test(`texts of the area "${area}" keep ${rule}`, async (t) => {
       const places = found(rule, area)
       t.comment(`${area}, ${rule}: ${places.length} of ${allowed}`)
       if (places.length > allowed)

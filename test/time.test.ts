@@ -28,14 +28,14 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((fi
 const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
 const codeOf = (file: string): string => withoutComments(readFileSync(resolve(src, file), 'utf8'))
 
-await t.test('all time comes from an injected clock', (t) => {
+await t.test('all time in the source comes from a clock that is passed in', (t) => {
   for (const file of files.filter((each) => !(each in ownTime)))
     t.equal(TIME.exec(codeOf(file))?.[0], undefined, `${file}: take a Clock instead`)
   for (const file of Object.keys(ownTime)) t.match(codeOf(file), TIME, `${file} is no exception any more`)
   t.end()
 })
 
-await t.test('only composition roots use the system clock', (t) => {
+await t.test('only the files that assemble a process use the system clock', (t) => {
   const naming = files.filter((file) => file !== 'clock.ts' && codeOf(file).includes('systemClock'))
   t.strictSame(naming.toSorted(), roots.toSorted())
   t.end()

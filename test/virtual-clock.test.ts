@@ -2,7 +2,7 @@ import t from 'tap'
 import { systemClock } from '../src/clock.ts'
 import { virtualClock } from './virtual-clock.ts'
 
-await t.test('timers fire in order, and the effects of each finish before the next', async (t) => {
+await t.test('timers of the virtual clock fire in order, each after the effects of the one before', async (t) => {
   const clock = virtualClock()
   const seen: string[] = []
   const note = (what: string) => void seen.push(`${what} ${clock.monotonic()}`)
@@ -24,7 +24,7 @@ await t.test('timers fire in order, and the effects of each finish before the ne
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('concurrent advances run one after another, never backwards', async (t) => {
+await t.test('concurrent advances of the virtual clock run one after another, never backwards', async (t) => {
   const clock = virtualClock()
   const seen: number[] = []
   clock.every(1, () => seen.push(clock.monotonic()))
@@ -33,7 +33,7 @@ await t.test('concurrent advances run one after another, never backwards', async
   t.equal(clock.monotonic(), 6)
 })
 
-await t.test('a cancelled timer does not fire', async (t) => {
+await t.test('a cancelled timer of the virtual clock does not fire', async (t) => {
   const clock = virtualClock()
   const done: string[] = []
   const timer = clock.after(10, () => done.push('after')).unref()
@@ -47,7 +47,7 @@ await t.test('a cancelled timer does not fire', async (t) => {
   t.strictSame(done, ['woken'])
 })
 
-await t.test('a timeout aborts like that of the system clock', async (t) => {
+await t.test('a timeout of the virtual clock aborts like that of the system clock', async (t) => {
   const clock = virtualClock()
   const signal = clock.timeout(5_000)
   await clock.advance(4_999)
@@ -59,7 +59,7 @@ await t.test('a timeout aborts like that of the system clock', async (t) => {
   t.equal((signal.reason as Error).message, (real.reason as Error).message)
 })
 
-await t.test('the wall clock advances with the monotonic one and can jump alone', async (t) => {
+await t.test('the virtual wall clock advances with the monotonic one, and can jump alone', async (t) => {
   const clock = virtualClock('2026-02-03T04:05:06.000Z')
   t.equal(clock.now(), clock.now(), 'the same object within a millisecond')
   await clock.advance(1_500)
@@ -69,7 +69,7 @@ await t.test('the wall clock advances with the monotonic one and can jump alone'
   t.equal(clock.monotonic(), 1_500)
 })
 
-await t.test('the system clock behaves the same', async (t) => {
+await t.test('the system clock behaves like the virtual clock', async (t) => {
   const before = systemClock.monotonic()
   const done: string[] = []
   systemClock.after(3_600_000, () => done.push('never')).cancel()
@@ -83,7 +83,7 @@ await t.test('the system clock behaves the same', async (t) => {
   t.notOk(done.includes('never'))
 })
 
-await t.test('fractions of milliseconds do not lose a millisecond', async (t) => {
+await t.test('fractions of milliseconds add up without losing a millisecond', async (t) => {
   const clock = virtualClock('2026-11-25T23:00:00.000Z')
   for (let n = 0; n < 1_000; n++) await clock.advance(0.7)
   t.equal(clock.now().toISOString(), '2026-11-25T23:00:00.700Z')

@@ -34,7 +34,7 @@ const asked = fc.record({
   anyOf: fc.array(words, { minLength: 1, maxLength: 3 }),
 })
 
-await t.test('rules match stored claims like the complete claims, also after JSON', async (t) => {
+await t.test('access rules match the stored claims of a login exactly as they match the complete claims', async (t) => {
   let matched = 0
   fc.assert(
     fc.property(claims, fc.array(asked, { maxLength: 4 }), fc.boolean(), (claims, asked, assumed) => {
@@ -95,7 +95,7 @@ const ROWS: readonly [string, readonly ClaimUse[], object, object][] = [
   ],
 ]
 
-await t.test('keeps only the values that rules name', async (t) => {
+await t.test('the service stores only those claims of a login that an access rule names', async (t) => {
   for (const [name, asked, claims, left] of ROWS) {
     const kept = claimsNamed({ groups: GROUPS, ...claims }, asked)
     t.strictSame(JSON.parse(JSON.stringify(kept)), JSON.parse(JSON.stringify(left)), name)

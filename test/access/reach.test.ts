@@ -13,7 +13,7 @@ const sorted = ({ places }: ReturnType<typeof reachOf>) => [...places].map(Strin
 const pairs = (reach: ReturnType<typeof reachOf>): string =>
   QUESTIONS.filter(([right, place]) => allowed(reach, bitOf(right), place)).join(' ')
 
-await t.test('a decision is the union of the decisions of single grants', async (t) => {
+await t.test('a token with several grants may do exactly what one of its grants allows', async (t) => {
   fc.assert(
     fc.property(holding, fc.boolean(), (held, self) => {
       const reach = reachOf(held, self)
@@ -30,7 +30,7 @@ await t.test('a decision is the union of the decisions of single grants', async 
   t.pass('all decisions agree')
 })
 
-await t.test('equal reaches have equal texts, and parsing a text restores the reach', async (t) => {
+await t.test("the text form of a token's rights is unique, and parsing it restores the rights", async (t) => {
   const texts = new Map<string, string>()
   const reaches = new Map<string, string>()
   fc.assert(
@@ -51,7 +51,7 @@ await t.test('equal reaches have equal texts, and parsing a text restores the re
   t.ok(texts.size > 100, `${texts.size} reaches`)
 })
 
-await t.test('frequent reaches are encoded in the shortest texts', async (t) => {
+await t.test('the most common sets of rights have the shortest texts', async (t) => {
   t.equal(reachText(FULL), '')
   t.equal(reachText(reachOf(of(at('*', 'admin')))), '')
   t.equal(reachFrom(), FULL)
@@ -63,14 +63,14 @@ await t.test('frequent reaches are encoded in the shortest texts', async (t) => 
   )
 })
 
-await t.test('a text of another version grants the rights that this version knows', async (t) => {
+await t.test('a text with rights of another version grants only the rights that this version knows', async (t) => {
   const later = reachFrom('[null,["*","flag.fly"],["shop","flag.fly,flag.read"],["blog","flag.fly"]]')
   t.strictSame([later.everywhere, [...later.places]], [0, [['shop', bitOf('flag.read')]]])
   t.ok(allowed(reachFrom('[null,["shop","*"]]'), bitOf('token.revoke'), 'shop'))
   t.notOk(allowed(reachFrom('[null,["shop","*"]]'), bitOf('audit.read'), 'shop'))
 })
 
-await t.test('reports the first grant that gives the right', async (t) => {
+await t.test('an access decision names the first grant that gives the right', async (t) => {
   fc.assert(
     fc.property(holding, (held) => {
       for (const [right, place] of QUESTIONS) {
@@ -96,7 +96,7 @@ await t.test('reports the first grant that gives the right', async (t) => {
   })
 })
 
-await t.test('lists the rights of each grant, and the combined rights by place', async (t) => {
+await t.test("a token's record lists the rights of each grant and the combined rights of each namespace", async (t) => {
   fc.assert(
     fc.property(holding, (held) => {
       const shown = grantsInForce(held)
@@ -139,7 +139,7 @@ await t.test('lists the rights of each grant, and the combined rights by place',
   t.equal(grantsInForce({ namespace: 'shop' }), undefined)
 })
 
-await t.test('a token is publishable if it can only evaluate flags', async (t) => {
+await t.test('a token may be published if its only right is to evaluate flags', async (t) => {
   t.ok(publishable(reachOf(of(at('shop', 'client'), at('blog', 'client')))))
   t.ok(publishable(reachOf({ namespace: 'shop', ...of({ place: 'shop', rights: ['flag.evaluate', 'token.read'] }) })))
   for (const role of BUILT_IN.map(({ name }) => name).filter((name) => name !== 'client'))
@@ -150,7 +150,7 @@ await t.test('a token is publishable if it can only evaluate flags', async (t) =
   t.notOk(publishable(reachOf(of(at('shop', 'client')), true)), 'a login has its own record too')
 })
 
-await t.test('an additional grant never removes a right', async (t) => {
+await t.test('adding a grant to a token never removes a right', async (t) => {
   fc.assert(
     fc.property(unbound, unbound, (a, b) => {
       if (a.grants === undefined || b.grants === undefined) return true

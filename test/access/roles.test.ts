@@ -40,7 +40,7 @@ const roles: Readonly<Record<string, string>> = {
     'flag.evaluate flag.read segment.read namespace.read history.read token.read audit.read config.read self.use',
 }
 
-await t.test('rights and levels follow the contract, each right with its own bit', async (t) => {
+await t.test('the rights and their levels are those of docs/api.md, and each right has its own bit', async (t) => {
   t.strictSame(Object.fromEntries(RIGHTS.map((right) => [right, levelOf(right)])), rights)
   t.strictSame(RIGHTS, Object.keys(rights))
   t.ok(RIGHTS.length <= 30, 'more are not told apart from those of later versions')
@@ -50,7 +50,7 @@ await t.test('rights and levels follow the contract, each right with its own bit
   t.strictSame(rightsIn(setOf(['self.use', 'flag.fly', 'flag.read', 'flag.read'])), ['flag.read', 'self.use'])
 })
 
-await t.test('built-in roles have the rights of the contract, in standard order', async (t) => {
+await t.test('the built-in roles have the rights listed in docs/api.md, in the same order', async (t) => {
   t.strictSame(
     BUILT_IN.map(({ name }) => name),
     Object.keys(roles),
@@ -64,7 +64,7 @@ await t.test('built-in roles have the rights of the contract, in standard order'
   t.notOk(isBuiltIn('constructor'))
 })
 
-await t.test('in a namespace a role gives only namespace rights and self.use', async (t) => {
+await t.test('a role granted in one namespace gives only rights of namespaces and the right self.use', async (t) => {
   const at = (place: string, role: string): readonly Right[] =>
     rightsIn(conveyed({ place, role }, Object.fromEntries(rolesWith({}).map((one) => [one.name, one.rights]))))
   const inNamespace = RIGHTS.filter((right) => rights[right] !== 'deployment')

@@ -60,19 +60,19 @@ const texts = (rules: readonly Rule[], subject: Subject, unmatched?: AccessPolic
   return given.holding.grants?.map(({ place, role, rule }) => `${role}@${place} by ${rule}`)
 }
 
-await t.test('grants full access without rules', async (t) => {
+await t.test('a login has full access if no access rules are configured', async (t) => {
   for (const subject of [login({}), member([]), account('shop')])
     t.strictSame(grantsFor(policy([]), subject), { holding: {} })
 })
 
-await t.test('applies unmatched even without rules', async (t) => {
+await t.test('a login that no rule matches gets the grants of "unmatched", even without any rule', async (t) => {
   for (const subject of [login({}), member([]), account('shop')]) {
     t.equal(texts([], subject, 'refuse'), 'nothing')
     t.strictSame(texts([], subject, grants('viewer@*')), ['viewer@* by undefined'])
   }
 })
 
-await t.test('one rule makes all logins and exchanges governed', async (t) => {
+await t.test('as soon as one access rule exists, it limits all logins and token exchanges', async (t) => {
   const rules = [platform, shop, workloads]
   t.strictSame(texts(rules, login({ groups: ['a', 'platform-admins'] })), ['admin@* by platform'])
   t.equal(texts(rules, login({ groups: ['a'] })), 'nothing')
@@ -85,7 +85,7 @@ await t.test('one rule makes all logins and exchanges governed', async (t) => {
   t.strictSame(texts([platform], login({ groups: 'platform-admins' }), grants('client@*')), ['admin@* by platform'])
 })
 
-await t.test('a holding contains the rights of its own roles only', async (t) => {
+await t.test('a token stores the rights of its own roles only', async (t) => {
   const given = grantsFor(
     policy([{ ...shop, grants: grants('release@shop', 'client@*') }]),
     member([], { acme: ['shop'] }),
@@ -94,7 +94,7 @@ await t.test('a holding contains the rights of its own roles only', async (t) =>
   t.strictSame('holding' in given && Object.keys(given.holding.roles ?? {}), ['release', 'client'])
 })
 
-await t.test('matches accounts by namespace and name', async (t) => {
+await t.test('an access rule matches service accounts by namespace and name', async (t) => {
   const rule = { ...workloads, namespaces: ['shop', 'blog'], serviceAccounts: ['app'] }
   for (const [subject, matched] of [
     [account('shop'), true],
@@ -106,7 +106,7 @@ await t.test('matches accounts by namespace and name', async (t) => {
     t.equal(matchingRules(policy([rule]), subject).length, matched ? 1 : 0, JSON.stringify(subject))
 })
 
-await t.test('grants nothing for a namespace that is not a valid key', async (t) => {
+await t.test('a rule grants nothing if the name it takes from the login is not a valid namespace key', async (t) => {
   for (const namespace of ['*', '', 'a b', 'a/b', '{namespace}', 'a@*'])
     t.equal(texts([workloads], account(namespace)), 'nothing', namespace)
   t.equal(
@@ -115,7 +115,7 @@ await t.test('grants nothing for a namespace that is not a valid key', async (t)
   )
 })
 
-await t.test('finds claims by name or JSON Pointer', async (t) => {
+await t.test('an access rule finds a claim by its name or by a JSON Pointer', async (t) => {
   const claims = {
     groups: ['a', 1, null, ['b'], 'c'],
     'a/b': 'slash',
@@ -152,7 +152,7 @@ await t.test('finds claims by name or JSON Pointer', async (t) => {
   t.notOk(isClaim('') || isClaim('/a~2') || isClaim('/a~'))
 })
 
-await t.test('an unverified e-mail address matches nothing', async (t) => {
+await t.test('an access rule never matches an e-mail address that the provider has not verified', async (t) => {
   const rule: Rule = { ...platform, claim: 'email', anyOf: ['a@example.com'] }
   const given = (email_verified: unknown, claim = 'email') =>
     matchingRules(policy([{ ...rule, claim }]), login({ email: 'a@example.com', email_verified })).length
@@ -183,7 +183,7 @@ await t.test('an unverified e-mail address matches nothing', async (t) => {
   t.equal(matchingRules({ ...assuming, assumeVerified: ['other'] }, login({ email: 'a@example.com' })).length, 0)
 })
 
-await t.test('treats a referenced claim as absent, and reports its name', async (t) => {
+await t.test('a claim that is only a reference counts as absent, and its name is reported', async (t) => {
   const claims = { groups: ['platform-admins'], _claim_names: { groups: 'src1', other: 'src1' } }
   t.equal(texts([platform], login(claims)), 'nothing')
   const rules: readonly Rule[] = [platform, { ...platform, claim: '/groups/0' }, { ...platform, claim: 'mine' }, shop]
@@ -193,7 +193,7 @@ await t.test('treats a referenced claim as absent, and reports its name', async 
   t.strictSame(referencedClaims(rules, account('a')), [])
 })
 
-await t.test('ignores the order of rules, merges equal grants, and limits their number', async (t) => {
+await t.test('the order of rules has no effect, equal grants are merged, and their number is limited', async (t) => {
   const rules: readonly Rule[] = ['c', 'a', 'b', 'd'].map((name, n) => ({
     ...workloads,
     name,
@@ -213,7 +213,7 @@ await t.test('ignores the order of rules, merges equal grants, and limits their 
   t.equal(texts(many(257), account('x')), 'too_many')
 })
 
-await t.test('parses grants, and reports errors in their texts', async (t) => {
+await t.test('the text of a grant is parsed, and errors in it are reported', async (t) => {
   t.strictSame(readGrant('editor@shop'), { grant: { place: 'shop', role: 'editor' } })
   t.strictSame(readGrant('viewer@*'), { grant: { place: '*', role: 'viewer' } })
   t.strictSame(readGrant('viewer@a,b'), { grant: { place: 'a,b', role: 'viewer' } })
@@ -230,7 +230,7 @@ await t.test('parses grants, and reports errors in their texts', async (t) => {
   t.match(readRights('flag.read'), { wrong: /^must be RIGHT,RIGHT@PLACE/ })
 })
 
-await t.test('ignores case in code host names and e-mail domains only', async (t) => {
+await t.test('rules ignore upper and lower case only in names of a code host and in e-mail domains', async (t) => {
   const rule = (given: Partial<Rule>) => [{ name: 'r', grants: grants('viewer@*'), ...given } as Rule]
   const byHost = (given: object, subject: Subject) =>
     texts(rule({ method: 'codehost', organizations: [], teams: [], ...given }), subject)

@@ -12,7 +12,7 @@ const of = (...grants: readonly Grant[]): Holding => ({ grants, roles: MEANINGS 
 const at = (place: string, role: string): Grant => ({ place, role })
 const role = (name: string) => BUILT_IN.find((one) => one.name === name)!
 
-await t.test('reports the first right that exceeds the creator', async (t) => {
+await t.test('a new token may have no right that its creator lacks, and the refusal names the first one', async (t) => {
   let [within, beyond] = [0, 0]
   fc.assert(
     fc.property(holding, holding, (creator, asked) => {
@@ -37,7 +37,7 @@ await t.test('reports the first right that exceeds the creator', async (t) => {
   t.ok(within > 100 && beyond > 100, `${within} within, ${beyond} beyond`)
 })
 
-await t.test('only full access covers full access, including later rights', async (t) => {
+await t.test('only a creator with full access may create a token with full access', async (t) => {
   const every: Grant = { place: '*', rights: [...RIGHTS] }
   const admin = reachOf(of(at('*', 'admin')))
   t.equal(exceeding(admin, {}), undefined)
@@ -56,13 +56,13 @@ await t.test('only full access covers full access, including later rights', asyn
   })
 })
 
-await t.test('reports a right of level any at the place of its grant', async (t) => {
+await t.test('a right of level "any" that the creator lacks is reported with the place of its grant', async (t) => {
   const creator = reachOf(of({ place: '*', rights: ['flag.evaluate', 'flag.snapshot', 'token.create'] }))
   t.strictSame(exceeding(creator, of(at('shop', 'server'), at('blog', 'server'))), { right: 'self.use', place: 'blog' })
   t.strictSame(exceeding(creator, of(at('shop', 'server'), at('*', 'server'))), { right: 'self.use', place: '*' })
 })
 
-await t.test('a role is grantable where the creator has all its rights', async (t) => {
+await t.test('a creator may grant a role where it has all rights of the role', async (t) => {
   const places = (holding: Holding, name: string) => {
     const reach = reachOf(holding)
     return grantable(reach, role(name), ['shop', ...reach.places.keys(), 'blog'])
@@ -80,7 +80,7 @@ await t.test('a role is grantable where the creator has all its rights', async (
   t.strictSame(places({ namespace: 'shop' }, 'client'), [], 'a token that is bound to a namespace makes none')
 })
 
-await t.test('keeps exactly the intersection of old and new rights', async (t) => {
+await t.test('a narrowed token keeps exactly the rights that both the old and the new grants give', async (t) => {
   let [same, less, none] = [0, 0, 0]
   fc.assert(
     fc.property(unbound, unbound, (old, under) => {
@@ -105,7 +105,7 @@ await t.test('keeps exactly the intersection of old and new rights', async (t) =
   t.ok(same > 50 && less > 50 && none > 5, `${same} as they were, ${less} less, ${none} nothing`)
 })
 
-await t.test('keeps role and rule of covered new grants, and lists the rest as rights', async (t) => {
+await t.test('a narrowed token keeps the grants that are still covered, and single rights of the others', async (t) => {
   const editor = { ...at('shop', 'editor'), rule: 'team' }
   const viewer = { ...at('*', 'viewer'), rule: 'all' }
   t.strictSame(narrowed({}, of(editor, viewer)), {

@@ -14,7 +14,7 @@ import { following, open } from './eventstoredb-nodes.ts'
 const query = (url: string) => new URLSearchParams(url.slice(url.indexOf('?')))
 const last = (url: string, key: string) => query(url).getAll(key).at(-1)
 
-void t.test('parses an address: several hosts, whole credentials, leader and follower', async (t) => {
+void t.test('an address with several hosts, credentials and a preferred kind of node is parsed', async (t) => {
   for (const scheme of ['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover']) {
     const { leader, follower } = addressOf(`${scheme}://a:2113,b,c:2115?tls=false&nodePreference=readOnlyReplica`)
     for (const url of [leader, follower])
@@ -34,7 +34,7 @@ void t.test('parses an address: several hosts, whole credentials, leader and fol
   t.match(leader, /^esdb:\/\/us%40er:p%3Aa%40ss%2F%3F@host\?/, 'the driver would cut a password at its colon')
 })
 
-void t.test('refuses an invalid address and never repeats it', async (t) => {
+void t.test('an invalid address of EventStoreDB is refused, and the message does not repeat it', async (t) => {
   const wrong: Readonly<Record<string, RegExp>> = {
     'http://host': /is invalid/,
     'esdb://': /is invalid/,
@@ -77,7 +77,7 @@ const secured = async (t: Test, user = 'admin:p%3Aw') => {
 }
 const causes = (error: unknown): string => (error instanceof Error ? `${error.message} < ${causes(error.cause)}` : '')
 
-void t.test('with TLS every call sends the credentials: appends, reads and subscriptions', async (t) => {
+void t.test('over TLS every append, read and subscription sends the credentials', async (t) => {
   const { url } = await secured(t)
   const { log, errors } = await open(t, url())
   const stream = `test-${randomUUID()}`
@@ -91,7 +91,7 @@ void t.test('with TLS every call sends the credentials: appends, reads and subsc
   t.same(errors, [])
 })
 
-void t.test('refuses a wrong password at once and a foreign certificate, with their cause', async (t) => {
+void t.test('a wrong password or an untrusted certificate is refused at once with its cause', async (t) => {
   const { url, authority } = await secured(t)
   const clock = virtualClock()
   const stranger = await open(t, url('admin:hunter2'), { clock })
@@ -111,7 +111,7 @@ void t.test('refuses a wrong password at once and a foreign certificate, with th
   await t.rejects(open(t, url(undefined, `${authority}.missing`)), /certificate file/)
 })
 
-void t.test('a temporarily missing certificate file ends nothing', async (t) => {
+void t.test('a certificate file that is missing for a while does not end the service', async (t) => {
   const { server, url, authority } = await secured(t)
   const { log } = await open(t, url())
   const stream = `test-${randomUUID()}`

@@ -38,7 +38,7 @@ const heldServer = async (
   return { log, faults, server, clock, restarts, held, hold, release }
 }
 
-await t.test('more concurrent reads than a connection carries all complete', async (t) => {
+await t.test('more concurrent reads than one connection carries all complete', async (t) => {
   const { log, restarts, held, hold, release, server } = await heldServer(t)
   await log.head()
   hold()
@@ -55,7 +55,7 @@ await t.test('more concurrent reads than a connection carries all complete', asy
   t.strictSame(restarts, [])
 })
 
-await t.test('concurrent reads of a stream share a read that starts after their request', async (t) => {
+await t.test('concurrent reads of a stream share one read, which starts after all of their requests', async (t) => {
   const { log, faults, server } = await heldServer(t)
   const [stream, first, second] = [fresh(), happened(1), happened(2)]
   await log.append(stream, [first], 'none')
@@ -78,7 +78,7 @@ await t.test('concurrent reads of a stream share a read that starts after their 
   t.equal(server.now().counts.read - before, 3, 'two of this stream, and one of another')
 })
 
-await t.test('unanswered reads make waiting ones fail and leave the queue empty', async (t) => {
+await t.test('if the server does not answer, waiting reads fail and the queue is empty afterwards', async (t) => {
   const { log, clock, held, hold, release } = await heldServer(t, { deadline: 200, patience: 600 })
   await log.head()
   hold()
@@ -97,7 +97,7 @@ await t.test('unanswered reads make waiting ones fail and leave the queue empty'
   t.strictSame(await collect(log.read(fresh())), [])
 })
 
-await t.test('by default a call has 1,750 ms and waits 10 s for its turn', async (t) => {
+await t.test('by default a call of the store takes at most 1,750 ms and waits at most 10 s for its turn', async (t) => {
   const { log, clock, held, hold, release } = await heldServer(t, {})
   await log.head()
   hold()
@@ -108,7 +108,7 @@ await t.test('by default a call has 1,750 ms and waits 10 s for its turn', async
   await Promise.all(all)
 })
 
-await t.test('only the clock of the log times an append out', async (t) => {
+await t.test('an append times out by the clock of the log only', async (t) => {
   const { log, faults, server } = await heldServer(t, { deadline: 1, patience: 8_000 })
   const held: (() => void)[] = []
   faults.before = (call) => (call === 'append' ? new Promise<void>((go) => held.push(go)) : undefined)

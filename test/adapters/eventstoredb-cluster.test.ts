@@ -7,7 +7,7 @@ import { failure } from '../stand-ins/eventstoredb/wire.ts'
 import { eventually } from '../wait.ts'
 import { following, fresh, ids, open, threeNodes } from './eventstoredb-nodes.ts'
 
-void t.test('follows a change of leader, also when nodes name the old leader or it dies', async (t) => {
+void t.test('the event log follows a change of leader, also if nodes name the old leader or it dies', async (t) => {
   const { cluster, a, b, c, url } = await threeNodes(t)
   const { log } = await open(t, url, { deadline: 500, patience: 10_000 })
   const seen = following(t, log)
@@ -77,7 +77,7 @@ void t.test('the loss of a whole cluster during calls causes no unhandled reject
   t.same(rejected, [])
 })
 
-void t.test('replaces a hanging leader and writes its pending append once', async (t) => {
+void t.test('a hanging leader is replaced, and its pending append is written once', async (t) => {
   const { cluster, a, b, c, url } = await threeNodes(t)
   const { log } = await open(t, url, { deadline: 300, patience: 10_000 })
   const seen = following(t, log)
@@ -103,7 +103,7 @@ void t.test('replaces a hanging leader and writes its pending append once', asyn
   t.same(ids(seen), ids(events as never))
 })
 
-void t.test('a hanging follower delays events for one subscription, also when chosen again', async (t) => {
+void t.test('a hanging follower delays events for one subscription only', async (t) => {
   const { b, c, url } = await threeNodes(t)
   const { log } = await open(t, url, { deadline: 2000 })
   const subscribed = () => b.counts.subscribe + c.counts.subscribe
@@ -130,7 +130,7 @@ void t.test('a hanging follower delays events for one subscription, also when ch
   }
 })
 
-void t.test('calls that need the leader go to it, whatever node the operator prefers', async (t) => {
+void t.test('calls that need the leader go to the leader, whichever node the operator prefers', async (t) => {
   const { a, b, c, url } = await threeNodes(t, '&nodePreference=follower')
   const { log } = await open(t, url)
   const stream = fresh()
@@ -141,7 +141,7 @@ void t.test('calls that need the leader go to it, whatever node the operator pre
   t.equal(a.counts.subscribe, 0, 'what is only followed is followed at a follower')
 })
 
-void t.test('ignores a leader that was cut off; the new leader decides its pending appends', async (t) => {
+void t.test('a leader that is cut off is ignored, and the new leader decides its pending appends', async (t) => {
   const { cluster, a, b } = await threeNodes(t)
   const at = (port: number) => `esdb://127.0.0.1:${port}?tls=false`
   const [one, two, other] = [
@@ -201,7 +201,7 @@ const used = `
   process.stdout.write('closed')
 `
 
-void t.test('a closed log keeps no process alive, whether its cluster answers, hangs or is gone', async (t) => {
+void t.test('a closed event log keeps no process alive, even if its cluster hangs or is gone', async (t) => {
   const { nodes, url } = await threeNodes(t)
   const adapter = new URL('../../src/adapters/eventstoredb/open.js', import.meta.url).href
   const time = new URL('../../src/clock.js', import.meta.url).href

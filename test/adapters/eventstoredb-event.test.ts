@@ -42,7 +42,7 @@ const texts = fc.record({
   time: fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }),
 })
 
-void t.test('an event is read back byte for byte', async (t) => {
+void t.test('an event is read back from EventStoreDB byte for byte', async (t) => {
   const { log } = await open(t)
   await fc.assert(
     fc.asyncProperty(fc.array(texts, { minLength: 1, maxLength: 20 }), async (all) => {
@@ -64,7 +64,7 @@ void t.test('an event is read back byte for byte', async (t) => {
   )
 })
 
-void t.test('non-canonical JSON texts are read back unchanged', async (t) => {
+void t.test('JSON texts that are not canonical are read back unchanged', async (t) => {
   const { log } = await open(t)
   const stream = fresh()
   const data = [
@@ -85,7 +85,7 @@ void t.test('non-canonical JSON texts are read back unchanged', async (t) => {
   )
 })
 
-void t.test('the store sees data as JSON, with correlation and causation ids in its own fields', async (t) => {
+void t.test('EventStoreDB stores event data as JSON, with correlation and causation ids in own fields', async (t) => {
   const { log, client } = await open(t)
   const stream = fresh()
   const meta = canonical({ schema: 1, correlationId: 'request-1', causationId: 'event-1', actor: { kind: 'system' } })
@@ -123,7 +123,7 @@ void t.test('large events are stored completely', async (t) => {
   t.same(kinds, [false, true, true, false])
 })
 
-void t.test('refuses an append that exceeds the server limit without writing any event', async (t) => {
+void t.test('an append beyond the size limit of the server is refused, and no event of it is written', async (t) => {
   const { log } = await open(t)
   const stream = fresh()
   const huge = { ...happened(1), data: canonical({ n: randomBytes(1_100_000).toString('base64') }) }
@@ -134,7 +134,7 @@ void t.test('refuses an append that exceeds the server limit without writing any
   t.equal(await log.head(), 0n)
 })
 
-void t.test('data, metadata and type count towards the size limit, as on the newest server', async (t) => {
+void t.test('data, metadata and type of an event count towards the size limit', async (t) => {
   const { log, counts } = await open(t)
   const type = 'Ünhappened'
   const meta = canonical({ schema: 1, correlationId: 'request-1', actor: { kind: 'client', name: 'ä'.repeat(500) } })
@@ -171,7 +171,7 @@ const foreign = (type: string, data: EventData['data'], binary = false) =>
     metadata: undefined,
   }) as EventData
 
-void t.test('the log excludes streams, links and marks of other applications', async (t) => {
+void t.test('the event log does not contain streams, links and marks of other applications', async (t) => {
   const { log, client } = await open(t)
   const stream = fresh()
   const write = (name: string, ...events: EventData[]) => client.appendToStream(name, events, { credentials })
@@ -212,7 +212,7 @@ void t.test('an event of another application in a stream of the log is returned,
   t.match(events[1]!.time, /^\d{4}-\d\d-\d\dT/)
 })
 
-void t.test('reading a truncated stream shows the gap, and reading a deleted one fails', async (t) => {
+void t.test('reading a truncated stream shows the gap, and reading a deleted stream fails', async (t) => {
   const { log, client } = await open(t)
   const [cut, buried, gone] = [fresh(), fresh(), fresh()]
   for (const stream of [cut, buried, gone])

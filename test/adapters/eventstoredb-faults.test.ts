@@ -26,7 +26,7 @@ const comingAgain = (clock: VirtualClock, seen: () => boolean) =>
     return seen()
   }, 'the events')
 
-void t.test('an append whose answer is lost is found once, with its own positions', async (t) => {
+void t.test('an append whose answer is lost is not repeated, because its events are found in the log', async (t) => {
   let losses = 0
   const codes = [14, 4, 10, 13, 1, 2]
   const faults: Faults = {
@@ -74,7 +74,7 @@ void t.test('an append that the server applies late is not written twice', async
   t.same(ids(await collect(log.read(stream))), [one.id, two.id])
 })
 
-void t.test('appends to a silent server are refused within the patience, and none is lost', async (t) => {
+void t.test('appends to a silent server are refused after a time limit, and none is lost', async (t) => {
   const faults: Faults = {}
   const server = await started(t, faults)
   const { log } = await open(t, server.now().url, { deadline: 150, patience: 700 })
@@ -89,7 +89,7 @@ void t.test('appends to a silent server are refused within the patience, and non
   t.equal((await collect(log.read(stream))).length >= 1, true)
 })
 
-void t.test('repeated kills under load neither lose acknowledged events nor duplicate any', async (t) => {
+void t.test('repeated kills under load neither lose nor duplicate an acknowledged event', async (t) => {
   const server = await started(t)
   const { log } = await open(t, server.now().url, { deadline: 1000, patience: 10_000 })
   const seen = following(t, log)
@@ -128,7 +128,7 @@ void t.test('repeated kills under load neither lose acknowledged events nor dupl
   t.equal(server.now().counts.batchAppend, 0, 'the append that can hang for ever is never used')
 })
 
-void t.test('a dropped subscriber continues after its last event without an error', async (t) => {
+void t.test('a subscription that the server dropped continues after its last event without an error', async (t) => {
   const server = await started(t)
   const clock = virtualClock()
   const { log, errors } = await open(t, server.now().url, { clock })
@@ -151,7 +151,7 @@ void t.test('a dropped subscriber continues after its last event without an erro
   t.same(errors, [])
 })
 
-void t.test('a silent subscription is detected by the head of the log and replaced', async (t) => {
+void t.test('a silent subscription is noticed by comparing it with the end of the log, and replaced', async (t) => {
   const server = await started(t)
   const clock = virtualClock()
   const { log, errors } = await open(t, server.now().url, { clock })
@@ -171,7 +171,7 @@ void t.test('a silent subscription is detected by the head of the log and replac
   t.equal(errors.length, 1)
 })
 
-void t.test('a slow reader blocks nothing and receives every event', async (t) => {
+void t.test('a slow reader receives every event and does not block others', async (t) => {
   const server = await started(t)
   const { log } = await open(t, server.now().url, { deadline: 2000, patience: 10_000 })
   const stream = fresh()
@@ -201,7 +201,7 @@ void t.test('a slow reader blocks nothing and receives every event', async (t) =
   )
 })
 
-void t.test('ignores a wrong version that no read confirms', async (t) => {
+void t.test('an answer "wrong version" is ignored if a read does not confirm it', async (t) => {
   const server = await started(t)
   const { log } = await open(t, server.now().url)
   const stream = fresh()
@@ -250,7 +250,7 @@ const road = async (t: Test, port: number) => {
   }
 }
 
-void t.test('replaces a hanging connection after two timeouts', async (t) => {
+void t.test('a hanging connection is replaced after two timeouts', async (t) => {
   const server = await started(t)
   const { url, swallow } = await road(t, server.now().port)
   const { log } = await open(t, url, { deadline: 200, patience: 8000 })
@@ -275,7 +275,7 @@ void t.test('the death of one server does not affect the connection to another',
   await refused(t, one.log.append(fresh(), [happened(1)], 'none'), 'backend_unavailable')
 })
 
-void t.test('a follower can start at any position, including one without an event', async (t) => {
+void t.test('a follower of the log can start at any position, even at one without an event', async (t) => {
   const server = await started(t)
   const { log, errors } = await open(t, server.now().url, { clock: virtualClock() })
   const stream = fresh()
@@ -299,7 +299,7 @@ void t.test('a follower can start at any position, including one without an even
   t.same(errors, [])
 })
 
-void t.test('refuses appends over the limit and completes the others', async (t) => {
+void t.test('appends over the limit are refused, and the others complete', async (t) => {
   const server = await started(t)
   const { log } = await open(t, server.now().url, { deadline: 2000, patience: 10_000, inFlight: 200 })
   const all = await Promise.allSettled(
@@ -309,7 +309,7 @@ void t.test('refuses appends over the limit and completes the others', async (t)
   t.equal(failed.length, 10)
 })
 
-void t.test('close waits for pending appends and refuses later ones', async (t) => {
+void t.test('closing the log waits for pending appends and refuses later ones', async (t) => {
   const server = await started(t)
   const { log } = await open(t, server.now().url)
   const stream = fresh()
@@ -326,7 +326,7 @@ void t.test('close waits for pending appends and refuses later ones', async (t) 
   for await (const _ of log.follow(0n, new AbortController().signal)) t.fail('a closed log has no followers')
 })
 
-void t.test('many large events of other applications do not delay a follower', async (t) => {
+void t.test('many large events of other applications do not delay a follower of the log', async (t) => {
   const server = await started(t)
   const clock = virtualClock()
   const { log, errors } = await open(t, server.now().url, { clock })

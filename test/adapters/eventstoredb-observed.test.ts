@@ -27,7 +27,7 @@ const ofAnEmptyLog = ['subscriptions']
 
 const asked = new Set<string>()
 const ask = (who: string, area: string, url: () => Promise<string>) =>
-  t.test(`${who} answers the recorded questions on ${area}`, async (t) => {
+  t.test(`${who} gives the recorded answers to calls about ${area}`, async (t) => {
     await areas[area]!(await url(), (name, answer) => {
       asked.add(name)
       if (!observed.has(name)) t.fail(`${name} was never recorded`)

@@ -39,7 +39,7 @@ const watched = () => {
   return { ...source, clock, told, live, stop }
 }
 
-await t.test('replaces a subscription that is not confirmed within 1 s', async (t) => {
+await t.test('a subscription that the server does not confirm within 1 s is replaced', async (t) => {
   const { clock, told, live, left } = watched()
   await clock.advance(999)
   t.same([told.silences, left()], [0, 0])
@@ -51,7 +51,7 @@ await t.test('replaces a subscription that is not confirmed within 1 s', async (
   t.same(clock.waiting(), [], 'and leaves no timer')
 })
 
-await t.test('compares a silent subscription with the head every 500 ms, replaces it 500 ms later', async (t) => {
+await t.test('a silent subscription is compared with the end of the log every 500 ms, then replaced', async (t) => {
   const { clock, told, live, say } = watched()
   say('confirmation')
   await clock.advance(499)
@@ -70,7 +70,7 @@ await t.test('compares a silent subscription with the head every 500 ms, replace
   t.match(live.failure(), { message: 'the subscription is silent' })
 })
 
-await t.test('allows 500 ms for the delivery of an event', async (t) => {
+await t.test('an event may take 500 ms to arrive before its subscription counts as broken', async (t) => {
   const { clock, told, say, deliver } = watched()
   say('confirmation')
   told.head = 7n
@@ -80,7 +80,7 @@ await t.test('allows 500 ms for the delivery of an event', async (t) => {
   t.same([told.asked, told.silences], [2, 0])
 })
 
-await t.test('skips the comparison within 500 ms after an event', async (t) => {
+await t.test('within 500 ms after an event the subscription is not compared with the end of the log', async (t) => {
   const { clock, told, say, deliver } = watched()
   say('confirmation')
   await clock.advance(499)
@@ -94,7 +94,7 @@ await t.test('skips the comparison within 500 ms after an event', async (t) => {
   t.equal(told.asked, 1, 'heard 500 ms before the third')
 })
 
-await t.test('retries at the next interval when the head cannot be read', async (t) => {
+await t.test('if the end of the log cannot be read, the comparison is repeated at the next interval', async (t) => {
   const { clock, told, say } = watched()
   say('confirmation')
   Object.defineProperty(told, 'head', {
@@ -106,7 +106,7 @@ await t.test('retries at the next interval when the head cannot be read', async 
   t.same([told.asked, told.silences], [3, 0])
 })
 
-await t.test('a stopped subscription delivers nothing and sets no timer', async (t) => {
+await t.test('a stopped subscription delivers no event and sets no timer', async (t) => {
   const { clock, told, say, stop, left } = watched()
   say('confirmation')
   told.head = 7n
@@ -161,7 +161,7 @@ await t.test('a follower waits 100, 200, then 400 ms after failures, and reports
   t.same(clock.waiting(), [], 'one that is stopped waits no longer')
 })
 
-await t.test('a delivered event resets the count of failures', async (t) => {
+await t.test('an event that arrives resets the count of failures', async (t) => {
   const { clock, told, sources, seen, stop } = followed(t, async () => 0n)
   await clock.settle()
   sources[0]!.fail(new Error('torn'))
@@ -184,7 +184,7 @@ await t.test('a delivered event resets the count of failures', async (t) => {
   await stop()
 })
 
-await t.test('resumes 50 ms after a drop for slowness, without an error', async (t) => {
+await t.test('a subscription that was dropped because it was slow resumes after 50 ms without an error', async (t) => {
   const { clock, told, sources, stop } = followed(t, async () => 0n)
   for (let n = 0; n < 5; n++) {
     await clock.settle()
@@ -199,7 +199,7 @@ await t.test('resumes 50 ms after a drop for slowness, without an error', async 
   await stop()
 })
 
-await t.test('replaces a hanging follower before the lease ends, within 1,400 ms', async (t) => {
+await t.test('a hanging follower is replaced within 1,400 ms, before the lease of the instance ends', async (t) => {
   const { clock, told, sources, stop } = followed(t, async () => 0n)
   await clock.settle()
   for (const [n, rest] of [100, 200, 400, 400, 400].entries()) {

@@ -73,7 +73,7 @@ await t.test('a call times out 250 ms after its deadline, and its late answer is
   t.same(clock.waiting(), [], 'a call that was answered leaves no timer')
 })
 
-await t.test('replaces the client after two consecutive timeouts; any answer resets the count', async (t) => {
+await t.test('the client of EventStoreDB is replaced after two timeouts in a row', async (t) => {
   const { call, clock, told } = connected()
   const expire = async () => {
     outcomeOf(call(never))
@@ -98,7 +98,7 @@ await t.test('replaces the client after two consecutive timeouts; any answer res
   t.same([told.made, told.renewed], [2, 1], 'the new client begins with none')
 })
 
-await t.test('timeouts of the previous client do not count for the new one', async (t) => {
+await t.test('timeouts of the previous client do not count for its replacement', async (t) => {
   const { call, clock, told } = connected()
   outcomeOf(call(never))
   outcomeOf(call(never))
@@ -131,7 +131,7 @@ await t.test('a read times out 1,750 ms after its last event, however long it ta
   t.same(clock.waiting(), [])
 })
 
-await t.test('processes events that arrived while the process was busy before a timeout', async (t) => {
+await t.test('events that arrived while the process was busy are processed before a timeout is decided', async (t) => {
   const clock = virtualClock()
   const { read, cancelled } = fed()
   // The first timer is due when the process continues. The event waits on the socket and arrives in the same turn.
@@ -153,7 +153,7 @@ await t.test('processes events that arrived while the process was busy before a 
   t.same([asked.now, cancelled()], ['deadline-exceeded', 1])
 })
 
-await t.test('a read ends when it has enough, rejects with its error, and leaves no timer', async (t) => {
+await t.test('a read ends when it has enough events, rejects with its error, and leaves no timer', async (t) => {
   const { gather, clock } = connected()
   const [enough, ended, failed, thrown] = [fed(), fed(), fed(), fed()]
   const asked = [enough, ended, failed].map(({ start }) => outcomeOf(gather('log', start, () => true)))
@@ -180,35 +180,38 @@ for (const [lane, places, limit] of [
   ['log', 6, 900],
   ['stream', 20, 900],
 ] as const satisfies readonly (readonly [Lane, number, number])[])
-  await t.test(`${places} reads of the lane ${lane} run concurrently, the next waits ${limit} ms`, async (t) => {
-    const { gather, clock } = connected(900)
-    let started = 0
-    const reading = () => {
-      const { start, read } = fed()
-      const asked = outcomeOf(
-        gather(
-          lane,
-          () => (started++, start()),
-          () => true,
-        ),
-      )
-      return { read, asked }
-    }
-    const there = Array.from({ length: places }, reading)
-    const [one, two] = [reading(), reading()]
-    await clock.settle()
-    t.equal(started, places)
-    await clock.advance(limit - 1)
-    there[0]!.read.emit('end')
-    await clock.settle()
-    t.equal(started, places + 1, 'a place that is left goes to the first of the line')
-    t.equal(two.asked.now, 'waits')
-    await clock.advance(1)
-    t.equal(two.asked.now, 'too many reads at once')
-    t.equal(one.asked.now, 'waits')
-  })
+  await t.test(
+    `${places} reads of the kind ${lane} run at the same time, and the next waits ${limit} ms`,
+    async (t) => {
+      const { gather, clock } = connected(900)
+      let started = 0
+      const reading = () => {
+        const { start, read } = fed()
+        const asked = outcomeOf(
+          gather(
+            lane,
+            () => (started++, start()),
+            () => true,
+          ),
+        )
+        return { read, asked }
+      }
+      const there = Array.from({ length: places }, reading)
+      const [one, two] = [reading(), reading()]
+      await clock.settle()
+      t.equal(started, places)
+      await clock.advance(limit - 1)
+      there[0]!.read.emit('end')
+      await clock.settle()
+      t.equal(started, places + 1, 'a place that is left goes to the first of the line')
+      t.equal(two.asked.now, 'waits')
+      await clock.advance(1)
+      t.equal(two.asked.now, 'too many reads at once')
+      t.equal(one.asked.now, 'waits')
+    },
+  )
 
-await t.test('a pause lasts between a quarter and all of its maximum', async (t) => {
+await t.test('a random pause lasts between a quarter and all of its maximum', async (t) => {
   const clock = virtualClock()
   for (const [share, ms] of [
     [0, 50],
@@ -223,7 +226,7 @@ await t.test('a pause lasts between a quarter and all of its maximum', async (t)
   }
 })
 
-await t.test('retries a failure until less than 100 ms are left, then refuses', async (t) => {
+await t.test('a failed call is repeated until less than 100 ms are left, then refused', async (t) => {
   drawn(t, 1)
   const clock = virtualClock()
   const tries: number[] = []
@@ -258,7 +261,7 @@ await t.test('retries a failure until less than 100 ms are left, then refuses', 
   }
 })
 
-await t.test('does not retry after a definite answer', async (t) => {
+await t.test('a call is not repeated after a definite answer', async (t) => {
   const clock = virtualClock()
   for (const [error, outcome] of [
     [Object.assign(new Error('gone'), { type: 'stream-deleted' }), 'damaged'],
@@ -293,31 +296,28 @@ for (const [took, tries] of [
   [0, 26],
   [1, 25],
 ] as const)
-  await t.test(
-    `resends an uncertain append every 400 ms for 10 s: ${tries} times when the first took ${took} ms`,
-    async (t) => {
-      drawn(t, 1)
-      const unanswered = async () => {
-        if (sent.length === 1) await clock.sleep(took)
-        throw Object.assign(new Error('no'), { code: 14 })
-      }
-      const { append, clock, sent } = appending(unanswered)
-      const asked = append()
-      await clock.settle()
-      await clock.advance(took + tries * 400 - 1)
-      t.equal(asked.now, 'waits')
-      t.same(
-        sent,
-        Array.from({ length: tries }, (_, n) => n && n * 400 + took),
-        'none after the end of the patience',
-      )
-      await clock.advance(1)
-      t.equal(asked.now, 'backend_unavailable')
-      t.equal(sent.length, tries)
-    },
-  )
+  await t.test(`an append is sent again every 400 ms for 10 s: ${tries} times after ${took} ms`, async (t) => {
+    drawn(t, 1)
+    const unanswered = async () => {
+      if (sent.length === 1) await clock.sleep(took)
+      throw Object.assign(new Error('no'), { code: 14 })
+    }
+    const { append, clock, sent } = appending(unanswered)
+    const asked = append()
+    await clock.settle()
+    await clock.advance(took + tries * 400 - 1)
+    t.equal(asked.now, 'waits')
+    t.same(
+      sent,
+      Array.from({ length: tries }, (_, n) => n && n * 400 + took),
+      'none after the end of the patience',
+    )
+    await clock.advance(1)
+    t.equal(asked.now, 'backend_unavailable')
+    t.equal(sent.length, tries)
+  })
 
-await t.test('stops retrying an append when the log closes', async (t) => {
+await t.test('an append is not repeated after the log closes', async (t) => {
   drawn(t, 1)
   const { append, clock, sent, close } = appending(() => Promise.reject(Object.assign(new Error('no'), { code: 14 })))
   const asked = append()
@@ -330,7 +330,7 @@ await t.test('stops retrying an append when the log closes', async (t) => {
   t.same([asked.now, sent.length], ['backend_unavailable', 1])
 })
 
-await t.test('retries an unconfirmed wrong version after one pause', async (t) => {
+await t.test('an answer "wrong version" that a read does not confirm is checked again after one pause', async (t) => {
   drawn(t, 1)
   const wrong = Object.assign(new Error('no'), { type: 'wrong-expected-version', actualVersion: 7n })
   const { append, clock, sent } = appending(() => Promise.reject(wrong))
@@ -340,7 +340,7 @@ await t.test('retries an unconfirmed wrong version after one pause', async (t) =
   t.same(sent, [0, 200, 400, 600, 800, 1_000])
 })
 
-await t.test('retries the search for another prefix until less than 100 ms of 10 s are left', async (t) => {
+await t.test('the search for another prefix is repeated for 10 s, until less than 100 ms are left', async (t) => {
   for (const [ms, outcome] of [
     [9_900, 'waits'],
     [9_901, 'backend_unavailable'],

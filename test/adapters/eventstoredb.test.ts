@@ -7,7 +7,7 @@ import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 const categories = ['test']
 const onError = (job: string, error: unknown) => t.fail(`${job} failed`, { error })
 
-void t.test('Log on EventStoreDB, protocol stand-in', async (t) =>
+void t.test('the stand-in of EventStoreDB passes the shared tests of every event log', async (t) =>
   logContract(t, async (t) => {
     const server = await startEventStore()
     t.teardown(() => server.kill())
@@ -21,6 +21,6 @@ if (real === undefined)
     'Log on EventStoreDB ran on the stand-in only; for a real server start one and set ROLLCALL_TEST_EVENTSTORE_URL=esdb://127.0.0.1:2113?tls=false',
   )
 else
-  void t.test('Log on EventStoreDB, real server', async (t) =>
+  void t.test('a real EventStoreDB server passes the shared tests of every event log', async (t) =>
     logContract(t, async () => ({ open: () => openEventStore(real, { clock: systemClock, categories, onError }) })),
   )

@@ -11,7 +11,7 @@ writeFileSync(cert, pair.cert)
 writeFileSync(key, pair.private)
 const missing = join(folder, 'missing.pem')
 
-await t.test('reports invalid settings by key, without any part of the address', (t) => {
+await t.test('invalid Redis settings are reported by key, without any part of the address', (t) => {
   const url = 'redis://r'
   const tls = 'rediss://r'
   const sentinel = { url: 'redis://a,b:1', mode: 'sentinel' } as const
@@ -44,7 +44,7 @@ await t.test('reports invalid settings by key, without any part of the address',
   t.end()
 })
 
-await t.test('parses valid addresses into hosts and credentials', (t) => {
+await t.test('a valid Redis address is parsed into hosts and credentials', (t) => {
   const cases: readonly (readonly [place: RedisPlace, address: object])[] = [
     [{ url: 'redis://r' }, { mode: 'single', nodes: [{ host: 'r', port: 6379 }], credentials: {}, database: 0 }],
     [{ url: 'redis://[::1]:7/3' }, { nodes: [{ host: '::1', port: 7 }], database: 3 }],

@@ -50,7 +50,7 @@ const begin = (log: ReturnType<typeof memoryLog>, format: () => number, asked: A
   return { ...told, lines, errors, changed: () => listeners.forEach((listener) => listener()) }
 }
 
-await t.test('replaces the names of people by pseudonyms and keeps other values', (t) => {
+await t.test('the recorded access configuration has pseudonyms instead of names of people', (t) => {
   const of = (claim: string, ...values: string[]) =>
     configuredAccess({ ...policy, rules: [ofClaim('x', claim, ...values)] }, config, names).rules[0]!.anyOf
   for (const claim of ['email', '/email', 'name', 'preferred_username', 'sub', '/sub'])
@@ -68,7 +68,7 @@ await t.test('replaces the names of people by pseudonyms and keeps other values'
   t.end()
 })
 
-await t.test('records the access configuration once, and again when it changes', async (t) => {
+await t.test('the access configuration is recorded once, and again when it changes', async (t) => {
   const log = memoryLog()
   const first = begin(log, () => 2)
   await first.begin()
@@ -81,7 +81,7 @@ await t.test('records the access configuration once, and again when it changes',
   t.same([await other.number(), await first.number(), log.all.length], [1, 0, 2])
 })
 
-await t.test('waits, with logins, while an instance of an older format lives', async (t) => {
+await t.test('a login waits while an instance that cannot read the access configuration is running', async (t) => {
   const log = memoryLog()
   let format = 1
   const waiting = begin(log, () => format)
@@ -97,7 +97,7 @@ await t.test('waits, with logins, while an instance of an older format lives', a
   t.same([waiting.known(), log.all.length, waiting.errors], [0, 1, []])
 })
 
-await t.test('reports an unreachable store and retries on the next request', async (t) => {
+await t.test('a store that is unreachable is reported, and the next request tries again', async (t) => {
   const log = memoryLog()
   let away = true
   const append: typeof log.append = async (...asked) => {

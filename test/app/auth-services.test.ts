@@ -40,7 +40,7 @@ const entrance = async (alone: boolean) => {
   return { verifier, waits, searches: () => searches }
 }
 
-await t.test('waits 250 ms for the log before it searches for an unknown token', async (t) => {
+await t.test('an instance waits 250 ms for the log before it searches for an unknown token', async (t) => {
   const { verifier, waits, searches } = await entrance(false)
   t.equal(await verifier.verify(mint('token')), undefined)
   t.strictSame([waits, searches()], [[250], 1])
@@ -48,7 +48,7 @@ await t.test('waits 250 ms for the log before it searches for an unknown token',
   t.strictSame([waits, searches()], [[250], 1], 'what can be no token waits for nothing')
 })
 
-await t.test('an instance with an embedded store rejects an unknown token at once', async (t) => {
+await t.test('an instance with an embedded store refuses an unknown token at once', async (t) => {
   const { verifier, waits, searches } = await entrance(true)
   t.equal(await verifier.verify(mint('token')), undefined)
   t.strictSame([waits, searches()], [[], 0])

@@ -73,7 +73,7 @@ const instance = async (
 const history = () => ({ log: memoryLog(), clock: virtualClock() })
 const typesOf = (log: ReturnType<typeof memoryLog>) => log.all.map(({ type }) => type)
 
-void t.test('writes the later format when the last older instance has left', async (t) => {
+void t.test('an instance writes the later event format once the last older instance has left', async (t) => {
   const world = history()
   const { log, clock } = world
   const old = await instance(t, world, 'old', 1)
@@ -100,7 +100,7 @@ void t.test('writes the later format when the last older instance has left', asy
   )
 })
 
-void t.test('removes a killed instance after 15 checks, never a live one', async (t) => {
+void t.test('a killed instance is removed from the cluster after 15 checks, a live one never', async (t) => {
   const world = history()
   const { log, clock } = world
   const killed = await instance(t, world, 'killed', 1)
@@ -119,7 +119,7 @@ void t.test('removes a killed instance after 15 checks, never a live one', async
   )
 })
 
-void t.test('removes no instance while the log may be unreachable', async (t) => {
+void t.test('no instance is removed from the cluster while the log may be unreachable', async (t) => {
   const world = history()
   let looks = 0
   const killed = await instance(t, world, 'killed', 1)
@@ -131,7 +131,7 @@ void t.test('removes no instance while the log may be unreachable', async (t) =>
   t.notOk(typesOf(world.log).includes('InstanceLeft'))
 })
 
-void t.test('a removed live instance rejoins, and no later format is written', async (t) => {
+void t.test('a live instance that was removed joins again, and no later format is written until then', async (t) => {
   const world = history()
   const { clock } = world
   const paused = await instance(t, world, 'paused', 1)
@@ -146,7 +146,7 @@ void t.test('a removed live instance rejoins, and no later format is written', a
   t.same([fresh.format(), third.format()], [1, 1], 'a member again')
 })
 
-void t.test('writes the first format in a shared history until the operator allows a later one', async (t) => {
+void t.test('an instance writes the first event format until the operator allows a later one', async (t) => {
   const world = history()
   const one = await instance(t, world, 'one', 2, { complete: false })
   t.equal(one.format(), 1)
@@ -156,14 +156,14 @@ void t.test('writes the first format in a shared history until the operator allo
   t.equal(one.format(), 2, 'said')
 })
 
-void t.test('logs a failed leave event without waiting', async (t) => {
+void t.test('an instance that cannot record its departure logs that and ends without waiting', async (t) => {
   const one = await instance(t, history(), 'one', 1)
   one.away(true)
   await one.leave()
   t.match(one.lines.at(-1), [{ err: /away/ }, /could not leave the cluster/])
 })
 
-void t.test('gives up an unanswered leave event after one second', async (t) => {
+void t.test('an instance waits one second for the record of its departure, then ends', async (t) => {
   const world = history()
   const one = await instance(t, world, 'one', 1)
   one.hang()

@@ -118,7 +118,7 @@ for (const [what, damage, says] of [
     await t.rejects(service.open(), /1 event missing/, 'what is damaged further is')
   })
 
-await t.test('--accept-damaged-log does nothing for an intact log', async (t) => {
+await t.test('the option --accept-damaged-log does nothing if the log is intact', async (t) => {
   const service = await ran(t)
   await (await service.open({ acceptDamagedLog: 'because' })).close()
   const warned = (await service.logged()).filter(({ level }) => level === 'WARN')

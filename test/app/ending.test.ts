@@ -10,7 +10,7 @@ const hangingOn = (signal: AbortSignal): number => {
   return getEventListeners(signal, 'abort').length + (made?.size ?? 0)
 }
 
-await t.test('start attempts leave no listeners on the abort signal', async (t) => {
+await t.test('attempts to start leave no listeners on the abort signal', async (t) => {
   const clock = virtualClock()
   const { signal } = new AbortController()
   for (let n = 0; n < 20; n++) {
@@ -24,7 +24,7 @@ await t.test('start attempts leave no listeners on the abort signal', async (t) 
   t.equal(hangingOn(signal), 0)
 })
 
-await t.test('abandons pending work 4 s after the end is requested', async (t) => {
+await t.test('pending work is abandoned 4 s after the end of the process is requested', async (t) => {
   for (const asked of ['during', 'before']) {
     const clock = virtualClock()
     const ending = new AbortController()
@@ -40,7 +40,7 @@ await t.test('abandons pending work 4 s after the end is requested', async (t) =
   }
 })
 
-await t.test('ends a stopping process after its grace period and logs it', async (t) => {
+await t.test('a stopping process is ended after its grace period, and that is logged', async (t) => {
   const clock = virtualClock()
   const ending = new AbortController()
   const told: string[] = []

@@ -20,7 +20,7 @@ const timed = () => {
   return { ...time, clock, told, meet }
 }
 
-await t.test('detects a clock jump of more than one hour', async (t) => {
+await t.test('a clock that jumps by more than one hour is detected', async (t) => {
   const { clock, ...time } = timed()
   const steady = time.steady()
   t.ok(steady())
@@ -39,7 +39,7 @@ await t.test('detects a clock jump of more than one hour', async (t) => {
   t.notOk(steady(), 'it jumped back')
 })
 
-await t.test("uses an event's time as the present if it is at most one hour ahead", async (t) => {
+await t.test('the time of an event counts as the present if it is at most one hour ahead of the clock', async (t) => {
   const { clock, meet, present, newest, aheadMs } = timed()
   t.equal(present(), clock.now())
   meet(HOUR)
@@ -55,7 +55,7 @@ await t.test("uses an event's time as the present if it is at most one hour ahea
   t.equal(aheadMs(), 0)
 })
 
-await t.test('warns from 5 s behind the events, reports an error from one hour', async (t) => {
+await t.test('a clock that is 5 s behind the newest event causes a warning, from one hour on an error', async (t) => {
   const { clock, meet, told, present } = timed()
   meet(5_000)
   t.strictSame(told, [])

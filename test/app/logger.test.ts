@@ -34,7 +34,7 @@ const errors = (child: ChildProcess) => {
 }
 
 for (const encoding of ['json', 'console']) {
-  await t.test(`reports an unwritable log once and continues: ${encoding}`, async (t) => {
+  await t.test(`a log that cannot be written is reported once, and the service continues: ${encoding}`, async (t) => {
     const lines = 'for (let n = 0; n < 1000; n++) log.error({ err: new Error(String(n)) }, "x".repeat(10_000))'
     const child = processOf({ encoding, file: '/dev/full' }, lines)
     const told = errors(child)
@@ -67,27 +67,30 @@ const read = async (out: NodeJS.ReadableStream, told: RegExp) => {
 
 for (const encoding of ['json', 'console'])
   for (const place of ['standard output', 'a pipe as standard output', 'a pipe as log.file'])
-    await t.test(`buffers a bounded number of lines without a reader: ${place}, ${encoding}`, async (t) => {
-      const path = place === 'standard output' ? undefined : await fifo(t)
-      const end = path === undefined ? undefined : openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
-      const file = place === 'a pipe as log.file' ? path : undefined
-      const child = processOf({ encoding, file }, flood, file === undefined ? (end ?? 'pipe') : 'ignore')
-      // Nothing reads until everything is written, because the process must not wait.
-      await once(child.stderr!, 'data')
-      const reader = path === undefined ? undefined : spawn('cat', [path], { stdio: ['ignore', 'pipe', 'ignore'] })
-      t.teardown(() => reader?.kill())
-      const lines = await read((reader ?? child).stdout!, /log lines were lost.*\n/)
-      const [lost] = lines.splice(-1)
-      const count = Number(/"?lines"?[:=](\d+)/.exec(lost!)?.[1])
-      t.equal(lines.length + count, LINES, 'every line came or is counted')
-      t.ok(lines.length * 10_000 < 4.3 * 1_048_576 && count > 500, `${lines.length} came`)
-      t.match(lines[0], /"?n"?[:=]0\b/, 'the first ones came')
-      t.match(lost, /ERROR/)
-      child.stdin!.end()
-      t.equal((await once(child, 'exit'))[0], 0)
-    })
+    await t.test(
+      `while nothing reads the log, a limited number of lines is buffered: ${place}, ${encoding}`,
+      async (t) => {
+        const path = place === 'standard output' ? undefined : await fifo(t)
+        const end = path === undefined ? undefined : openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+        const file = place === 'a pipe as log.file' ? path : undefined
+        const child = processOf({ encoding, file }, flood, file === undefined ? (end ?? 'pipe') : 'ignore')
+        // Nothing reads until everything is written, because the process must not wait.
+        await once(child.stderr!, 'data')
+        const reader = path === undefined ? undefined : spawn('cat', [path], { stdio: ['ignore', 'pipe', 'ignore'] })
+        t.teardown(() => reader?.kill())
+        const lines = await read((reader ?? child).stdout!, /log lines were lost.*\n/)
+        const [lost] = lines.splice(-1)
+        const count = Number(/"?lines"?[:=](\d+)/.exec(lost!)?.[1])
+        t.equal(lines.length + count, LINES, 'every line came or is counted')
+        t.ok(lines.length * 10_000 < 4.3 * 1_048_576 && count > 500, `${lines.length} came`)
+        t.match(lines[0], /"?n"?[:=]0\b/, 'the first ones came')
+        t.match(lost, /ERROR/)
+        child.stdin!.end()
+        t.equal((await once(child, 'exit'))[0], 0)
+      },
+    )
 
-await t.test('the exit waits at most one second for the reader', async (t) => {
+await t.test('the exit of the process waits at most one second for the reader of the log', async (t) => {
   const path = await fifo(t)
   const child = processOf({ encoding: 'json', file: path }, flood)
   const told = errors(child)
@@ -97,7 +100,7 @@ await t.test('the exit waits at most one second for the reader', async (t) => {
   t.equal(told(), 'written waits 1000 ms')
 })
 
-await t.test('reports a closed reader once and continues', async (t) => {
+await t.test('a closed reader of the log is reported once, and the service continues', async (t) => {
   const child = processOf(
     { encoding: 'json' },
     `process.stdin.once('end', () => {

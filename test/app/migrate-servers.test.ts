@@ -17,7 +17,7 @@ const onError = (job: string, error: unknown) => t.fail(`${job} failed`, { error
 const options = { dryRun: false, progress: () => {}, signal: new AbortController().signal }
 const { server: mongod, skip } = await ownMongo(t)
 
-await t.test('migrates a service with its secrets to EventStoreDB and MongoDB', { skip }, async (t) => {
+await t.test('the migration moves a service with its secrets to EventStoreDB and MongoDB', { skip }, async (t) => {
   const service = await startService(t)
   await service.request('POST', '/auth/v1/method/token', { name: 'ünï ☃ 😀' })
   const attachment = '{"big": 12345678901234567890, "a": 1.0, "a": 2}'

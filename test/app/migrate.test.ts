@@ -61,7 +61,7 @@ const fill = async (log: EventLog, streams: readonly string[], first = 0) => {
 }
 const SOME = ['token-a', 'token-a', 'flag-x', 'token-a', 'flag-x', 'login-1', 'login-1', 'login-1']
 
-await t.test('copies an embedded store byte for byte, with subject keys and erasures', async (t) => {
+await t.test('the migration copies an embedded store byte for byte, with encryption keys and erasures', async (t) => {
   const store = await openEmbedded(await newDirectory(t), {
     clock: systemClock,
     kek: new Uint8Array(32),
@@ -104,7 +104,7 @@ await t.test('copies an embedded store byte for byte, with subject keys and eras
   await store.close()
 })
 
-await t.test('a lost subject key is neither created nor erased at the target', async (t) => {
+await t.test('a lost encryption key is neither created nor erased in the target of the migration', async (t) => {
   const [from, to] = [memoryKeys(), memoryKeys()]
   const [source, target] = [memoryLog(), memoryLog()]
   const profile = await sealer(from).seal('person-ann', 'ann@example.com')
@@ -115,7 +115,7 @@ await t.test('a lost subject key is neither created nor erased at the target', a
   t.same(await sealer(to).open(profile), { lost: true })
 })
 
-await t.test('resumes an interrupted migration and yields the same history in order', async (t) => {
+await t.test('an interrupted migration resumes, and the target has the same events in the same order', async (t) => {
   const stream = fc.integer({ min: 0, max: 3 }).map((n) => `token-${n}`)
   await fc.assert(
     fc.asyncProperty(fc.array(stream, { maxLength: 40 }), fc.nat(40), fc.nat(40), async (streams, first, second) => {
@@ -140,7 +140,7 @@ await t.test('resumes an interrupted migration and yields the same history in or
   t.pass()
 })
 
-await t.test('does not repeat an append whose answer was lost', async (t) => {
+await t.test('the migration does not repeat an append whose answer was lost', async (t) => {
   const [from, to] = [memoryLog(), memoryLog()]
   await fill(from, SOME)
   let lost = 0
@@ -157,7 +157,7 @@ await t.test('does not repeat an append whose answer was lost', async (t) => {
   t.strictSame(content(to.all), content(from.all))
 })
 
-await t.test('refuses a target that does not begin with the same history', async (t) => {
+await t.test('the migration refuses a target whose events are not the first events of the source', async (t) => {
   const histories: Readonly<Record<string, (log: EventLog, from: readonly Stored[]) => Promise<unknown>>> = {
     'another first event': (log) => fill(log, ['token-other']),
     'the same stream with other events': (log) => fill(log, SOME, 100),
@@ -186,7 +186,7 @@ await t.test('refuses a target that does not begin with the same history', async
   }
 })
 
-await t.test('refuses other secrets, another subject key and a concurrent writer', async (t) => {
+await t.test('the migration refuses other secrets, another encryption key and a concurrent writer', async (t) => {
   const [from, to] = [place(), place()]
   await fill(from.log, SOME)
   const other = { ...to, pepper: { kid: 'p1', key: new Uint8Array(32) } }
@@ -212,7 +212,7 @@ await t.test('refuses other secrets, another subject key and a concurrent writer
   t.match(await failure(migrate(from, place(busy), options)), { exit: 6, message: /Another process writes to it/ })
 })
 
-await t.test('detects a target that returns other events than it received', async (t) => {
+await t.test('the migration notices a target that returns other events than it received', async (t) => {
   const tell = (events: readonly Stored[]) =>
     events.map((event) => (event.stream === 'login-1' ? { ...event, meta: '{"actor":{}}' } : event))
   const lie = async function* (pages: AsyncIterable<readonly Stored[]>) {
@@ -244,7 +244,7 @@ await t.test('detects a target that returns other events than it received', asyn
   })
 })
 
-await t.test('a dry run counts missing events and writes nothing; an abort stops', async (t) => {
+await t.test('a dry run of the migration counts missing events and writes nothing', async (t) => {
   const [from, to] = [memoryLog(), memoryLog()]
   await fill(from, SOME)
   t.same(
@@ -270,7 +270,7 @@ const inFile = async (directory: string): Promise<number> => {
   }
 }
 
-await t.test('rollcall migrate resumes after a kill and moves a service to a directory', async (t) => {
+await t.test('rollcall migrate resumes after a kill, and can move a service to a directory', async (t) => {
   const service = await startService(t)
   const made = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'kept' })
   t.equal(

@@ -82,15 +82,15 @@ const others = async (): Promise<Settings> => ({
 /** MongoDB that accepts connections. */
 const mongo = (t: Test) => scriptedMongo(t, () => undefined)
 
-await t.test('MongoDB: connection refused', async (t) =>
+await t.test('a start reports that MongoDB refuses the connection', async (t) =>
   tells(t, { ...(await others()), 'mongodb.url': await none('mongodb') }, 'mongodb', /^connect ECONNREFUSED 127/),
 )
 
-await t.test('MongoDB: unknown host name', async (t) =>
+await t.test('a start reports that the host name of MongoDB is unknown', async (t) =>
   tells(t, { ...(await others()), 'mongodb.url': 'mongodb://nowhere.invalid' }, 'mongodb', /nowhere\.invalid/),
 )
 
-await t.test('MongoDB: wrong password', async (t) => {
+await t.test('a start reports that MongoDB refuses the password', async (t) => {
   const refusing = await scriptedMongo(t, (command) =>
     'saslStart' in command
       ? { ok: 0, code: 18, codeName: 'AuthenticationFailed', errmsg: 'Authentication failed.' }
@@ -100,16 +100,16 @@ await t.test('MongoDB: wrong password', async (t) => {
   await tells(t, { ...(await others()), 'mongodb.url': url }, 'mongodb', /^Authentication failed\.$/)
 })
 
-await t.test('MongoDB: untrusted certificate', async (t) => {
+await t.test('a start reports that the certificate of MongoDB is not trusted', async (t) => {
   const url = `mongodb://127.0.0.1:${await stranger(t)}/?tls=true`
   await tells(t, { ...(await others()), 'mongodb.url': url }, 'mongodb', /self-signed certificate/)
 })
 
-await t.test('EventStoreDB: connection refused', async (t) =>
+await t.test('a start reports that EventStoreDB refuses the connection', async (t) =>
   tells(t, { ...(await others()), 'mongodb.url': await mongo(t) }, 'eventstore', /ECONNREFUSED 127/),
 )
 
-await t.test('EventStoreDB: wrong password', async (t) => {
+await t.test('a start reports that EventStoreDB refuses the password', async (t) => {
   const { cert, key } = await certificate()
   const server = await startEventStore({ secured: { cert, key, user: 'admin:another' } })
   t.teardown(() => server.kill())
@@ -119,7 +119,7 @@ await t.test('EventStoreDB: wrong password', async (t) => {
   await tells(t, { ...(await others()), 'mongodb.url': await mongo(t), 'eventstore.url': url }, 'eventstore', /401/)
 })
 
-await t.test('EventStoreDB: untrusted certificate', async (t) => {
+await t.test('a start reports that the certificate of EventStoreDB is not trusted', async (t) => {
   const url = `esdb://admin:${SECRET}@127.0.0.1:${await stranger(t)}`
   await tells(
     t,
@@ -143,14 +143,14 @@ const tellsOfRedis = async (t: Test, url: string, why: RegExp, advice: RegExp) =
   t.match(told, [{ level: 'ERROR', why, advice }])
 }
 
-await t.test('Redis: connection refused', real, async (t) =>
+await t.test('a start reports that Redis refuses the connection', real, async (t) =>
   tellsOfRedis(t, await none('redis'), /^connect ECONNREFUSED 127/, /is reachable/),
 )
 
-await t.test('Redis: wrong password', { skip: real.skip || secret.skip }, async (t) =>
+await t.test('a start reports that Redis refuses the password', { skip: real.skip || secret.skip }, async (t) =>
   tellsOfRedis(t, secret.server!.url.replace('//', `//:${SECRET}@`), /WRONGPASS/, /redis\.password/),
 )
 
-await t.test('Redis: untrusted certificate', real, async (t) =>
+await t.test('a start reports that the certificate of Redis is not trusted', real, async (t) =>
   tellsOfRedis(t, `rediss://127.0.0.1:${await stranger(t)}`, /self-signed certificate/, /redis\.ca_file/),
 )

@@ -18,7 +18,7 @@ const faulty = () => {
 const away = (why = 'connect ECONNREFUSED mongodb://root:canary@db:27017/x\nat canary') =>
   new Refusal('backend_unavailable', undefined, { cause: new Error(why) })
 
-await t.test('logs one line when a store starts to fail and one when it has recovered', async (t) => {
+await t.test('one line is logged when a store starts to fail, and one when it works again', async (t) => {
   const { of, lines, wasReported: knows, clock } = faulty()
   const mongo = of('mongodb')
   const first = away()
@@ -44,7 +44,7 @@ await t.test('logs one line when a store starts to fail and one when it has reco
   t.equal(lines.length, 3, 'a new failure is logged again')
 })
 
-await t.test('only the failed operation ends the outage; another failure restarts the wait', async (t) => {
+await t.test('an outage ends only when the operation that failed succeeds again', async (t) => {
   const { of, lines, clock } = faulty()
   const store = of('embedded')
   store.failed('log', 'append', away())
@@ -61,7 +61,7 @@ await t.test('only the failed operation ends the outage; another failure restart
   t.match(lines[1], ['INFO', { failures: 2, seconds: 30 }])
 })
 
-await t.test('leaves a full disk to its own log line', (t) => {
+await t.test('a full disk is not logged as an outage, because it has its own log line', (t) => {
   const { of, lines, wasReported: knows } = faulty()
   const full = new Refusal('backend_unavailable', undefined, {
     cause: Object.assign(new Error('disk full'), { code: 'ENOSPC' }),
@@ -72,7 +72,7 @@ await t.test('leaves a full disk to its own log line', (t) => {
   t.end()
 })
 
-await t.test('instrumented functions keep their results and errors; a refusal is no failure', async (t) => {
+await t.test('watched functions keep their results and errors, and a refusal is not a failure', async (t) => {
   const { instrument: around, lines } = faulty()
   const answers = [
     () => 7,
@@ -95,7 +95,7 @@ await t.test('instrumented functions keep their results and errors; a refusal is
   ])
 })
 
-await t.test('Redis failures have advice and state that no request is refused', (t) => {
+await t.test('a failure of Redis is logged with advice and with the fact that no request is refused', (t) => {
   const said: readonly (readonly [why: string, advice: RegExp])[] = [
     ['connect ECONNREFUSED 127.0.0.1:6379', /runs and is reachable/],
     ['MOVED 866 127.0.0.1:7002', /redis\.mode to cluster/],
@@ -117,7 +117,7 @@ await t.test('Redis failures have advice and state that no request is refused', 
   t.end()
 })
 
-await t.test('logs a failure again if more than ten minutes have passed', async (t) => {
+await t.test('a failure is logged again if the previous one is more than ten minutes old', async (t) => {
   const { of, lines, clock } = faulty()
   const mongo = of('mongodb')
   mongo.failed('views', 'put', away())

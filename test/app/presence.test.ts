@@ -12,7 +12,7 @@ import { virtualClock } from '../virtual-clock.ts'
 
 const isOfInstance = ({ type }: { readonly type: string }) => type === 'InstanceStarted' || type === 'InstanceStopped'
 
-await t.test('the history records each start and each stop of an instance', async (t) => {
+await t.test('the event log records each start and each stop of an instance', async (t) => {
   const service = await startService(t, { 'storage.read_only': 'true' })
   const [started, ...none] = await allEventsOf(service.directory, isOfInstance)
   t.strictSame(none, [])
@@ -60,7 +60,7 @@ const presence = (answer: () => Promise<unknown>) => {
   return { start, stop, clock, commands, lines }
 }
 
-await t.test('a start that the log refuses is logged and does not fail', async (t) => {
+await t.test('if the log refuses the record of a start, that is logged and the start continues', async (t) => {
   const { start, stop, commands, lines } = presence(() => Promise.reject(new Error('full')))
   await start()
   await stop('error')
@@ -68,7 +68,7 @@ await t.test('a start that the log refuses is logged and does not fail', async (
   t.match(lines, [/start of this instance/, /stop of this instance/])
 })
 
-await t.test('waits at most a second for the log', async (t) => {
+await t.test('an instance waits at most one second for the record of its start or stop', async (t) => {
   const { start, clock, lines } = presence(() => new Promise(() => undefined))
   let isOver = false
   const starting = start().then(() => (isOver = true))

@@ -56,7 +56,7 @@ const saidOf = async (answer: ReturnType<typeof asked>['answer']) => {
 const failing = () => Promise.reject(new Error('away'))
 const silent = () => new Promise<never>(() => undefined)
 
-await t.test('is ready unless a dependency that answers need fails', async (t) => {
+await t.test('the instance is ready unless a dependency fails that requests need', async (t) => {
   for (const [name, state, ready, bad] of [
     ['all is well', {}, true, {}],
     ['the log is away', { head: failing }, false, { log: 'failed' }],

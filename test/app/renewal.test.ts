@@ -31,7 +31,7 @@ const renewing = (outcomes: (Error | 'hangs')[] = [], clock = virtualClock()) =>
 }
 const WHOLE = ['begun', 'built', 'done', 'info']
 
-await t.test('rebuilds damaged read models and logs when they are complete', async (t) => {
+await t.test('damaged read models are rebuilt, and a line is logged when they are complete', async (t) => {
   const { clock, told, met } = renewing()
   met(damage)
   await clock.settle()
@@ -39,7 +39,7 @@ await t.test('rebuilds damaged read models and logs when they are complete', asy
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('a third damage within ten minutes ends the service; a later one is repaired', async (t) => {
+await t.test('a third damage of the read models within ten minutes ends the service', async (t) => {
   for (const [apart, ends] of [
     [5 * MINUTE - 1, true],
     [5 * MINUTE, false],
@@ -55,7 +55,7 @@ await t.test('a third damage within ten minutes ends the service; a later one is
   }
 })
 
-await t.test('logs a failed rebuild and retries it, doubling the delay', async (t) => {
+await t.test('a failed rebuild is logged and repeated, and each delay is twice the previous one', async (t) => {
   const { clock, told, met } = renewing([new Error('one'), new Error('two')])
   met(damage)
   await clock.advance(999)
@@ -68,7 +68,7 @@ await t.test('logs a failed rebuild and retries it, doubling the delay', async (
   t.strictSame(told.slice(4), WHOLE)
 })
 
-await t.test('retries a failing rebuild every minute at most', async (t) => {
+await t.test('a rebuild that keeps failing is repeated at most once a minute', async (t) => {
   const { clock, told, met } = renewing(Array.from({ length: 9 }, () => new Error('no')))
   met(damage)
   await clock.settle()
@@ -80,7 +80,7 @@ await t.test('retries a failing rebuild every minute at most', async (t) => {
   }
 })
 
-await t.test('read models are complete once they hold new events, checked every 50 ms', async (t) => {
+await t.test('a check every 50 ms finds out whether the rebuilt read models have the newest events', async (t) => {
   const { clock, told, met } = renewing()
   told.push('behind')
   met(damage)
@@ -91,7 +91,7 @@ await t.test('read models are complete once they hold new events, checked every 
   t.strictSame([told, clock.waiting()], [WHOLE, []])
 })
 
-await t.test('does not report a full disk and new damage a second time', async (t) => {
+await t.test('a full disk and a new damage are not reported a second time', async (t) => {
   const full = new Error('refused', { cause: Object.assign(new Error('disk full'), { code: 'ENOSPC' }) })
   const { clock, told, met } = renewing([full])
   met(damage)
@@ -100,7 +100,7 @@ await t.test('does not report a full disk and new damage a second time', async (
   t.strictSame(told, ['begun', ...WHOLE])
 })
 
-await t.test('closing stops a rebuild and starts no other', async (t) => {
+await t.test('closing the service stops a rebuild and starts no other', async (t) => {
   const { told, met, close, clock } = renewing(['hangs'])
   met(damage)
   await clock.settle()
@@ -129,7 +129,7 @@ await t.test('a fatal fault ends the process within its grace period', async (t)
   }
 })
 
-await t.test('a damaged history ends the service within one second, damaged views do not', async (t) => {
+await t.test('a damaged event log ends the service within one second; damaged read models do not', async (t) => {
   const told: unknown[] = []
   const watch = damageWatch(
     (_, message, patience) => told.push([message.slice(0, 40), patience]),
@@ -146,7 +146,7 @@ await t.test('a damaged history ends the service within one second, damaged view
   ])
 })
 
-await t.test('damage found during a start fails it with advice', async (t) => {
+await t.test('damage that is found during a start makes the start fail with advice', async (t) => {
   const running = () => t.fail('it does not run yet')
   const [ofViews, ofLog] = [damageWatch(running, running), damageWatch(running, running)]
   const starts = [ofViews, ofLog].map((watch) => watch.during(new Promise(() => undefined)))

@@ -44,7 +44,7 @@ const measuring = (ports: {
   return { ...stores, clock, found, calls, seconds, lines }
 }
 
-await t.test('passes results through and counts calls by port, adapter, operation, outcome', async (t) => {
+await t.test('calls of a store return its results and are counted by store, operation and outcome', async (t) => {
   let answers = 0
   const { clock, views, calls, found, seconds, lines } = measuring({
     views: {
@@ -77,7 +77,7 @@ await t.test('passes results through and counts calls by port, adapter, operatio
   t.equal(took, 0.75)
 })
 
-await t.test('counts an iterator as one call, without the time of its reader', async (t) => {
+await t.test('an iterator counts as one call, without the time that its reader takes', async (t) => {
   let ended = 0
   const pages = (count: number, failure?: Error) =>
     async function* () {
@@ -111,7 +111,7 @@ await t.test('counts an iterator as one call, without the time of its reader', a
   t.same(await found('call_duration_seconds_count', 'follow'), [], 'to wait for events is not slow')
 })
 
-await t.test('counts job runs on the instance that runs them', async (t) => {
+await t.test('a job run is counted on the instance that runs it', async (t) => {
   const scheduled: Job[] = []
   const { queue, calls } = measuring({ queue: { schedule: async (job) => void scheduled.push(job) } })
   const told: unknown[] = []

@@ -97,7 +97,7 @@ const refused = async (
   t.equal(ownFaults(await logged()).length, 1, 'one line tells the operator')
 }
 
-void t.test('refuses an emptied MongoDB; starts with new keys once accepted', { skip }, async (t) => {
+void t.test("an emptied MongoDB is refused; with the operator's consent new keys are created", { skip }, async (t) => {
   const service = await ran(t)
   await service.database.dropDatabase()
   await refused(t, service, /"deployment" of the MongoDB database "k\d+" is missing/, /"subjects" .* is missing/)
@@ -113,13 +113,13 @@ void t.test('refuses an emptied MongoDB; starts with new keys once accepted', { 
   t.match(JSON.parse(told.at(-1)!), { kid: (event![1] as { kid: string }).kid })
 })
 
-void t.test('refuses a deployment without subject keys', { skip }, async (t) => {
+void t.test('a deployment without encryption keys is refused', { skip }, async (t) => {
   const service = await ran(t)
   await service.database.collection('subjects').deleteMany({})
   await refused(t, service, /"subjects" .* is missing or empty/)
 })
 
-void t.test('refuses MongoDB keys of another log', { skip }, async (t) => {
+void t.test('MongoDB keys that belong to another log are refused', { skip }, async (t) => {
   const [service, other] = [await ran(t), await ran(t)]
   for (const name of ['deployment', 'subjects']) {
     await service.database.collection(name).deleteMany({})
@@ -128,7 +128,7 @@ void t.test('refuses MongoDB keys of another log', { skip }, async (t) => {
   await refused(t, service, /the tokens of this log have the id [0-9a-f]{8}/)
 })
 
-void t.test('refuses a missing key file and creates none', { skip }, async (t) => {
+void t.test('a missing key file is refused and not created', { skip }, async (t) => {
   const service = await ran(t, true)
   await rm(service.keyFile)
   await refused(t, service, /keys is missing/)
@@ -143,7 +143,7 @@ void t.test('refuses a missing key file and creates none', { skip }, async (t) =
   await (await service.open()).close()
 })
 
-void t.test("refuses the key file of another log and accepts the deployment's own", { skip }, async (t) => {
+void t.test('the key file of another log is refused, and that of the deployment is accepted', { skip }, async (t) => {
   const service = await ran(t, true)
   const right = await readFile(service.keyFile, 'utf8')
   const kid = Object.keys((JSON.parse(right) as { pepper: object }).pepper)[0]!
@@ -153,7 +153,7 @@ void t.test("refuses the key file of another log and accepts the deployment's ow
   await (await service.open()).close()
 })
 
-void t.test('moves keys from MongoDB to a key file; a missing key file changes nothing', { skip }, async (t) => {
+void t.test('encryption keys can move from MongoDB to a key file', { skip }, async (t) => {
   const service = await ran(t)
   const more = { 'keys.file': service.keyFile }
   const before = await service.made()

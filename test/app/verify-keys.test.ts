@@ -70,13 +70,13 @@ const refused = async (t: Test, service: Awaited<ReturnType<typeof ran>>, ...say
   t.match(errors[0]?.msg, says[0]!)
 }
 
-void t.test('refuses a directory without its key file and creates none', async (t) => {
+void t.test('a data directory without its key file is refused, and no key file is created', async (t) => {
   const service = await ran(t)
   await rm(service.path('keys'))
   await refused(t, service, /data\/keys is missing/)
 })
 
-void t.test('refuses a directory without subject keys and creates none', async (t) => {
+void t.test('a data directory without encryption keys of people is refused, and none are created', async (t) => {
   const service = await ran(t)
   await rm(service.path('subjects.sqlite'))
   await refused(t, service, /subjects\.sqlite is missing/)
@@ -85,21 +85,21 @@ void t.test('refuses a directory without subject keys and creates none', async (
   await refused(t, service, /subjects\.sqlite is missing or empty/)
 })
 
-void t.test('refuses a directory without any keys and creates none', async (t) => {
+void t.test('a data directory without any keys is refused, and none are created', async (t) => {
   const service = await ran(t)
   await rm(service.path('keys'))
   await rm(service.path('subjects.sqlite'))
   await refused(t, service, /data\/keys is missing; .*subjects\.sqlite is missing/)
 })
 
-void t.test('refuses the consistent keys of another log by their id', async (t) => {
+void t.test('consistent keys that belong to another log are refused by their id', async (t) => {
   const [service, other] = [await ran(t), await ran(t)]
   const { pepper } = await openKeyFile(service.path('keys'))
   for (const name of ['keys', 'subjects.sqlite']) await cp(other.path(name), service.path(name))
   await refused(t, service, new RegExp(`the tokens of this log have the id ${pepper.kid}`))
 })
 
-void t.test('refuses a key file that cannot decrypt the subject keys', async (t) => {
+void t.test('a key file that cannot decrypt the keys of people is refused', async (t) => {
   const service = await ran(t)
   const text = await readFile(service.path('keys'), 'utf8')
   const { kek } = JSON.parse(text) as { kek: string }
@@ -107,7 +107,7 @@ void t.test('refuses a key file that cannot decrypt the subject keys', async (t)
   await refused(t, service, /keys cannot decrypt .*subjects\.sqlite/)
 })
 
-void t.test('starts when the keys are restored, and logs the key id', async (t) => {
+void t.test('the service starts when the keys are restored, and logs the key id', async (t) => {
   const service = await ran(t)
   await rename(service.path('keys'), `${service.directory}.keys`)
   await t.rejects(service.open())
@@ -126,7 +126,7 @@ void t.test('starts when the keys are restored, and logs the key id', async (t) 
   )
 })
 
-void t.test('starts with new keys once the loss is accepted, and records that', async (t) => {
+void t.test('the service starts with new keys once an operator accepts the loss, and records that', async (t) => {
   const service = await ran(t)
   await rm(service.path('keys'))
   const lost = await service.open({ acceptLostKeys: 'the disk of the keys burned' })
@@ -150,7 +150,7 @@ void t.test('starts with new keys once the loss is accepted, and records that', 
   await t.rejects(service.open(), /The keys do not match/, 'another loss is another question')
 })
 
-void t.test('keeps erasures and sets undecryptable keys aside', async (t) => {
+void t.test('after an accepted loss, erasures remain and keys that cannot be decrypted are set aside', async (t) => {
   const service = await ran(t)
   const before = await openEmbedded(service.directory, {
     clock: systemClock,
@@ -172,7 +172,7 @@ void t.test('keeps erasures and sets undecryptable keys aside', async (t) => {
   await after.close()
 })
 
-void t.test('--accept-lost-keys does nothing if no key is lost', async (t) => {
+void t.test('the option --accept-lost-keys does nothing if no key is lost', async (t) => {
   const service = await ran(t)
   const running = await service.open({ acceptLostKeys: 'just in case' })
   t.equal(await service.asks(running.url), 200)

@@ -42,13 +42,13 @@ const started = (given: { readonly alone?: boolean; readonly writes?: () => bool
 }
 const anew = [{ message: 'they are built anew' }]
 
-await t.test('starts at once if the log has all events that were seen', async (t) => {
+await t.test('the service starts at once if the log has all events that it had seen before', async (t) => {
   const { clock, lines, over, looks } = started({ shown: 2 })
   await clock.settle()
   t.strictSame([over, lines, looks(), clock.waiting()], [[undefined], [], 1, []])
 })
 
-await t.test('checks a shorter log on servers again after two seconds', async (t) => {
+await t.test('on servers a log that seems shorter is checked again after two seconds', async (t) => {
   const { clock, log, lines, over, looks } = started({})
   await clock.advance(1_999)
   t.strictSame([over, looks(), clock.waiting()], [[], 1, [1]])
@@ -57,7 +57,7 @@ await t.test('checks a shorter log on servers again after two seconds', async (t
   t.strictSame([over, lines, looks()], [[undefined], [], 2], 'a leader that was deposed showed an older one')
 })
 
-await t.test('rebuilds the read models if the log is still shorter', async (t) => {
+await t.test('the read models are rebuilt if the log is still shorter', async (t) => {
   const { clock, lines, over } = started({})
   await clock.advance(1_999)
   t.strictSame([over, lines], [[], []])
@@ -66,14 +66,14 @@ await t.test('rebuilds the read models if the log is still shorter', async (t) =
   t.match(lines, [/^the read models do not match the event log and are rebuilt: the event log is shorter/])
 })
 
-await t.test('accepts an embedded log at once', async (t) => {
+await t.test('a shorter embedded log is accepted at once', async (t) => {
   const { clock, over, looks } = started({ alone: true })
   await clock.settle()
   t.match(over, anew)
   t.equal(looks(), 1)
 })
 
-await t.test('an instance that does not write views checks them every 500 ms, logs once', async (t) => {
+await t.test('an instance that does not write the read models checks them every 500 ms and logs once', async (t) => {
   const writer = { here: false }
   const { clock, log, lines, over, looks } = started({ writes: () => writer.here })
   // Each check reads twice, two seconds apart.

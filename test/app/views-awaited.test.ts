@@ -18,7 +18,7 @@ const behind = () => {
 /** How long (ms) jobs that end or narrow tokens wait for the views. */
 const WAIT_MS = 30_000
 
-await t.test('a cleanup waits 30 s for the views and ends nothing without them', async (t) => {
+await t.test('a cleanup waits 30 s for the read models, and deletes nothing without them', async (t) => {
   const { clock, log, viewsReached } = behind()
   const jobs: Job[] = []
   const method = { enabled: true, cleanup: { interval: 1, grace_period: 0 } }
@@ -42,7 +42,7 @@ await t.test('a cleanup waits 30 s for the views and ends nothing without them',
   for (const [outcome] of over) t.match(outcome, { reason: 'view_behind' })
 })
 
-await t.test('the sweep of later rules waits 30 s for the views and retries', async (t) => {
+await t.test('applying later access rules waits 30 s for the read models and is repeated', async (t) => {
   const { clock, log, viewsReached } = behind()
   const told: unknown[] = []
   const service = {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { oncePerMinute } from '../../src/app/telemetry/warnings.ts'
 
-await t.test('logs each warning at most once a minute', async (t) => {
+await t.test('each kind of warning is logged at most once a minute', async (t) => {
   const told: unknown[] = []
   let time = 0
   const warn = oncePerMinute(

@@ -71,7 +71,7 @@ const wantedOf = (told: Awaited<ReturnType<typeof made>>) =>
     .map((name) => name.split(' ') as [string, string])
     .filter(([model]) => resources.some(({ name }) => name === model))
 
-await t.test('the state at a position is the fold of the prefix, with any stored states', async (t) => {
+await t.test('the state at a position is that of all events up to it, with or without stored states', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       happened,
@@ -102,7 +102,7 @@ await t.test('the state at a position is the fold of the prefix, with any stored
   t.pass('equal')
 })
 
-await t.test('an instant selects one prefix of the log by settled time, for any clocks', async (t) => {
+await t.test('a time selects the events up to it, also if the clocks of the instances differ', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       happened,
@@ -139,7 +139,7 @@ const changed = async (changes: number) => {
   return told
 }
 
-await t.test('reads a flag from its last stored state and an instant from its last mark', async (t) => {
+await t.test('a past flag is read from its last stored state, and a time from the last stored mark', async (t) => {
   const told = await changed(2_000)
   for (const n of [0, 1, 30, 31, 32, 500, 999, 1_999, 2_000]) {
     told.counted()
@@ -150,7 +150,7 @@ await t.test('reads a flag from its last stored state and an instant from its la
   }
 })
 
-await t.test('ignores a state or mark that is forged or of another history', async (t) => {
+await t.test('a stored state or mark that is forged or belongs to another log is ignored', async (t) => {
   const told = await changed(600)
   const spoil = (view: View, change: (doc: Record<string, unknown>) => object) => {
     const rows = told.views.rowsOf(view)
@@ -169,7 +169,7 @@ await t.test('ignores a state or mark that is forged or of another history', asy
   await right()
 })
 
-await t.test('a list reads only its page and counts the items that it omits', async (t) => {
+await t.test('a past list reads only its page, and counts the items that it leaves out', async (t) => {
   const told = history()
   await told.append('namespace-ns', [namespaceCreated], second(0))
   const keys = Array.from({ length: 60 }, (_, n) => `f${n}`)
@@ -227,7 +227,7 @@ await t.test('a list reads only its page and counts the items that it omits', as
   t.strictSame(read, ['flag-ns+f7', 'flag-ns+f8'], 'what has changed since is read, and nothing else')
 })
 
-await t.test("lists namespaces and segments of the moment and of the namespace's incarnation", async (t) => {
+await t.test('a past list has the namespaces and segments that existed at the moment', async (t) => {
   const told = history()
   await told.append('namespace-ns', [namespaceCreated], second(1))
   await told.append('segment-ns+s', [segmentCreated], second(2))
@@ -262,7 +262,7 @@ await t.test("lists namespaces and segments of the moment and of the namespace's
   )
 })
 
-await t.test('an aborted read stops and rejects with the reason', async (t) => {
+await t.test('an aborted read stops and is rejected with the reason', async (t) => {
   const told = await changed(300)
   told.views.rowsOf(stateView).clear()
   const stop = new AbortController()
@@ -275,7 +275,7 @@ await t.test('an aborted read stops and rejects with the reason', async (t) => {
   await t.rejects(told.asOf({ instant: second(3) }, stop.signal), { message: 'nobody waits' })
 })
 
-await t.test('refuses a future moment by the later of the clock and the newest event', async (t) => {
+await t.test('a read at a moment in the future is refused', async (t) => {
   const told = await changed(3)
   const [clock, ahead] = [virtualClock(second(1_000)), virtualClock(second(1_060))]
   const asked = (moment: Moment) =>
@@ -291,7 +291,7 @@ await t.test('refuses a future moment by the later of the clock and the newest e
   t.strictSame([await asked({ position: last }), await asked({ position: last + 1n })], ['come', 'not come'])
 })
 
-await t.test('serves all events as the present while they are ahead of the clock', async (t) => {
+await t.test('while events are ahead of the clock, a read at the present time includes them all', async (t) => {
   const told = await changed(3)
   const [clock, ahead] = [virtualClock(second(1_000)), virtualClock(second(1_060))]
   await told.append('flag-ns+later', [{ type: 'Happened', data: {} }], second(1_060))
@@ -306,31 +306,34 @@ await t.test('serves all events as the present while they are ahead of the clock
   t.equal(await position(0, clock.now), before, 'nothing is ahead')
 })
 
-await t.test('waits two seconds for views that are behind, then returns view_behind', async (t) => {
-  const told = await changed(3)
-  const waits: number[] = []
-  let inTime = true
-  const waiting = async (withinMs: number) => {
-    waits.push(withinMs)
-    return inTime
-  }
-  const then = () =>
-    told.asOf({ position: told.all.at(-1)!.position }, never, {
-      viewsReached: (_, __, withinMs) => waiting(withinMs),
-      seen: (_, withinMs) => waiting(withinMs),
-    })
-  const page = { where: {}, status: undefined, now: second(9), limit: 10, count: 10 }
-  t.equal((await (await then()).tokens(page)).total, 0)
-  t.equal((await (await then()).namespaces()).length, 1)
-  inTime = false
-  const behind = { message: 'view is behind position 50' }
-  const [tokens, namespaces] = [await then(), await then()]
-  await t.rejects(tokens.tokens(page), behind)
-  await t.rejects(namespaces.namespaces(), behind)
-  t.strictSame([...new Set(waits)], [2_000])
-})
+await t.test(
+  'a read waits two seconds for read models that are behind, then is refused with view_behind',
+  async (t) => {
+    const told = await changed(3)
+    const waits: number[] = []
+    let inTime = true
+    const waiting = async (withinMs: number) => {
+      waits.push(withinMs)
+      return inTime
+    }
+    const then = () =>
+      told.asOf({ position: told.all.at(-1)!.position }, never, {
+        viewsReached: (_, __, withinMs) => waiting(withinMs),
+        seen: (_, withinMs) => waiting(withinMs),
+      })
+    const page = { where: {}, status: undefined, now: second(9), limit: 10, count: 10 }
+    t.equal((await (await then()).tokens(page)).total, 0)
+    t.equal((await (await then()).namespaces()).length, 1)
+    inTime = false
+    const behind = { message: 'view is behind position 50' }
+    const [tokens, namespaces] = [await then(), await then()]
+    await t.rejects(tokens.tokens(page), behind)
+    await t.rejects(namespaces.namespaces(), behind)
+    t.strictSame([...new Set(waits)], [2_000])
+  },
+)
 
-await t.test('a past token has the grants that it had at the moment', async (t) => {
+await t.test('a token at a past moment has the grants that it had then', async (t) => {
   const told = history()
   const { namespace: _namespace, ...data } = tokenIssued.data
   const issued = { ...data, id: 't2', ...grantsIn('shop', 'blog'), policy: 1 }

@@ -127,7 +127,7 @@ const everything: readonly Wanted[] = [
   ...['gone', 'again', 'none', 'odd', 'odd2'].map(flagOf),
 ]
 
-await t.test('a batch read returns the same as single reads at every position', async (t) => {
+await t.test('reading many streams together gives the same result as reading each one alone', async (t) => {
   const { reads, byOne, alone, head } = await store(t, kinds)
   for (let position = 0n; position <= head; position += 23n) {
     const together = await allOf(reads, position, everything)
@@ -144,7 +144,7 @@ await t.test('a batch read returns the same as single reads at every position', 
   t.match(found.get('ns+odd'), { unreadable: { revision: '2', type: 'FlagPainted' } })
 })
 
-await t.test('ignores a state that is forged or of another history', async (t) => {
+await t.test('a stored state that is forged or belongs to another log is ignored', async (t) => {
   const names = times(4, (n) => `f${n}`)
   const changed = (name: string) => [made(name), ...times(40, (n) => renamed(name, `name ${n}`))]
   const told = await store(t, Object.fromEntries(names.map((name) => [`flag-ns+${name}`, changed(name)])))
@@ -162,7 +162,7 @@ await t.test('ignores a state that is forged or of another history', async (t) =
   t.equal(told.alone().length, 4)
 })
 
-await t.test('reads a stream with a missing event separately, and closes it', async (t) => {
+await t.test('a stream that lacks an event is read alone, and its document is closed', async (t) => {
   const names = times(3, (n) => `f${n}`)
   const changed = (name: string) => [made(name), ...times(5, (n) => renamed(name, `name ${n}`))]
   const told = await store(t, Object.fromEntries(names.map((name) => [`flag-ns+${name}`, changed(name)])))
@@ -174,7 +174,7 @@ await t.test('reads a stream with a missing event separately, and closes it', as
   t.strictSame(told.alone(), ['flag-ns+f1'])
 })
 
-await t.test('returns large documents in small parts, at least one each', async (t) => {
+await t.test('large documents are returned in small parts, with at least one document each', async (t) => {
   const long = (size: number) => (name: string) => [
     { ...made(name), data: { ...made(name).data, description: 'd'.repeat(size) } },
     ...times(33, (n) => renamed(name, `name ${n}`)),
@@ -198,7 +198,7 @@ await t.test('an aborted read stops between two documents', async (t) => {
   await t.rejects(reading, { message: 'left' })
 })
 
-await t.test('concurrent reads queue, and each gets its answer', async (t) => {
+await t.test('concurrent reads wait in a queue, and each gets its own answer', async (t) => {
   const { reads, head } = await store(t, kinds)
   const answers = await Promise.all(times(40, async () => allOf(reads, head, everything)))
   for (const { all } of answers) t.strictSame(all, answers[0]!.all)

@@ -88,7 +88,7 @@ const made = async (steps: readonly { readonly id: number; readonly what: string
   return told
 }
 
-await t.test('a past list equals that of the prefix, with pages, count and filters', async (t) => {
+await t.test('a past list of tokens equals the list of that time, with pages, count and filters', async (t) => {
   let compared = 0
   await fc.assert(
     fc.asyncProperty(
@@ -148,7 +148,7 @@ await t.test('a past list equals that of the prefix, with pages, count and filte
   t.ok(compared > 100, `${compared} records`)
 })
 
-await t.test('a page folds only its own records', async (t) => {
+await t.test('a page of a past list reads only the tokens on it', async (t) => {
   const told = history()
   for (let n = 0; n < 200; n++)
     await told.append(
@@ -170,7 +170,7 @@ await t.test('a page folds only its own records', async (t) => {
   t.equal(told.counted().streams.length, 26)
 })
 
-await t.test('finds capable tokens by checking each distinct reach once', async (t) => {
+await t.test('a search for tokens with a right checks each distinct set of rights once', async (t) => {
   const told = history()
   const places = ['a', 'b', 'c', 'd']
   for (let n = 0; n < 400; n++) {
@@ -198,7 +198,7 @@ await t.test('finds capable tokens by checking each distinct reach once', async 
   }
 })
 
-await t.test('a token that was narrowed or has ended keeps its past rights at the moment', async (t) => {
+await t.test('a token that was narrowed or has ended since has its earlier rights at the past moment', async (t) => {
   const told = history()
   const ids = ['t1', 't2', 't3'] as const
   const held = [viewer('a'), viewer('a'), {}]
@@ -233,7 +233,7 @@ await t.test('a token that was narrowed or has ended keeps its past rights at th
   t.strictSame([await at(7, 'c'), await at(7, 'a'), await at(7, 'b')], [[], [], ['t1']])
 })
 
-await t.test('checks tokens individually if there are more distinct reaches than the limit', async (t) => {
+await t.test('tokens are checked one by one if they have too many distinct sets of rights', async (t) => {
   const told = history()
   for (let n = 0; n < 2_100; n++) {
     const id = `t${String(n).padStart(4, '0')}`
@@ -258,7 +258,7 @@ await t.test('checks tokens individually if there are more distinct reaches than
   t.match(page, { total: 1, docs: [{ id: 't0077' }] })
 })
 
-await t.test('a record that ends during a list is listed once', async (t) => {
+await t.test('a token that ends while a list is read is listed once', async (t) => {
   const doc = { id: 't1', createdAt: second(1), began: 1 } as unknown as TokenDoc
   const row = { key: 't1', revision: 0n, position: 1n, changes: 1n, doc }
   let asked = 0
@@ -273,7 +273,7 @@ await t.test('a record that ends during a list is listed once', async (t) => {
   t.equal(asked, 3)
 })
 
-await t.test('no record is in two parts of a list', (t) => {
+await t.test('no token is in two parts of a list', (t) => {
   const positions = [undefined, 5, 15]
   const accesses = [undefined, ...ACCESSES].flatMap((asked) => [
     ...ACCESSES.map((access) => [access, asked, undefined] as const),

@@ -22,7 +22,7 @@ const rig = (limits: { readonly running: number; readonly waiting: number }) => 
   return { begun, enter, end }
 }
 
-await t.test('callers are served round-robin, regardless of their number of waiting tasks', async (t) => {
+await t.test('callers take turns, however many tasks each of them has waiting', async (t) => {
   const { begun, enter, end } = rig({ running: 1, waiting: 10 })
   const all = [...'abcd'].map((name) => enter('many', name))
   all.push(enter('few', 'x'), enter('one', 'y'), enter('few', 'z'))
@@ -32,7 +32,7 @@ await t.test('callers are served round-robin, regardless of their number of wait
   t.strictSame(await Promise.all(all), ['a', 'b', 'c', 'd', 'x', 'y', 'z'])
 })
 
-await t.test('a full queue or an expired wait is refused, and the queue slot is released', async (t) => {
+await t.test('a task is refused if the queue is full or its wait too long, and its place becomes free', async (t) => {
   const { begun, enter, end } = rig({ running: 1, waiting: 2 })
   const first = enter('a', 'first')
   const gone = new AbortController()

@@ -46,14 +46,14 @@ for (const verification of WAYS) {
     await t.rejects(endOf({ exp: now + YEAR, ...meant(now) }), { message: /token has expired/ })
   })
 
-  await t.test(`${verification}: ignores white space around a token`, async (t) => {
+  await t.test(`${verification}: white space around a service account token is ignored`, async (t) => {
     const cluster = await begin(t)
     const { verify } = open(cluster, { verification })
     const token = await cluster.token()
     for (const given of [`${token}\n`, `${token}\r\n`, `  ${token} `]) t.equal((await verify(given, '::1')).name, 'web')
   })
 
-  await t.test(`${verification}: the cause of an unreadable or empty file contains its path`, async (t) => {
+  await t.test(`${verification}: a file that cannot be read or is empty is reported with its path`, async (t) => {
     const cluster = await begin(t)
     const token = await cluster.token()
     const cause = async (more: Partial<OrchestratorSettings>) =>
@@ -71,7 +71,7 @@ for (const verification of WAYS) {
   })
 }
 
-await t.test('200 concurrent exchanges succeed over 10 kept connections', async (t) => {
+await t.test('200 concurrent token exchanges succeed over 10 connections', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster)
   const tokens = await Promise.all(Array.from({ length: 200 }, () => cluster.token()))
@@ -80,7 +80,7 @@ await t.test('200 concurrent exchanges succeed over 10 kept connections', async 
   t.ok(cluster.connections <= 10, `${cluster.connections} connections`)
 })
 
-await t.test('retries a call once if a kept connection was closed, and never on a new one', async (t) => {
+await t.test('a call is repeated once if its connection was closed while idle, and never on a new one', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster)
   await verify(await cluster.token(), '::1')
@@ -98,7 +98,7 @@ await t.test('retries a call once if a kept connection was closed, and never on 
   t.match(await causeOf(fresh.verify(await cluster.token(), '::1')), /ECONNRESET/)
 })
 
-await t.test('jwks: accepts a new issuer of the cluster, and the former one if it is configured', async (t) => {
+await t.test('jwks: a new issuer of the cluster is accepted, and the former one if it is configured', async (t) => {
   const cluster = await begin(t)
   const before = cluster.issuer
   const { verify } = open(cluster, { verification: 'jwks' })
@@ -116,7 +116,7 @@ await t.test('jwks: accepts a new issuer of the cluster, and the former one if i
   t.equal(reads(), count, 'and at most once in 30 s')
 })
 
-await t.test('jwks: failed reads keep the pause of 30 s, and cached keys stay valid', async (t) => {
+await t.test('jwks: after a failed read there is a pause of 30 s, and cached keys stay valid', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster, { verification: 'jwks' })
   const known = await cluster.token()
@@ -133,7 +133,7 @@ await t.test('jwks: failed reads keep the pause of 30 s, and cached keys stay va
   t.equal(reads(), 3)
 })
 
-await t.test('jwks: retries without the bearer token if the cluster refuses it', async (t) => {
+await t.test('jwks: if the cluster refuses the bearer token, the request is repeated without it', async (t) => {
   const cluster = await begin(t)
   const honest = { issuer: cluster.issuer, jwks_uri: `${cluster.url}/openid/v1/jwks` }
   for (const status of [401, 403]) {
@@ -147,7 +147,7 @@ await t.test('jwks: retries without the bearer token if the cluster refuses it',
   t.match(await causeOf(verify(await cluster.token(), '::1')), /status 403/)
 })
 
-await t.test('every call has the configured User-Agent', async (t) => {
+await t.test('every call to the cluster has the configured User-Agent', async (t) => {
   const cluster = await begin(t)
   for (const verification of WAYS) await open(cluster, { verification }).verify(await cluster.token(), '::1')
   t.ok(cluster.asked.length >= 3)
@@ -167,7 +167,7 @@ await t.test('every call has the configured User-Agent', async (t) => {
   t.strictSame(agents, ['rollcall/1.2.3', 'rollcall/1.2.3'])
 })
 
-await t.test('uses only the CA file for the cluster, and the system authorities elsewhere', async (t) => {
+await t.test('the CA file is used for the cluster only, and the authorities of the system elsewhere', async (t) => {
   const [own, elsewhere] = [await begin(t), await begin(t)]
   const trusted = async (list: readonly string[], caPath: string) => {
     const { getCACertificates: before } = tls as { readonly getCACertificates?: unknown }

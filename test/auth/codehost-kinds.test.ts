@@ -48,7 +48,7 @@ const giteaUser = {
 const giteaOrganization = (name: string, n: number) =>
   n % 2 === 0 ? { id: n, name, username: name, full_name: `The ${name}` } : { id: n, username: name, full_name: '' }
 
-await t.test('Gitea and Forgejo: reads their field names, all pages, and teams by name', async (t) => {
+await t.test('a login at Gitea or Forgejo reads their field names, all pages, and teams by name', async (t) => {
   const host = await codehostStandIn(t, 'gitea')
   host.user = giteaUser
   host.organizations = ['acme', 'beta', 'gamma', 'delta', 'last'].map(giteaOrganization)
@@ -90,7 +90,7 @@ await t.test('Gitea and Forgejo: reads their field names, all pages, and teams b
     })
 })
 
-await t.test('Gitea: accepts a person without name and address, and stops at 20 pages', async (t) => {
+await t.test('a login at Gitea accepts a person without name and address, and reads at most 20 pages', async (t) => {
   const host = await codehostStandIn(t, 'gitea')
   host.user = { ...giteaUser, full_name: '', email: '', avatar_url: '' }
   const { attributes } = await enter(client(host, 'gitea', { scopes: [] }))
@@ -123,7 +123,7 @@ const gitlabGroup = (full_path: string, id: number) => ({
   parent_id: full_path.includes('/') ? 1 : null,
 })
 
-await t.test('GitLab: groups are organizations by full path, without teams', async (t) => {
+await t.test('groups of GitLab count as organizations by their full path, and there are no teams', async (t) => {
   const host = await codehostStandIn(t, 'gitlab')
   host.user = gitlabUser
   host.organizations = ['acme', 'acme/platform', 'acme/platform/core', 'other/deep/down'].map(gitlabGroup)
@@ -205,14 +205,14 @@ const addresses = async (t: Test, kind: 'github' | 'gitea', user: object) => {
   t.notOk(askedForAddress(host), 'without the scope nobody is asked')
 }
 
-await t.test('GitHub: reads the primary verified address if the profile hides it', (t) =>
+await t.test('a login at GitHub reads the verified primary address if the profile hides it', (t) =>
   addresses(t, 'github', { id: 7, login: 'alice' }),
 )
-await t.test('Gitea: reads the primary verified address if the profile hides it', (t) =>
+await t.test('a login at Gitea reads the verified primary address if the profile hides it', (t) =>
   addresses(t, 'gitea', giteaUser),
 )
 
-await t.test('marks an identity as reduced if the host has more memberships than are read', async (t) => {
+await t.test('an identity is marked as reduced if the code host has more memberships than are read', async (t) => {
   const host = await codehostStandIn(t)
   host.pageSize = 1
   for (const [count, reduced] of [

@@ -52,7 +52,7 @@ const fails = async (t: Test, work: () => unknown, reason: keyof typeof MESSAGES
   return refusal
 }
 
-await t.test('the authorization URL has the required parameters and no secret', async (t) => {
+await t.test('the address for a login has the required parameters and no secret', async (t) => {
   const secrets = freshSecrets()
   const address = await client('https://code.example.com').begin(secrets)
   t.equal(address.origin + address.pathname, 'https://code.example.com/login/oauth/authorize')
@@ -69,7 +69,7 @@ await t.test('the authorization URL has the required parameters and no secret', 
   t.notOk(address.href.includes(secrets.codeVerifier))
 })
 
-await t.test('a login returns the attributes of the user, with all pages of memberships', async (t) => {
+await t.test('a login returns the attributes of the person and all pages of memberships', async (t) => {
   const host = await codehostStandIn(t)
   host.organizations = ['acme', 'beta', 'gamma', 'delta', '__proto__'].map((login) => ({ login }))
   host.teams = [
@@ -159,7 +159,7 @@ const RESTRICTIONS: readonly [string, Partial<CodehostSettings>, Membership | 'r
   ['memberships without the scope to read them', { allowedOrganizations: ['acme'], scopes: ['read:user'] }, 'refused'],
 ]
 
-await t.test('restrictions admit members only, and drop other memberships', async (t) => {
+await t.test('only members of the allowed organizations may log in, and other memberships are dropped', async (t) => {
   const host = await codehostStandIn(t)
   host.organizations = [{ login: 'beta' }, { login: 'other' }, { login: 'acme' }]
   host.teams = [team('other', 'core'), team('acme', 'core'), team('acme', 'ops'), team('beta', 'core')]
@@ -174,7 +174,7 @@ await t.test('restrictions admit members only, and drop other memberships', asyn
     })
 })
 
-await t.test('reads the next page on the same origin only, at most 20 pages', async (t) => {
+await t.test('further pages are read from the same server only, and at most 20 of them', async (t) => {
   const [host, elsewhere] = await Promise.all([codehostStandIn(t), codehostStandIn(t)])
   host.organizations = ['acme', 'beta', 'gamma'].map((login) => ({ login }))
   host.next = (address) => address.replace(host.url, elsewhere.url)
@@ -187,7 +187,7 @@ await t.test('reads the next page on the same origin only, at most 20 pages', as
   t.equal(host.asked.filter((path) => path.includes('/orgs')).length, 20)
 })
 
-await t.test('distinguishes the answers of the token endpoint', async (t) => {
+await t.test('each answer of the token endpoint has its own error', async (t) => {
   const host = await codehostStandIn(t)
   const provider = client(host.url)
   const used = await login(provider)
@@ -221,7 +221,7 @@ await t.test('distinguishes the answers of the token endpoint', async (t) => {
   t.notOk(host.asked.some((path) => path.includes('/elsewhere')))
 })
 
-await t.test('returns 503 for a refusal or an unusable answer of the API', async (t) => {
+await t.test('a login gets 503 if the API of the code host refuses it or answers with nonsense', async (t) => {
   const host = await codehostStandIn(t)
   const provider = client(host.url)
   const odd = {
@@ -245,13 +245,13 @@ await t.test('returns 503 for a refusal or an unusable answer of the API', async
     ),
   ]
   for (const [path, name, answer] of rows)
-    await t.test(`${path}: ${name}`, async (t) => {
+    await t.test(`a login handles this answer of ${path}: ${name}`, async (t) => {
       host.lies = { [path]: answer }
       await fails(t, () => enter(provider), reasonOfUnusable(name))
     })
   t.notOk(host.asked.some((path) => path.includes('/elsewhere')))
   for (const path of ['/login/oauth/access_token', '/api/user', '/api/user/orgs'])
-    await t.test(`${path}: more than 1 MiB`, async (t) => {
+    await t.test(`a login refuses an answer of ${path} with more than 1 MiB`, async (t) => {
       host.lies = {}
       const answer = await login(provider)
       host.lies = { [path]: json(200, { id: 7, ...filler }) }
@@ -266,7 +266,7 @@ await t.test('returns 503 for a refusal or an unusable answer of the API', async
 })
 
 for (const path of ['/login/oauth/access_token', '/api/user', '/api/user/teams'])
-  await t.test(`returns 503 if a call of ${path} takes more than 5 s`, async (t) => {
+  await t.test(`a login gets 503 if a call of ${path} takes more than 5 s`, async (t) => {
     const host = await codehostStandIn(t)
     const clock = virtualClock()
     const provider = client(host.url, { clock })
@@ -281,7 +281,7 @@ for (const path of ['/login/oauth/access_token', '/api/user', '/api/user/teams']
     await failing
   })
 
-await t.test('refuses a callback in the documented order without sending the code', async (t) => {
+await t.test('a callback is checked in the documented order, and the code is not sent if it is refused', async (t) => {
   const host = await codehostStandIn(t)
   const provider = client(host.url)
   const { query, ...secrets } = await login(provider)

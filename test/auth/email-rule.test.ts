@@ -3,7 +3,7 @@ import { emailRule } from '../../src/auth/identity.ts'
 import type { LoginCause } from '../../src/auth/login-causes.ts'
 import { emailBar, emailMatcher } from '../../src/config/email.ts'
 
-await t.test('the e-mail rule requires a verified matching address, and returns the cause', async (t) => {
+await t.test('an allowed e-mail address must be verified, and a refusal names the cause', async (t) => {
   const barOf = (email: string) => (email === 'alice@example.com' ? undefined : 'email_unmatched')
   const email = 'alice@example.com'
   const rows: readonly (readonly [Readonly<Record<string, unknown>>, LoginCause | undefined])[] = [
@@ -26,7 +26,7 @@ await t.test('the e-mail rule requires a verified matching address, and returns 
     t.equal(emailRule(barOf, { email, email_verified }, true), 'email_unverified')
 })
 
-await t.test('reports a foreign domain if every pattern contains a literal domain', async (t) => {
+await t.test('a foreign e-mail domain is reported if every allowed pattern names a domain', async (t) => {
   const rows: readonly (readonly [patterns: readonly string[], email: string, LoginCause | undefined])[] = [
     [['.*@example\\.com'], 'ada@example.com', undefined],
     [['.*@example\\.com'], 'ada@EXAMPLE.com', undefined],
@@ -44,7 +44,7 @@ await t.test('reports a foreign domain if every pattern contains a literal domai
   for (const [patterns, email, cause] of rows) t.equal(emailBar(patterns)(email), cause, `${patterns.join()} ${email}`)
 })
 
-await t.test('compares the domain case-insensitively and the local part case-sensitively', async (t) => {
+await t.test('of an e-mail address only the part before the @ is case-sensitive', async (t) => {
   const matches = emailMatcher(['.*@example\\.com', '.*@Other\\.example'])
   for (const [email, outcome] of [
     ['ada@example.com', true],

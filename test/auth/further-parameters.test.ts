@@ -37,7 +37,7 @@ const PROMPTS: readonly [string | undefined, string | null, string][] = [
   ['consent select_account', 'consent select_account', 'consent select_account'],
 ]
 
-await t.test('sends configured parameters, and keeps a prompt that makes the provider ask', async (t) => {
+await t.test('configured parameters are sent to the provider, and a prompt for credentials is kept', async (t) => {
   const liar = await lyingProvider(t)
   for (const [configured, begun, forced] of PROMPTS) {
     const parameters = { hd: 'example.com', acr_values: 'urn:a urn:b', ...(configured && { prompt: configured }) }
@@ -58,7 +58,7 @@ await t.test('sends configured parameters, and keeps a prompt that makes the pro
   }
 })
 
-await t.test('uses select_account for a provider that does not support prompt=login', (t) => {
+await t.test('prompt=select_account is sent to a provider that does not support prompt=login', (t) => {
   const rows: readonly [unknown, string][] = [
     [undefined, 'login'],
     [[], 'login'],
@@ -75,7 +75,7 @@ await t.test('uses select_account for a provider that does not support prompt=lo
   t.end()
 })
 
-await t.test('sends max_age and checks auth_time against it', async (t) => {
+await t.test('max_age is sent to the provider, and auth_time in its answer is checked', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url, { parameters: { max_age: '60' } })
   const now = Math.floor(Date.now() / 1000)

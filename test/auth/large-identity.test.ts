@@ -66,7 +66,7 @@ const ROWS: readonly [string, Claims, readonly ClaimUse[], Claims | string][] = 
   ],
 ]
 
-await t.test('reduces a large identity to the data of rules and session, or refuses it for good', async (t) => {
+await t.test('a large identity is reduced to the data that rules and session need, or refused', async (t) => {
   const liar = await lyingProvider(t)
   for (const [name, claims, asked, kept] of ROWS)
     await t.test(name, async (t) => {
@@ -88,7 +88,7 @@ await t.test('reduces a large identity to the data of rules and session, or refu
     })
 })
 
-await t.test('keeps an identity unchanged up to the size limit', async (t) => {
+await t.test('an identity up to the size limit is kept unchanged', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const finish = async (bytes: number) => {
@@ -149,7 +149,7 @@ const MEMBERSHIPS: readonly [
   ],
 ]
 
-await t.test('reduces many memberships to those that rules and restrictions name', async (t) => {
+await t.test('of many memberships those remain that rules and restrictions name', async (t) => {
   const stand = await codehostStandIn(t)
   stand.pageSize = 100
   stand.organizations = [{ login: 'acme' }, { login: 'other' }]

@@ -42,11 +42,11 @@ for (const endpoint of ENDPOINTS)
     }
     for (const [name, answer] of Object.entries(gone))
       await t.test(name, (t) => move(t, `${liar.url}/gone`, { gone: answer }))
-    await t.test('connection refused', async (t) => move(t, await deadUrl()))
-    await t.test('another server listens there', async (t) => move(t, await impostor(t)))
+    await t.test('the provider refuses the connection at its old address', async (t) => move(t, await deadUrl()))
+    await t.test('another server listens at the old address of the provider', async (t) => move(t, await impostor(t)))
   })
 
-await t.test('reads the document of a failing provider again at most once a minute', async (t) => {
+await t.test('the discovery document of a failing provider is read again at most once a minute', async (t) => {
   const { clock, liar, reads, enter } = await begin(t)
   liar.lies = { token: json(404, {}) }
   for (let n = 0; n < 5; n++) await fails(t, enter, 'provider_mismatch')
@@ -62,7 +62,7 @@ await t.test('reads the document of a failing provider again at most once a minu
   t.equal(reads(), 3, 'who gets in asks for nothing')
 })
 
-await t.test('reports both causes if the document is unavailable too, with the same pause', async (t) => {
+await t.test('if the discovery document is unavailable too, the error names both causes', async (t) => {
   const { clock, liar, provider, reads } = await begin(t)
   const answer = await login(provider)
   liar.lies = { token: json(404, {}), document: json(503, {}) }
@@ -81,7 +81,7 @@ await t.test('reports both causes if the document is unavailable too, with the s
   t.equal(reads(), 3)
 })
 
-await t.test('reads the document again after a timeout of the endpoint', async (t) => {
+await t.test('the discovery document is read again after the endpoint timed out', async (t) => {
   const { clock, liar, provider } = await begin(t)
   liar.lies = { document: { token_endpoint: `${liar.url}/gone` }, gone: silence }
   const answer = await login(provider)
@@ -92,7 +92,7 @@ await t.test('reads the document again after a timeout of the endpoint', async (
   t.equal((await finished).subject.sub, 'alice')
 })
 
-await t.test('an unknown key makes the client read the keys at the current jwks_uri', async (t) => {
+await t.test('an unknown key makes the client read the keys at the present jwks_uri', async (t) => {
   const { liar, reads, enter } = await begin(t)
   const before = (await (await fetch(`${liar.url}/keys`)).json()) as object
   liar.lies = { document: { jwks_uri: `${liar.url}/gone` }, gone: json(200, before) }
@@ -103,7 +103,7 @@ await t.test('an unknown key makes the client read the keys at the current jwks_
   t.equal(reads(), 2)
 })
 
-await t.test('a login succeeds with a new key although the old keys were just read', async (t) => {
+await t.test('a login with a new key succeeds although the old keys were just read', async (t) => {
   const { clock, liar, enter } = await begin(t)
   const before = (await (await fetch(`${liar.url}/keys`)).json()) as object
   liar.lies = { document: { jwks_uri: `${liar.url}/gone` }, gone: json(200, before) }
@@ -114,7 +114,7 @@ await t.test('a login succeeds with a new key although the old keys were just re
   t.equal((await enter()).subject.sub, 'alice')
 })
 
-await t.test('accepts a new signing algorithm from the next login on', async (t) => {
+await t.test('a new signing algorithm of the provider is accepted from the next login on', async (t) => {
   const { clock, liar, reads, enter } = await begin(t)
   await enter()
   await liar.rotate('RS512')
@@ -130,7 +130,7 @@ await t.test('accepts a new signing algorithm from the next login on', async (t)
   t.equal(reads(), 3)
 })
 
-await t.test('does not read the document again after a refused code', async (t) => {
+await t.test('the discovery document is not read again after the provider refused a code', async (t) => {
   const { liar, reads, enter } = await begin(t)
   liar.lies = { token: json(400, { error: 'invalid_grant' }) }
   await fails(t, enter, 'code_refused')

@@ -11,7 +11,7 @@ import { type Lies, lyingClient, lyingProvider } from './stand-ins/liar.ts'
 import { deadUrl, filler, json, reasonOfUnusable, silence, unusable } from './stand-ins/listen.ts'
 import { realProvider, signIn } from './stand-ins/provider.ts'
 
-await t.test('two providers authenticate their own users at the same time', async (t) => {
+await t.test('people of two providers can log in at the same time', async (t) => {
   const users = {
     alice: {
       email: 'alice@example.com',
@@ -109,13 +109,13 @@ await t.test('two providers authenticate their own users at the same time', asyn
   )
 })
 
-await t.test('fresh secrets have 256 bits each and never repeat', async (t) => {
+await t.test('each secret of a login has 256 random bits and is never used again', async (t) => {
   const all = Array.from({ length: 20 }, () => Object.values(freshSecrets())).flat()
   t.equal(new Set(all).size, 60)
   for (const secret of all) t.equal(Buffer.from(secret, 'base64url').length, 32)
 })
 
-await t.test('builds the redirect URI from configuration, with the path of the base address', async (t) => {
+await t.test('the redirect address is built from the configuration, with the path of the base address', async (t) => {
   const liar = await lyingProvider(t)
   const address = await client(liar.url).begin(freshSecrets())
   t.equal(address.searchParams.get('redirect_uri'), back)
@@ -146,7 +146,7 @@ const CLAIMS: readonly [string, Readonly<Record<string, unknown>>, 'accepted' | 
   ['not valid yet, beyond tolerance', { nbf: seconds(31) }, 'refused'],
 ]
 
-await t.test('checks each claim of the ID token', async (t) => {
+await t.test('each claim of the ID token is checked', async (t) => {
   const { liar, provider } = await together(t)
   for (const [name, claims, outcome] of CLAIMS)
     await t.test(name, async (t) => {
@@ -163,7 +163,7 @@ const hmac = (key: string | Uint8Array) => (claims: Record<string, unknown>) =>
     .setProtectedHeader({ alg: 'HS256' })
     .sign(typeof key === 'string' ? new TextEncoder().encode(key) : key)
 
-await t.test('accepts an ID token only with a valid signature of the provider', async (t) => {
+await t.test('an ID token is accepted only with a valid signature of the provider', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const stranger = await generateKeyPair('ES256')
@@ -201,7 +201,7 @@ await t.test('accepts an ID token only with a valid signature of the provider', 
     })
   const taken = ['RS', 'PS', 'ES'].flatMap((kind) => ['256', '384', '512'].map((bits) => kind + bits))
   for (const alg of [...taken, 'EdDSA', 'Ed25519'])
-    await t.test(`accepts ${alg}`, async (t) => {
+    await t.test(`an ID token that is signed with ${alg} is accepted`, async (t) => {
       liar.lies = { document: { id_token_signing_alg_values_supported: ['none', alg] } }
       await liar.rotate(alg)
       const other = client(liar.url)
@@ -209,7 +209,7 @@ await t.test('accepts an ID token only with a valid signature of the provider', 
     })
 })
 
-await t.test('refuses a provider without a supported signing algorithm', async (t) => {
+await t.test('a provider without a supported signing algorithm is refused', async (t) => {
   const liar = await lyingProvider(t)
   for (const listed of [['none'], ['HS256', 'HS512'], []]) {
     liar.lies = { document: { id_token_signing_alg_values_supported: listed } }
@@ -218,7 +218,7 @@ await t.test('refuses a provider without a supported signing algorithm', async (
   }
 })
 
-await t.test('uses the configured client authentication method', async (t) => {
+await t.test('the configured method of client authentication is used', async (t) => {
   const liar = await lyingProvider(t)
   const { clientSecret: _, ...known } = lyingClient
   for (const [clientAuthentication, proof] of [
@@ -241,7 +241,7 @@ await t.test('uses the configured client authentication method', async (t) => {
   t.strictSame(liar.proofs, ['none'])
 })
 
-await t.test('applies the configured clock tolerance to the second', async (t) => {
+await t.test('the configured clock tolerance is applied to the second', async (t) => {
   const liar = await lyingProvider(t)
   const clock = virtualClock(new Date(Math.floor(Date.now() / 1000) * 1000).toISOString())
   const now = clock.now().getTime() / 1000
@@ -260,7 +260,7 @@ await t.test('applies the configured clock tolerance to the second', async (t) =
   }
 })
 
-await t.test('refuses a callback in the documented order without sending the code', async (t) => {
+await t.test('a callback is checked in the documented order, and the code is not sent if it is refused', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const { query, ...secrets } = await login(provider)
@@ -303,7 +303,7 @@ await t.test('refuses a callback in the documented order without sending the cod
   t.equal((await provider.finish({ ...secrets, query })).subject.sub, 'alice', 'and the code was still good')
 })
 
-await t.test('distinguishes the answers of the token endpoint', async (t) => {
+await t.test('each answer of the token endpoint has its own error', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const rows: readonly [string, Lies['token'], Failure][] = [
@@ -338,7 +338,7 @@ await t.test('distinguishes the answers of the token endpoint', async (t) => {
   t.notOk(liar.asked.includes('/elsewhere'), 'no redirect was followed')
 })
 
-await t.test('tries the next client authentication method after invalid_client', async (t) => {
+await t.test('after invalid_client the next method of client authentication is tried', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const answer = await login(provider)
@@ -354,7 +354,7 @@ await t.test('tries the next client authentication method after invalid_client',
   t.equal(refusals, 1)
 })
 
-await t.test('tries client_secret_post first if the provider lists only that', async (t) => {
+await t.test('client_secret_post is tried first if the provider lists no other method', async (t) => {
   const liar = await lyingProvider(t)
   liar.lies = { document: { token_endpoint_auth_methods_supported: ['client_secret_post'] } }
   const provider = client(liar.url)
@@ -363,7 +363,7 @@ await t.test('tries client_secret_post first if the provider lists only that', a
   t.strictSame(liar.proofs, ['body'])
 })
 
-await t.test('returns 503 for an unusable discovery document, and recovers', async (t) => {
+await t.test('a discovery document that cannot be used gives 503, until the provider corrects it', async (t) => {
   const liar = await lyingProvider(t)
   const documents: readonly [string, Lies['document'], Failure][] = [
     ['another issuer', { issuer: 'https://evil.example.com' }, 'provider_mismatch'],
@@ -395,7 +395,7 @@ await t.test('returns 503 for an unusable discovery document, and recovers', asy
   )
 })
 
-await t.test('reads document and keys once for concurrent logins', async (t) => {
+await t.test('concurrent logins read the discovery document and the keys once', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const answers = await Promise.all([login(provider), login(provider), login(provider)])
@@ -405,7 +405,7 @@ await t.test('reads document and keys once for concurrent logins', async (t) => 
   t.equal(count('/keys'), 1)
 })
 
-await t.test('reads the key set again for an unknown key id, at most once a minute', async (t) => {
+await t.test('an unknown key id makes the client read the keys again, at most once a minute', async (t) => {
   const { clock, liar, provider } = await together(t)
   const enter = async () => provider.finish(await login(provider))
   const reads = () => liar.asked.filter((path) => path === '/keys').length
@@ -429,7 +429,7 @@ await t.test('reads the key set again for an unknown key id, at most once a minu
   t.equal(reads(), 4, 'keys are held for five minutes')
 })
 
-await t.test('caches the document for an hour', async (t) => {
+await t.test('the discovery document is cached for an hour', async (t) => {
   const { clock, liar, provider } = await together(t)
   const reads = () => liar.asked.filter((path) => path === '/.well-known/openid-configuration').length
   await provider.begin(freshSecrets())
@@ -441,7 +441,7 @@ await t.test('caches the document for an hour', async (t) => {
   t.equal(reads(), 2)
 })
 
-await t.test('validates times with the clock of the service, not the system clock', async (t) => {
+await t.test('times in tokens are checked by the clock of the service, not by that of the system', async (t) => {
   const liar = await lyingProvider(t)
   const clock = virtualClock('2001-02-03T04:05:06.000Z')
   liar.now = () => clock.now().getTime()
@@ -454,7 +454,7 @@ await t.test('validates times with the clock of the service, not the system cloc
   await fails(t, () => provider.finish(answer), 'id_token_invalid')
 })
 
-await t.test('returns 503 for an unusable key set', async (t) => {
+await t.test('a key set that cannot be used gives 503', async (t) => {
   const liar = await lyingProvider(t)
   for (const [name, keys] of Object.entries({
     ...unusable,
@@ -476,7 +476,7 @@ for (const [part, path] of [
   ['token', '/token'],
   ['keys', '/keys'],
 ] as const)
-  await t.test(`returns 503 if the provider takes more than 5 s for its ${part}`, async (t) => {
+  await t.test(`a login gets 503 if the provider takes more than 5 s for its ${part}`, async (t) => {
     const liar = await lyingProvider(t)
     const clock = virtualClock()
     liar.now = () => clock.now().getTime()
@@ -493,7 +493,7 @@ for (const [part, path] of [
     await failing
   })
 
-await t.test('ignores profile claims of unexpected types', async (t) => {
+await t.test('profile claims of an unexpected type are ignored', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   liar.lies = {

@@ -34,7 +34,7 @@ const claimObject = (more: object = {}) => ({
 const bundle = async (...paths: string[]) => (await Promise.all(paths.map((path) => readFile(path, 'utf8')))).join('\n')
 
 for (const verification of WAYS) {
-  await t.test(`${verification}: returns account and expiry of a valid token`, async (t) => {
+  await t.test(`${verification}: a valid token gives its service account and expiry`, async (t) => {
     const cluster = await begin(t)
     const exp = cluster.seconds() + 600
     const token = await cluster.token({ claims: { exp } })
@@ -59,7 +59,7 @@ for (const verification of WAYS) {
     })
   })
 
-  await t.test(`${verification}: refuses a malformed or expired token without a call`, async (t) => {
+  await t.test(`${verification}: a malformed or expired token is refused without a call to the cluster`, async (t) => {
     const cluster = await begin(t)
     const { verify } = open(cluster, { verification })
     const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -101,7 +101,7 @@ for (const verification of WAYS) {
     t.equal((await verify(last, '::1')).expiresAt.toISOString(), '9999-12-31T23:59:59.000Z')
   })
 
-  await t.test(`${verification}: refuses a token that the cluster did not issue for this service`, async (t) => {
+  await t.test(`${verification}: a token that the cluster issued for another service is refused`, async (t) => {
     const cluster = await begin(t)
     const stranger = await cluster.newKey(cluster.keys[0]!.jwk.kid)
     const { verify } = open(cluster, { verification, audiences: ['rollcall', 'other'] })
@@ -128,7 +128,7 @@ for (const verification of WAYS) {
     t.notOk(cluster.asked.some(({ path }) => path.includes('evil')))
   })
 
-  await t.test(`${verification}: admits only allowed accounts, and the refusal names the account`, async (t) => {
+  await t.test(`${verification}: an account that is not allowed is refused by name`, async (t) => {
     const cluster = await begin(t)
     const token = await cluster.token()
     const rows: readonly [OrchestratorSettings['allowed'], boolean][] = [
@@ -161,7 +161,7 @@ for (const verification of WAYS) {
     await invalid(t, () => nobody.verify(foreign, '::1'))
   })
 
-  await t.test(`${verification}: returns 503 if the cluster is unavailable`, async (t) => {
+  await t.test(`${verification}: an exchange gets 503 if the cluster is unavailable`, async (t) => {
     const cluster = await begin(t)
     const token = await cluster.token()
     const answers: Record<string, Answer> = {
@@ -172,7 +172,7 @@ for (const verification of WAYS) {
     }
     for (const path of verification === 'jwks' ? [DOCUMENT, KEYS] : [REVIEWS])
       for (const [name, answer] of Object.entries(answers))
-        await t.test(`${path}: ${name}`, async (t) => {
+        await t.test(`an exchange handles this answer of ${path}: ${name}`, async (t) => {
           cluster.lies = { [path]: answer }
           await unavailable(t, () => open(cluster, { verification }).verify(token, '::1'), [token])
         })
@@ -181,20 +181,20 @@ for (const verification of WAYS) {
       'no redirect was followed',
     )
     cluster.lies = {}
-    await t.test('connection refused', (t) =>
+    await t.test('an exchange gets 503 if the cluster refuses the connection', (t) =>
       unavailable(t, () => open(cluster, { verification, discoveryUrl: 'https://127.0.0.1:9' }).verify(token, '::1')),
     )
-    await t.test('a certificate of another CA', async (t) => {
+    await t.test('an exchange gets 503 if the certificate of the cluster is from another authority', async (t) => {
       const other = await begin(t)
       await unavailable(t, () => open(cluster, { verification, caPath: other.caPath }).verify(token, '::1'))
     })
-    await t.test('no CA file', (t) =>
+    await t.test('an exchange gets 503 if the CA file is missing', (t) =>
       unavailable(t, () => open(cluster, { verification, caPath: '/nonexistent' }).verify(token, '::1')),
     )
     t.equal((await open(cluster, { verification }).verify(token, '::1')).name, 'web')
   })
 
-  await t.test(`${verification}: returns 503 if the cluster takes more than 2 s`, async (t) => {
+  await t.test(`${verification}: an exchange gets 503 if the cluster takes more than 2 s`, async (t) => {
     const cluster = await begin(t)
     const { asked, clock } = cluster
     const token = await cluster.token()
@@ -211,7 +211,7 @@ for (const verification of WAYS) {
   })
 }
 
-await t.test('token_review: sends the token, configured audiences, and the trimmed bearer token', async (t) => {
+await t.test('token_review: the request has the token, the configured audiences and the bearer token', async (t) => {
   const cluster = await begin(t)
   const token = await cluster.token()
   await open(cluster).verify(token, '::1')
@@ -228,7 +228,7 @@ await t.test('token_review: sends the token, configured audiences, and the trimm
   )
 })
 
-await t.test('token_review: reads the bearer token for each call, and returns 503 without a valid one', async (t) => {
+await t.test('token_review: the bearer token is read for each call, and 503 is returned without one', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster)
   const token = await cluster.token()
@@ -287,7 +287,7 @@ const STATUSES: readonly [string, (honest: Status) => unknown, 'invalid' | 'unav
   ],
 ]
 
-await t.test('token_review: accepts only a review that confirms the account of the token', async (t) => {
+await t.test('token_review: only a review that confirms the account in the token is accepted', async (t) => {
   const cluster = await begin(t)
   for (const [name, status, outcome] of STATUSES)
     await t.test(name, async (t) => {
@@ -300,7 +300,7 @@ await t.test('token_review: accepts only a review that confirms the account of t
     })
 })
 
-await t.test('token_review: applies a revocation at once, and caches a refusal for 10 s', async (t) => {
+await t.test('token_review: a revocation takes effect at once, and a refusal is cached for 10 s', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster)
   const token = await cluster.token()
@@ -327,7 +327,7 @@ const wordOf = (verifying: Promise<unknown>) =>
     (error: { readonly reason: string }) => error.reason,
   )
 
-await t.test('token_review: makes at most 10 concurrent calls, and none after an expired wait', async (t) => {
+await t.test('token_review: at most 10 calls run at once, and none after its wait has expired', async (t) => {
   const cluster = await begin(t)
   const stops: AbortController[] = []
   const limits = new Set<number>()
@@ -357,7 +357,7 @@ await t.test('token_review: makes at most 10 concurrent calls, and none after an
   t.equal(cluster.asked.length - before, 11, 'ten calls, and the last one')
 })
 
-await t.test('token_review: limits the wait in the queue to 5 s and the call to 2 s', async (t) => {
+await t.test('token_review: the wait in the queue is limited to 5 s, and the call to 2 s', async (t) => {
   const cluster = await begin(t)
   const { asked, clock } = cluster
   const { verify } = open(cluster)
@@ -399,36 +399,39 @@ await t.test('token_review: limits the wait in the queue to 5 s and the call to 
   t.equal(await waiting, 'orchestrator_unavailable')
 })
 
-await t.test('jwks: caches keys, and reads them again for an unknown key id at most every 30 s', async (t) => {
-  const cluster = await begin(t)
-  const { verify } = open(cluster, { verification: 'jwks' })
-  const enter = async () => verify(await cluster.token(), '::1')
-  const reads = () => cluster.asked.filter(({ path }) => path === KEYS).length
-  await Promise.all([enter(), enter()])
-  t.equal(reads(), 1)
-  cluster.keys = [await cluster.newKey()]
-  await enter()
-  t.equal(reads(), 2, 'a rotated key works at once')
-  cluster.keys = [await cluster.newKey()]
-  await invalid(t, enter)
-  await cluster.clock.advance(29_999)
-  await invalid(t, enter)
-  t.equal(reads(), 2)
-  await cluster.clock.advance(1)
-  await enter()
-  t.equal(reads(), 3)
-  cluster.lies = { [DOCUMENT]: json(500, {}) }
-  await cluster.clock.advance(600_000)
-  await enter()
-  t.equal(reads(), 3, 'held keys outlive the API server for ten minutes')
-  await cluster.clock.advance(1)
-  await unavailable(t, enter)
-  cluster.lies = {}
-  await enter()
-  t.equal(reads(), 4)
-})
+await t.test(
+  'jwks: keys are cached, and an unknown key id makes the client read them at most every 30 s',
+  async (t) => {
+    const cluster = await begin(t)
+    const { verify } = open(cluster, { verification: 'jwks' })
+    const enter = async () => verify(await cluster.token(), '::1')
+    const reads = () => cluster.asked.filter(({ path }) => path === KEYS).length
+    await Promise.all([enter(), enter()])
+    t.equal(reads(), 1)
+    cluster.keys = [await cluster.newKey()]
+    await enter()
+    t.equal(reads(), 2, 'a rotated key works at once')
+    cluster.keys = [await cluster.newKey()]
+    await invalid(t, enter)
+    await cluster.clock.advance(29_999)
+    await invalid(t, enter)
+    t.equal(reads(), 2)
+    await cluster.clock.advance(1)
+    await enter()
+    t.equal(reads(), 3)
+    cluster.lies = { [DOCUMENT]: json(500, {}) }
+    await cluster.clock.advance(600_000)
+    await enter()
+    t.equal(reads(), 3, 'held keys outlive the API server for ten minutes')
+    await cluster.clock.advance(1)
+    await unavailable(t, enter)
+    cluster.lies = {}
+    await enter()
+    t.equal(reads(), 4)
+  },
+)
 
-await t.test('jwks: tolerates a clock difference of 30 s', async (t) => {
+await t.test('jwks: the clocks of cluster and service may differ by 30 s', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster, { verification: 'jwks' })
   const later = (seconds: number) => cluster.token({ claims: { nbf: cluster.seconds() + seconds } })
@@ -437,7 +440,7 @@ await t.test('jwks: tolerates a clock difference of 30 s', async (t) => {
   await invalid(t, () => verify(tooLate, '::1'))
 })
 
-await t.test('jwks: tries every key for a token without a key id', async (t) => {
+await t.test('jwks: for a token without a key id every key is tried', async (t) => {
   const cluster = await begin(t)
   cluster.keys.push(await cluster.newKey(), await cluster.newKey())
   const { verify } = open(cluster, { verification: 'jwks' })
@@ -455,7 +458,7 @@ await t.test('jwks: tries every key for a token without a key id', async (t) => 
   await invalid(t, () => verify(expired, '::1'))
 })
 
-await t.test('jwks: sends the bearer token to the configured address only, if the file exists', async (t) => {
+await t.test('jwks: the bearer token is sent to the configured address only, if its file exists', async (t) => {
   const [cluster, elsewhere] = await Promise.all([begin(t), begin(t)])
   const verify = async (more: Partial<OrchestratorSettings> = {}) =>
     open(cluster, { verification: 'jwks', ...more }).verify(await cluster.token(), '::1')
@@ -478,7 +481,7 @@ await t.test('jwks: sends the bearer token to the configured address only, if th
   )
 })
 
-await t.test('jwks: requests document and key set with the media types of an API server', async (t) => {
+await t.test('jwks: the document and the keys are requested with the media types of an API server', async (t) => {
   const cluster = await begin(t)
   const asked = async (path: string, accept: string) => {
     const answer = await callTo({ ...directly, ...cluster, discoveryUrl: cluster.url, userAgent: 'rollcall/1.2.3' })({
@@ -496,7 +499,7 @@ await t.test('jwks: requests document and key set with the media types of an API
   t.equal((await open(cluster, { verification: 'jwks' }).verify(await cluster.token(), '::1')).name, 'web')
 })
 
-await t.test('jwks: reports both causes if neither address returns a key set', async (t) => {
+await t.test('jwks: if neither address returns keys, the error names both causes', async (t) => {
   const [cluster, dead] = [await begin(t), (await deadUrl()).replace('http:', 'https:')]
   const token = await cluster.token()
   for (const [answer, said] of [
@@ -517,7 +520,7 @@ await t.test('jwks: reports both causes if neither address returns a key set', a
   }
 })
 
-await t.test('jwks: returns 503 for an unusable document or key set', async (t) => {
+await t.test('jwks: a document or key set that cannot be used gives 503', async (t) => {
   const cluster = await begin(t)
   const silent: Answer = (response) => void response.destroy()
   const token = await cluster.token()
@@ -540,7 +543,7 @@ await t.test('jwks: returns 503 for an unusable document or key set', async (t) 
     })
 })
 
-await t.test('jwks: requires a complete kubernetes.io claim and no other subject', async (t) => {
+await t.test('jwks: the token must have a complete kubernetes.io claim and no other subject', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster, { verification: 'jwks' })
   const web = { name: 'web', uid: 'uid-of-account' }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { providerSays } from '../../src/auth/oidc/provider-says.ts'
 
-await t.test('keeps the words of a description and drops everything else', (t) => {
+await t.test('of an error description of the provider only plain words are logged', (t) => {
   const secrets = ['canary secret of ours', 'rollcall', 'x']
   const rows: readonly (readonly [said: unknown, told: string | undefined])[] = [
     ['Invalid client or Invalid client credentials', 'Invalid client or Invalid client credentials'],
@@ -35,7 +35,7 @@ await t.test('keeps the words of a description and drops everything else', (t) =
   t.end()
 })
 
-await t.test('drops numbers, addresses and secrets from any description', (t) => {
+await t.test('numbers, addresses and secrets are removed from every error description', (t) => {
   const secret = fc.string({ minLength: 4, maxLength: 40 })
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.string({ unit: 'binary' }), secret)), secret, (parts, known) => {

@@ -44,7 +44,7 @@ const LISTS: readonly [list: string, named: readonly string[], not: readonly str
 ]
 const split = (list: string) => list.split(/[\s,]+/).filter(Boolean)
 
-await t.test('matches NO_PROXY lists like curl and Go', async (t) => {
+await t.test('the exceptions in NO_PROXY match as they do in curl and Go', async (t) => {
   for (const [list, named, not] of LISTS) {
     const isNamed = listed(split(list))
     for (const url of named) t.ok(isNamed(new URL(url)), `${list}: ${url}`)
@@ -52,7 +52,7 @@ await t.test('matches NO_PROXY lists like curl and Go', async (t) => {
   }
 })
 
-await t.test('selects the proxy by protocol, and none for loopback and excepted hosts', async (t) => {
+await t.test('the proxy is chosen by protocol; loopback and excepted hosts are called without one', async (t) => {
   const proxyOf = proxyFor({
     https: 'http://secure.test:3128',
     http: 'plain.test:8080',
@@ -69,14 +69,14 @@ await t.test('selects the proxy by protocol, and none for loopback and excepted 
   t.equal(proxyFor({ except: [] })(new URL('https://id.example.com')), undefined)
 })
 
-await t.test('an own proxy setting overrides the variables and the exceptions', async (t) => {
+await t.test('an own proxy setting replaces the environment variables and their exceptions', async (t) => {
   const given = { https: 'http://all.test:3128', except: ['*'] }
   for (const url of ['https://id.example.com', 'http://id.example.com', 'https://127.0.0.1'])
     t.equal(proxyFor({ ...given, own: 'https://own.test' })(new URL(url))?.href, 'https://own.test/', url)
   t.equal(proxyFor({ ...given, except: [], own: 'none' })(new URL('https://id.example.com')), undefined)
 })
 
-await t.test('decodes name and password of a proxy', async (t) => {
+await t.test('name and password of a proxy are decoded', async (t) => {
   const sent = (url: string) =>
     Buffer.from(
       String(proxyAuthorization(new URL(url))['proxy-authorization']).replace('Basic ', ''),
@@ -87,7 +87,7 @@ await t.test('decodes name and password of a proxy', async (t) => {
   t.strictSame(proxyAuthorization(new URL('http://proxy.test')), {})
 })
 
-await t.test('refuses an invalid proxy without repeating its text', async (t) => {
+await t.test('an invalid proxy address is refused, and the message does not repeat it', async (t) => {
   for (const good of [
     'http://proxy.test',
     'https://proxy.test:8443/',
@@ -121,7 +121,7 @@ await t.test('refuses an invalid proxy without repeating its text', async (t) =>
   }
 })
 
-await t.test('allows plain http for loopback and for listed hosts', async (t) => {
+await t.test('plain http is allowed for loopback and for listed hosts', async (t) => {
   const mayBe = plainHttp(['10.0.0.0/8', '192.168.7.7', 'fd00:1::/32', 'Keycloak.test', '.corp.example'])
   const may = (host: string) => mayBe(new URL(`http://${host}/x`))
   for (const host of [
@@ -151,7 +151,7 @@ await t.test('allows plain http for loopback and for listed hosts', async (t) =>
     t.notOk(may(host), host)
 })
 
-await t.test('accepts only private addresses and networks in the list', async (t) => {
+await t.test('the list of hosts for plain http accepts only private addresses and networks', async (t) => {
   for (const good of [
     '10.0.0.1',
     '10.0.0.0/8',

@@ -103,7 +103,7 @@ const causeOf = async (t: Test, { come, reason }: Whom, reach: Partial<Reach>): 
 }
 
 for (const [name, make] of Object.entries(whom)) {
-  await t.test(`calls the ${name} through a proxy`, async (t) => {
+  await t.test(`the service calls the ${name} through a proxy`, async (t) => {
     const it = await make(t)
     const authority = await privateAuthority(t)
     const secure = await authority.certificateOf('127.0.0.1')
@@ -129,7 +129,7 @@ for (const [name, make] of Object.entries(whom)) {
       })
   })
 
-  await t.test(`${name}: reports the failure of the proxy without its password`, async (t) => {
+  await t.test(`${name}: a failure of the proxy is reported without its password`, async (t) => {
     const it = await make(t)
     const proxy = await proxyStandIn(t)
     const { caPath } = it
@@ -154,7 +154,7 @@ for (const [name, make] of Object.entries(whom)) {
     t.strictSame(impostor.asked, [], 'a proxy that nobody vouches for hears nothing')
   })
 
-  await t.test(`${name}: accepts a certificate of the configured authority`, async (t) => {
+  await t.test(`${name}: a certificate of the configured authority is accepted`, async (t) => {
     const it = await make(t)
     const proxy = await proxyStandIn(t)
     const path = through(proxy.url)
@@ -198,7 +198,7 @@ const asking = (reach: Partial<Reach>, clock = virtualClock()) => {
   }
 }
 
-await t.test('trusts the configured authority in addition to the system', async (t) => {
+await t.test('the configured authority is trusted in addition to those of the system', async (t) => {
   const [own, known] = [await privateAuthority(t), await privateAuthority(t)]
   const answer = (_: unknown, response: Parameters<ReturnType<typeof json>>[0]) => json(200, {})(response)
   const inside = await listen(t, answer, await own.certificateOf('127.0.0.1'))
@@ -212,7 +212,7 @@ await t.test('trusts the configured authority in addition to the system', async 
   await t.rejects(alone.get(outside), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' })
 })
 
-await t.test('refuses a certificate for another name, also through a proxy', async (t) => {
+await t.test('a certificate for another name is refused, also through a proxy', async (t) => {
   const authority = await privateAuthority(t)
   const url = await listen(t, (_, response) => void response.end(), {
     ...(await authority.certificateOf('other.corp.example')),
@@ -222,7 +222,7 @@ await t.test('refuses a certificate for another name, also through a proxy', asy
   await t.rejects(get(url), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
 })
 
-await t.test('reuses proxy connections beyond the timeout, and reconnects after they end', async (t) => {
+await t.test('proxy connections are used again, and opened again after they end', async (t) => {
   const authority = await privateAuthority(t)
   const proxy = await proxyStandIn(t)
   const url = await listen(t, (_, response) => json(200, {})(response), await authority.certificateOf(ID))
@@ -240,7 +240,7 @@ await t.test('reuses proxy connections beyond the timeout, and reconnects after 
   t.equal(proxy.asked.length, 4, 'what must not be sent twice has a connection of its own')
 })
 
-await t.test('a silent proxy costs at most the timeout of one call', async (t) => {
+await t.test('a silent proxy delays a call by its timeout at most', async (t) => {
   const proxy = await proxyStandIn(t)
   proxy.lie = ''
   const { clock, get } = asking(through(proxy.url))
@@ -252,7 +252,7 @@ await t.test('a silent proxy costs at most the timeout of one call', async (t) =
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('a silent server behind a proxy costs at most the timeout of one call', async (t) => {
+await t.test('a silent server behind a proxy delays a call by its timeout at most', async (t) => {
   const proxy = await proxyStandIn(t)
   const authority = await privateAuthority(t)
   const url = await listen(t, (_, response) => silence(response), await authority.certificateOf(ID))
@@ -263,7 +263,7 @@ await t.test('a silent server behind a proxy costs at most the timeout of one ca
   await failed
 })
 
-await t.test('sends the absolute URL to a proxy for plain http', async (t) => {
+await t.test('over plain http the proxy receives the absolute URL', async (t) => {
   const authority = await privateAuthority(t)
   const seen: unknown[] = []
   const url = await listen(t, ({ url: path, headers }, response) => {
@@ -287,7 +287,7 @@ await t.test('sends the absolute URL to a proxy for plain http', async (t) => {
   }
 })
 
-await t.test('calls over plain http only loopback and listed hosts', async (t) => {
+await t.test('plain http is used only for loopback and listed hosts', async (t) => {
   const proxy = await proxyStandIn(t)
   const url = await listen(t, (_, response) => json(200, {})(response))
   const port = new URL(url).port
@@ -301,7 +301,7 @@ await t.test('calls over plain http only loopback and listed hosts', async (t) =
   t.equal(proxy.asked.length, asked)
 })
 
-await t.test('reads discovery at the configured URL, and requires the configured issuer', async (t) => {
+await t.test('discovery is read at the configured URL, and must name the configured issuer', async (t) => {
   const liar = await lyingProvider(t)
   const issuer = `https://${ID}/realms/main`
   const honest = {
@@ -341,7 +341,7 @@ await t.test('reads discovery at the configured URL, and requires the configured
   }
 })
 
-await t.test('refuses plain http endpoints in an https document, and a template issuer', async (t) => {
+await t.test('plain http endpoints in an https document are refused, as is a template as issuer', async (t) => {
   const { caPath, certificateOf } = await privateAuthority(t)
   const proxy = await proxyStandIn(t)
   const reach = { caPath, ...through(proxy.url), clock: patient }

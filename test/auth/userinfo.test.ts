@@ -17,7 +17,7 @@ const jwt =
     void response.writeHead(200, { 'content-type': 'application/jwt; charset=utf-8' }).end(text)
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-await t.test('reads userinfo only if configured, and prefers its claims', async (t) => {
+await t.test('userinfo is read only if configured, and its claims then replace those of the ID token', async (t) => {
   const liar = await lyingProvider(t)
   const person = { name: 'Ada', groups: ['staff'], email: 'ada@example.com', email_verified: true }
   liar.lies = {
@@ -75,7 +75,7 @@ const JOINED: readonly [string, Told, Told, Told][] = [
     JSON.parse('{"__proto__":1,"constructor":"x"}') as Told,
   ],
 ]
-await t.test('merges the claims of both, with e-mail and its verification from one source', (t) => {
+await t.test('claims of ID token and userinfo are merged; an address keeps its own verification', (t) => {
   for (const [name, idToken, userinfo, joined] of JOINED)
     t.strictSame(JSON.parse(JSON.stringify(withUserinfo(idToken, userinfo))), JSON.parse(JSON.stringify(joined)), name)
   t.end()
@@ -112,7 +112,7 @@ const ROWS: readonly Row[] = [
   ...Object.entries(unusable).map(([name, answer]): Row => [name, answer, reasonOfUnusable(name), /./]),
 ]
 
-await t.test('each userinfo failure has its reason, and a cause for the operator', async (t) => {
+await t.test('each failure of userinfo has its own reason, and a cause for the operator', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url, asked)
   for (const [name, userinfo, reason, why] of ROWS)
@@ -126,7 +126,7 @@ await t.test('each userinfo failure has its reason, and a cause for the operator
   t.notOk(liar.asked.includes('/elsewhere'), 'no redirect is followed')
 })
 
-await t.test('accepts signed userinfo only with a valid signature of the provider', async (t) => {
+await t.test('signed userinfo is accepted only with a valid signature of the provider', async (t) => {
   const liar = await lyingProvider(t)
   const stranger = await generateKeyPair('ES256')
   const now = () => Math.floor(Date.now() / 1000)
@@ -179,7 +179,7 @@ await t.test('accepts signed userinfo only with a valid signature of the provide
     })
 })
 
-await t.test('refuses a provider without userinfo endpoint before the redirect', async (t) => {
+await t.test('a provider without a userinfo endpoint is refused before the redirect', async (t) => {
   const liar = await lyingProvider(t)
   for (const userinfo_endpoint of [undefined, 7, 'javascript:alert(1)', 'ftp://id.example.com/userinfo']) {
     liar.lies = { document: { userinfo_endpoint } }
@@ -189,7 +189,7 @@ await t.test('refuses a provider without userinfo endpoint before the redirect',
   }
 })
 
-await t.test('returns 503 if userinfo takes more than 5 s', async (t) => {
+await t.test('a login gets 503 if userinfo takes more than 5 s', async (t) => {
   const liar = await lyingProvider(t)
   const clock = virtualClock(new Date().toISOString())
   const provider = client(liar.url, { ...asked, clock })

@@ -51,7 +51,7 @@ const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/
 
 const lastLine = (text: string) => text.split('\n').at(-1)
 
-await t.test('a suite that passes is run once', async (t) => {
+await t.test('a suite of tests that passes is run once', async (t) => {
   const { result, output, text, ok } = await run(t, { a: passing, b: passing })
   t.ok(ok)
   t.equal(lastLine(text), '2 passed, 0 failed, 2 skipped')
@@ -60,7 +60,7 @@ await t.test('a suite that passes is run once', async (t) => {
   t.same(result.times.map(({ file }) => file).sort(), ['dist/test/a.test.js', 'dist/test/b.test.js'])
 })
 
-await t.test('reports a file that passes on its second run as flaky, with the first failure', async (t) => {
+await t.test('a file that passes on its second run is reported as flaky, with its first failure', async (t) => {
   const { result, text, ok } = await run(t, { a: passing, moon: failingOnce })
   t.ok(ok)
   t.equal(lastLine(text), '2 passed, 0 failed, 1 skipped')
@@ -71,7 +71,7 @@ await t.test('reports a file that passes on its second run as flaky, with the fi
   t.match(text, /FLAKY: dist\/test\/moon\.test\.js in test .*\ndist\/test\/moon\.test\.js: not ok 2 - the moon is full/)
 })
 
-await t.test('fails the run if a file fails twice, even with flaky files', async (t) => {
+await t.test('the run fails if a file fails twice, even among flaky files', async (t) => {
   const { text, ok } = await run(t, { moon: failingOnce, wrong: failing })
   t.notOk(ok)
   t.equal(lastLine(text), '2 passed, 1 failed, 0 skipped')
@@ -79,7 +79,7 @@ await t.test('fails the run if a file fails twice, even with flaky files', async
   t.match(text, /^FLAKY: dist\/test\/moon\.test\.js/m)
 })
 
-await t.test('fails the run if a file ends its process or never ends', async (t) => {
+await t.test('the run fails if a test file ends its process or never ends', async (t) => {
   const { text, ok } = await run(t, { ending, hanging }, `${FILES} --timeout=5 dist/test/*.test.js`)
   t.notOk(ok)
   t.match(lastLine(text), /^\d passed, [23] failed, 0 skipped$/)
@@ -98,7 +98,7 @@ const counting = (more = '') => `
   t.equal(1, 1)
   ${more}`
 
-await t.test('files that run together share one process until one fails', async (t) => {
+await t.test('files that run together share one process until one of them fails', async (t) => {
   const cwd = project(
     t,
     { a: counting(), b: counting(), c: counting(`t.equal('left', 'right')`), d: counting(), e: counting() },
@@ -139,7 +139,7 @@ const ways: Readonly<Record<string, readonly [text: string, says: RegExp]>> = {
     /not ok \d+ - both/,
   ],
 }
-await t.test('reports each failed file of those that run together, however it fails', async (t) => {
+await t.test('of files that run together each failed one is reported, however it fails', async (t) => {
   const files = Object.entries(ways).flatMap(([, [text]], n) => [
     [`${n}-a`, passing],
     [`${n}-b`, text],
@@ -153,7 +153,7 @@ await t.test('reports each failed file of those that run together, however it fa
   }
 })
 
-await t.test('does not rerun more than five failed files', async (t) => {
+await t.test('at most five failed files are run again', async (t) => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f']
   const { output, text, ok } = await run(t, Object.fromEntries(names.map((name) => [name, failing])))
   t.notOk(ok)
@@ -161,21 +161,21 @@ await t.test('does not rerun more than five failed files', async (t) => {
   t.equal(lastLine(text), '6 passed, 6 failed, 0 skipped')
 })
 
-await t.test('fails the run if a suite ends before its summary', async (t) => {
+await t.test('the run fails if a suite ends before its summary', async (t) => {
   const { text, ok } = await run(t, { a: passing }, 'exit 4 #')
   t.notOk(ok)
   t.match(text, 'FAILED: npm run test ended with 4 and counted nothing')
   t.equal(lastLine(text), '0 passed, 1 failed, 0 skipped')
 })
 
-await t.test('fails the run if the npm script fails although all tests passed', async (t) => {
+await t.test('the run fails if the npm script fails although all tests passed', async (t) => {
   const { text, ok } = await run(t, { a: passing }, `${FILES} dist/test/a.test.js; exit 5 #`)
   t.notOk(ok)
   t.match(text, 'FAILED: npm run test ended with 5 and named no failed file')
   t.equal(lastLine(text), '1 passed, 1 failed, 1 skipped')
 })
 
-await t.test(`fails the run on more than ${MAX_FLAKY} flaky files in all suites`, async (t) => {
+await t.test(`the run fails on more than ${MAX_FLAKY} flaky files in all suites`, async (t) => {
   const result = (suite: string, flaky: number): SuiteResult => ({
     suite,
     passed: 10,

@@ -31,7 +31,7 @@ const reached = (file: string): readonly string[] => {
 const HEAVY = ['node:child_process', 'node:cluster', 'node:http', 'node:https', 'node:net', 'playwright-core']
 const HELPERS = ['start.ts', 'adapters/servers.ts', 'stand-ins/eventstoredb/server.ts']
 
-await t.test('every name in the table of suites is a file or a folder with files', async (t) => {
+await t.test('every name in the table of suites is a file, or a folder that has files', async (t) => {
   for (const name of names)
     t.ok(
       files.some((file) => (name.endsWith('/') ? file.startsWith(name) : file === name)),
@@ -49,7 +49,7 @@ await t.test('a unit test starts no process and opens no port', async (t) => {
     }
 })
 
-await t.test('exactly the tests that drive a browser are in its suite, except real servers', async (t) => {
+await t.test('all tests that use a browser are in the browser suite, except those with real servers', async (t) => {
   for (const file of files.filter((each) => suiteOf(each) !== 'real')) {
     const drives = reached(resolve(test, `${file}.test.ts`)).some((part) =>
       importsOf(part).packages.includes('playwright-core'),

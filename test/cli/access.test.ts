@@ -6,7 +6,7 @@ import { record, refusal, rollcall, standIn } from './service.ts'
 
 type Issued = { readonly clientToken: string; readonly authentication: { readonly id: string } }
 
-await t.test('create requests roles and rights, and the token has them', async (t) => {
+await t.test('token create requests the given roles and rights, and the token has them', async (t) => {
   const service = await startService(t)
   await service.request('POST', '/api/v1/namespaces', { key: 'shop', name: 'shop' })
   const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
@@ -48,7 +48,7 @@ await t.test('create requests roles and rights, and the token has them', async (
   t.match(beyond.err, /grant exceeds your own: flag.create in every namespace\n.*rollcall whoami/)
 })
 
-await t.test('revokes a token that an older service issued with more rights, without printing it', async (t) => {
+await t.test('a token that an older service issued with too many rights is revoked and not printed', async (t) => {
   for (const ends of ['DELETE', 'PUT']) {
     const service = await standIn(({ method }) => {
       if (method === 'POST') return { body: { clientToken: 'too-much', authentication: record('id-1') } }
@@ -70,7 +70,7 @@ await t.test('revokes a token that an older service issued with more rights, wit
   }
 })
 
-await t.test('can-i, whoami and access print rights and reasons', async (t) => {
+await t.test('the commands can-i, whoami and access print rights and their reasons', async (t) => {
   const service = await startService(t)
   await service.request('POST', '/api/v1/namespaces', { key: 'shop', name: 'shop' })
   const create = (body: object) => service.request<Issued>('POST', '/auth/v1/method/token', { name: 'n', ...body })

@@ -5,7 +5,7 @@ import { wrongAddresses } from '../../src/app/stores/store-addresses.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { rollcall, rollcallProcess } from './service.ts'
 
-await t.test('an invalid address ends a start with 2 before connecting, and config check finds it', async (t) => {
+await t.test('an invalid address ends a start with exit code 2, and config check reports it', async (t) => {
   const servers = {
     eventstore: 'esdb://127.0.0.1:1?tls=false',
     mongodb: 'mongodb://127.0.0.1:1',

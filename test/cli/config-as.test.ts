@@ -43,7 +43,7 @@ const roles = { release: ['flag.update', 'flag.read'] }
 const config = file({ authentication, authorization: { rules, roles } })
 const as = (who: unknown, with_ = config) => rollcall(['config', 'check', with_, '--as', file(who)])
 
-await t.test('config check --as prints matching rules and their grants', async (t) => {
+await t.test('config check --as prints the rules that match a login, and their grants', async (t) => {
   const admin = await as({ method: 'oidc', provider: 'corp', claims: { realm: { roles: ['dev', 'ops'] } } })
   t.strictSame(admin, {
     exit: 0,
@@ -66,7 +66,7 @@ await t.test('config check --as prints matching rules and their grants', async (
   t.match(pod, { exit: 0, out: /^server@shop +pods +flag\.evaluate flag\.snapshot self\.use$/m })
 })
 
-await t.test('exits with 3 for a login without grants', async (t) => {
+await t.test('config check --as exits with 3 for a login without grants', async (t) => {
   for (const who of [
     { method: 'oidc', provider: 'other', claims: { realm: { roles: ['ops'] } } },
     { method: 'codehost' },
@@ -84,7 +84,7 @@ await t.test('exits with 3 for a login without grants', async (t) => {
   })
 })
 
-await t.test('refuses a login whose rules grant more than the limit for one login', async (t) => {
+await t.test('config check --as refuses a login whose rules grant more than the limit', async (t) => {
   const many = Array.from({ length: 5 }, (_, n) => ({
     ...rules[2],
     name: `r${n}`,
@@ -100,7 +100,7 @@ await t.test('refuses a login whose rules grant more than the limit for one logi
   )
 })
 
-await t.test('unmatched logins get the grants of unmatched; without rules access is full', async (t) => {
+await t.test('a login that no rule matches gets the grants of "unmatched"; without rules it gets all', async (t) => {
   const open = file({ authentication, authorization: { rules, roles, unmatched: ['client@shop'] } })
   t.match(await as({ method: 'codehost' }, open), { exit: 0, out: /^client@shop +unmatched +flag\.evaluate$/m })
   t.match(await as({ method: 'codehost' }, file({})), { exit: 0, out: '', err: /^There is no rule/ })
@@ -108,7 +108,7 @@ await t.test('unmatched logins get the grants of unmatched; without rules access
   t.match(await as({ method: 'codehost' }, refusing), { exit: 3, out: '', err: /None of 0 rules matches\.\nRefused/ })
 })
 
-await t.test('reports the missing parts of an invalid login file', async (t) => {
+await t.test('the missing parts of an invalid login file are reported', async (t) => {
   const wrong: readonly (readonly [unknown, RegExp])[] = [
     ['{', /is not JSON/],
     [[], /document: expected a map, got a list[^]*Examples:/],
@@ -124,7 +124,7 @@ await t.test('reports the missing parts of an invalid login file', async (t) => 
   t.match(await as({ method: 'codehost' }, faulty), { exit: 3, out: /^authorization\.rules\[0\]\.provider: /m })
 })
 
-await t.test('a start warns about grants in namespaces that do not exist', async (t) => {
+await t.test('the start warns about grants in namespaces that do not exist', async (t) => {
   const service = await startService(t, {
     'authorization.rules': JSON.stringify([{ ...rules[2], grants: ['viewer@default', 'editor@shop', 'viewer@*'] }]),
     'authorization.unmatched': 'client@blog',
@@ -136,7 +136,7 @@ await t.test('a start warns about grants in namespaces that do not exist', async
   t.match(told[1], /authorization\.unmatched grants in namespace \\"blog\\"/)
 })
 
-await t.test('checks address, organization and account first, as a login does', async (t) => {
+await t.test('config check --as checks address, organization and account first, as a login does', async (t) => {
   const restricted = file({
     authentication: {
       methods: {

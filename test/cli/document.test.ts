@@ -30,7 +30,7 @@ const withoutAttachments = (one: Contents): Contents => ({
   })),
 })
 
-await t.test('keeps the text of an inline JSON attachment', async (t) => {
+await t.test('an import keeps the text of a JSON attachment in a document', async (t) => {
   const written = [
     '{"a":1,"a":2}',
     '{"a": 1.50, "b": [1e2, -0, 1e400]}',
@@ -49,7 +49,7 @@ await t.test('keeps the text of an inline JSON attachment', async (t) => {
   t.equal(attachment('1.50 # a comment'), '1.50')
 })
 
-await t.test('converts any other YAML attachment to compact JSON', async (t) => {
+await t.test('an import converts any other YAML attachment to compact JSON', async (t) => {
   const cases: readonly (readonly [string, string | undefined])[] = [
     ['{a: 1.50, b: [x, ~]}', '{"a":1.50,"b":["x",null]}'],
     ['\n      a: {b: "c"}\n      list:\n      - 1\n      - yes', '{"a":{"b":"c"},"list":[1,"yes"]}'],
@@ -67,7 +67,7 @@ await t.test('converts any other YAML attachment to compact JSON', async (t) => 
     t.throws(() => attachment(yaml), yaml)
 })
 
-await t.test('keeps text that only looks like an attachment', async (t) => {
+await t.test('an import keeps a text that only looks like an attachment', async (t) => {
   const [document] = read(
     'flags:\n- key: f\n  description: |\n    attachment: {"a": 1}\n    - attachment: [2],\n  name: n\n',
   )
@@ -76,7 +76,7 @@ await t.test('keeps text that only looks like an attachment', async (t) => {
   t.strictSame(other!.flags[0]!.body.metadata, { attachment: { a: 1 } })
 })
 
-await t.test('reads all forms of a document: a stream, an object, an array, JSON lines', async (t) => {
+await t.test('an import reads a stream, an object, an array or lines of JSON', async (t) => {
   const keys = (text: string) =>
     read(text).map(({ namespace, flags }) => [namespace.body.key, ...flags.map(({ body }) => body.key)])
   const one = '{"namespace":"a","flags":[{"key":"f"}]}'
@@ -92,7 +92,7 @@ await t.test('reads all forms of a document: a stream, an object, an array, JSON
   t.strictSame(keys('# nothing\n---\nversion: 1.2'), [['default']])
 })
 
-await t.test('reads the versions 1.0 to 1.4 as text or number, and no other', async (t) => {
+await t.test('an import reads document versions 1.0 to 1.4 as text or number, and no other', async (t) => {
   for (const version of ['1.0', '"1.1"', '1.2', "'1.3'", '1.4']) t.equal(read(`version: ${version}`).length, 1, version)
   t.equal(read('{"version": 1.0}').length, 1)
   for (const version of ['1', '1.5', '2.0', 'v1.4']) {
@@ -102,7 +102,7 @@ await t.test('reads the versions 1.0 to 1.4 as text or number, and no other', as
   t.throws(() => read('version: 1.4\n---\nversion: 9\n'), { message: 'document 2: unsupported version: 9' })
 })
 
-await t.test('reads unquoted texts, segments by key or keys, anchors and merges', async (t) => {
+await t.test('an import reads unquoted texts, segments by key or keys, and YAML anchors and merges', async (t) => {
   const [document] = read(`
 segments:
 - {key: 10, name: true, constraints: [{type: NUMBER_COMPARISON_TYPE, property: p, operator: eq, value: 1.50}]}
@@ -142,7 +142,7 @@ flags:
   t.strictSame([b!.body.key, b!.rules.map(({ segments }) => segments)], ['b', a!.rules.map(({ segments }) => segments)])
 })
 
-await t.test('reports problems with their location', async (t) => {
+await t.test('an import reports each problem with its place in the document', async (t) => {
   const cases: readonly (readonly [string, RegExp])[] = [
     ['flags: {a: 1}', /^flags: must be a list/],
     ['flags:\n- key: [a]', /^flags\[0\]\.key: must be text/],
@@ -163,7 +163,7 @@ await t.test('reports problems with their location', async (t) => {
   t.strictSame(unknown, ['flgs', 'flags[0].colour'])
 })
 
-await t.test('refuses hostile documents at once', async (t) => {
+await t.test('an import refuses hostile documents at once', async (t) => {
   const names = [...'abcdefghij']
   const bomb = names
     .map((name, n) => `${name}: &${name} [${`${n === 0 ? '"lol"' : `*${names[n - 1]}`},`.repeat(10)}]`)
@@ -194,7 +194,7 @@ await t.test('refuses hostile documents at once', async (t) => {
   }
 })
 
-await t.test('reads back any written document in each form', async () => {
+await t.test('an import reads back every exported document, in each format', async () => {
   fc.assert(
     fc.property(fc.array(contents, { minLength: 1, maxLength: 3 }), (all) => {
       const trees = all.map((one) => documentTree(one, lost))
@@ -245,7 +245,7 @@ await t.test('reads back any written document in each form', async () => {
   )
 })
 
-await t.test('the migration guide shows a valid configuration and document', async (t) => {
+await t.test('the migration guide shows a valid configuration and a valid document', async (t) => {
   const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/moving-from-another-server.md'), 'utf8')
   const [configuration = '', document = '', ...others] = [...guide.matchAll(/^```yaml\n(.*?)^```$/gms)].map(
     ([, yaml]) => yaml!,

@@ -4,7 +4,7 @@ import { startService } from '../start.ts'
 import { file, inside } from './inside.ts'
 import { rollcall } from './service.ts'
 
-await t.test('evaluates a flag of either type and explains the result', async (t) => {
+await t.test('the command evaluate prints the result of a flag of either type and explains it', async (t) => {
   const service = await startService(t)
   const document = `segments: [{key: ten, name: Ten, constraints: [{type: STRING_COMPARISON_TYPE, property: p, operator: eq, value: "a=b"}]}]
 flags:
@@ -42,7 +42,7 @@ flags:
   t.equal((await evaluate('on', '-e', 'x', '--at', '-1d')).exit, 4, 'a day ago there was no such flag')
 })
 
-await t.test('a moment is an instant, a day, a time span ago or a position', async (t) => {
+await t.test('a moment is given as a time, a day, a time span ago or a position', async (t) => {
   const now = Date.parse('2026-01-02T00:00:00Z')
   const cases = {
     '-1h': '2026-01-01T23:00:00.000Z',

@@ -6,7 +6,7 @@ import { rollcall, standIn } from './service.ts'
 
 const N = '/api/v1/namespaces'
 
-await t.test('an export contains everything and omits empty members', async (t) => {
+await t.test('an export contains everything and leaves out empty members', async (t) => {
   const service = await startService(t)
   const post = async (path: string, body: object) => (await service.request<{ id: string }>('POST', path, body)).json.id
   await post(N, { key: 'shop', name: 'Shop' })
@@ -102,7 +102,7 @@ segments:
   )
   t.equal(await exported(service, '-n', 'shop'), yaml, 'the same state gives the same bytes')
 
-  await t.test('exports sorted by key, as JSON, of several or all namespaces, and of a moment', async (t) => {
+  await t.test('an export is sorted by key, as JSON, of several or all namespaces, and of a moment', async (t) => {
     const sorted = await exported(service, '-n', 'shop', '--sort-by-key')
     t.strictSame(
       sorted.match(/^ {2}- key: .*|^ {6}(?:- | {2})key: .*/gm)?.map((line) => line.slice(-2).trim()),
@@ -142,7 +142,7 @@ segments:
     t.equal((await inside(service, 'export', '-n', 'shop', '--at', 'soon')).exit, 2)
   })
 
-  await t.test('is limited by the reach and the rules of the token', async (t) => {
+  await t.test('an export contains only what the token may read', async (t) => {
     const { json } = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', {
       name: 'n',
       namespaceKey: 'shop',
@@ -159,7 +159,7 @@ segments:
     t.equal((await inside({ url: 'http://127.0.0.1:1', token: 'x' }, 'export')).exit, 7)
   })
 
-  await t.test('writes only the document to standard output without a file', async (t) => {
+  await t.test('an export without a file writes only the document to standard output', async (t) => {
     const { exit, out, err } = await rollcall(['export', '--address', service.url], { ROLLCALL_TOKEN: service.token })
     t.strictSame(
       [exit, out, err],
@@ -168,7 +168,7 @@ segments:
   })
 })
 
-await t.test('reads lists page by page, and reports a flag that changes during the export', async (t) => {
+await t.test('an export reads lists page by page, and reports a flag that changes during it', async (t) => {
   const flags = Array.from({ length: 5 }, (_, n) => ({
     key: `f${n}`,
     name: 'n',

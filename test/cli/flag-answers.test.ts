@@ -5,7 +5,7 @@ import { rollcall } from './service.ts'
 
 const root = '/api/v1/namespaces/default/flags'
 
-await t.test('shows the answers of a flag next to its default', async (t) => {
+await t.test('the command flag shows the possible answers of a flag next to its default', async (t) => {
   const service = await startService(t)
   const make = maker(service)
   await make.segment('beta')

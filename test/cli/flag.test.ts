@@ -8,7 +8,7 @@ import { collect } from '../contracts/log.ts'
 import { startService } from '../start.ts'
 import { rollcall } from './service.ts'
 
-await t.test('lists and shows flags, in the present and in the past', async (t) => {
+await t.test('the command flag lists and shows flags, now and at a past moment', async (t) => {
   const service = await startService(t)
   const env = { ROLLCALL_TOKEN: service.token, ROLLCALL_ADDRESS: service.url }
   const root = '/api/v1/namespaces/default/flags'
@@ -46,7 +46,7 @@ await t.test('lists and shows flags, in the present and in the past', async (t) 
   t.equal((await flag('get', 'f0', '--at', '-1h')).exit, 4, 'an hour ago there was none')
 })
 
-await t.test('deletes a flag through the service, and on the data of a stopped one', async (t) => {
+await t.test('the command flag delete works through the service, and on the data of a stopped one', async (t) => {
   // This test requires a data directory, whatever storage the suites use.
   const embedded = { 'storage.type': 'embedded' }
   const service = await startService(t, embedded)

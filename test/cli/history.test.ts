@@ -8,7 +8,7 @@ import { rollcall, standIn } from './service.ts'
 
 const N = '/api/v1/namespaces/default'
 
-await t.test('events, state and diff read the history', async (t) => {
+await t.test('the commands events, state and diff read the history', async (t) => {
   const service = await startService(t)
   const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
   const cli = (...args: readonly string[]) => rollcall([...args], env)
@@ -110,7 +110,7 @@ await t.test('subjects find looks up a person', async (t) => {
   t.match(await find('nobody'), { exit: 4, out: '', err: /no login of this person/ })
 })
 
-await t.test('every command of the guide is a command', async (t) => {
+await t.test('every command in the guide exists', async (t) => {
   const service = await startService(t)
   const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
   await service.request('POST', '/api/v1/namespaces', { key: 'prod', name: 'prod' })

@@ -52,28 +52,34 @@ const many = (count: number) =>
 // A write to the stand-in for MongoDB takes about 20 ms.
 const MANY = onCluster ? 20 : 200
 
-await t.test(`${MANY} flags and ${MANY} segments keep their bytes and answers from service to service`, async (t) => {
-  const [one, other] = [await startService(t), await startService(t)]
-  const begun = await inside(one, 'import', file(many(MANY)))
-  t.match([begun.exit, begun.err], [0, new RegExp(`Imported: ${MANY * 2} created`)])
-  const whole = await exported(one)
-  t.equal((await inside(other, 'import', file(whole))).exit, 0)
-  t.equal(await exported(other), whole)
-  const flags = Array.from({ length: MANY }, (_, n) => `flag-${n}`)
-  const entities = fc.sample(fc.string({ maxLength: 8 }), { numRuns: 5, seed: 1 })
-  const answers = await said(one, 'default', flags, entities)
-  t.strictSame(await said(other, 'default', flags, entities), answers)
-  t.ok(new Set(answers.map((each) => each.replace(/flag-\d+|segment-\d+/g, ''))).size > 4, 'they say different things')
+await t.test(
+  `${MANY} flags and ${MANY} segments keep their bytes and answers when moved between services`,
+  async (t) => {
+    const [one, other] = [await startService(t), await startService(t)]
+    const begun = await inside(one, 'import', file(many(MANY)))
+    t.match([begun.exit, begun.err], [0, new RegExp(`Imported: ${MANY * 2} created`)])
+    const whole = await exported(one)
+    t.equal((await inside(other, 'import', file(whole))).exit, 0)
+    t.equal(await exported(other), whole)
+    const flags = Array.from({ length: MANY }, (_, n) => `flag-${n}`)
+    const entities = fc.sample(fc.string({ maxLength: 8 }), { numRuns: 5, seed: 1 })
+    const answers = await said(one, 'default', flags, entities)
+    t.strictSame(await said(other, 'default', flags, entities), answers)
+    t.ok(
+      new Set(answers.map((each) => each.replace(/flag-\d+|segment-\d+/g, ''))).size > 4,
+      'they say different things',
+    )
 
-  await t.test('an export as of a moment has the state of that moment', async (t) => {
-    const { headers } = await one.request('PUT', `${N}/default`, { name: 'Renamed' })
-    const before = String(Number(headers['event-position']) - 1)
-    t.not(await exported(one), whole)
-    t.equal(await exported(one, '--at', before), whole)
-  })
-})
+    await t.test('an export as of a moment has the state of that moment', async (t) => {
+      const { headers } = await one.request('PUT', `${N}/default`, { name: 'Renamed' })
+      const before = String(Number(headers['event-position']) - 1)
+      t.not(await exported(one), whole)
+      t.equal(await exported(one, '--at', before), whole)
+    })
+  },
+)
 
-await t.test('any documents export to the same bytes, through YAML and JSON', async (t) => {
+await t.test('every document exports to the same bytes, through YAML and JSON', async (t) => {
   const services = [await startService(t), await startService(t), await startService(t)] as const
   const [first, second, third] = services
   const lost = (): never => {
@@ -103,7 +109,7 @@ await t.test('any documents export to the same bytes, through YAML and JSON', as
   }
 })
 
-await t.test('reports all problems before the first write', async (t) => {
+await t.test('an import reports all problems before its first write', async (t) => {
   const service = await startService(t)
   await service.request('POST', `${N}/default/segments`, { key: 'there', name: 'There' })
   await service.request('POST', `${N}/default/flags`, { key: 'taken', name: 'Taken' })
@@ -214,7 +220,7 @@ await t.test('reports all problems before the first write', async (t) => {
   })
 })
 
-await t.test('skips or drops existing items as requested, and a dry run only plans', async (t) => {
+await t.test('an import skips or drops existing items as requested, and a dry run only plans', async (t) => {
   const service = await startService(t)
   const env = { ROLLCALL_TOKEN: service.token, ROLLCALL_ADDRESS: service.url }
   const old = file(
@@ -270,7 +276,7 @@ segments: [{key: s, name: New}]`
   t.match([again.exit, again.err], [0, /Imported: 5 skipped/])
 })
 
-await t.test('is limited by the reach of the token', async (t) => {
+await t.test('an import writes only what the token may write', async (t) => {
   const service = await startService(t)
   await service.request('POST', N, { key: 'shop', name: 'Shop' })
   const { json } = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', {
@@ -288,7 +294,7 @@ await t.test('is limited by the reach of the token', async (t) => {
   })
 })
 
-await t.test('removes a half-imported item, and sends the reason with each write', async (t) => {
+await t.test('an import removes a half-imported item, and sends the reason with each write', async (t) => {
   const service = await standIn(({ method, path }) => {
     if (method === 'GET' && path.endsWith('s')) return { body: { flags: [], segments: [], nextPageToken: '' } }
     if (path.endsWith('/variants')) return refusal(503, 14, 'backend_unavailable', 'service is temporarily unavailable')
@@ -317,7 +323,7 @@ await t.test('removes a half-imported item, and sends the reason with each write
   t.equal((await inside({ url: service.address, token: 'x' }, 'import', yaml, '--reason', 'line\nbreak')).exit, 2)
 })
 
-await t.test('reports an item that cannot be removed, and an interrupt stops between two items', async (t) => {
+await t.test('an import reports an item that it cannot remove; an interrupt stops it between two items', async (t) => {
   let onPost = (): void => {}
   const service = await standIn(({ method, path }) => {
     if (method === 'GET' && path.endsWith('s')) return { body: { flags: [], segments: [], nextPageToken: '' } }
@@ -338,7 +344,7 @@ await t.test('reports an item that cannot be removed, and an interrupt stops bet
   )
 })
 
-await t.test('imports the document of the guide', async (t) => {
+await t.test('the document in the guide can be imported', async (t) => {
   const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/moving-from-another-server.md'), 'utf8')
   const [document = ''] = /^version: "1.4"\n.*?(?=^```$)/ms.exec(guide) ?? []
   const service = await startService(t)

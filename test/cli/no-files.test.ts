@@ -68,7 +68,7 @@ for (const what of Object.keys(makers))
     t.match([started.exit, started.err], [2, `cannot be read (${what})`], 'a start is refused')
   })
 
-await t.test('follows a link to a file, as in mounted secrets', async (t) => {
+await t.test('a link to a configuration file is followed, as in mounted secrets', async (t) => {
   const { out } = await rollcallProcess(['config', 'check', '--config', link], files(link))
   t.notMatch(out, /cannot be read/)
 })

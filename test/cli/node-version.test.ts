@@ -6,7 +6,7 @@ import { OLDEST_NODE, tooOld } from '../../src/cli/node-version.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
 
-await t.test('the oldest Node.js is that of package.json', (t) => {
+await t.test('the oldest supported Node.js is the one in package.json', (t) => {
   const { engines } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as { engines: { node: string } }
   t.equal(engines.node, `>=${OLDEST_NODE}`)
   for (const version of [`${OLDEST_NODE}.0`, '20.20.2', '21.0.0', '24.21.0', process.versions.node])
@@ -16,7 +16,7 @@ await t.test('the oldest Node.js is that of package.json', (t) => {
   t.end()
 })
 
-await t.test('an older Node.js prints an error before modules are loaded', async (t) => {
+await t.test('on an older Node.js an error is printed before any module is loaded', async (t) => {
   const versions = { ...process.versions, node: '18.20.4' }
   const older = `Object.defineProperty(process, 'versions', { value: ${JSON.stringify(versions)} })`
   const loaded = `process.on('exit', () => console.log(process.moduleLoadList.filter((name) => /sqlite|http$/.test(name)).length))`

@@ -22,7 +22,7 @@ const write = (name: string, content: string): string => {
   return file
 }
 
-await t.test('prints help without a verb, and suggests the right verb for a wrong one', async (t) => {
+await t.test('rollcall without a verb prints help, and suggests the right verb for a wrong one', async (t) => {
   const bare = await rollcall([])
   t.match([bare.exit, bare.out, bare.err], [0, /Usage: rollcall[^]*serve[^]*Exit codes/, ''])
   t.equal((await rollcall(['--help'])).exit, 0)
@@ -56,7 +56,7 @@ await t.test('every verb and every option has a description', async (t) => {
   t.ok(verbs > 20, `${verbs} verbs`)
 })
 
-await t.test('prints the version of the package', async (t) => {
+await t.test('rollcall version prints the version of the package', async (t) => {
   const { version } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../../package.json'), 'utf8')) as {
     version: string
   }
@@ -75,7 +75,7 @@ await t.test('a reader that closes the pipe is not a failure', async (t) => {
   }
 })
 
-await t.test('options have priority over the environment, and that over the default', async (t) => {
+await t.test('options have priority over the environment, and the environment over defaults', async (t) => {
   const service = await standIn(() => ({ body: record('x') }))
   t.teardown(service.close)
   const [here, nowhere] = [service.address, 'http://127.0.0.1:1']
@@ -130,7 +130,7 @@ const running = (clock: VirtualClock, { address: url }: { readonly address: stri
   return { state, over }
 }
 
-await t.test('waits for an answer as long as --timeout', async (t) => {
+await t.test('the option --timeout limits the wait for an answer', async (t) => {
   const service = await standIn(() => ({ silent: true }))
   t.teardown(service.close)
   for (const [said, ms] of [
@@ -148,7 +148,7 @@ await t.test('waits for an answer as long as --timeout', async (t) => {
   }
 })
 
-await t.test('retries a read that the service is too busy for within the timeout, but no write', async (t) => {
+await t.test('a read that a busy service refused is repeated until the timeout, a write is not', async (t) => {
   let [wait, left] = ['1', 2]
   const busy = (): Answer => ({
     ...refusal(429, 8, 'rate_limited', 'too many requests'),
@@ -193,7 +193,7 @@ await t.test('retries a read that the service is too busy for within the timeout
   t.equal(service.seen.filter(({ method }) => method === 'POST').length, 1)
 })
 
-await t.test('reports an unreachable service and an invalid address', async (t) => {
+await t.test('an unreachable service and an invalid address are reported', async (t) => {
   const gone = await standIn(() => ({}))
   gone.close()
   const ran = await rollcall(['token', 'list', '--address', gone.address])
@@ -228,7 +228,7 @@ await t.test('config check prints all problems and exits with 3', async (t) => {
   t.equal((await rollcall(['config', 'check', join(folder, 'none.yml')])).exit, 3)
 })
 
-await t.test('config show prints effective settings and their sources', async (t) => {
+await t.test('config show prints the effective settings and their sources', async (t) => {
   const file = write('show.yml', 'server: {http_port: 1}\n')
   const env = {
     ROLLCALL_LOG_LEVEL: 'WARN',
@@ -248,7 +248,7 @@ await t.test('config show prints effective settings and their sources', async (t
   })
 })
 
-await t.test('--accept-lost-keys requires a reason', async (t) => {
+await t.test('the option --accept-lost-keys requires a reason', async (t) => {
   for (const reason of [' ', 'x'.repeat(501), 'two\nlines'])
     t.match(await rollcallProcess(['serve', '--accept-lost-keys', reason]), {
       exit: 2,
@@ -256,7 +256,7 @@ await t.test('--accept-lost-keys requires a reason', async (t) => {
     })
 })
 
-await t.test('serve reports all configuration problems before it listens', async (t) => {
+await t.test('serve reports all problems of the configuration before it listens', async (t) => {
   const ran = await rollcallProcess(['serve', '--port', 'many'], { ROLLCALL_LOG_LEVEL: 'LOUD' })
   t.match([ran.exit, ran.out, ran.err], [2, '', /log\.level: [^]*server\.http_port: [^]*\(command line\)/])
 })
@@ -293,7 +293,7 @@ const house = () => {
 const exitOn = async (load: () => Promise<Services>, ...args: readonly string[]) =>
   (await rollcall(args, {}, '', { load })).exit
 
-await t.test('rebuilds projections by name or all after a confirmation', async (t) => {
+await t.test('projections rebuild asks for confirmation, then rebuilds some or all read models', async (t) => {
   const { asked, load } = house()
   t.equal(await exitOn(load, 'projections', 'rebuild'), 2)
   t.equal(await exitOn(load, 'projections', 'rebuild', 'tokens', '--all'), 2)
@@ -305,7 +305,7 @@ await t.test('rebuilds projections by name or all after a confirmation', async (
   t.strictSame(asked, ['rebuild tokens', 'rebuild tokens flags'])
 })
 
-await t.test('a store moves to a directory or to configured servers after a confirmation', async (t) => {
+await t.test('migrate asks for confirmation, then moves a store to a directory or to servers', async (t) => {
   const { asked, load } = house()
   const cluster =
     'storage: {type: cluster}\neventstore: {url: "esdb://e"}\nmongodb: {url: "mongodb://m"}\nredis: {url: "redis://r"}\n'
@@ -323,7 +323,7 @@ await t.test('a store moves to a directory or to configured servers after a conf
   t.strictSame(asked, ['move a (a/keys) to embedded b, dry run true', 'move a (k) to cluster ./data, dry run false'])
 })
 
-await t.test('creates a token on the data only while the service is stopped', async (t) => {
+await t.test('token create works on the data only while the service is stopped', async (t) => {
   const { asked, load } = house()
   const gone = await standIn(() => ({}))
   gone.close()
@@ -348,7 +348,7 @@ await t.test('creates a token on the data only while the service is stopped', as
   t.strictSame(asked.slice(1), ['create more on cluster'])
 })
 
-await t.test('a command on data requires an existing store and creates none', async (t) => {
+await t.test('a command on the data needs an existing store and creates none', async (t) => {
   const there = join(folder, 'nowhere')
   for (const args of [
     ['token', 'create', 'rescue', '--reason', 'lost'],
@@ -362,7 +362,7 @@ await t.test('a command on data requires an existing store and creates none', as
   }
 })
 
-await t.test('progress without a terminal is a line every ten seconds, with rate and time left', async (t) => {
+await t.test('without a terminal, progress is printed every ten seconds with rate and time left', async (t) => {
   const clock = virtualClock()
   const { terminal, err } = terminalWith()
   const { update, end } = progressBar(terminal, clock, { progress: true })
@@ -382,7 +382,7 @@ await t.test('progress without a terminal is a line every ten seconds, with rate
   ])
 })
 
-await t.test('an expiry is a time span from now, an instant, or never', async (t) => {
+await t.test('an expiry is given as a time span from now, a time, or never', async (t) => {
   const now = Date.parse('2026-01-01T00:00:00Z')
   t.equal(expiryOf('30d', now), '2026-01-31T00:00:00.000Z')
   t.equal(expiryOf('1d12h', now), '2026-01-02T12:00:00.000Z')
@@ -393,7 +393,7 @@ await t.test('an expiry is a time span from now, an instant, or never', async (t
     t.throws(() => expiryOf(text, now), text)
 })
 
-await t.test('finds a field by its path, also when names contain dots', async (t) => {
+await t.test('a field is found by its path, also if names contain dots', async (t) => {
   const value = { a: { 'b.c': { d: 1 } }, 'x.y': null }
   t.equal(at(value, 'a.b.c.d'), 1)
   t.equal(at(value, 'x.y'), null)
@@ -401,7 +401,7 @@ await t.test('finds a field by its path, also when names contain dots', async (t
   t.equal(at(value, 'a.b'), undefined)
 })
 
-await t.test('shows and rebuilds read models on the data of a stopped service', async (t) => {
+await t.test('projections shows and rebuilds read models on the data of a stopped service', async (t) => {
   // This test requires a data directory, whatever storage the suites use.
   const embedded = { 'storage.type': 'embedded' }
   const service = await startService(t, embedded)

@@ -14,7 +14,7 @@ import { record, refusal, rollcall, rollcallProcess, standIn } from './service.t
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-cli-'))
 const SECRET = 'hunter2-secret-token'
 
-await t.test('create prints only the token on standard output', async (t) => {
+await t.test('token create prints only the token on standard output', async (t) => {
   const service = await standIn(() => ({
     body: { clientToken: 'minted-token', authentication: record('id-1', 'ci', { expiresAt: '2030-01-01T00:00:00Z' }) },
   }))
@@ -62,7 +62,7 @@ await t.test('create prints only the token on standard output', async (t) => {
   }
 })
 
-await t.test('durations count from the present', async (t) => {
+await t.test('durations count from the present time', async (t) => {
   const service = await standIn(({ method }) => ({
     body:
       method === 'POST'
@@ -85,7 +85,7 @@ await t.test('durations count from the present', async (t) => {
   t.equal(last().query.get('at'), '2026-03-01T11:00:00.000Z')
 })
 
-await t.test('never takes a token from the command line', async (t) => {
+await t.test('a token is never taken from the arguments of the command line', async (t) => {
   for (const args of [['--token', SECRET], [`--token=${SECRET}`]]) {
     const { exit, out, err } = await rollcall(['token', 'list', ...args])
     t.equal(exit, 2)
@@ -94,7 +94,7 @@ await t.test('never takes a token from the command line', async (t) => {
   }
 })
 
-await t.test('reads the credential from file, standard input, environment or home, in this order', async (t) => {
+await t.test('the credential is read from a file, standard input, the environment or the home directory', async (t) => {
   const service = await standIn(() => ({ body: { authentications: [], nextPageToken: '', totalCount: 0 } }))
   t.teardown(service.close)
   const file = join(folder, 'token')
@@ -141,7 +141,7 @@ const pages = (limit: number, token: string | null) => {
   }
 }
 
-await t.test('list reports when there are more tokens than were counted', async (t) => {
+await t.test('token list reports if there are more tokens than were counted', async (t) => {
   const [authentications, nextPageToken] = [shop.slice(0, 2), 'more']
   const service = await standIn(() => ({
     body: { authentications, nextPageToken, totalCount: 10_000, totalCountExact: false },
@@ -151,7 +151,7 @@ await t.test('list reports when there are more tokens than were counted', async 
   t.match(err, /2 of more than 10000 shown; use --all/)
 })
 
-await t.test('list prints a page, or with --all every token', async (t) => {
+await t.test('token list prints one page, or every token with --all', async (t) => {
   const service = await standIn(({ query }) => ({ body: pages(Number(query.get('limit')), query.get('pageToken')) }))
   t.teardown(service.close)
   const list = (...args: readonly string[]) => rollcall(['token', 'list', '--address', service.address, ...args])
@@ -204,7 +204,7 @@ await t.test('list prints a page, or with --all every token', async (t) => {
   t.equal((await list('-o', 'xml')).exit, 2)
 })
 
-await t.test('get prints one record, or one field of it', async (t) => {
+await t.test('token get prints one record, or one field of it', async (t) => {
   const service = await standIn(({ path }) =>
     path.endsWith('/id-1')
       ? { body: record('id-1') }
@@ -225,7 +225,7 @@ await t.test('get prints one record, or one field of it', async (t) => {
   for (const id of ['', '.', '..']) t.equal((await get(id)).exit, 2, `"${id}"`)
 })
 
-await t.test('revoke asks for confirmation, continues after a failure and sends the reason', async (t) => {
+await t.test('token revoke asks for confirmation, continues after a failure and sends the reason', async (t) => {
   const service = await standIn(({ path, method }) => {
     const id = path.slice(path.lastIndexOf('/') + 1)
     if (id === 'bad') return refusal(403, 7, 'token_scoped', 'permission denied')
@@ -257,7 +257,7 @@ await t.test('revoke asks for confirmation, continues after a failure and sends 
   t.equal((await revoke('bad', '--yes')).exit, 5)
 })
 
-await t.test('revoke asks at a terminal and continues after a yes', async (t) => {
+await t.test('token revoke asks at a terminal and continues after a yes', async (t) => {
   const service = await standIn(({ method }) => (method === 'GET' ? { body: record('a') } : {}))
   t.teardown(service.close)
   const answered = (answer: string) =>
@@ -269,7 +269,7 @@ await t.test('revoke asks at a terminal and continues after a yes', async (t) =>
   t.equal(service.seen.filter(({ method }) => method === 'DELETE').length, 2)
 })
 
-await t.test('revoke reports unknown and already ended tokens', async (t) => {
+await t.test('token revoke reports unknown tokens and tokens that have already ended', async (t) => {
   const service = await startService(t)
   const create = async () =>
     (await service.request<{ authentication: { id: string } }>('POST', '/auth/v1/method/token', { name: 'ci' })).json
@@ -296,7 +296,7 @@ await t.test('revoke reports unknown and already ended tokens', async (t) => {
   })
 })
 
-await t.test('a token is created on the data of a stopped service when all tokens are lost', async (t) => {
+await t.test('if all tokens are lost, a new one is created on the data of a stopped service', async (t) => {
   // This test requires a data directory, whatever storage the suites use.
   const embedded = { 'storage.type': 'embedded' }
   const service = await startService(t, embedded)

@@ -48,7 +48,7 @@ const elsewhere = async (url: string) => {
   }
 }
 
-await t.test('bursts on one instance, observed on another', { skip }, async (t) => {
+await t.test('many requests on one instance take effect on another one', { skip }, async (t) => {
   const settings = { ...stack!.settings, 'rate_limit.enabled': 'false' }
   const clocks = [virtualClock(), virtualClock()] as const
   const a = await startService(t, settings, { clock: clocks[0] })
@@ -62,12 +62,12 @@ await t.test('bursts on one instance, observed on another', { skip }, async (t) 
   )
   const b = await startService(t, settings, { clock: clocks[1] })
 
-  await t.test('answers a burst of first uses on an instance that has just started', async (t) => {
+  await t.test('an instance that has just started answers many first requests of tokens', async (t) => {
     const statuses = await Promise.all(issued.map(({ bearer }) => use(b, bearer)))
     t.strictSame([...new Set(statuses)], [200])
   })
 
-  await t.test('applies revocations on other instances without reading a stream', async (t) => {
+  await t.test('a revocation on another instance takes effect without reading the stream of the token', async (t) => {
     const [ended, kept] = [issued.slice(0, 100), issued[100]!]
     // First use of the test's credential there.
     t.equal((await known(() => b.request('GET', '/auth/v1/self'))).status, 200)
@@ -88,7 +88,7 @@ await t.test('bursts on one instance, observed on another', { skip }, async (t) 
     t.equal((await reads(a)) - beforeHere, 0, 'nor does it take one here')
   })
 
-  await t.test('stays ready during many revocations by others and applies them at once', async (t) => {
+  await t.test('an instance stays ready during many revocations by others, and applies them at once', async (t) => {
     const ending = issued.slice(200, 1_400)
     const last = ending.at(-1)!
     for (const service of [a, b]) t.equal(await use(service, last.bearer), 200)

@@ -10,12 +10,12 @@ import { walkingClock } from './walking.ts'
 const { stack, skip } = await startStack(t)
 const REVOKE = '/auth/v1/tokens/revoke'
 
-await t.test('lists and revokes tokens acknowledged on any instance', { skip }, async (t) => {
+await t.test('tokens that were created on any instance are listed and revoked', { skip }, async (t) => {
   const { link, url } = await linkTo(t, stack!.mongo.url)
   const a = await startService(t, { ...stack!.settings, 'mongodb.url': url }, { clock: walkingClock(t) })
   const b = await startService(t, stack!.settings, { clock: walkingClock(t) })
 
-  await t.test('refuses an incomplete list and serves it once complete', async (t) => {
+  await t.test('an incomplete list is refused, and returned once it is complete', async (t) => {
     // Load the key that seals the caller's address from MongoDB first.
     t.equal((await a.request('POST', '/auth/v1/method/token', { name: 'first' })).status, 200)
     await link.set('blackhole')

@@ -79,7 +79,7 @@ const reasonOf = ({ status, json }: Response<unknown>): string => {
 
 const { a, b, clock, serviceAccountToken, faults, skip } = await startFaulty(t)
 
-await t.test('answers of each request during a server outage', { skip }, async (t) => {
+await t.test('during the outage of a server each kind of request gets the expected answer', { skip }, async (t) => {
   const service = a!
   const issue = async () => {
     const { status, json, text } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'n' })

@@ -12,7 +12,7 @@ const { stack, skip } = await startStack(t)
 const LEASE = 2_000
 const self = async (service: Started, bearer: { authorization: string }) =>
   (await service.request('GET', '/auth/v1/self', undefined, bearer)).status
-await t.test('two instances on the same servers', { skip }, async (t) => {
+await t.test('two instances run on the same servers', { skip }, async (t) => {
   const clocks = [virtualClock(), virtualClock()] as const
   const [a, b] = [
     await startService(t, stack!.settings, { clock: clocks[0] }),
@@ -58,7 +58,7 @@ await t.test('two instances on the same servers', { skip }, async (t) => {
     t.equal(left!.headers.etag, right!.headers.etag)
   })
 
-  await t.test('a batch of changes becomes visible on the other instance atomically', async (t) => {
+  await t.test('a batch of changes becomes visible on the other instance as a whole', async (t) => {
     const flag = '/api/v1/namespaces/default/flags/several'
     await a.request('POST', '/api/v1/flags', { key: 'several', name: 's', type: 'BOOLEAN_FLAG_TYPE' })
     const refs = ['1', '2', '3', '4', '5']
@@ -100,7 +100,7 @@ await t.test('two instances on the same servers', { skip }, async (t) => {
     t.equal(json.totalCount, 1)
   })
 
-  await t.test('without Redis requests succeed and nothing is lost', async (t) => {
+  await t.test('without Redis all requests succeed and nothing is lost', async (t) => {
     await stack!.redis.kill()
     const { bearer } = await issue(a)
     t.equal(await self(b, bearer), 200)
@@ -124,7 +124,7 @@ await t.test('two instances on the same servers', { skip }, async (t) => {
     await eventually(async () => (await a.request('GET', '/auth/v1/tokens')).status === 200, 'a list once it is back')
   })
 
-  await t.test('without the event store requests get 503, never a stale 200, then recover', async (t) => {
+  await t.test('without the event store requests get 503 and never outdated data, until it is back', async (t) => {
     const { bearer } = await issue(a)
     const evaluate = () => a.request<Problem>('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, bearer)
     t.equal((await evaluate()).status, 200)

@@ -19,12 +19,12 @@ const proven = (service: Started) =>
 const calls = (port: string, adapter: string, operation: string, outcome: string) =>
   `store_calls_total{port="${port}",adapter="${adapter}",operation="${operation}",outcome="${outcome}"}`
 
-await t.test('metrics of the servers', { skip }, async (t) => {
+await t.test('the metrics show the state of the servers', { skip }, async (t) => {
   const { link, url } = await linkTo(t, stack!.settings['eventstore.url']!)
   const a = await startService(t, stack!.settings, { clock: walkingClock(t) })
   const b = await startService(t, { ...stack!.settings, 'eventstore.url': url }, { clock: walkingClock(t) })
 
-  await t.test('counts each call under its server', async (t) => {
+  await t.test('each call is counted under the server that received it', async (t) => {
     const [append, put, schedule] = [
       calls('log', 'eventstoredb', 'append', 'ok'),
       calls('views', 'mongodb', 'put', 'ok'),
@@ -41,7 +41,7 @@ await t.test('metrics of the servers', { skip }, async (t) => {
     )
   })
 
-  await t.test('counts a lost race as a refusal, not as a failure', async (t) => {
+  await t.test('a write that lost a race counts as refused, not as failed', async (t) => {
     const flag = '/api/v1/namespaces/default/flags/raced'
     await a.request('POST', '/api/v1/namespaces/default/flags', { key: 'raced', name: 'R' })
     const refused = () => read(a, calls('log', 'eventstoredb', 'append', 'refused'))
@@ -52,13 +52,13 @@ await t.test('metrics of the servers', { skip }, async (t) => {
     t.equal(await read(a, calls('log', 'eventstoredb', 'append', 'failed')), 0)
   })
 
-  await t.test('one instance holds the view lease, and both have a recent proof of the head', async (t) => {
+  await t.test('one instance holds the lease, and both have recently read the end of the log', async (t) => {
     const holders = async () => (await read(a, 'view_lease_held')) + (await read(b, 'view_lease_held'))
     t.ok(await eventually(async () => (await holders()) === 1, 'one holder'))
     for (const each of [a, b]) await proven(each)
   })
 
-  await t.test('the last run of a job is the same run on both', async (t) => {
+  await t.test('both instances show the same last run of a job', async (t) => {
     const ended = async () => (await read(b, 'job_last_outcome{name="cleanup-token",outcome="ok"}')) === 1
     await eventually(ended, 'the end of a job')
     const started = 'job_last_start_timestamp_seconds{name="cleanup-token"}'
@@ -67,7 +67,7 @@ await t.test('metrics of the servers', { skip }, async (t) => {
     t.equal(await read(a, 'job_interval_seconds{name="cleanup-token"}'), 3600)
   })
 
-  await t.test('counts new connections when the event store stops answering', async (t) => {
+  await t.test('new connections are counted when the event store stops answering', async (t) => {
     const connections = () => read(b, 'log_restarts_total{what="connection"}')
     const before = await connections()
     t.ok(before >= 0, 'there from the start')
@@ -77,7 +77,7 @@ await t.test('metrics of the servers', { skip }, async (t) => {
     await proven(b)
   })
 
-  await t.test('shows an event store restart: proof age, failed calls, new subscriptions', async (t) => {
+  await t.test('the metrics show a restart of the event store', async (t) => {
     const failed = calls('log', 'eventstoredb', 'head', 'failed')
     const [before, subscriptions] = [await read(a, failed), await read(a, 'log_restarts_total{what="subscription"}')]
     stack!.eventstore.kill()

@@ -28,7 +28,7 @@ const becomes = (service: Started, queue: string) =>
   eventually(async () => (await ready(service)).join(' ') === `200 ${queue}`, `a queue that is ${queue}`)
 const shared = async (service: Started) => /^rollcall_queue_shared (\d)$/m.exec(await service.metrics())?.[1]
 
-await t.test('Redis restarts while a service runs', { skip }, async (t) => {
+await t.test('requests succeed while Redis restarts', { skip }, async (t) => {
   const cleanup = 'authentication.methods.token.cleanup'
   const settings = { ...stack!.settings, [`${cleanup}.interval`]: '1s', [`${cleanup}.grace_period`]: '1s' }
   const clock = walkingClock(t)
@@ -60,7 +60,7 @@ await t.test('Redis restarts while a service runs', { skip }, async (t) => {
   t.equal(after.others.length, before, 'no other log line')
 })
 
-await t.test('Redis is unavailable at the start', { skip }, async (t) => {
+await t.test('the service starts although Redis is unavailable', { skip }, async (t) => {
   await stack!.redis.kill()
   const service = await startService(t, stack!.settings, { clock: walkingClock(t) })
   await becomes(service, 'degraded')

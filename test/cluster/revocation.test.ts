@@ -25,9 +25,9 @@ const provenNow = async (service: Started, clock: VirtualClock, other: Started):
   }
 }
 
-await t.test('over one node: applies new and revoked tokens at once', (t) => revokedElsewhere(t, 1))
+await t.test('new and revoked tokens take effect at once with a single server', (t) => revokedElsewhere(t, 1))
 
-await t.test('a revocation takes effect within the bound on an instance cut off from the log', async (t) => {
+await t.test('a revocation takes effect in bounded time on an instance that is cut off from the log', async (t) => {
   const { stack, skip } = await startStack(t)
   if (!stack) return t.pass('needs servers', { skip })
   const { link, url } = await linkTo(t, stack.settings['eventstore.url']!)

@@ -64,42 +64,48 @@ const inOrder = async (t: Test, service: Serving, who: string) => {
 }
 const nothing = (): Kept => ({ live: new Map(), ended: new Map(), flags: [] })
 
-await t.test('on servers: a rolling update and a rollback', { skip }, async (t) => {
-  const { stack, skip: without } = await startStack(t)
-  if (!stack) return void t.pass('needs servers', { skip: without })
-  const kept = nothing()
-  const old = await serve(t, main!, stack.settings)
-  await write(t, old, kept, 'old')
-  const fresh = await serve(t, present, stack.settings)
-  await honours(t, fresh, kept, 'the present build, beside')
-  const granted = await known(() => fresh.request('POST', '/auth/v1/method/token', { name: 'granted', role: 'viewer' }))
-  t.match(
-    granted,
-    { status: 503, text: /"release_in_progress"/ },
-    'no instance accepts a token with grants as one without',
-  )
-  await write(t, fresh, kept, 'fresh')
-  await revokeOne(t, fresh, kept)
-  await honours(t, old, kept, 'the earlier build, beside')
-  await write(t, old, kept, 'old-again')
-  await revokeOne(t, old, kept)
-  await honours(t, fresh, kept, 'the present build, beside')
+await t.test(
+  'two versions of the service run on the same servers during an update and its reversal',
+  { skip },
+  async (t) => {
+    const { stack, skip: without } = await startStack(t)
+    if (!stack) return void t.pass('needs servers', { skip: without })
+    const kept = nothing()
+    const old = await serve(t, main!, stack.settings)
+    await write(t, old, kept, 'old')
+    const fresh = await serve(t, present, stack.settings)
+    await honours(t, fresh, kept, 'the present build, beside')
+    const granted = await known(() =>
+      fresh.request('POST', '/auth/v1/method/token', { name: 'granted', role: 'viewer' }),
+    )
+    t.match(
+      granted,
+      { status: 503, text: /"release_in_progress"/ },
+      'no instance accepts a token with grants as one without',
+    )
+    await write(t, fresh, kept, 'fresh')
+    await revokeOne(t, fresh, kept)
+    await honours(t, old, kept, 'the earlier build, beside')
+    await write(t, old, kept, 'old-again')
+    await revokeOne(t, old, kept)
+    await honours(t, fresh, kept, 'the present build, beside')
 
-  await inOrder(t, old, 'the earlier build')
-  await write(t, fresh, kept, 'updated')
+    await inOrder(t, old, 'the earlier build')
+    await write(t, fresh, kept, 'updated')
 
-  const back = await serve(t, main!, stack.settings)
-  await honours(t, back, kept, 'the earlier build, back')
-  await inOrder(t, fresh, 'the present build')
-  await write(t, back, kept, 'back')
-  await honours(t, back, kept, 'the earlier build, alone again')
-  const forth = await serve(t, present, stack.settings)
-  await honours(t, forth, kept, 'the present build, in the end')
-  await inOrder(t, back, 'the earlier build')
-  await inOrder(t, forth, 'the present build')
-})
+    const back = await serve(t, main!, stack.settings)
+    await honours(t, back, kept, 'the earlier build, back')
+    await inOrder(t, fresh, 'the present build')
+    await write(t, back, kept, 'back')
+    await honours(t, back, kept, 'the earlier build, alone again')
+    const forth = await serve(t, present, stack.settings)
+    await honours(t, forth, kept, 'the present build, in the end')
+    await inOrder(t, back, 'the earlier build')
+    await inOrder(t, forth, 'the present build')
+  },
+)
 
-await t.test('on a directory: one build after the other', { skip }, async (t) => {
+await t.test('two versions of the service run one after the other on the same directory', { skip }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   const kept = nothing()

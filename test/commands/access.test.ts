@@ -25,7 +25,7 @@ const told = (data: Configured) => ({ type: 'AccessConfigured', data }) as const
 const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
 const context = { actor: { kind: 'system' } } as const
 
-await t.test('records a configuration if it differs from the last one', async () => {
+await t.test('an access configuration is recorded if it differs from the last one', async () => {
   const history = given(access)
   history().when('ConfigureAccess', configured).then(told(configured))
   history(told(configured)).when('ConfigureAccess', configured).then()
@@ -45,7 +45,7 @@ await t.test('records a configuration if it differs from the last one', async ()
   }
 })
 
-await t.test('concurrent starts record a configuration once, also after an unreadable event', async (t) => {
+await t.test('concurrent starts record an access configuration once', async (t) => {
   const log = memoryLog()
   const begin = (format = FORMAT, what = configured) =>
     executor(

@@ -112,7 +112,7 @@ const historyOf = (asks: Parameters<typeof history>[1]): FlagEvent[] =>
     asks.filter(({ name }) => !/^(Create|Delete|Void)/.test(name)),
   )
 
-await t.test('changes of a flag are equivalent to single commands, or all are refused', async (t) => {
+await t.test('a batch of changes of a flag has the effect of its single commands, or none', async (t) => {
   let [done, refused] = [0, 0]
   fc.assert(
     fc.property(begun, flagChanges, (state, changes) => {
@@ -141,7 +141,7 @@ await t.test('changes of a flag are equivalent to single commands, or all are re
   t.ok(done > 100 && refused > 100, `${done} done, ${refused} refused`)
 })
 
-await t.test('changes of a segment are equivalent to single commands, or all are refused', async (t) => {
+await t.test('a batch of changes of a segment has the effect of its single commands, or none', async (t) => {
   const begun = anyAsks(segmentAsks, 20).map((asks) => {
     const initial = after(segment, segment.initial, [segmentCreated as never])
     const events = history(
@@ -168,7 +168,7 @@ await t.test('changes of a segment are equivalent to single commands, or all are
   t.pass('the same')
 })
 
-await t.test('exactly the newly used segments need a reservation', async (t) => {
+await t.test('only segments that a batch uses for the first time are reserved', async (t) => {
   let needed = 0
   await fc.assert(
     fc.asyncProperty(begun, flagChanges, async (state, changes) => {
@@ -188,7 +188,7 @@ await t.test('exactly the newly used segments need a reservation', async (t) => 
   t.ok(needed > 50, `${needed} needed`)
 })
 
-await t.test('remaining distributions keep their ids, and only differences are events', (t) => {
+await t.test('distributions that remain keep their ids, and only differences become events', (t) => {
   const share = (id: string, variantId: string, rollout: number) => ({ id, variantId, rollout })
   const variant = (id: string) =>
     ({ op: 'AddVariant', id, key: id, name: '', description: '', attachment: '' }) as const
@@ -230,7 +230,7 @@ await t.test('remaining distributions keep their ids, and only differences are e
   t.end()
 })
 
-await t.test('refuses many changes of a large flag before deciding them', (t) => {
+await t.test('too many changes of a large flag are refused before they are decided', (t) => {
   const many = <T>(make: (n: number) => T) => Array.from({ length: 200 }, (_, n) => make(n))
   const rollouts = Array.from({ length: 12_000 }, (_, n) => ({
     id: `rollout-number-${n}`,

@@ -25,7 +25,7 @@ const setup = (fails: () => boolean = () => false) => {
   return { sealed, metaOf }
 }
 
-await t.test('seals the origin of a request once per subject for all its commands', async (t) => {
+await t.test('address and user agent of a request are encrypted once for all of its commands', async (t) => {
   const { sealed, metaOf } = setup()
   const context = { actor, subject: 'one', origin: { ip: '::1', userAgent: 'curl' } }
   const first = await metaOf(context)
@@ -36,7 +36,7 @@ await t.test('seals the origin of a request once per subject for all its command
   t.equal(sealed.length, 6)
 })
 
-await t.test('drops the origin without a subject, and retries a failed seal', async (t) => {
+await t.test('address and user agent without an owner are dropped; a failed encryption is repeated', async (t) => {
   let failing = true
   const { sealed, metaOf } = setup(() => failing)
   const context = { actor, subject: 'one', origin: { ip: '::1' } }
@@ -47,7 +47,7 @@ await t.test('drops the origin without a subject, and retries a failed seal', as
   t.equal(sealed.length, 1)
 })
 
-await t.test('throws on personal data without a subject', async (t) => {
+await t.test('personal data without the person they belong to are an error', async (t) => {
   const envelope = enveloper({ seal: async () => 'sealed', open }, 'test', () => new Date(0))
   const issued = written('TokenIssued', { id: 'a', profile: 'Ada' })
   await t.rejects(envelope('token-a', issued, 'IssueToken', { actor }), {

@@ -12,7 +12,7 @@ const shareAdded = rolloutAdded({ id: 'o1', rank: 1, description: '', ...share }
 const segmentAdded = rolloutAdded({ id: 'o1', rank: 1, description: '', ...bySegment, segments: [use('s')] })
 const at = (id: string, rank: number) => rolloutAdded({ id, rank, description: '', ...share })
 
-await t.test('adds a rollout of either type last or at a free rank', async () => {
+await t.test('a rollout of either type is added at the end or at a free rank', async () => {
   history(created)
     .when('AddRollout', { ...ask, rank: 0, part: share })
     .then(shareAdded)
@@ -30,7 +30,7 @@ await t.test('adds a rollout of either type last or at a free rank', async () =>
     .then()
 })
 
-await t.test('refuses a rollout of a missing flag with the message of its type', async () => {
+await t.test('a rollout of a missing flag is refused with the message of its type', async () => {
   history()
     .when('AddRollout', { ...ask, rank: 0, part: share })
     .refused('not_found', 'flag "ns/f" not found')
@@ -45,7 +45,7 @@ await t.test('refuses a rollout of a missing flag with the message of its type',
     .refused('not_found', 'rollout "ns/o1" not found')
 })
 
-await t.test('stores each segment once with a reservation, with the operator OR for a single one', async () => {
+await t.test('a rollout stores each segment once, with the operator OR for a single one', async () => {
   history(created)
     .when('AddRollout', {
       ...ask,
@@ -59,7 +59,7 @@ await t.test('stores each segment once with a reservation, with the operator OR 
     .refused('write_conflict')
 })
 
-await t.test('an update records the changes and never changes the type', async () => {
+await t.test('an update of a rollout records the changes and keeps its type', async () => {
   history(created, shareAdded)
     .when('UpdateRollout', { ...ask, description: 'd', part: { ...share, percentage: 12.5, value: false } })
     .then({
@@ -111,7 +111,7 @@ await t.test('an update records the changes and never changes the type', async (
     )
 })
 
-await t.test('renumbers the remaining rollouts from 1 after a removal', async () => {
+await t.test('after a removal the remaining rollouts are numbered from 1', async () => {
   history(created, at('o1', 1), at('o2', 5))
     .when('RemoveRollout', { ...ofFlag, id: 'o1' })
     .then({ type: 'RolloutRemoved', data: { ...ofFlag, rollout: 'o1', moved: [{ id: 'o2', from: 5, to: 1 }] } })
@@ -123,7 +123,7 @@ await t.test('renumbers the remaining rollouts from 1 after a removal', async ()
     .then()
 })
 
-await t.test('puts listed rollouts first and keeps the order of the others', async () => {
+await t.test('a new order puts the listed rollouts first and keeps the order of the others', async () => {
   const rollouts = [at('o1', 1), at('o2', 2), at('o3', 3)]
   history(created, ...rollouts)
     .when('OrderRollouts', { ...ofFlag, ids: ['o2', 'o1'] })

@@ -9,7 +9,7 @@ const ask = { ...ofFlag, id: 'r1', segments: ['s'], operator: 'or', reservations
 const rule = ruleAdded('r1', 1, use('s'))
 const [v1, v2] = [variantAdded('v1'), variantAdded('v2')]
 
-await t.test('adds a rule without rank last', async () => {
+await t.test('a rule without a rank is added at the end', async () => {
   history(created)
     .when('AddRule', { ...ask, rank: 0 })
     .then(rule)
@@ -18,7 +18,7 @@ await t.test('adds a rule without rank last', async () => {
     .then(ruleAdded('r1', 8, use('s')))
 })
 
-await t.test('accepts a free rank, and refuses an occupied one', async (t) => {
+await t.test('a free rank is accepted for a rule, and an occupied one is refused', async (t) => {
   history(created, ruleAdded('r9', 2))
     .when('AddRule', { ...ask, rank: 1 })
     .then(rule)
@@ -35,13 +35,13 @@ await t.test('accepts a free rank, and refuses an occupied one', async (t) => {
   )
 })
 
-await t.test('adding an existing rule is no event', async () => {
+await t.test('adding a rule that exists writes no event', async () => {
   history(created, rule)
     .when('AddRule', { ...ask, rank: 0 })
     .then()
 })
 
-await t.test('refuses a rule of a missing flag with the name of the first segment', async () => {
+await t.test('a rule of a missing flag is refused with the name of its first segment', async () => {
   history()
     .when('AddRule', { ...ask, rank: 0, segments: ['s', 'q'] })
     .refused('not_found', 'flag "ns/f" or segment "ns/s" not found')
@@ -49,7 +49,7 @@ await t.test('refuses a rule of a missing flag with the name of the first segmen
   history().when('UpdateRule', ask).refused('not_found', 'rule "ns/r1" not found')
 })
 
-await t.test('stores each segment once in the given order, with the operator OR for a single one', async () => {
+await t.test('a rule stores each segment once in the given order, with the operator OR for a single one', async () => {
   history(created)
     .when('AddRule', {
       ...ask,
@@ -67,7 +67,7 @@ await t.test('stores each segment once in the given order, with the operator OR 
     .then(rule)
 })
 
-await t.test('requires a reservation for each segment', async () => {
+await t.test('a rule needs a reservation of each of its segments', async () => {
   history(created)
     .when('AddRule', { ...ask, rank: 0, reservations: [] })
     .refused('write_conflict')
@@ -76,7 +76,7 @@ await t.test('requires a reservation for each segment', async () => {
     .refused('write_conflict')
 })
 
-await t.test('an update keeps the rank and the reservations of remaining segments', async () => {
+await t.test('an update of a rule keeps its rank and the reservations of remaining segments', async () => {
   history(created, rule)
     .when('UpdateRule', { ...ask, segments: ['q', 's'], operator: 'and', reservations: [use('q'), use('s', 'other')] })
     .then({
@@ -93,7 +93,7 @@ await t.test('an update keeps the rank and the reservations of remaining segment
   history(created, rule).when('UpdateRule', ask).then()
 })
 
-await t.test('renumbers the remaining rules from 1 after a removal', async () => {
+await t.test('after a removal the remaining rules are numbered from 1', async () => {
   const rules = [ruleAdded('r1', 1), ruleAdded('r2', 5), ruleAdded('r3', 9)]
   const removed = (rule: string, ...moved: { id: string; from: number; to: number }[]) =>
     ({ type: 'RuleRemoved', data: { ...ofFlag, rule, moved } }) as const
@@ -111,7 +111,7 @@ await t.test('renumbers the remaining rules from 1 after a removal', async () =>
     .then()
 })
 
-await t.test('puts listed rules first and keeps the order of the others', async () => {
+await t.test('a new order puts the listed rules first and keeps the order of the others', async () => {
   const rules = [ruleAdded('r1', 1), ruleAdded('r2', 2), ruleAdded('r3', 3), ruleAdded('r4', 9)]
   const move = (id: string, from: number, to: number) => ({ id, from, to })
   history(created, ...rules)
@@ -131,7 +131,7 @@ await t.test('puts listed rules first and keeps the order of the others', async 
     .refused('not_found', 'flag "ns/f" not found')
 })
 
-await t.test('requires a rule and a variant of the same flag for a distribution', async () => {
+await t.test('a distribution needs a rule and a variant of the same flag', async () => {
   const distribution = { id: 'd1', variantId: 'v1', rollout: 50 }
   const of = { ...ofFlag, rule: 'r1', distribution }
   const absent = 'variant "v1", rule "r1", flag "f" in namespace "ns" not found'
@@ -149,7 +149,7 @@ await t.test('requires a rule and a variant of the same flag for a distribution'
   history(created, v1, rule).when('UpdateDistribution', of).refused('not_found', 'distribution "d1" not found')
 })
 
-await t.test('limits the distributions of a rule to 100 % in total', async () => {
+await t.test('the distributions of a rule have at most 100 % in total', async () => {
   const base = [created, v1, v2, rule, distributionAdded('r1', 'd1', 'v1', 66.67)]
   const ask = (rollout: number) => ({ ...ofFlag, rule: 'r1', distribution: { id: 'd2', variantId: 'v2', rollout } })
   const tooMuch = 'invalid field rollout: distributions of a rule must not exceed 100 in total'
@@ -177,7 +177,7 @@ await t.test('limits the distributions of a rule to 100 % in total', async () =>
     .then()
 })
 
-await t.test('allows two distributions of a variant, and a change of the variant', async () => {
+await t.test('a variant may have two distributions, and a distribution may change its variant', async () => {
   const base = [created, v1, v2, rule, distributionAdded('r1', 'd1', 'v1', 10)]
   history(...base)
     .when('AddDistribution', { ...ofFlag, rule: 'r1', distribution: { id: 'd2', variantId: 'v1', rollout: 10 } })
@@ -190,7 +190,7 @@ await t.test('allows two distributions of a variant, and a change of the variant
     })
 })
 
-await t.test('removes a distribution only under its own rule and variant', async () => {
+await t.test('a distribution is removed only under its own rule and variant', async () => {
   const base = [created, v1, v2, rule, distributionAdded('r1', 'd1', 'v1', 10)]
   const ask = { ...ofFlag, rule: 'r1', id: 'd1', variantId: 'v1' }
   history(...base)

@@ -9,7 +9,7 @@ const [v1, v2] = [variantAdded('v1'), variantAdded('v2')]
 const { variant } = v1.data
 const chosen = { type: 'FlagUpdated', data: { ...ofFlag, defaultVariantId: { to: 'v1' } } } as const
 
-await t.test('requires unique keys of the variants in a flag', async () => {
+await t.test('the variants of a flag have unique keys', async () => {
   const taken = 'variant "key-v1" is not unique for flag "ns/f"'
   history(created)
     .when('AddVariant', { ...ofFlag, variant })
@@ -49,7 +49,7 @@ await t.test('an update of a variant records the changes', async () => {
     .refused('not_found', 'variant "v1" not found')
 })
 
-await t.test('removing a variant removes its distributions and the default', async (t) => {
+await t.test('removing a variant also removes its distributions, and the default if it was that', async (t) => {
   const parts = [ruleAdded('r1', 1), distributionAdded('r1', 'd1', 'v1', 50), distributionAdded('r1', 'd2', 'v2', 50)]
   const removed: FlagEvent = {
     type: 'VariantRemoved',
@@ -71,7 +71,7 @@ await t.test('removing a variant removes its distributions and the default', asy
   t.equal(history(created, v1, v2, chosen, other).state.defaultVariantId, 'v1')
 })
 
-await t.test('removing a missing variant is no event', async () => {
+await t.test('removing a missing variant writes no event', async () => {
   history(created)
     .when('RemoveVariant', { ...ofFlag, id: 'v1' })
     .then()

@@ -13,13 +13,13 @@ const second = {
 } as const
 const same = { ...ofFlag, name: 'Flag', description: '', enabled: false }
 
-await t.test('refuses a second flag with the same key', async () => {
+await t.test('a second flag with the same key is refused', async () => {
   history().when('CreateFlag', created.data).then(created)
   history(created).when('CreateFlag', created.data).refused('not_unique', 'flag "ns/f" is not unique')
   history(created, deleted).when('CreateFlag', created.data).then(created)
 })
 
-await t.test('a new incarnation starts without the flag, and refuses an earlier generation', async (t) => {
+await t.test('in a namespace that was created again the earlier flag does not exist', async (t) => {
   history(created).when('CreateFlag', second.data).then(second)
   history(second).when('CreateFlag', created.data).refused('not_found', 'namespace "ns" not found')
   history(second).when('DeleteFlag', ofFlag).then()
@@ -31,7 +31,7 @@ await t.test('a new incarnation starts without the flag, and refuses an earlier 
   t.strictSame(history(created, variantAdded('v1'), ruleAdded('r1', 1), second).state.variants, [])
 })
 
-await t.test('an update records the old and new values', async () => {
+await t.test('an update of a flag records the old and the new values', async () => {
   history(created)
     .when('UpdateFlag', { ...same, name: 'New', enabled: true, metadata: {} })
     .then({
@@ -47,7 +47,7 @@ await t.test('an update records the old and new values', async () => {
   history(created, deleted).when('UpdateFlag', same).refused('not_found', missing)
 })
 
-await t.test('an update without changes is no event, and absent metadata is kept', async () => {
+await t.test('an update that changes nothing writes no event, and absent metadata are kept', async () => {
   history(created).when('UpdateFlag', same).then()
   history(created)
     .when('UpdateFlag', { ...same, metadata: { team: 'blue' }, defaultVariantId: '' })
@@ -75,14 +75,14 @@ await t.test('the default variant is a variant of the flag, or none', async () =
     .refused('invalid_argument', 'variant "v9" not found for flag "ns/f"')
 })
 
-await t.test('deletes a flag with all its parts, and ignores a missing flag', async (t) => {
+await t.test('deleting a flag deletes all its parts, and deleting a missing flag does nothing', async (t) => {
   history(created).when('DeleteFlag', ofFlag).then(deleted)
   history().when('DeleteFlag', ofFlag).then()
   const { variants, rules, reservation } = history(created, variantAdded('v1'), ruleAdded('r1', 1), deleted).state
   t.strictSame({ variants, rules, reservation }, { variants: [], rules: [], reservation: undefined })
 })
 
-await t.test('refuses a voided reservation, and does not void one that is held', async (t) => {
+await t.test('a reservation that was withdrawn is refused, and one in use is not withdrawn', async (t) => {
   const voided = (reservation: string) => ({ type: 'ReservationVoided', data: { ...ofFlag, reservation } }) as const
   const use = { segment: 's', reservation: 'u1' }
   history()
@@ -118,7 +118,7 @@ await t.test('refuses a voided reservation, and does not void one that is held',
   t.ok(flag.quiet?.has('ReservationVoided'), 'giving up a reservation does not move the revision')
 })
 
-await t.test('a flag exists only in the incarnation of the command', async (t) => {
+await t.test('a flag exists only in the incarnation of the namespace that the command names', async (t) => {
   t.ok(flag.exists(history(created).state, ofFlag))
   t.notOk(flag.exists(history(created).state, { ...ofFlag, incarnation: 'life-2' }))
   t.notOk(flag.exists(history(created, deleted).state, ofFlag))

@@ -53,7 +53,7 @@ const setup = (options: { readonly format?: () => number } = {}) => {
   return { log, execute, foldOf, last }
 }
 
-await t.test('writes the first format by default', async (t) => {
+await t.test('by default events are written in the first format', async (t) => {
   const { log, execute, last } = setup()
   await execute(light, 'a', 'Set', { percent: 100 }, context)
   t.strictSame(last(), ['LightSet', '{"on":true}', 1])
@@ -62,7 +62,7 @@ await t.test('writes the first format by default', async (t) => {
   t.equal(log.all.length, 1, 'what is refused writes nothing')
 })
 
-await t.test('each command uses the current format', async (t) => {
+await t.test('each command uses the current event format', async (t) => {
   let format = 1
   const { execute, foldOf, last } = setup({ format: () => format })
   const told = await execute(light, 'a', 'Set', { percent: 100, secret: 'x' }, context)
@@ -81,7 +81,7 @@ await t.test('each command uses the current format', async (t) => {
   t.strictSame(last(), ['LightSet', '{"on":false}', 1], 'and back')
 })
 
-await t.test('a repeated command has its first outcome, regardless of the current format', async (t) => {
+await t.test('a repeated command returns its first outcome, whatever the current event format', async (t) => {
   let format = 2
   const { log, execute } = setup({ format: () => format })
   const named = { ...context, commandId: 'once' }

@@ -25,7 +25,7 @@ const rebuilt = {
   data: { ...name, cause: 'shorter' as const, eventsGone: 1, readModels: ['tokens'] },
 } satisfies InstanceEvent
 
-await t.test('an instance starts once and stops once', async () => {
+await t.test('an instance records its start once and its stop once', async () => {
   history().when('RecordStart', started.data).then(started)
   history(rebuilt).when('RecordStart', started.data).then(started)
   history(started).when('RecordStart', started.data).then()
@@ -35,6 +35,6 @@ await t.test('an instance starts once and stops once', async () => {
     .then()
 })
 
-await t.test('the stop of an instance is recorded without its start', async () => {
+await t.test('the stop of an instance is recorded even without its start', async () => {
   history().when('RecordStop', stopped.data).then(stopped)
 })

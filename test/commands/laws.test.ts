@@ -28,7 +28,7 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent>
   asks: Asks<C>,
 ) =>
   t.test(decider.category, async (t) => {
-    await t.test('a command repeated at once does nothing or is refused', async (t) => {
+    await t.test('a command that is repeated at once does nothing or is refused', async (t) => {
       const happened = new Set<string>()
       fc.assert(
         fc.property(anyAsks(asks), (list) => {
@@ -48,7 +48,7 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent>
       t.strictSame([...happened].sort(), Object.keys(decider.shapes).sort(), 'every event came about')
     })
 
-    await t.test('evolve returns a new state', async (t) => {
+    await t.test('applying an event returns a new state and does not change the old one', async (t) => {
       fc.assert(
         fc.property(anyAsks(asks, 20), (list) => {
           let state = decider.initial
@@ -61,7 +61,7 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent>
       t.pass('the initial state stays as it is')
     })
 
-    await t.test('evolve never throws', async (t) => {
+    await t.test('applying an event never throws', async (t) => {
       fc.assert(
         fc.property(fc.array(anyEvent<E>(decider.shapes), { maxLength: 30, size: 'max' }), (events) => {
           events.reduce((state, event) => evolve(decider, state, event), decider.initial)

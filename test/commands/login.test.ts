@@ -25,7 +25,7 @@ const refused = {
 } as const
 const ended = [completed, refused]
 
-await t.test('the first callback records the start and consumes the login; later ones are refused', async () => {
+await t.test('the first callback of a login uses it up, and later ones are refused', async () => {
   history()
     .when('ReturnToLogin', { ...began, now })
     .then(started, returned)
@@ -35,7 +35,7 @@ await t.test('the first callback records the start and consumes the login; later
       .refused('login_replayed', 'login was already used')
 })
 
-await t.test('refuses a callback at or after the expiry, consumed or not', async () => {
+await t.test('a callback at or after the expiry of its login is refused', async () => {
   const at = (now: string) => ({ ...began, now })
   history()
     .when('ReturnToLogin', at('2026-01-01T00:09:59.999Z'))
@@ -47,7 +47,7 @@ await t.test('refuses a callback at or after the expiry, consumed or not', async
   history(started, returned).when('ReturnToLogin', at(began.expiresAt)).refused('login_expired')
 })
 
-await t.test('a returned login completes once', async () => {
+await t.test('a login that came back from the provider completes once', async () => {
   history(started, returned).when('CompleteLogin', completed.data).then(completed)
   history(started, returned, completed).when('CompleteLogin', completed.data).then()
   for (const past of [[], [started], [started, returned, refused]])
@@ -56,7 +56,7 @@ await t.test('a returned login completes once', async () => {
       .refused('login_replayed')
 })
 
-await t.test('a returned login is refused once, and an ended login stays unchanged', async () => {
+await t.test('a login that came back is refused once, and a finished login stays unchanged', async () => {
   history(started, returned).when('RefuseLogin', refused.data).then(refused)
   for (const end of ended) history(started, returned, end).when('RefuseLogin', refused.data).then()
   history().when('RefuseLogin', refused.data).then()
@@ -70,7 +70,7 @@ await t.test('a login exists after its first event', async (t) => {
   t.ok(exists(started, returned, refused))
 })
 
-await t.test('passes the fold to the next command, and reads the login again after a conflict', async (t) => {
+await t.test('the next command of a login reads it again only after a conflict', async (t) => {
   const steps: string[] = []
   const log = memoryLog({ pause: async (what) => void steps.push(what.split(' ')[0]!) })
   const { execute } = instance(log)

@@ -12,14 +12,14 @@ const unregistered = { type: 'FlagUnregistered', data: { key: 'ns', flag: 'f', r
 const missing = 'namespace "ns" not found'
 const none: ReadonlySet<string> = new Set()
 
-await t.test('refuses a second namespace with the same key', async () => {
+await t.test('a second namespace with the same key is refused', async () => {
   history().when('CreateNamespace', created.data).then(created)
   history(created).when('CreateNamespace', created.data).refused('not_unique', 'namespace "ns" is not unique')
   const second = { ...created.data, incarnation: 'life-2' }
   history(created, deleted).when('CreateNamespace', second).then({ type: 'NamespaceCreated', data: second })
 })
 
-await t.test('an update records the old and new values', async () => {
+await t.test('an update of a namespace records the old and the new values', async () => {
   const updated = { type: 'NamespaceUpdated', data: { key: 'ns', name: { from: 'Name', to: 'New' } } } as const
   history(created).when('UpdateNamespace', { key: 'ns', name: 'New', description: '' }).then(updated)
   history(created, updated).when('UpdateNamespace', { key: 'ns', name: 'New', description: '' }).then()
@@ -29,7 +29,7 @@ await t.test('an update records the old and new values', async () => {
   history().when('UpdateNamespace', { key: 'ns', name: 'New', description: '' }).refused('not_found', missing)
 })
 
-await t.test('deletes a namespace with flags only by force', async () => {
+await t.test('a namespace with flags is deleted only by force', async () => {
   const ask = { key: 'ns', force: false, stale: none }
   const forced = { type: 'NamespaceDeleted', data: { ...deleted.data, force: true } } as const
   history(created).when('DeleteNamespace', ask).then(deleted)
@@ -49,27 +49,27 @@ await t.test('deletes a namespace with flags only by force', async () => {
     .refused('not_found', missing)
 })
 
-await t.test('refuses to delete a protected namespace', async () => {
+await t.test('deleting a protected namespace is refused', async () => {
   for (const force of [false, true])
     history(kept)
       .when('DeleteNamespace', { key: 'ns', force, stale: none })
       .refused('protected', 'namespace "ns" is protected')
 })
 
-await t.test('registers a flag once per reservation, in an existing namespace', async () => {
+await t.test('a flag is registered once for each reservation, in an existing namespace', async () => {
   history(created).when('RegisterFlag', registration).then(registered)
   history(created, registered).when('RegisterFlag', registration).then()
   history().when('RegisterFlag', registration).refused('not_found', missing)
 })
 
-await t.test('releases a reservation once', async () => {
+await t.test('a reservation is released once', async () => {
   const ask = { key: 'ns', reservation: 'c1' }
   history(created, registered).when('UnregisterFlag', ask).then(unregistered)
   history(created).when('UnregisterFlag', ask).then()
   history(created, registered, deleted, created).when('UnregisterFlag', ask).then()
 })
 
-await t.test('each incarnation has a higher generation, and starts without reservations', async (t) => {
+await t.test('a namespace that is created again has a higher generation and no reservations', async (t) => {
   t.equal(history().state.generation, 0)
   t.equal(history(created, registered).state.generation, 1)
   t.equal(history(created, registered, deleted).state.generation, 1)

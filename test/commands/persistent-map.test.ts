@@ -21,7 +21,7 @@ const same = (map: PersistentMap<number>, model: ReadonlyMap<string, number>) =>
     )
 }
 
-await t.test('behaves like a Map, and never changes earlier versions', async (t) => {
+await t.test('the persistent map behaves like a Map and never changes earlier versions', async (t) => {
   const key = fc.oneof(fc.integer({ min: 0, max: 300 }).map(String), fc.string({ maxLength: 2 }))
   const change = fc.record({ key, value: fc.integer(), gone: fc.boolean() })
   fc.assert(
@@ -45,7 +45,7 @@ await t.test('behaves like a Map, and never changes earlier versions', async (t)
   t.pass('always the same')
 })
 
-await t.test('stores keys with equal hashes', async (t) => {
+await t.test('the persistent map stores keys with equal hashes', async (t) => {
   // Both keys have the same 32-bit FNV-1a hash.
   const pair = ['costarring', 'liquid'] as const
   let map = emptyMap<number>()
@@ -56,7 +56,7 @@ await t.test('stores keys with equal hashes', async (t) => {
   t.equal(map.delete('liquid').get('costarring'), 38)
 })
 
-await t.test('every stops at the first key that does not pass', async (t) => {
+await t.test('"every" stops at the first key that does not pass', async (t) => {
   let map = emptyMap<number>()
   for (let n = 0; n < 1000; n++) map = map.set(`key ${n}`, n)
   let looks = 0

@@ -28,7 +28,7 @@ const summarised = {
 } as const
 const begun = { type: 'LoginsBegun', data: { ...span, byWay: { codehost: 1, 'oidc/google': 1 } } } as const
 
-await t.test('records a batch: refusals in order, then the counts', async () => {
+await t.test('a batch of refusals is recorded in order, followed by the counts', async () => {
   history()
     .when('RecordRefusals', {
       refusals: [told('r1').data, told('r2').data],
@@ -38,7 +38,7 @@ await t.test('records a batch: refusals in order, then the counts', async () => 
     .then(told('r1'), told('r2'), summarised, begun)
 })
 
-await t.test('each part is optional, and an empty batch is no event', async () => {
+await t.test('each part of a batch of refusals is optional, and an empty batch writes no event', async () => {
   history()
     .when('RecordRefusals', { refusals: [told('r1').data] })
     .then(told('r1'))
@@ -47,7 +47,7 @@ await t.test('each part is optional, and an empty batch is no event', async () =
   history().when('RecordRefusals', { refusals: [] }).then()
 })
 
-await t.test('records a batch once, regardless of its first event and of a repetition', async (t) => {
+await t.test('a batch of refusals is recorded once, also if it is repeated', async (t) => {
   for (const first of [told('r1'), summarised, begun]) {
     history(first)
       .when('RecordRefusals', { refusals: [told('r2').data], summary: summarised.data, begun: begun.data })

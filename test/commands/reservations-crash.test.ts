@@ -40,7 +40,7 @@ const crashes: Readonly<Record<string, (reservations: Reservations) => Promise<u
 }
 
 for (const [name, crash] of Object.entries(crashes)) {
-  await t.test(`after a crash at any append of ${name} the state is valid and deletable`, async (t) => {
+  await t.test(`after a crash at any write of ${name} the data are valid and can be deleted`, async (t) => {
     let crashed = 0
     for (let nth = 1; nth <= 6; nth++) {
       for (const after of [false, true]) {

@@ -74,7 +74,7 @@ const run = async (scheduler: fc.Scheduler, names: readonly string[], skews: rea
 
 const skews = fc.array(fc.constantFrom(0, 0, 10), { minLength: 3, maxLength: 6 })
 
-await t.test('any two racing commands keep every live flag with its segments and namespace', async (t) => {
+await t.test('after any two racing commands every live flag has its segments and its namespace', async (t) => {
   const names = Object.keys(racers)
   const pairs = names.flatMap((one) => names.map((other) => [one, other] as const))
   await fc.assert(fc.asyncProperty(fc.scheduler(), fc.constantFrom(...pairs), skews, fc.boolean(), run), {
@@ -83,7 +83,7 @@ await t.test('any two racing commands keep every live flag with its segments and
   t.pass('always legal')
 })
 
-await t.test('many racing commands keep every live flag with its segments and namespace', async (t) => {
+await t.test('after many racing commands every live flag has its segments and its namespace', async (t) => {
   const many = fc.array(fc.constantFrom(...Object.keys(racers)), { minLength: 3, maxLength: 7 })
   await fc.assert(fc.asyncProperty(fc.scheduler(), many, skews, fc.boolean(), run), { numRuns: 300 })
   t.pass('always legal')
@@ -100,7 +100,7 @@ for (const pair of [
   ['changeFlag', 'changeFlag'],
   ['createOther', 'nextLife'],
 ] as const) {
-  await t.test(`${pair.join(' against ')}, from a full and from an empty namespace`, async (t) => {
+  await t.test(`racing commands: ${pair.join(' against ')}, from a full and from an empty namespace`, async (t) => {
     await fc.assert(fc.asyncProperty(fc.scheduler(), fc.constant(pair), skews, fc.boolean(), run), { numRuns: 100 })
     t.pass('always legal')
   })

@@ -25,7 +25,7 @@ const refused = async (t: Test, work: Promise<unknown>, reason: Reason, message:
   t.strictSame(error instanceof Refusal && [error.reason, error.message], [reason, message])
 }
 
-await t.test('registers a flag before its creation, and unregisters it after its deletion', async (t) => {
+await t.test('a flag is registered before its creation and unregistered after its deletion', async (t) => {
   const { log, reservations, before } = await started()
   const created = await reservations.createFlag(flagAsk('g'), context)
   t.strictSame(types(created.stored), ['namespace-ns: FlagRegistered', 'flag-ns+g: FlagCreated'])
@@ -66,7 +66,7 @@ await t.test('a refused command leaves no reservation', async (t) => {
   t.strictSame(await complaints(log), [])
 })
 
-await t.test('a rule attaches its segments, updates its reservations, and detaches them', async (t) => {
+await t.test('a rule reserves its segments, changes reservations with an update, and releases them', async (t) => {
   const { log, reservations } = await started()
   const users = async () => [
     (await stateOf(log, segment, 'ns+s')).reservations.size,
@@ -92,7 +92,7 @@ await t.test('a rule attaches its segments, updates its reservations, and detach
   t.strictSame((await reservations.removeRule({ ...ofFlag, id: 'r1' }, context)).stored, [])
 })
 
-await t.test('a segment rollout attaches and detaches its segments, a threshold rollout reserves none', async (t) => {
+await t.test('a rollout by segment reserves its segments, and a rollout by threshold reserves none', async (t) => {
   const { reservations } = await started()
   const added = await reservations.addRollout({ ...rolloutAsk('o1', 's', 'q'), rank: 0 }, context)
   t.strictSame(types(added.stored), [
@@ -109,7 +109,7 @@ await t.test('a segment rollout attaches and detaches its segments, a threshold 
   t.strictSame(types(share.stored), ['flag-ns+f: RolloutAdded'])
 })
 
-await t.test('names the first missing segment, and keeps no reservation', async (t) => {
+await t.test('a refused rule names the first missing segment and keeps no reservation', async (t) => {
   const { log, reservations } = await started()
   const either = 'flag "ns/f" or segment "ns/x" not found'
   const odd = 'flag "ns/f or segment x" not found'
@@ -123,7 +123,7 @@ await t.test('names the first missing segment, and keeps no reservation', async 
   t.equal((await stateOf(log, segment, 'ns+q')).reservations.size, 0)
 })
 
-await t.test('reserves no segment for a missing flag, rule or rollout', async (t) => {
+await t.test('no segment is reserved for a missing flag, rule or rollout', async (t) => {
   const { log, reservations, before } = await started()
   const gone = { key: 'gone' }
   const rule = { ...ruleAsk('r1', 's'), ...gone, rank: 0 }
@@ -137,7 +137,7 @@ await t.test('reserves no segment for a missing flag, rule or rollout', async (t
   t.equal(log.all.length, before)
 })
 
-await t.test('refuses to delete a segment until the flag that uses it is deleted', async (t) => {
+await t.test('a segment cannot be deleted until the flag that uses it is deleted', async (t) => {
   const { reservations } = await started()
   await reservations.addRule({ ...ruleAsk('r1', 's', 'q'), rank: 0 }, context)
   await reservations.addRollout({ ...rolloutAsk('o1', 's'), rank: 0 }, context)
@@ -154,7 +154,7 @@ await t.test('refuses to delete a segment until the flag that uses it is deleted
   t.strictSame((await reservations.deleteSegment(ofSegment, context)).stored, [])
 })
 
-await t.test('deletes a namespace with a flag only by force, together with its segments', async (t) => {
+await t.test('a namespace with a flag is deleted only by force, together with its segments', async (t) => {
   const { log, reservations } = await started()
   const full = 'namespace "ns" cannot be deleted; flags must be deleted first'
   await refused(t, reservations.deleteNamespace({ key: 'ns', force: false }, context), 'not_empty', full)
@@ -171,7 +171,7 @@ await t.test('deletes a namespace with a flag only by force, together with its s
   t.strictSame(await complaints(log), [])
 })
 
-await t.test('a namespace created again starts empty', async (t) => {
+await t.test('a namespace that is created again is empty', async (t) => {
   const { log, reservations, execute } = await started()
   await reservations.addRule({ ...ruleAsk('r1', 's'), rank: 0 }, context)
   await reservations.deleteNamespace({ key: 'ns', force: true }, context)
@@ -192,7 +192,7 @@ await t.test('a namespace created again starts empty', async (t) => {
   t.strictSame(await complaints(log), [])
 })
 
-await t.test('a command repeated with its id has one effect and the same outcome', async (t) => {
+await t.test('a command that is repeated with its id has one effect and the same result', async (t) => {
   const { log, reservations, before } = await started()
   const named = { ...context, commandId: 'command-1' }
   const once = await reservations.createFlag(flagAsk('g'), named)
@@ -209,7 +209,7 @@ await t.test('a command repeated with its id has one effect and the same outcome
   t.strictSame(await complaints(log), [])
 })
 
-await t.test('changes repeated with their id have one effect, and reserve each segment once', async (t) => {
+await t.test('a batch that is repeated with its id has one effect, and reserves each segment once', async (t) => {
   const { log, reservations, before } = await started()
   await reservations.addRule({ ...ruleAsk('r0', 's'), rank: 0 }, context)
   const named = { ...context, commandId: 'command-1' }
@@ -224,7 +224,7 @@ await t.test('changes repeated with their id have one effect, and reserve each s
   t.strictSame(await complaints(log), [])
 })
 
-await t.test('changes refused at the last one write nothing, and hold no segment', async (t) => {
+await t.test('a batch whose last change is refused writes nothing and reserves no segment', async (t) => {
   const { log, reservations } = await started()
   const ask = changesAsk('s', 'q')
   const wrong = { ...ask, changes: [...ask.changes, { op: 'UpdateRollout', id: 'none' } as const] }
@@ -240,7 +240,7 @@ await t.test('changes refused at the last one write nothing, and hold no segment
   for (const key of ['s', 'q']) t.equal((await stateOf(log, segment, `ns+${key}`)).reservations.size, 0)
 })
 
-await t.test('a command repeated with its id returns its first outcome, despite later events', async (t) => {
+await t.test('a command that is repeated with its id returns its first result, despite later events', async (t) => {
   const { log, execute } = await started()
   const create = () =>
     execute(segment, 'ns+new', 'CreateSegment', { ...segmentAsk('new'), incarnation: 'life-1', generation: 1 }, named)
@@ -264,7 +264,7 @@ await t.test('a refused command can succeed later with the same id', async (t) =
   t.strictSame(await complaints(log), [], 'the flag stands under a reservation')
 })
 
-await t.test('applies If-Match to the flag, never to the reservations', async (t) => {
+await t.test('If-Match is compared with the revision of the flag, not with that of reservations', async (t) => {
   const { log, reservations } = await started()
   const rule = { ...ruleAsk('r1', 's'), rank: 0 }
   await refused(
@@ -305,7 +305,7 @@ await t.test('applies If-Match to the flag, never to the reservations', async (t
   t.equal((await stateOf(log, flag, 'ns+f')).incarnation, undefined)
 })
 
-await t.test('reports a defect during a release instead of the refusal', async (t) => {
+await t.test('during a release a defect is reported instead of the refusal', async (t) => {
   const log = memoryLog()
   await begin(log)
   const { reservations } = instance({
@@ -319,7 +319,7 @@ await t.test('reports a defect during a release instead of the refusal', async (
   t.strictSame(await complaints(log), [], 'what it held goes stale by itself')
 })
 
-await t.test('reads the flag once for a rule, and again after a conflict', async (t) => {
+await t.test('a rule reads its flag once, and again after a conflict', async (t) => {
   const steps: string[] = []
   let others: (() => Promise<unknown>) | undefined
   const log = memoryLog({
@@ -346,7 +346,7 @@ await t.test('reads the flag once for a rule, and again after a conflict', async
   t.strictSame(await complaints(log), [])
 })
 
-await t.test('reads no stream that is known to be empty, except after a conflict', async (t) => {
+await t.test('a stream that is known to be empty is read only after a conflict', async (t) => {
   const steps: string[] = []
   const log = memoryLog({ pause: async (what) => void steps.push(what) })
   const { execute } = instance(log)

@@ -13,13 +13,13 @@ const attached = { type: 'SegmentAttached', data: { ...ofSegment, ...reservation
 const detached = { type: 'SegmentDetached', data: { ...ofSegment, flag: 'f', reservation: 'u1' } } as const
 const none: ReadonlySet<string> = new Set()
 
-await t.test('refuses a second segment with the same key', async () => {
+await t.test('a second segment with the same key is refused', async () => {
   history().when('CreateSegment', created.data).then(created)
   history(created).when('CreateSegment', created.data).refused('not_unique', 'segment "ns/s" is not unique')
   history(created, deleted).when('CreateSegment', created.data).then(created)
 })
 
-await t.test('a new incarnation starts without it, and refuses an earlier generation', async () => {
+await t.test('in a namespace that was created again the earlier segment does not exist', async () => {
   const second = { type: 'SegmentCreated', data: { ...created.data, incarnation: 'life-2', generation: 2 } } as const
   history(created).when('CreateSegment', second.data).then(second)
   history(created)
@@ -40,7 +40,7 @@ await t.test('a new incarnation starts without it, and refuses an earlier genera
   history(second).when('CreateSegment', created.data).refused('not_found', 'namespace "ns" not found')
 })
 
-await t.test('an update records the old and new values', async () => {
+await t.test('an update of a segment records the old and the new values', async () => {
   const ask = { ...ofSegment, name: 'New', description: '', matchType: 'any' } as const
   history(created)
     .when('UpdateSegment', ask)
@@ -54,7 +54,7 @@ await t.test('an update records the old and new values', async () => {
   history().when('UpdateSegment', ask).refused('not_found', missing)
 })
 
-await t.test('refuses to delete a segment in use', async () => {
+await t.test('a segment in use cannot be deleted', async () => {
   const ask = { ...ofSegment, stale: none }
   history(created).when('DeleteSegment', ask).then(deleted)
   history(created, attached).when('DeleteSegment', ask).refused('in_use', 'segment "ns/s" is in use')
@@ -65,7 +65,7 @@ await t.test('refuses to delete a segment in use', async () => {
   history().when('DeleteSegment', ask).then()
 })
 
-await t.test('adds, changes and removes a constraint', async () => {
+await t.test('a constraint of a segment can be added, changed and removed', async () => {
   history(created)
     .when('AddConstraint', { ...ofSegment, constraint })
     .then(added)
@@ -108,7 +108,7 @@ await t.test('adds, changes and removes a constraint', async () => {
     .then()
 })
 
-await t.test('makes a reservation once on an existing segment, and releases it once', async () => {
+await t.test('a reservation of an existing segment is made once and released once', async () => {
   history(created).when('AttachSegment', attached.data).then(attached)
   history(created, attached).when('AttachSegment', attached.data).then()
   history().when('AttachSegment', attached.data).refused('not_found', missing)
@@ -123,7 +123,7 @@ await t.test('makes a reservation once on an existing segment, and releases it o
     .then()
 })
 
-await t.test('a segment exists only in the incarnation of the command', async (t) => {
+await t.test('a segment exists only in the incarnation of the namespace that the command names', async (t) => {
   t.ok(segment.exists(history(created).state, { ...ofSegment, stale: none }))
   t.notOk(segment.exists(history(created).state, { ...other, stale: none }))
   t.notOk(segment.exists(history(created, deleted).state, { ...ofSegment, stale: none }))
@@ -133,7 +133,7 @@ await t.test('a segment exists only in the incarnation of the command', async (t
   )
 })
 
-await t.test('detects use with one check, regardless of the number of users', async (t) => {
+await t.test('one check finds out whether a segment is in use, however many flags use it', async (t) => {
   for (const users of [10, 20_000]) {
     const uses = Array.from({ length: users }, (_, n) => ({
       ...attached,

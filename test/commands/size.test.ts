@@ -22,7 +22,7 @@ const large = JSON.stringify('x'.repeat(1_023_998))
 const of = <T extends string>(type: T, n: number, attachment: string) =>
   ({ type, data: { ...ofFlag, variant: variant(n, attachment) } }) as const
 
-await t.test('limits a flag to 7 MiB, and allows an oversized flag to shrink', async (t) => {
+await t.test('a flag has at most 7 MiB, and a larger one may only shrink', async (t) => {
   const full = many(7, (n) => of('VariantAdded', n, large))
   const history = given(flag)
   const { when } = history(flagCreated, ...full)
@@ -46,7 +46,7 @@ await t.test('limits a flag to 7 MiB, and allows an oversized flag to shrink', a
   t.ok(JSON.stringify(before.state.variants).length > MOST_BYTES)
 })
 
-await t.test('limits a segment in bytes of UTF-8', async () => {
+await t.test('the size of a segment is limited in bytes of UTF-8', async () => {
   const added = (n: number, value: string) =>
     ({ type: 'ConstraintAdded', data: { ...ofSegment, constraint: { ...constraint, id: uuid(n), value } } }) as const
   const text = (bytes: number) => 'é'.repeat(bytes / 2)
@@ -57,7 +57,7 @@ await t.test('limits a segment in bytes of UTF-8', async () => {
   when('AttachSegment', attached).then({ type: 'SegmentAttached', data: attached })
 })
 
-await t.test('the weight counts the texts of rollouts, not percentages and ranks', async (t) => {
+await t.test('the size of a flag includes the texts of rollouts, but no percentages and ranks', async (t) => {
   const weighed = (rollout: object) =>
     flag.weight!(given(flag)(flagCreated, rolloutAdded({ ...threshold, ...rollout })).state)
   const threshold = { id: 'o1', rank: 1, description: '', type: 'threshold', percentage: 5, value: false } as const
@@ -114,7 +114,7 @@ const documentOf = ({ voided: _voided, ...state }: Flag) => ({
 const bson = (doc: object) => BSON.calculateObjectSize({ _id: 'x'.repeat(511), doc: toDocument(doc) })
 
 for (const [name, shape] of Object.entries(shapes))
-  await t.test(`the largest flag of ${name} with the largest metadata fits a MongoDB document`, async (t) => {
+  await t.test(`the largest flag of ${name} with the largest metadata fits into a MongoDB document`, async (t) => {
     const bytes = JSON.stringify(shape(1000)).length / 1000
     const fits = (count: number) =>
       refusalOf(() =>
@@ -128,7 +128,7 @@ for (const [name, shape] of Object.entries(shapes))
     t.comment(`${name}: ${(size / MIB).toFixed(1)} MiB`)
   })
 
-await t.test('the largest segment fits a MongoDB document', async (t) => {
+await t.test('the largest segment fits into a MongoDB document', async (t) => {
   const least = (n: number): Constraint => ({
     id: uuid(n),
     type: 'string',

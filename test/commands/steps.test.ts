@@ -15,7 +15,7 @@ import { begin, context, flagAsk, instance, segmentAsk } from './world.ts'
 
 const reservations = ['s', 'q', 'z'].map((segment) => ({ segment, reservation: `reservation-${segment}` }))
 
-await t.test('deciding step by step gives the same events or the same refusal', async (t) => {
+await t.test('deciding a command step by step gives the same events or the same refusal', async (t) => {
   const theFlag = evolve(flag, flag.initial, flagCreated as FlagEvent)
   const theSegment = evolve(segment, segment.initial, segmentCreated as never)
   let refused = 0
@@ -49,7 +49,7 @@ await t.test('deciding step by step gives the same events or the same refusal', 
   t.ok(refused > 100 && refused < 600, `${refused} of them refused`)
 })
 
-await t.test('yields to the event loop between changes, also of a refused request', async (t) => {
+await t.test('a batch lets other work run between its changes, also if it is refused', async (t) => {
   const log = memoryLog()
   await begin(log)
   const { reservations } = instance(log)

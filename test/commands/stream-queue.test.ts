@@ -8,7 +8,7 @@ const held = () => {
   return { wait, free }
 }
 
-await t.test('refuses a task with write_conflict if the queue is full', async (t) => {
+await t.test('a command is refused with write_conflict if too many wait for the same stream', async (t) => {
   const inTurn = streamQueue(2)
   const { wait, free } = held()
   const all = [1, 2, 3].map((n) => inTurn('a', async () => wait.then(() => n)))
@@ -19,7 +19,7 @@ await t.test('refuses a task with write_conflict if the queue is full', async (t
   t.equal(await inTurn('a', async () => 5), 5)
 })
 
-await t.test('fails all queued tasks after backend_unavailable, and no later ones', async (t) => {
+await t.test('after backend_unavailable all waiting commands fail, and later ones are tried', async (t) => {
   const inTurn = streamQueue(10)
   const { wait, free } = held()
   let ran = 0

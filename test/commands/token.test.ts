@@ -10,13 +10,13 @@ const expired = { type: 'TokenExpired', data: { id: 't1', expiresAt: issued.data
 const { expiresAt: _expiresAt, ...forever } = issued.data
 const missing = 'authentication "t1": resource not found'
 
-await t.test('issues a token once', async () => {
+await t.test('a token is issued once', async () => {
   history().when('IssueToken', issued.data).then(issued)
   history(issued).when('IssueToken', issued.data).refused('not_unique')
   history(issued, revoked).when('IssueToken', issued.data).refused('not_unique')
 })
 
-await t.test('moves an expiry only to an earlier time, not into the past', async () => {
+await t.test('the expiry of a token can only become earlier, but not lie in the past', async () => {
   const now = '2026-01-15T00:00:00.000Z'
   const ask = (expiresAt: string) => ({ id: 't1', expiresAt, now })
   const to = (to: string) =>
@@ -33,21 +33,21 @@ await t.test('moves an expiry only to an earlier time, not into the past', async
   history(issued, revoked).when('ExpireTokenEarlier', ask(now)).refused('not_found', missing)
 })
 
-await t.test('sets any expiry on a token without one', async () => {
+await t.test('a token without an expiry can get any', async () => {
   const ask = { id: 't1', expiresAt: '2030-01-01T00:00:00.000Z', now: '2026-01-15T00:00:00.000Z' }
   history({ type: 'TokenIssued', data: forever })
     .when('ExpireTokenEarlier', ask)
     .then({ type: 'TokenExpiryChanged', data: { id: 't1', to: ask.expiresAt } })
 })
 
-await t.test('revokes a live token, and ignores any other', async () => {
+await t.test('revoking a live token ends it, and revoking any other does nothing', async () => {
   history(issued).when('RevokeToken', { id: 't1' }).then(revoked)
   history(issued, revoked).when('RevokeToken', { id: 't1' }).then()
   history(issued, expired).when('RevokeToken', { id: 't1' }).then()
   history().when('RevokeToken', { id: 't1' }).then()
 })
 
-await t.test('cleanup removes exactly the tokens that expired before the given time', async () => {
+await t.test('the cleanup removes exactly the tokens that expired before the given time', async () => {
   history(issued).when('CleanUpToken', { id: 't1', before: '2026-02-01T00:00:00.001Z' }).then(expired)
   history(issued).when('CleanUpToken', { id: 't1', before: '2026-02-01T00:00:00.000Z' }).then()
   history({ type: 'TokenIssued', data: forever })
@@ -65,7 +65,7 @@ await t.test('a token exists only while it is live', async (t) => {
   t.notOk(exists(issued, expired))
 })
 
-await t.test('narrows grants only from the current ones, with a later access configuration', async () => {
+await t.test('grants are narrowed only if they are the present ones, by a later configuration', async () => {
   const wide = { grants: [{ place: '*', role: 'viewer' }], roles: { viewer: ['flag.read'] } }
   const narrow = { grants: [{ place: 'shop', role: 'viewer' }], roles: wide.roles }
   const granted = { type: 'TokenIssued', data: { ...issued.data, ...wide, policy: 2 } } as const

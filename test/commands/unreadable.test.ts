@@ -25,7 +25,7 @@ const setup = async (stream: string, events: readonly AnyEvent[]) => {
   return { log, writing, types }
 }
 
-await t.test('refuses a command on a stream with an unreadable event without a write', async (t) => {
+await t.test('a command on a stream with an event that cannot be read is refused', async (t) => {
   const { writing, types } = await setup('flag-ns+f', [flagCreated, { type: 'FlagArchived', data: {} }])
   const { execute, foldOf } = writing()
   const update = { ...ofFlag, name: 'new', description: '', enabled: true }
@@ -41,7 +41,7 @@ await t.test('refuses a command on a stream with an unreadable event without a w
   t.strictSame(types(), ['FlagCreated', 'FlagArchived'])
 })
 
-await t.test('revokes an unreadable token once, at the real revision of its stream', async (t) => {
+await t.test('a token with an event that cannot be read is revoked once', async (t) => {
   const { writing, types, log } = await setup('token-t1', [tokenIssued, odd])
   const { execute } = writing()
   const { stored } = await execute(token, 't1', 'RevokeToken', { id: 't1' }, { ...context, commandId: 'c1' })
@@ -53,7 +53,7 @@ await t.test('revokes an unreadable token once, at the real revision of its stre
   t.equal(log.all.length, 3)
 })
 
-await t.test('revokes a token whose first events are lost', async (t) => {
+await t.test('a token whose first events are lost can be revoked', async (t) => {
   const changed = { type: 'TokenExpiryChanged', data: { id: 't1', to: '2026-01-15T00:00:00.000Z' } }
   const { writing, log } = await setup('token-t1', [tokenIssued, changed])
   const { execute } = writing({ ...log, read: (stream, from = 0n) => log.read(stream, from < 1n ? 1n : from) })
@@ -61,7 +61,7 @@ await t.test('revokes a token whose first events are lost', async (t) => {
   t.equal(stored[0]?.revision, 2n)
 })
 
-await t.test('refuses other commands on an unreadable token, and cleanup ignores it', async (t) => {
+await t.test('a token with an event that cannot be read refuses all commands except its revocation', async (t) => {
   const { writing, types } = await setup('token-t1', [tokenIssued, odd])
   const { execute } = writing()
   const shorter = { id: 't1', expiresAt: '2026-01-02T00:00:00.000Z', now: '2026-01-01T00:00:00.000Z' }

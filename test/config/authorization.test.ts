@@ -69,7 +69,7 @@ const orchestrator = {
 const roles = { release: ['flag.update', 'flag.read'] }
 const whole = { rules: [oidc, codehost, orchestrator], roles, unmatched: ['client@*'], require_role: true }
 
-await t.test('rules become a policy, and are shown as written', async (t) => {
+await t.test('access rules are shown as they were written in the configuration', async (t) => {
   const { config, warnings } = loaded(tree(whole))
   const { rules, unmatched, requireRole, roles: all } = accessPolicy(config)
   t.strictSame(
@@ -114,7 +114,7 @@ await t.test('rules become a policy, and are shown as written', async (t) => {
   t.strictSame(accessPolicy(loaded(tree(shown['authorization'])).config), accessPolicy(config))
 })
 
-await t.test('reads rules from the environment as JSON', async (t) => {
+await t.test('access rules can be given as JSON in an environment variable', async (t) => {
   const { config } = loaded(tree({}), {
     ROLLCALL_AUTHORIZATION_RULES: JSON.stringify([oidc]),
     ROLLCALL_AUTHORIZATION_UNMATCHED: 'viewer@*, client@shop',
@@ -130,7 +130,7 @@ await t.test('reads rules from the environment as JSON', async (t) => {
   t.equal(refused.config.authorization.unmatched, 'refuse')
 })
 
-await t.test('has no rules by default', async (t) => {
+await t.test('by default there are no access rules', async (t) => {
   const { config } = loaded({})
   t.match(accessPolicy(config), { rules: [], unmatched: undefined, requireRole: false })
   t.equal(config.rate_limit.client, 6000)
@@ -193,7 +193,7 @@ const bad: readonly (readonly [key: string, description: RegExp, authorization: 
   ['authorization.roles', /authentication.required is false$/, { roles }, { required: false }],
   ['authorization.require_role', /authentication.required is false$/, { require_role: true }, { required: false }],
 ]
-await t.test('reports exactly the violated rules by key', async (t) => {
+await t.test('exactly the violated requirements of access rules are reported, by key', async (t) => {
   for (const [key, description, authorization, authentication] of bad) {
     const found = problems(tree(authorization, authentication))
     t.strictSame(
@@ -205,7 +205,7 @@ await t.test('reports exactly the violated rules by key', async (t) => {
   }
 })
 
-await t.test('reports all problems at once', async (t) => {
+await t.test('all problems of access rules are reported at once', async (t) => {
   const found = problems(
     tree({
       rules: [
@@ -224,7 +224,7 @@ await t.test('reports all problems at once', async (t) => {
   )
 })
 
-await t.test('warns about an enabled method without rules when others have some', async (t) => {
+await t.test('a login method without rules causes a warning if other methods have rules', async (t) => {
   const warned = (authorization: object) =>
     loaded(tree(authorization)).warnings.filter((line) => line.startsWith('authorization'))
   t.strictSame(warned({}), [])

@@ -90,7 +90,7 @@ const rows: readonly (readonly [settings: Readonly<Record<string, string>>, prob
   ),
 ]
 
-await t.test('reports settings that cannot work, with the requirement', (t) => {
+await t.test('settings that cannot work together are reported with their requirement', (t) => {
   for (const [settings, problem] of rows) {
     const told = problemsOf({ ...whole, ...settings })
     const name = JSON.stringify(settings).replaceAll(/\\u0000/g, 'NUL')

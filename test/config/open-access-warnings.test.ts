@@ -42,7 +42,7 @@ const open: readonly (readonly [Flags, readonly string[]])[] = [
   [{ [`${A}.exclude.evaluation`]: 'true', [`${A}.exclude.ofrep`]: 'true' }, ['exclude.evaluation', 'exclude.ofrep']],
 ]
 
-await t.test('reports open access once, as a warning or, if intentional, as a note', async (t) => {
+await t.test('open access is reported once: as a warning, or as a note if it is intentional', async (t) => {
   for (const [flags, words] of open) {
     const { warnings, meant } = told(flags)
     t.equal(warnings.length, words.length, words.join())
@@ -58,7 +58,7 @@ await t.test('reports open access once, as a warning or, if intentional, as a no
   }
 })
 
-await t.test('refuses an unknown word and suggests a known one', async (t) => {
+await t.test('an unknown word is refused, and a known one is suggested', async (t) => {
   for (const [words, wanted] of [
     ['requird', /open_on_purpose: "requird" is not open access of this configuration \(did you mean required\?\)/],
     [
@@ -77,7 +77,7 @@ await t.test('refuses an unknown word and suggests a known one', async (t) => {
   }
 })
 
-await t.test('an allowed account has only the grants of the rules', async (t) => {
+await t.test('an allowed service account has only the grants that rules give it', async (t) => {
   const rule = { name: 'a', method: 'orchestrator', namespaces: ['*'], service_accounts: ['*'], grants: ['server@*'] }
   t.match(told(orchestrator).warnings, [/gets a token with full access; /])
   t.match(told({ ...orchestrator, 'authorization.rules': JSON.stringify([rule]) }).warnings, [

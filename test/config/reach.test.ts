@@ -51,7 +51,7 @@ const problems = (flags: Flags, given: Given = {}): readonly Problem[] => {
 }
 const keys = (flags: Flags, given: Given = {}) => problems(flags, given).map(({ key }) => key)
 
-await t.test('the usual proxy variables are the default', async (t) => {
+await t.test('the usual proxy variables are the default of the proxy settings', async (t) => {
   const told = (env: Flags, file?: object) => {
     const { config, sources } = load(provider, { env, ...(file && { file }) })
     const { https_proxy, http_proxy, no_proxy } = config.outgoing
@@ -81,7 +81,7 @@ await t.test('the usual proxy variables are the default', async (t) => {
   t.strictSame(told({ HTTPS_PROXY: '  ' }), [undefined, undefined, [], 'default'])
 })
 
-await t.test('refuses an invalid proxy variable if a login method would use it', async (t) => {
+await t.test('an invalid proxy variable is refused if a login method would use it', async (t) => {
   for (const name of ['HTTPS_PROXY', 'http_proxy'])
     for (const wrong of ['socks5://name:hunter2@proxy.test', 'http://name:hunter2@', 'http://hunter2.test/x']) {
       const env = { [name]: wrong }
@@ -125,7 +125,7 @@ for (const [name, [flags, at]] of Object.entries(whom)) {
     t.notMatch(JSON.stringify(publicConfig(config)), /hunter2/)
   })
 
-  await t.test(`the authority of the ${name} is read at start; problems name setting, file and cause`, async (t) => {
+  await t.test(`the authority of the ${name} is read at the start, and problems name setting and cause`, async (t) => {
     const pem = readFileSync(authorityFile, 'utf8')
     const write = (file: string, content: string) => {
       writeFileSync(join(folder, file), content)
@@ -159,7 +159,7 @@ for (const [name, [flags, at]] of Object.entries(whom)) {
   })
 }
 
-await t.test('allows plain http for loopback and for configured private hosts', async (t) => {
+await t.test('plain http is allowed for loopback and for configured private hosts', async (t) => {
   const addresses: readonly (readonly [Flags, string])[] = [
     [provider, `${P}.issuer_url`],
     [provider, `${P}.discovery_url`],
@@ -187,7 +187,7 @@ await t.test('allows plain http for loopback and for configured private hosts', 
     t.strictSame(keys({ 'outgoing.http_hosts': wrong }), ['outgoing.http_hosts[0]'], wrong)
 })
 
-await t.test('discovery can use another address, also one with a query', async (t) => {
+await t.test('the discovery document can have another address, also one with a query', async (t) => {
   const told = (address: string) => keys({ ...provider, [`${P}.discovery_url`]: address })
   for (const good of [
     'https://keycloak.svc/realms/x',

@@ -105,7 +105,7 @@ const good: Readonly<Record<string, Case>> = {
   },
 }
 for (const [name, flat] of Object.entries(good)) {
-  await t.test(`accepted: ${name}`, async (t) => {
+  await t.test(`the configuration accepts this value: ${name}`, async (t) => {
     t.strictSame(problems(nested(flat)), [])
   })
 }
@@ -325,14 +325,14 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
   ],
   [`${M}.jwt.enabled`, { [`${M}.jwt.enabled`]: true }],
 ]
-await t.test('reports exactly the violated rules by key', async (t) => {
+await t.test('exactly the violated requirements of settings are reported, by key', async (t) => {
   for (const [key, flat, at = key] of bad) {
     const found = problems(nested(flat))
     t.strictSame([...new Set(found.map((problem) => problem.key))], [at], `${at} ${JSON.stringify(flat).slice(0, 90)}`)
   }
 })
 
-await t.test('reports the type of a wrong value, never the value', async (t) => {
+await t.test('a value of the wrong type is reported by its type, never by the value', async (t) => {
   const kinds: Readonly<Record<string, unknown>> = {
     'a string': 'hunter2',
     'a number': 7,
@@ -348,7 +348,7 @@ await t.test('reports the type of a wrong value, never the value', async (t) => 
   t.match(problems(nested({ [`${M}.codehost.scopes`]: [null] })), [{ description: /got nothing$/ }])
 })
 
-await t.test('warns about probable mistakes', async (t) => {
+await t.test('probable mistakes in the configuration cause warnings', async (t) => {
   const warned = (flat: Case) => {
     const file = join(folder, `${++files}.json`)
     writeFileSync(file, JSON.stringify(nested(flat)))
@@ -365,7 +365,7 @@ await t.test('warns about probable mistakes', async (t) => {
   t.notOk(warned({ ...exchange, [`${M}.orchestrator.enabled`]: false }).some((one) => anyToken.test(one)))
 })
 
-await t.test('derives defaults from other settings', async (t) => {
+await t.test('some defaults follow from other settings', async (t) => {
   const plain = load({})
   t.equal(plain.authentication.session.secure, false)
   t.equal(plain.keys.file, './data/keys')
@@ -409,7 +409,7 @@ await t.test('derives defaults from other settings', async (t) => {
   )
 })
 
-await t.test('normalizes addresses', async (t) => {
+await t.test('addresses in the configuration are normalized', async (t) => {
   const { session } = load(nested({ 'authentication.session.domain': 'https://a.example.com:8443/x' })).authentication
   t.equal(session.domain, 'a.example.com')
   t.equal(

@@ -22,7 +22,7 @@ const smallDisk = async (t: Test, directory: string): Promise<boolean> => {
   return mounted
 }
 
-void t.test('a failed sync rejects all later appends and loses no acknowledged event', async (t) => {
+void t.test('after a failed sync of the disk all appends are refused, and no acknowledged event is lost', async (t) => {
   if (!(await canTrace())) return leaveOut(t, 'no strace here')
   const directory = await newDirectory(t)
   const inject = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=80+']
@@ -41,7 +41,7 @@ void t.test('a failed sync rejects all later appends and loses no acknowledged e
   t.same({ lost, torn, differing }, { lost: 0, torn: 0, differing: 0 })
 })
 
-void t.test('syncs each append before acknowledging it, whatever the driver defaults', async (t) => {
+void t.test('each append is synced to the disk before it is acknowledged', async (t) => {
   if (!(await canTrace())) return leaveOut(t, 'no strace here')
   const directory = await newDirectory(t)
   const trace = join(directory, 'trace')
@@ -53,7 +53,7 @@ void t.test('syncs each append before acknowledging it, whatever the driver defa
   t.ok(count('ack') >= 200 && syncs >= count('ack'), `${count('ack')} acknowledged, ${syncs} syncs`)
 })
 
-void t.test('a full disk rejects appends, loses nothing and recovers', async (t) => {
+void t.test('a full disk refuses appends, loses nothing and recovers', async (t) => {
   const directory = await newDirectory(t)
   if (!(await smallDisk(t, directory))) return
   const filler = join(directory, 'filler')

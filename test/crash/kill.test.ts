@@ -7,7 +7,7 @@ const writing = { 'fsync,fdatasync': [60, 260], pwrite64: [600, 2_600] } as cons
 const opening = { 'fsync,fdatasync': [1, 6], pwrite64: [1, 30] } as const
 const calls: readonly Call[] = ['fsync,fdatasync', 'pwrite64']
 
-void t.test('repeated kills lose no acknowledged event, and the views match a rebuild', async (t) => {
+void t.test('repeated kills lose no acknowledged event, and a rebuild gives the same read models', async (t) => {
   const [traced, draw] = [await canTrace(), draws(t)]
   const directory = await newDirectory(t)
   const acked = new Map<string, { stream: string; revision: bigint }>()

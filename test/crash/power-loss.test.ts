@@ -73,10 +73,10 @@ const impossible = async (): Promise<string | undefined> => {
   )
 }
 
-void t.test('power loss', async (t) => {
+void t.test('the service survives a loss of power', async (t) => {
   const reason = await impossible()
   if (reason !== undefined) return leaveOut(t, reason)
-  await t.test('keeps every acknowledged event', async (t) => {
+  await t.test('a loss of power loses no acknowledged event', async (t) => {
     const [traced, draw] = [await canTrace(), draws(t)]
     for (let round = 1; round <= rounds(4); round++) {
       const [call, from, below] = moments[round % 2]!
@@ -91,7 +91,7 @@ void t.test('power loss', async (t) => {
       )
     }
   })
-  await t.test('negative control: without syncs events are lost', async (t) => {
+  await t.test('control experiment: without syncs to the disk events are lost', async (t) => {
     const { directory, acked } = await losePower(t, 'unsynced', draws(t)(100, 1_000))
     const { lost } = await inspect(directory, acked)
     t.ok(lost > 0, `${lost} of ${acked.size} lost`)

@@ -70,7 +70,7 @@ const serve = async (t: Test, directory: string, through: readonly string[] = []
   return { child, exited, token, told, at, until, request, make, fill, checks, lags, holds }
 }
 
-await t.test('a full disk', async (t) => {
+await t.test('the service survives a full disk', async (t) => {
   const directory = await newDirectory(t)
   const mounted =
     process.getuid?.() === 0 &&
@@ -149,7 +149,7 @@ const lost = async (t: Test, through: readonly string[]): Promise<void> => {
 }
 
 // The test runner's preloaded module writes files that the limit would break.
-await t.test('a file size limit ends the process with 1, and a restart finds all events', (t) =>
+await t.test('a limit of the file size ends the process with 1, and a restart finds all events', (t) =>
   lost(t, ['sh', '-c', 'unset NODE_OPTIONS; ulimit -f 2000; exec "$@"', 'sh']),
 )
 

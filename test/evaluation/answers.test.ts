@@ -76,7 +76,7 @@ const askedBy = (flag: Pick<FlagInput, 'enabled' | 'rollouts'>) => {
   )
 }
 
-await t.test('the summary of a Boolean flag holds for every entity', (t) => {
+await t.test('the summary of a Boolean flag is correct for every entity', (t) => {
   const said = new Map<string, number>()
   fc.assert(
     fc.property(flags, ({ enabled, rollouts }) => {
@@ -127,7 +127,7 @@ await t.test('the summary of a Boolean flag holds for every entity', (t) => {
   t.end()
 })
 
-await t.test('the summary reports dependency only if entities get different answers', (t) => {
+await t.test('the summary has no common answer only if entities get different answers', (t) => {
   fc.assert(
     fc.property(flags, ({ enabled, rollouts }) => {
       // Each rollout has its own segment, so that an entity can be in any combination of them.
@@ -156,7 +156,7 @@ const boolean = (enabled: boolean, ...rollouts: readonly Gives[]): AnswersFrom =
 const share = (percentage: number, value: boolean): Gives => ({ threshold: { percentage, value } })
 const segment = (value: boolean): Gives => ({ segment: { value } })
 
-await t.test('describes the answers of Boolean flags', (t) => {
+await t.test('the possible answers of Boolean flags are described', (t) => {
   const said = (flag: AnswersFrom) => [answersInWords(flag), stillTrue(flag)]
   t.strictSame(said(boolean(false)), ['False for everybody', ''])
   t.strictSame(said(boolean(true)), ['True for everybody', ''])
@@ -183,7 +183,7 @@ await t.test('describes the answers of Boolean flags', (t) => {
   t.end()
 })
 
-await t.test('describes the answers of variant flags', (t) => {
+await t.test('the possible answers of variant flags are described', (t) => {
   const rules = [
     {
       id: 'r',

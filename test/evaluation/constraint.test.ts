@@ -111,7 +111,7 @@ await t.test('a constraint of unknown type is not compiled', async (t) => {
   }
 })
 
-await t.test('an entityId constraint tests the id and no property', async (t) => {
+await t.test('an entityId constraint compares the id and no property', async (t) => {
   t.equal(
     compileConstraint({ id: 'c', type: 'entityId', property: 'entityId', operator: 'eq', value: 'a' })!.property,
     undefined,
@@ -122,7 +122,7 @@ await t.test('an entityId constraint tests the id and no property', async (t) =>
   )
 })
 
-await t.test('parses number texts', async (t) => {
+await t.test('texts that are numbers are parsed', async (t) => {
   const texts: Readonly<Record<string, number>> = {
     '.5': 0.5,
     '5.': 5,
@@ -182,7 +182,7 @@ await t.test('parses number texts', async (t) => {
   for (const text of refused) t.equal(parseNumber(text), undefined, JSON.stringify(text))
 })
 
-await t.test('parses datetime texts', async (t) => {
+await t.test('texts that are dates with times are parsed', async (t) => {
   const texts: Readonly<Record<string, string>> = {
     '2024-02-29': '2024-02-29T00:00:00.000Z',
     '2024-05-01T5:04:03Z': '2024-05-01T05:04:03.000Z',
@@ -241,7 +241,7 @@ await t.test('parses datetime texts', async (t) => {
   for (const text of refused) t.equal(parseDatetime(text), undefined, JSON.stringify(text))
 })
 
-await t.test('trims exactly Unicode White_Space', async (t) => {
+await t.test('exactly the white space of Unicode is trimmed', async (t) => {
   for (let point = 0; point < 0x110000; point++) {
     const char = String.fromCodePoint(point)
     const space = /^\p{White_Space}$/u.test(char)

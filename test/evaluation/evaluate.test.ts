@@ -74,7 +74,7 @@ const traceOf = (evaluate: (trace: TraceStep[]) => unknown): readonly TraceStep[
   return trace
 }
 
-await t.test('computes the documented examples of bucketing', async (t) => {
+await t.test('the examples of bucketing in docs/api.md are computed correctly', async (t) => {
   const table: readonly (readonly [string, string, readonly number[], string])[] = [
     ['alice', 'checkout-v2', [10, 20, 70], 'green'],
     ['carol', 'checkout-v2', [10, 20, 70], 'blue'],
@@ -107,7 +107,7 @@ await t.test('a percentage p matches ceil(p) of the 100 buckets', async (t) => {
   }
 })
 
-await t.test('evaluates rollouts by rank, also of a disabled flag', async (t) => {
+await t.test('rollouts are evaluated by rank, also those of a disabled flag', async (t) => {
   const flag = boolean('f', [threshold(3, 100, false), segmented(1, ['german'])])
   t.same(evaluateBoolean(flag, 'a', german), {
     enabled: true,
@@ -131,7 +131,7 @@ await t.test('usedEntity is true only if a threshold was evaluated', async (t) =
   t.match(evaluateBoolean(before, '', german), { enabled: true, usedEntity: false })
 })
 
-await t.test('OR returns every matching segment in rule order, AND requires all', async (t) => {
+await t.test('OR returns every matching segment in the order of the rule, and AND needs all of them', async (t) => {
   const keys = ['paying', 'missing', 'german', 'everybody']
   t.match(evaluateBoolean(boolean('f', [segmented(1, keys)]), 'a', germanPro), {
     segmentKeys: ['paying', 'german', 'everybody'],
@@ -148,7 +148,7 @@ await t.test('OR returns every matching segment in rule order, AND requires all'
   t.match(evaluateBoolean(boolean('f', [segmented(1, there, 'and')]), 'a', german), { reason: 'default' })
 })
 
-await t.test('a segment without constraints matches, a missing segment does not', async (t) => {
+await t.test('a segment without constraints matches, and a missing segment does not', async (t) => {
   for (const key of ['everybody', 'anybody'])
     t.match(evaluateBoolean(boolean('f', [segmented(1, [key])]), '', {}), { enabled: true })
   for (const operator of ['or', 'and'] as const) {
@@ -159,7 +159,7 @@ await t.test('a segment without constraints matches, a missing segment does not'
   }
 })
 
-await t.test('a constraint of unknown type fails only evaluations that reach it', async (t) => {
+await t.test('a constraint of unknown type fails only the evaluations that reach it', async (t) => {
   const failure = { error: 'unknown constraint type' }
   const reached = boolean('f', [segmented(1, ['german']), segmented(2, ['german', 'strange'])])
   t.match(evaluateBoolean(reached, 'a', german), { enabled: true })
@@ -188,7 +188,7 @@ await t.test('a variant flag returns its default variant if no rule matches', as
   })
 })
 
-await t.test('the first matching rule decides, even without a variant', async (t) => {
+await t.test('the first matching rule decides, even if it has no variant', async (t) => {
   const byDefault = { defaultVariantId: 'id-blue' }
   const second = rule(2, ['everybody'], [100])
   const blue = { variantKey: 'blue', variantAttachment: '{"color":"blue"}', segmentKeys: ['german'] }
@@ -217,7 +217,7 @@ await t.test('the first matching rule decides, even without a variant', async (t
   t.same(evaluateVariant(variant('f', [second, rule(1, ['german'], [])], byDefault), 'a', french), red)
 })
 
-await t.test('properties of a context can have names such as __proto__', async (t) => {
+await t.test('properties of a context may have names such as __proto__', async (t) => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     const own: SegmentInput = { key: 's', matchType: 'all', constraints: [is(name, 'a')] }
     const flag = compileFlag(
@@ -236,7 +236,7 @@ await t.test('properties of a context can have names such as __proto__', async (
   }
 })
 
-await t.test('a trace contains every step up to the deciding one', async (t) => {
+await t.test('a trace contains every step up to the one that decides', async (t) => {
   const flag = boolean('checkout-v2', [
     threshold(1, 12),
     segmented(2, ['german-pro', 'paying']),

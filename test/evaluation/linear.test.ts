@@ -48,7 +48,7 @@ const cases: Readonly<Record<string, readonly [work: (text: string) => void, tex
   'a context value': [contextText, (n) => 'a'.repeat(n)],
 }
 
-await t.test('reads each character of a text a bounded number of times', async (t) => {
+await t.test('evaluation reads each character of a text a limited number of times', async (t) => {
   for (const [name, [work, text]] of Object.entries(cases)) {
     const [small, large] = [text(SMALL), text(SMALL * GROWTH)]
     const [few, many] = [looksOf(() => work(small)), looksOf(() => work(large))]
@@ -58,7 +58,7 @@ await t.test('reads each character of a text a bounded number of times', async (
   }
 })
 
-await t.test('detects parsers that are not linear', async (t) => {
+await t.test('the test of linear time detects parsers that are not linear', async (t) => {
   const growth = (work: (text: string) => void, text: (length: number) => string) =>
     looksOf(() => work(text(2_000))) / looksOf(() => work(text(1_000)))
   for (const [name, work, text] of [
@@ -78,7 +78,7 @@ await t.test('detects parsers that are not linear', async (t) => {
   }
 })
 
-await t.test('parses long texts correctly', async (t) => {
+await t.test('long texts are parsed correctly', async (t) => {
   const n = 1_000_000
   t.equal(parseNumber(`0x${'0'.repeat(n)}1p4`), 16)
   t.equal(parseNumber(`0x1${'0'.repeat(n)}p-${4 * n}`), 1)

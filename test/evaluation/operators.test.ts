@@ -16,7 +16,7 @@ const field = (name: string, description: string) => ({ kind: 'field', field: na
 const fitting = (type: string, operator: string) =>
   operator.endsWith('oneof') ? '[]' : type === 'datetime' ? '2024-05-01' : 'a'
 
-await t.test('each type accepts exactly its operators', async (t) => {
+await t.test('each type of constraint accepts exactly its operators', async (t) => {
   for (const type of Object.keys(operators) as ConstraintType[]) {
     const own: readonly string[] = operators[type]
     for (const operator of [...all, 'constructor', 'x']) {
@@ -29,7 +29,7 @@ await t.test('each type accepts exactly its operators', async (t) => {
   }
 })
 
-await t.test('every storable operator can match', async (t) => {
+await t.test('every operator that can be stored can match', async (t) => {
   const holding: Readonly<Record<string, readonly [of: string, v: string]>> = {
     string: ['a', 'a'],
     entityId: ['a', 'a'],
@@ -50,13 +50,13 @@ await t.test('every storable operator can match', async (t) => {
   }
 })
 
-await t.test('accepts operators in any case, and stores lower case', async (t) => {
+await t.test('operators are accepted in upper and lower case, and stored in lower case', async (t) => {
   t.same(check('string', 'IsOneOf', '["a"]'), valid('isoneof', '["a"]'))
   t.same(check('boolean', 'TRUE', 'ignored'), valid('true', ''))
   t.same(check('string', 'Bigger', 'a'), refused('constraint operator "Bigger" is not valid for type string'))
 })
 
-await t.test('requires property, operator, and a value unless the operator needs none', async (t) => {
+await t.test('a constraint needs property and operator, and a value unless its operator has none', async (t) => {
   t.same(check('string', 'eq', 'a', ''), field('property', 'must not be empty'))
   t.same(check('string', '', 'a'), field('operator', 'must not be empty'))
   t.same(check('string', 'eq', ''), field('value', 'must not be empty'))
@@ -64,14 +64,14 @@ await t.test('requires property, operator, and a value unless the operator needs
   t.same(check('entityId', 'eq', 'a', 'email'), refused('property is email instead of "entityId"'))
 })
 
-await t.test('refuses a value of more than 65,536 bytes', async (t) => {
+await t.test('a constraint value of more than 65,536 bytes is refused', async (t) => {
   const long = field('value', 'must be at most 65536 bytes')
   t.same(check('string', 'eq', 'a'.repeat(65_536)), valid('eq', 'a'.repeat(65_536)))
   t.same(check('string', 'eq', 'a'.repeat(65_537)), long)
   t.same(check('string', 'eq', 'é'.repeat(32_769)), long)
 })
 
-await t.test('requires a JSON list of at most 100 items of the right type', async (t) => {
+await t.test('a list value is a JSON list of at most 100 items of the right type', async (t) => {
   for (const type of ['string', 'number', 'entityId'] as const) {
     const property = type === 'entityId' ? 'entityId' : 'p'
     const item = type === 'number' ? 1 : 'a'
@@ -92,7 +92,7 @@ await t.test('requires a JSON list of at most 100 items of the right type', asyn
   t.same(check('number', 'isoneof', '[1e400]'), refused('invalid value provided for property "p" of type number'))
 })
 
-await t.test('stores a datetime in UTC with whole seconds, and a date unchanged', async (t) => {
+await t.test('a date with time is stored in UTC with whole seconds, and a date unchanged', async (t) => {
   const stored: Readonly<Record<string, string>> = {
     '2024-05-01': '2024-05-01',
     '2024-05-01T1:02:03Z': '2024-05-01T01:02:03Z',
@@ -112,6 +112,6 @@ await t.test('stores a datetime in UTC with whole seconds, and a date unchanged'
   }
 })
 
-await t.test('stores a single number value unchanged, even if it is invalid', async (t) => {
+await t.test('a single number value is stored unchanged, even if it is invalid', async (t) => {
   for (const value of ['1', 'one', ' 1']) t.same(check('number', 'lt', value), valid('lt', value))
 })

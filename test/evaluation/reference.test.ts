@@ -17,7 +17,7 @@ const differ = (what: unknown, got: unknown, wanted: unknown): never => {
   throw new Error(`${JSON.stringify(what)}\ngot    ${JSON.stringify(got)}\nwanted ${JSON.stringify(wanted)}`)
 }
 
-await t.test('parses number texts like exact arithmetic', async (t) => {
+await t.test('parsing number texts gives the same as exact arithmetic', async (t) => {
   let numbers = 0
   fc.assert(
     fc.property(numberText, (text) => {
@@ -31,7 +31,7 @@ await t.test('parses number texts like exact arithmetic', async (t) => {
   t.ok(numbers > 5_000, `${numbers} of them were numbers`)
 })
 
-await t.test('parses the hexadecimal text of every power of two exactly', async (t) => {
+await t.test('the hexadecimal text of every power of two is parsed exactly', async (t) => {
   for (let power = -1080; power <= 1030; power++) {
     for (const text of [
       `0x1p${power}`,
@@ -48,7 +48,7 @@ await t.test('parses the hexadecimal text of every power of two exactly', async 
 
 const EPOCH = referenceDatetime('1970-01-01')!
 
-await t.test('parses datetime texts like counting days', async (t) => {
+await t.test('parsing dates gives the same as counting days', async (t) => {
   let instants = 0
   fc.assert(
     fc.property(datetimeText, (text) => {
@@ -70,7 +70,7 @@ await t.test('parses datetime texts like counting days', async (t) => {
   t.ok(instants > 5_000, `${instants} of them were datetimes`)
 })
 
-await t.test('computes the checksum of the joined UTF-8 bytes', async (t) => {
+await t.test('the checksum of several texts is that of their joined UTF-8 bytes', async (t) => {
   fc.assert(
     fc.property(entityId, entityId, (head, tail) => {
       const [got, wanted] = [checksum(head, tail), referenceChecksum(head + tail)]
@@ -81,7 +81,7 @@ await t.test('computes the checksum of the joined UTF-8 bytes', async (t) => {
   t.pass()
 })
 
-await t.test('finds long parts like the builtin search', async (t) => {
+await t.test('the search for long parts gives the same as the builtin search', async (t) => {
   const repetitive = (minLength: number, maxLength: number) =>
     fc.array(fc.constantFrom('a', 'aa', 'aab', 'b'), { minLength, maxLength })
   let found = 0

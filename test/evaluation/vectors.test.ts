@@ -63,7 +63,7 @@ const shared = (key: string, rollouts: readonly number[]): VariantFlag => {
   return compileFlag(flag, everybody) as VariantFlag
 }
 
-await t.test('computes the hashes and buckets of the vectors', async (t) => {
+await t.test('hashes and buckets are those of the published examples', async (t) => {
   for (const { entityId, flagKey, ...wanted } of vectors.hashes) {
     const got = {
       crcEntityFlag: checksum(entityId, flagKey),
@@ -76,12 +76,12 @@ await t.test('computes the hashes and buckets of the vectors', async (t) => {
   t.ok(vectors.hashes.length > 0)
 })
 
-await t.test('computes the widths of the vectors', async (t) => {
+await t.test('widths of distributions are those of the published examples', async (t) => {
   for (const { rollout, width: wanted } of vectors.widths) t.equal(width(rollout), wanted, `${rollout} %`)
   t.ok(vectors.widths.length > 0)
 })
 
-await t.test('computes the cumulative sums of the vectors', async (t) => {
+await t.test('cumulative sums of distributions are those of the published examples', async (t) => {
   for (const { rollouts, cumulativeV1 } of vectors.cumulative) {
     const shares = shared('f', rollouts).rules[0]!.shares
     t.same(
@@ -93,7 +93,7 @@ await t.test('computes the cumulative sums of the vectors', async (t) => {
   t.ok(vectors.cumulative.length > 0)
 })
 
-await t.test('variant flags return the answers of the vectors', async (t) => {
+await t.test('variant flags return the answers of the published examples', async (t) => {
   for (const { entityId, flagKey, rollouts, bucket, index, match } of vectors.variant) {
     const name = `${entityId} ${flagKey} ${rollouts.join('/')}`
     const places = rollouts.flatMap((rollout, n) => (rollout > 0 ? [n] : []))
@@ -108,7 +108,7 @@ await t.test('variant flags return the answers of the vectors', async (t) => {
   t.ok(vectors.variant.length > 0)
 })
 
-await t.test('boolean flags return the answers of the vectors', async (t) => {
+await t.test('Boolean flags return the answers of the published examples', async (t) => {
   const reasons = { match: 'MATCH_EVALUATION_REASON', default: 'DEFAULT_EVALUATION_REASON' } as Readonly<
     Record<string, string>
   >

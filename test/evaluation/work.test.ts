@@ -132,7 +132,7 @@ const watched = <F extends BooleanFlag | VariantFlag>(flag: F) => {
   return { flag: watchedFlag as F, work: () => work }
 }
 
-await t.test('refuses an evaluation that exceeds the work limit, without extra work', async (t) => {
+await t.test('an evaluation that exceeds the work limit is refused', async (t) => {
   for (const [name, one] of Object.entries(worst)) {
     for (const matchType of ['all', 'any'] as const) {
       const segment = segmentOf(
@@ -157,7 +157,7 @@ await t.test('refuses an evaluation that exceeds the work limit, without extra w
   }
 })
 
-await t.test('uses the whole work limit, and not one character more', async (t) => {
+await t.test('an evaluation may use the whole work limit, and not one character more', async (t) => {
   const constraints = (lengths: readonly number[]) => ({
     segment: {
       key: 's',
@@ -180,7 +180,7 @@ await t.test('uses the whole work limit, and not one character more', async (t) 
   t.same(evaluateBoolean(booleanOf(more.segment), 'e', more.context), spent)
 })
 
-await t.test('counts constraints, including those of an explanation', async (t) => {
+await t.test('constraints count as work, also in an explanation', async (t) => {
   const empty = segmentOf(10_000, 'any', { operator: 'eq', value: () => 'x', text: '' })
   t.match(evaluateBoolean(booleanOf(empty, 6), 'e', {}), { reason: 'default' })
   t.same(evaluateBoolean(booleanOf(empty, 8), 'e', {}), spent)
@@ -194,7 +194,7 @@ await t.test('counts constraints, including those of an explanation', async (t) 
   )
 })
 
-await t.test('realistic flags stay far below the limit', async (t) => {
+await t.test('realistic flags stay far below the work limit', async (t) => {
   const segment = segmentOf(1_000, 'all', { operator: 'notcontains', value: letters, text: '' })
   t.match(evaluateBoolean(booleanOf(segment, 1), 'e', { p: 'x'.repeat(1_500) }), { reason: 'match', enabled: true })
   t.match(evaluateBoolean(booleanOf(segmentOf(20, 'all', worst['forty letters']!)), 'e', { p: 'a'.repeat(LONGEST) }), {
@@ -218,7 +218,7 @@ const ways: readonly (readonly [string, () => Work, keyof typeof kinds, readonly
 ]
 
 for (const [whose, makeWork, kind, texts] of ways)
-  await t.test(`limits the total work of the evaluations in a request, ${whose}, of ${kind} flags`, async (t) => {
+  await t.test(`the work of all evaluations in a request is limited, ${whose}, of ${kind} flags`, async (t) => {
     for (const why of texts) {
       const one = worst[why]!
       const segment = segmentOf(one.text.length < 100 ? 10_000 : 20, 'any', {
@@ -247,7 +247,7 @@ for (const [whose, makeWork, kind, texts] of ways)
     }
   })
 
-await t.test('counts the length of the id for each bucket', async (t) => {
+await t.test('the length of the entity id counts as work for each bucket', async (t) => {
   const threshold = compileFlag(
     {
       ...bare,
@@ -291,7 +291,7 @@ await t.test('counts the length of the id for each bucket', async (t) => {
   }
 })
 
-await t.test('parses a long value once for all constraints', async (t) => {
+await t.test('a long value is parsed once for all constraints', async (t) => {
   const operators: readonly (readonly [ConstraintType, string, string])[] = [
     ['string', 'prefix', 'x'],
     ['string', 'suffix', 'x'],

@@ -4,7 +4,7 @@ import { canonical } from '../../src/events/canonical.ts'
 /** Number with a 64-bit IEEE 754 pattern, in hexadecimal. */
 const double = (hex: string): number => Buffer.from(hex, 'hex').readDoubleBE()
 
-await t.test('serializes the sample of RFC 8785 §3.2.2 to the bytes of §3.2.4', async (t) => {
+await t.test('the sample in RFC 8785 §3.2.2 gives the bytes in §3.2.4', async (t) => {
   const sample = String.raw`{
     "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
     "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
@@ -15,7 +15,7 @@ await t.test('serializes the sample of RFC 8785 §3.2.2 to the bytes of §3.2.4'
   t.equal(Buffer.from(canonical(JSON.parse(sample))).toString('hex'), due)
 })
 
-await t.test('sorts members by UTF-16 code units (§3.2.3)', async (t) => {
+await t.test('members of canonical JSON are sorted by UTF-16 code units (RFC 8785 §3.2.3)', async (t) => {
   const sample = {
     '\u20ac': 'Euro Sign',
     '\r': 'Carriage Return',
@@ -36,7 +36,7 @@ await t.test('sorts members by UTF-16 code units (§3.2.3)', async (t) => {
   ])
 })
 
-await t.test('formats numbers as in appendix B', async (t) => {
+await t.test('numbers in canonical JSON have the form of appendix B of RFC 8785', async (t) => {
   const vectors: readonly (readonly [hex: string, text: string])[] = [
     ['0000000000000000', '0'],
     ['8000000000000000', '0'],
@@ -66,10 +66,10 @@ await t.test('formats numbers as in appendix B', async (t) => {
   for (const [hex, text] of vectors) t.equal(canonical(double(hex)), text, hex)
 })
 
-await t.test('leaves undefined out of objects, and writes null in lists', async (t) => {
+await t.test('canonical JSON leaves undefined out of objects and writes null in lists', async (t) => {
   t.equal(canonical({ b: undefined, a: [undefined, { z: 1, y: [] }], c: null }), '{"a":[null,{"y":[],"z":1}],"c":null}')
 })
 
-await t.test('throws on NaN and infinite numbers', async (t) => {
+await t.test('canonical JSON of NaN and infinite numbers is an error', async (t) => {
   for (const value of [Number.NaN, Infinity, -Infinity]) t.throws(() => canonical({ value }), /not a JSON number/)
 })

@@ -8,7 +8,7 @@ const thing = fc.record({
   data: fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 2 }),
 })
 
-await t.test('applying the changes between two values to the first gives the second', async (t) => {
+await t.test('applying the changes between two values to the first value gives the second one', async (t) => {
   fc.assert(
     fc.property(thing, thing, (from, to) => {
       const found = changes(from, to)
@@ -18,17 +18,17 @@ await t.test('applying the changes between two values to the first gives the sec
   )
 })
 
-await t.test('ignores the order of members when it compares values', async (t) => {
+await t.test('the order of members is ignored when two values are compared', async (t) => {
   t.equal(changes({ data: { a: 1, b: [2] } }, { data: { b: [2], a: 1 } }), undefined)
   t.strictSame(changes({ a: 1, b: 2 }, { a: 1, b: 3 }), { b: { from: 2, to: 3 } })
   t.equal(changes({ a: 1 }, { a: undefined }), undefined, 'absent is kept')
 })
 
-await t.test('removes a field if its change has no new value', async (t) => {
+await t.test('a change without a new value removes the field', async (t) => {
   t.strictSame(changed<{ a?: number; b: number }>({ a: 1, b: 2 }, { a: { from: 1 } }), { b: 2 })
 })
 
-await t.test('replaces and removes parts by id', async (t) => {
+await t.test('changes replace and remove parts by id', async (t) => {
   const list = [
     { id: 'a', n: 1 },
     { id: 'b', n: 2 },
@@ -44,7 +44,7 @@ await t.test('replaces and removes parts by id', async (t) => {
   t.strictSame(without(list, 'a'), [list[1]])
 })
 
-await t.test('sorts moved parts by their new ranks without changing the others', async (t) => {
+await t.test('moved parts are sorted by their new ranks, and the others keep their order', async (t) => {
   const list = [
     { id: 'a', rank: 1, at: 0 },
     { id: 'b', rank: 2, at: 0 },

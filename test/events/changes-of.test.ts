@@ -102,7 +102,7 @@ const expected: Readonly<Record<string, readonly object[]>> = {
   ConstraintRemoved: [{ path: `/constraints/${id(1)}` }],
 }
 
-await t.test('changes of every sample', async (t) => {
+await t.test('every sample event has the expected changes', async (t) => {
   for (const file of readdirSync(folder)) {
     const wire = file.replace('.json', '')
     t.strictSame(of(wire, sampleOf(wire)), expected[wire] ?? [], wire)
@@ -122,7 +122,7 @@ await t.test('every event with changed fields, parts or ranks has changes', asyn
   t.strictSame(withChanges.toSorted(), Object.keys(expected).toSorted())
 })
 
-await t.test('a side without a value is absent', async (t) => {
+await t.test('a change without an old or a new value leaves that side out', async (t) => {
   const flag = { namespace: 'default', key: 'checkout', incarnation: id(1) }
   t.strictSame(of('FlagUpdated', { ...flag, defaultVariantId: { from: id(3) } }), [
     { path: '/defaultVariantId', from: id(3) },
@@ -130,7 +130,7 @@ await t.test('a side without a value is absent', async (t) => {
   t.strictSame(of('TokenExpiryChanged', { id: id(1), to: 'T' }), [{ path: '/expiresAt', to: 'T' }])
 })
 
-await t.test('paths are JSON Pointers', async (t) => {
+await t.test('the paths of changes are JSON Pointers', async (t) => {
   const flag = { namespace: 'default', key: 'checkout', incarnation: id(1) }
   t.strictSame(of('RolloutRemoved', { ...flag, rollout: 'a/b~1', moved: [{ id: '~', from: 1, to: 2 }] }), [
     { path: '/rollouts/a~1b~01' },
@@ -138,7 +138,7 @@ await t.test('paths are JSON Pointers', async (t) => {
   ])
 })
 
-await t.test('returns no changes for records that this version cannot read, and never throws', async (t) => {
+await t.test('an event that this version cannot read has no changes and causes no error', async (t) => {
   t.strictSame(of('FlagPainted', {}), [])
   t.strictSame(of('FlagUpdated', { name: { from: 1 } }), [])
   t.strictSame(changesOf({ category: '__proto__', type: 'FlagUpdated', data: {} }), [])

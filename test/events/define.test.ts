@@ -14,7 +14,7 @@ const third = next(
   { format: 4, downcast: ({ names }) => ({ names }) },
 )
 
-await t.test('reads every shape of an event as the newest', async (t) => {
+await t.test('every earlier shape of an event is read as its newest shape', async (t) => {
   const read = reader({ Named: third })
   t.strictSame(read('Named', '{"name":"ann"}'), { type: 'Named', data: { names: ['ann'], many: false } })
   t.strictSame(read('Named.v2', '{"names":["ann","bob"]}'), {
@@ -25,7 +25,7 @@ await t.test('reads every shape of an event as the newest', async (t) => {
   t.throws(() => read('Named.v4', '{}'), /written by a newer version/)
 })
 
-await t.test('the wire name contains the version from version 2 on', async (t) => {
+await t.test('from version 2 on the stored name of an event contains its version', async (t) => {
   t.strictSame(
     [first, second, third].map(({ version }) => wireName('Named', version)),
     ['Named', 'Named.v2', 'Named.v3'],
@@ -33,7 +33,7 @@ await t.test('the wire name contains the version from version 2 on', async (t) =
   for (const { version } of [first, second, third]) t.equal(typeName(wireName('Named', version)), 'Named')
 })
 
-await t.test('writes the newest shape of a format, and returns the event as it will be read', async (t) => {
+await t.test('an event is written in the newest shape that its format has', async (t) => {
   const shapes = { Named: third, Closed: v1(Type.Object({}), 3) }
   const told = (format: number, names: readonly string[]) => {
     const written = inFormat(shapes, format, { type: 'Named', data: { names, many: true } })
@@ -48,7 +48,7 @@ await t.test('writes the newest shape of a format, and returns the event as it w
   t.equal(inFormat(shapes, 3, closed)?.event, closed)
 })
 
-await t.test('uses the previous shape in every format if it is complete', async (t) => {
+await t.test('an event is written in the previous shape if that can represent all of its data', async (t) => {
   const weighed = next(
     first,
     Type.Object({ name: Type.String(), weight: Type.Optional(Type.Number()) }),

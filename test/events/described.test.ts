@@ -17,7 +17,7 @@ await t.test('every event has a description', async (t) => {
   for (const [type, schema] of schemas) t.match(sentenceOf(schema) ?? '', sentence, type)
 })
 
-await t.test('every field has a description, a unit and a privacy class', async (t) => {
+await t.test('every event field has a description, a unit and a privacy class', async (t) => {
   let fields = 0
   for (const [type, schema] of schemas) {
     for (const { path, parts, description, unit, personal, type: is } of fieldsOf(schema)) {
@@ -33,7 +33,7 @@ await t.test('every field has a description, a unit and a privacy class', async 
   t.ok(fields > 200, `${fields} fields read`)
 })
 
-await t.test('sealed fields are top-level, and their subject fields exist', async (t) => {
+await t.test('encrypted fields are at the top level, and the fields that name their owner exist', async (t) => {
   for (const [type, schema] of schemas) {
     const sealed = fieldsOf(schema).filter(({ personal }) => typeof personal === 'object')
     t.strictSame(

@@ -18,7 +18,7 @@ const memoryKeys = () => {
   return { all, keys }
 }
 
-await t.test('a text is erased if its key was destroyed, and lost if its key is missing', async (t) => {
+await t.test('a text counts as erased if its key was destroyed, and as lost if its key is missing', async (t) => {
   const { all, keys } = memoryKeys()
   const lost: string[] = []
   const { seal, open } = sealer(keys, (subject) => lost.push(subject))
@@ -30,7 +30,7 @@ await t.test('a text is erased if its key was destroyed, and lost if its key is 
   t.same(await open('plain'), { text: 'plain' })
 })
 
-await t.test('a text stays lost when the subject has a new key', async (t) => {
+await t.test('a text stays lost if its owner gets a new key', async (t) => {
   const { all, keys } = memoryKeys()
   const lost: string[] = []
   const { seal, open } = sealer(keys, (subject) => lost.push(subject))
@@ -43,7 +43,7 @@ await t.test('a text stays lost when the subject has a new key', async (t) => {
   t.same([await open(before), await open(after)], [{ erased: true }, { erased: true }])
 })
 
-await t.test('a modified sealed text cannot be opened', async (t) => {
+await t.test('an encrypted text that was modified cannot be opened', async (t) => {
   const { keys } = memoryKeys()
   const { seal, open } = sealer(keys)
   const sealed = await seal('ann', 'a@x')

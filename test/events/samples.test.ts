@@ -25,7 +25,7 @@ const namesOf = (type: string, newest: Shape): string[] => {
   return names
 }
 
-await t.test('every wire name has a frozen sample, and every sample has a wire name', async (t) => {
+await t.test('every stored event name has a sample that never changes, and no sample is left over', async (t) => {
   const names = categories.flatMap(([, shapes]) =>
     Object.entries(shapes).flatMap(([type, shape]) => namesOf(type, shape)),
   )
@@ -40,7 +40,7 @@ await t.test('every wire name has a frozen sample, and every sample has a wire n
   t.equal(new Set(names).size, names.length, 'no two categories share a name')
 })
 
-await t.test('every sample is readable as the newest shape', async (t) => {
+await t.test('every sample event can be read as the newest shape', async (t) => {
   for (const [category, shapes] of categories) {
     const read = reader(shapes)
     for (const [type, newest] of Object.entries(shapes)) {
@@ -55,7 +55,7 @@ await t.test('every sample is readable as the newest shape', async (t) => {
   }
 })
 
-await t.test('every sample contains all fields of its shape', async (t) => {
+await t.test('every sample event contains all fields of its shape', async (t) => {
   for (const [, shapes] of categories) {
     for (const [type, { version, schema }] of Object.entries(shapes)) {
       const shown = samplesOf(wireName(type, version)).flatMap((name) =>
@@ -66,14 +66,14 @@ await t.test('every sample contains all fields of its shape', async (t) => {
   }
 })
 
-await t.test('samples are canonical JSON', async (t) => {
+await t.test('sample events are canonical JSON', async (t) => {
   for (const name of all) {
     const text = sample(name)
     t.equal(canonical(JSON.parse(text)), text, name)
   }
 })
 
-await t.test('a version without the field of a later sample reads it', async (t) => {
+await t.test('an earlier version can read a sample event with a field that was added later', async (t) => {
   const later = all.filter((name) => name.includes('+'))
   t.ok(later.length >= 2)
   for (const name of later) {
@@ -89,7 +89,7 @@ await t.test('a version without the field of a later sample reads it', async (t)
   }
 })
 
-await t.test('throws on an event of an unknown type', async (t) => {
+await t.test('reading an event of an unknown type is an error', async (t) => {
   t.throws(() => reader(catalog.flag)('FlagPainted', '{}'), {
     message: 'event FlagPainted was written by a newer version of rollcall',
   })

@@ -158,14 +158,14 @@ const sentences: readonly (readonly [string, object, string])[] = [
   ],
 ]
 
-await t.test('sentences of the contract', async (t) => {
+await t.test('the summaries of events are those in docs/api.md', async (t) => {
   for (const [wire, data, sentence] of sentences) {
     t.equal(of(wire, data), sentence, sentence)
     t.strictNotSame(matchesOf(typeName(wire), sentence), [], `${wire} has the form of a pattern`)
   }
 })
 
-await t.test('every event has a sentence in the form of one of its patterns', async (t) => {
+await t.test('every event has a summary in the form of one of its patterns', async (t) => {
   const used = new Set(sentences.flatMap(([wire, , sentence]) => matchesOf(typeName(wire), sentence)))
   const check = (type: string, sentence: string) => {
     const matches = matchesOf(type, sentence)
@@ -190,7 +190,7 @@ await t.test('every event has a sentence in the form of one of its patterns', as
     for (const { pattern } of patterns) t.ok(used.has(pattern), `${type}: ${pattern}`)
 })
 
-await t.test('no sentence contains a sealed value or a digest', async (t) => {
+await t.test('no summary contains an encrypted value or a digest', async (t) => {
   const CANARY = 'canary'
   let fields = 0
   for (const [, shapes] of categories)
@@ -216,7 +216,7 @@ await t.test('no sentence contains a sealed value or a digest', async (t) => {
 
 const named = (name: string) => of('TokenIssued', { ...staticToken, attributes: { 'token.name': name } })
 
-await t.test('a text of a caller has at most 80 characters', async (t) => {
+await t.test('a text of a caller has at most 80 characters in a summary', async (t) => {
   const around = (text: string) => `static token "${text}" issued for every namespace, never expires`
   for (const character of ['a', '😀']) {
     t.equal(named(character.repeat(80)), around(character.repeat(80)))
@@ -226,7 +226,7 @@ await t.test('a text of a caller has at most 80 characters', async (t) => {
   t.equal(named(`${'a'.repeat(79)}😀b`), around(`${'a'.repeat(79)}😀…`))
 })
 
-await t.test('a sentence has at most 300 UTF-16 units and whole surrogate pairs', async (t) => {
+await t.test('a summary has at most 300 UTF-16 units and no half characters', async (t) => {
   for (const length of [250, 251, 252, 253]) {
     const sentence = of('FlagDeleted', { ...flag, namespace: 'n'.repeat(length), key: '😀'.repeat(300) })
     t.ok(sentence.length <= 300 && sentence.length >= 299, `${sentence.length}`)
@@ -237,7 +237,7 @@ await t.test('a sentence has at most 300 UTF-16 units and whole surrogate pairs'
   t.match(of('FlagDeleted', { ...flag, namespace: 'n'.repeat(278) }), /checkout deleted$/)
 })
 
-await t.test('quotes, line ends and control characters are escaped as in JSON', async (t) => {
+await t.test('quotes, line ends and control characters in a summary are escaped as in JSON', async (t) => {
   t.match(named('a "b" \\ c'), String.raw`static token "a \"b\" \\ c" issued`)
   t.match(named('a\nb\r\t\u0000\u007f\u0085\u2028\u202e'), String.raw`"a\nb\r\t\u0000\u007f\u0085\u2028\u202e" issued`)
   t.match(named('\ud83d'), String.raw`"\ud83d" issued`)
@@ -245,7 +245,7 @@ await t.test('quotes, line ends and control characters are escaped as in JSON', 
   t.equal(of('FlagDeleted', { ...flag, key: 'a\nb\u2029' }), String.raw`flag default/a\nb\u2029 deleted`)
 })
 
-await t.test('names an event that this version cannot read', async (t) => {
+await t.test('the summary of an event that this version cannot read names its type', async (t) => {
   t.equal(of('FlagPainted', {}), 'event FlagPainted that this version cannot read')
   const unread = (type: string, category = 'flag', data: unknown = {}) => {
     t.match(summaryOf({ category, type, data }), /^event .* that this version cannot read$/, `${category} ${type}`)
@@ -264,7 +264,7 @@ await t.test('names an event that this version cannot read', async (t) => {
   )
 })
 
-await t.test('old shapes and former wire names have the summary of the newest shape', async (t) => {
+await t.test('events with old shapes and former names have the same summary as the newest shape', async (t) => {
   t.equal(of('InstancesCalled', { instance: 'a' }), of('MembersProbed', { instance: 'a' }))
   t.equal(of('AuthenticationRefused', refused), of('AuthenticationRefused.v2', refused))
 })

@@ -17,7 +17,7 @@ const recording = (name: string, calls: string[]): LogTap => ({
   },
 })
 
-await t.test('taps see appends and followed pages in their order', async (t) => {
+await t.test('observers of the log see appends and followed pages in their order', async (t) => {
   const calls: string[] = []
   const log = tappedLog(memoryLog(), [recording('a', calls), recording('b', calls)])
   await log.append('s-1', [event], 'none')
@@ -30,7 +30,7 @@ await t.test('taps see appends and followed pages in their order', async (t) => 
   }
 })
 
-await t.test('a tap that refuses an append keeps it from the log and from other taps', async (t) => {
+await t.test('an observer that refuses an append keeps it from the log and from other observers', async (t) => {
   const calls: string[] = []
   const inner = memoryLog()
   const refusing: LogTap = { aroundAppend: async () => Promise.reject(new Error('refused')) }
@@ -39,7 +39,7 @@ await t.test('a tap that refuses an append keeps it from the log and from other 
   t.strictSame([calls, await inner.head()], [[], 0n])
 })
 
-await t.test('an append that fails is reported to no tap', async (t) => {
+await t.test('an append that fails is reported to no observer', async (t) => {
   const calls: string[] = []
   const log = tappedLog(memoryLog(), [{ onAppend: () => void calls.push('appended') }])
   await t.rejects(log.append('s-1', [event], 7n))

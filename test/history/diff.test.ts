@@ -5,7 +5,7 @@ import { differences } from '../../src/history/diff.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 
-await t.test('compares members, and items of lists by their id', (t) => {
+await t.test('members are compared one by one, and items of lists by their id', (t) => {
   const from = {
     name: 'a',
     'x/y~z': 1,
@@ -38,7 +38,7 @@ await t.test('compares members, and items of lists by their id', (t) => {
   t.end()
 })
 
-await t.test('distinguishes lists, objects and inherited members', (t) => {
+await t.test('a comparison distinguishes lists, objects and inherited members', (t) => {
   const proto: unknown = JSON.parse('{"__proto__":{"a":1}}')
   for (const [one, other] of [
     [[], {}],
@@ -58,7 +58,7 @@ await t.test('distinguishes lists, objects and inherited members', (t) => {
   t.end()
 })
 
-await t.test('is empty exactly for equal values', (t) => {
+await t.test('the difference of two values is empty only if they are equal', (t) => {
   const value = fc.jsonValue({ maxDepth: 3 })
   fc.assert(
     fc.property(value, value, (one, other) => {

@@ -145,7 +145,7 @@ const joined = async (
   throw new Error('the pages do not end')
 }
 
-await t.test('joined pages equal a plain filter over the log', async (t) => {
+await t.test('all pages together are the same as a filter over the whole log', async (t) => {
   const log = await written()
   for (let n = 0; n < FILTERS; n++) {
     const [filter, range, descending] = [someFilter(random), someRange(random), random.chance(0.5)]
@@ -158,7 +158,7 @@ await t.test('joined pages equal a plain filter over the log', async (t) => {
   }
 })
 
-await t.test('joined pages stay complete while eight writers append', async (t) => {
+await t.test('all pages together are complete while eight clients write', async (t) => {
   const log = await written()
   for (let n = 0; n < 20; n++) {
     const filter = someFilter(random)
@@ -264,7 +264,7 @@ await t.test('an event that is not in its indexed place is reported, and the log
   }
 })
 
-await t.test('a page ends after 20,000 events without a match', async (t) => {
+await t.test('a page ends after 20,000 events of which none matches', async (t) => {
   const EXAMINED = 20_000
   const { history, append } = eventLog()
   for (let n = 0; n <= EXAMINED; n++) append(randomEvent(random, n))

@@ -38,7 +38,7 @@ const eventOf = (vector: Vector): IndexedEvent => {
   return { index: vector.index, record, facts: factsOf(record) }
 }
 
-await t.test('the NDJSON lines of the vectors are equal byte for byte', (t) => {
+await t.test('the NDJSON lines of the published examples are equal byte for byte', (t) => {
   for (const vector of events) {
     const line = eventLine(eventOf(vector))
     t.equal(line.length, line.indexOf('\n') + 1)
@@ -49,14 +49,14 @@ await t.test('the NDJSON lines of the vectors are equal byte for byte', (t) => {
   t.end()
 })
 
-await t.test('the CSV rows of the vectors are equal byte for byte', (t) => {
+await t.test('the CSV rows of the published examples are equal byte for byte', (t) => {
   t.equal(csvOf([], COLUMNS), csv.header)
   for (const { index, row } of csv.rows)
     t.equal(csvOf([eventOf(events[index]!)], COLUMNS).slice(csv.header.length), row, `row ${index}`)
   t.end()
 })
 
-await t.test('the JSON of an event has the stored texts unchanged', (t) => {
+await t.test('the JSON form of an event has the stored texts unchanged', (t) => {
   for (const vector of events) {
     const event = eventOf(vector)
     const text = eventJson(event, 'ci')
@@ -68,7 +68,7 @@ await t.test('the JSON of an event has the stored texts unchanged', (t) => {
   t.end()
 })
 
-await t.test('texts that are not JSON become JSON strings', (t) => {
+await t.test('stored texts that are not JSON become JSON strings', (t) => {
   for (const data of ['not JSON', '[1]', '{"a":1', '{\n"a":1}']) {
     const record = { ...eventOf(events[0]!).record, data, meta: 'x' }
     const event = { index: 0, record, facts: factsOf(record) }
@@ -80,7 +80,7 @@ await t.test('texts that are not JSON become JSON strings', (t) => {
   t.end()
 })
 
-await t.test('an instant means the events whose settled time is not later', async (t) => {
+await t.test('a time as a bound includes exactly the events that are not later', async (t) => {
   const { history, append } = eventLog()
   for (const time of moments.times) append({ stream: 'token-a', type: 'TokenRevoked', time, data: '{}', meta: '{}' })
   const head = (await history.head())!

@@ -10,7 +10,7 @@ import { A, flags, get, H, post } from './requests.ts'
 const served = await demo()
 t.teardown(() => served.app.close())
 
-void t.test('answers every attack with an error in the standard shape', { timeout: 60_000 }, async (t) => {
+void t.test('every attack gets an error answer of the usual form', { timeout: 60_000 }, async (t) => {
   for (const [name, bytes, status, sign] of [...pathAttacks, ...bodyAttacks]) {
     const reply = await exchange(served.port, bytes)
     t.equal(reply.status, status, name)
@@ -27,7 +27,7 @@ void t.test('answers every attack with an error in the standard shape', { timeou
   t.same(served.log, [], 'nothing was a defect of ours')
 })
 
-void t.test('reads the bytes after a refused body as the next request', async (t) => {
+void t.test('the bytes after a refused body are read as the next request', async (t) => {
   const first = post('/auth/v1/method/token', ' '.repeat(70_000))
   const text = await new Promise<string>((resolve) => {
     const socket = connect(served.port, '127.0.0.1')
@@ -39,7 +39,7 @@ void t.test('reads the bytes after a refused body as the next request', async (t
   t.same(text.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 413', 'HTTP/1.1 200'])
 })
 
-void t.test('answers slow senders with 408 within the configured times', async (t) => {
+void t.test('slow senders get 408 after the configured times', async (t) => {
   const slow = await demo({ config: { ...settings, headersTimeout: 600, requestTimeout: 1200 } })
   t.teardown(() => slow.app.close())
   const replies = await Promise.all([
@@ -59,7 +59,7 @@ void t.test('answers slow senders with 408 within the configured times', async (
   t.equal((await exchange(slow.port, get('/livez', H))).status, 200)
 })
 
-void t.test('keeps a non-HTTP connection open for 500 ms to read the answer', async (t) => {
+void t.test('a connection that does not speak HTTP gets an answer and is closed after 500 ms', async (t) => {
   const clock = virtualClock()
   const { app, port } = await demo({ clock })
   t.teardown(() => app.close())

@@ -8,7 +8,7 @@ const configurations = ({ directory }: Started) => eventsOf(directory, ({ type }
 const devs = group('devs', ['devs'], 'viewer@*')
 const ann = { ...group('ann', ['ann@example.org'], 'editor@shop'), claim: 'email' }
 
-await t.test('records the access configuration whenever it changes', async (t) => {
+await t.test('the access configuration is recorded whenever it changes', async (t) => {
   const { service } = await underRules(t, {})
   const [first, ...none] = await configurations(service)
   t.same(none, [])
@@ -39,7 +39,7 @@ await t.test('records the access configuration whenever it changes', async (t) =
   t.match((await configurations(service))[3]?.data, { unmatched: [{ place: 'shop', role: 'viewer' }] })
 })
 
-await t.test('lists show the access of tokens, now and before they were narrowed', async (t) => {
+await t.test('lists show the present access of tokens, and their access before they were narrowed', async (t) => {
   const { service, liar } = await underRules(t, {})
   liar.lies = { claims: { groups: ['devs'] } }
   const { token, authentication } = await logIn(service, OIDC)

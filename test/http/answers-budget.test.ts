@@ -127,7 +127,7 @@ const busy = (body: string) => {
 }
 const BUSY = [14, 'service is busy', 'busy']
 
-await t.test('an answer counts from its creation until it is sent or its client leaves', async (t) => {
+await t.test('the memory of an answer counts until the answer is sent or its client leaves', async (t) => {
   const { stuck, used, ask } = await serving(t)
   const first = await stuck('/text', 'a')
   await used(TEXT)
@@ -138,7 +138,7 @@ await t.test('an answer counts from its creation until it is sent or its client 
   await used(0)
 })
 
-await t.test('an answer without room waits for its turn and is created again', async (t) => {
+await t.test('an answer without room waits for its turn and is then created again', async (t) => {
   const { stuck, used, waiting, ask } = await serving(t)
   const first = await stuck('/text', 'a')
   await used(TEXT)
@@ -151,7 +151,7 @@ await t.test('an answer without room waits for its turn and is created again', a
   await used(0)
 })
 
-await t.test('refuses after a wait of five seconds', async (t) => {
+await t.test('a request that waits five seconds for room is refused', async (t) => {
   const { stuck, used, waiting, ask, clock, answers } = await serving(t)
   await stuck('/text', 'a')
   await used(TEXT)
@@ -165,7 +165,7 @@ await t.test('refuses after a wait of five seconds', async (t) => {
   t.equal(answers.refused(), 1)
 })
 
-await t.test('counts the buffers of chunks and gzip, but not shared memory', async (t) => {
+await t.test('buffers of chunks and gzip count as memory of an answer, and shared memory does not', async (t) => {
   const { stuck, used } = await serving(t)
   await stuck('/shared', 'a')
   await stuck('/chunks', 'a')
@@ -174,7 +174,7 @@ await t.test('counts the buffers of chunks and gzip, but not shared memory', asy
   await used((128 + 384) * KB)
 })
 
-await t.test('sends the answer of a write even without room', async (t) => {
+await t.test('the answer to a write is sent even without room', async (t) => {
   const { stuck, used, ask, counts } = await serving(t)
   await stuck('/text', 'a')
   await used(TEXT)
@@ -184,7 +184,7 @@ await t.test('sends the answer of a write even without room', async (t) => {
   t.equal(counts.writes, 2)
 })
 
-await t.test('holders of published tokens share a smaller part', async (t) => {
+await t.test('holders of published tokens share a smaller part of the memory', async (t) => {
   const { stuck, used, waiting, ask, clock } = await serving(t)
   await stuck('/text', 'published')
   await used(TEXT)
@@ -198,7 +198,7 @@ await t.test('holders of published tokens share a smaller part', async (t) => {
   )
 })
 
-await t.test('creates a large answer as the client reads it', async (t) => {
+await t.test('a large answer is created while the client reads it', async (t) => {
   const { counts, ask, stuck, used, answers } = await serving(t)
   const count = 300
   const small = JSON.parse((await ask('/batch/3/10', 'a')).body) as { readonly items: readonly string[] }
@@ -224,7 +224,7 @@ await t.test('creates a large answer as the client reads it', async (t) => {
   await used(0)
 })
 
-await t.test('starts no more unread answers than there is room for', async (t) => {
+await t.test('no more unread answers are started than there is room for', async (t) => {
   const { counts, stuck, waiting, answers } = await serving(t)
   const count = 300
   for (let n = 0; n < 12; n++) await stuck(`/batch/${count}/5000`, 'published')
@@ -308,7 +308,7 @@ const pathNow = (path: string, clock: VirtualClock) => path.replace('at=now', `a
 const gauge = (page: string, name: string) =>
   Number(new RegExp(`^rollcall_budget_${name}\\{budget="answers"\\} (.*)$`, 'm').exec(page)?.[1])
 
-await t.test('reserves room for every large answer before it is created, also for writes', async (t) => {
+await t.test('room for every large answer is reserved before it is created, also for writes', async (t) => {
   const clock = virtualClock()
   const service = await heavy(t, clock)
   const other = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'other' })
@@ -349,7 +349,7 @@ await t.test('reserves room for every large answer before it is created, also fo
   t.equal(gauge(await service.metrics(), 'used_bytes'), 0)
 })
 
-await t.test('limits answers of published tokens to their own size', async (t) => {
+await t.test('answers to published tokens are limited to a smaller size', async (t) => {
   const service = await startService(t, { 'server.published_max_response_bytes': '65536' })
   const make = maker(service)
   await make.segment('all')

@@ -25,7 +25,7 @@ const rowsOf = (text: string): readonly (readonly string[])[] =>
         .map((cell) => cell.trim()),
     )
 
-await t.test('every cited section exists', async (t) => {
+await t.test('every section that code or docs refer to exists in docs/api.md', async (t) => {
   const sections = new Set([...contract.matchAll(/^##? (\d+(?:\.\d+)?)\.? /gm)].map(([, number]) => number!))
   t.ok(sections.size > 50)
   const files = ['src', 'test', 'docs', 'bench', 'deploy', 'examples'].flatMap((folder) =>
@@ -48,7 +48,7 @@ await t.test('every cited section exists', async (t) => {
   t.ok(cited > 150, `${cited} places`)
 })
 
-await t.test('§12 lists exactly the settings', async (t) => {
+await t.test('section 12 of docs/api.md lists exactly the settings', async (t) => {
   /** Keys of a cell: later ones may omit the prefix shared with the first. */
   const keysOf = (cell: string): string[] => {
     let before = ''
@@ -74,11 +74,11 @@ await t.test('§12 lists exactly the settings', async (t) => {
   t.strictSame(written.toSorted(), real.toSorted())
 })
 
-await t.test('lists every refusal reason', async (t) => {
+await t.test('docs/api.md lists every reason for a refusal', async (t) => {
   for (const reason of Object.keys(refusals)) t.ok(contract.includes(`\`${reason}\``), reason)
 })
 
-await t.test('lists every route and metric', async (t) => {
+await t.test('docs/api.md lists every route and every metric', async (t) => {
   const { service } = await everyWay(t)
   const bare = (path: string) => path.replaceAll(/\{\w+\}/g, '{}')
   const written = new Set<string>()

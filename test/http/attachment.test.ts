@@ -37,7 +37,7 @@ const tokens: fc.Arbitrary<readonly string[]> = fc.letrec<{ value: readonly stri
   ),
 })).value
 
-await t.test('removes only insignificant white space', (t) => {
+await t.test('white space in an attachment is removed only where it means nothing', (t) => {
   fc.assert(
     fc.property(tokens, fc.infiniteStream(spaces), (parts, between) => {
       const spaced = parts.map((part) => `${between.next().value}${part}`).join('') + between.next().value
@@ -48,7 +48,7 @@ await t.test('removes only insignificant white space', (t) => {
   t.end()
 })
 
-await t.test('takes time proportional to the text', (t) => {
+await t.test('checking an attachment takes time proportional to its length', (t) => {
   const hostile = ['[ '.repeat(1e6), `"${'\\'.repeat(1e6)}`, '"" '.repeat(3e5), ' '.repeat(2e6), `"${'x'.repeat(2e6)}`]
   for (const text of hostile) {
     const blocks = blocksRun(() => void minified(text))
@@ -57,7 +57,7 @@ await t.test('takes time proportional to the text', (t) => {
   t.end()
 })
 
-await t.test('accepts JSON of at most 1000 KB as given, or an empty text', (t) => {
+await t.test('an attachment is JSON of at most 1000 KB or an empty text, and is stored as given', (t) => {
   const read = (text: unknown) => attachment.read(text, 'attachment')
   t.equal(read(undefined), '')
   t.equal(read(''), '')

@@ -29,7 +29,7 @@ const linesOf = async (service: Started, requestId: string): Promise<readonly Li
 const asJson = { accept: 'application/json' }
 const page = { accept: 'text/html' }
 
-await t.test('logs one line per callback with request id, provider and reason', async (t) => {
+await t.test('one line per login callback is logged, with request id, provider and reason', async (t) => {
   const { service, liar, host } = await everyWay(t)
   const finish = async (
     path: string,
@@ -105,7 +105,7 @@ await t.test('logs one line per callback with request id, provider and reason', 
   t.notMatch(await service.logged(), /canary|alice/i)
 })
 
-await t.test('logs why a login cannot start, and one line per exchange', async (t) => {
+await t.test('a login that cannot start is logged with its reason, and so is each token exchange', async (t) => {
   const dead = await deadUrl()
   const service = await startService(t, {
     'server.public_url': PUBLIC,
@@ -142,7 +142,7 @@ await t.test('logs why a login cannot start, and one line per exchange', async (
   })
 })
 
-await t.test('logs a refused write with its reason', async (t) => {
+await t.test('a refused write is logged with its reason', async (t) => {
   const { service } = await everyWay(t)
   const write = (id: string, body: object) =>
     service.request('POST', '/api/v1/namespaces', body, { 'x-request-id': id })

@@ -20,7 +20,7 @@ const grants = (...list: readonly string[]) => ({
   grants: list.map((text) => ({ role: text.split('@')[0], namespaceKey: text.split('@')[1] })),
 })
 
-await t.test('lists the tokens with a right in a place, and why', async (t) => {
+await t.test('an access review lists the tokens with a right in a place, and the reason', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const { service } = await everyWay(t, {}, { clock })
   await withNamespaces(service)
@@ -65,7 +65,7 @@ await t.test('lists the tokens with a right in a place, and why', async (t) => {
   t.match(refusalOf(await review(service, 'right=flag.read&limit=-1')), { status: 400 })
 })
 
-await t.test('later pages are of the moment of the first', async (t) => {
+await t.test('later pages of an access review are of the same moment as the first', async (t) => {
   const service = await withNamespaces(await startService(t))
   for (let n = 0; n < 12; n++)
     await made(service, { name: `n${n}`, ...[{}, { role: 'editor' }, { namespaceKey: 'shop' }][n % 3] })
@@ -89,7 +89,7 @@ await t.test('later pages are of the moment of the first', async (t) => {
   t.equal(refusalOf(wrong).reason, 'invalid_page_token')
 })
 
-await t.test('a past review lists the tokens of the moment', async (t) => {
+await t.test('an access review of a past moment lists the tokens of that moment', async (t) => {
   const service = await startService(t)
   const first = await made(service, { name: 'first', role: 'editor' })
   const second = await made(service, { name: 'second', role: 'editor' })
@@ -106,7 +106,7 @@ await t.test('a past review lists the tokens of the moment', async (t) => {
   t.equal(refusalOf(await review(service, 'right=flag.update&at=99999999999')).reason, 'invalid_at')
 })
 
-await t.test('the CSV form has the same page, and no cell is a formula', async (t) => {
+await t.test('an access review as CSV has the same rows, and no cell is a formula', async (t) => {
   const service = await startService(t)
   const { id } = await made(service, { name: '=1+1,"x"', role: 'editor' })
   const answer = await review(service, 'right=flag.update&limit=1', { accept: 'text/csv' })
@@ -118,7 +118,7 @@ await t.test('the CSV form has the same page, and no cell is a formula', async (
   t.equal(next.headers['next-page-token'], '')
 })
 
-await t.test('shows whether access was open without a credential', async (t) => {
+await t.test('an access review shows whether access without a credential was open', async (t) => {
   const service = await startService(t, { 'authentication.required': 'false' })
   t.match((await review(service, 'right=flag.delete', open)).json, { anonymous: true })
   const at = (await service.request('GET', '/auth/v1/access/check?right=flag.read&at=1', undefined, open)).json
@@ -135,7 +135,7 @@ await t.test('shows whether access was open without a credential', async (t) => 
   }
 })
 
-await t.test('requires the right to read all history', async (t) => {
+await t.test('an access review requires the right to read all history', async (t) => {
   const service = await withNamespaces(await startService(t))
   const auditor = await made(service, { name: 'a', role: 'auditor' })
   t.equal((await review(service, 'right=flag.read', bearer(auditor.token))).status, 200)

@@ -39,7 +39,7 @@ const populated = async (service: Started) => {
   }
 }
 
-await t.test('lists the events of the log with their summary and changes', async (t) => {
+await t.test('the event list has the events of the log with their summary and changes', async (t) => {
   const service = await startService(t)
   const { bound } = await populated(service)
   const all = await list(service, 'limit=1000')
@@ -82,7 +82,7 @@ await t.test('lists the events of the log with their summary and changes', async
   ])
 })
 
-await t.test('pages and polls without losing or repeating an event', async (t) => {
+await t.test('paging and polling the event list neither loses nor repeats an event', async (t) => {
   const service = await startService(t)
   await populated(service)
   const whole = (await list(service, 'limit=1000')).json
@@ -106,7 +106,7 @@ await t.test('pages and polls without losing or repeating an event', async (t) =
   t.strictSame((await list(service, 'from=2100-01-01T00:00:00Z')).json.events, [])
 })
 
-await t.test('gets the event at a position', async (t) => {
+await t.test('an event can be read by its position', async (t) => {
   const service = await startService(t)
   await populated(service)
   const { events } = (await list(service)).json
@@ -119,7 +119,7 @@ await t.test('gets the event at a position', async (t) => {
   }
 })
 
-await t.test('shows a namespace to its readers and the rest to auditors alone', async (t) => {
+await t.test('readers of a namespace see its events, and only auditors see the rest', async (t) => {
   const service = await startService(t)
   const { bound, viewer, auditor } = await populated(service)
   const plain = (await list(service, 'namespaceKey=shop&limit=1000')).json.events
@@ -149,7 +149,7 @@ await t.test('shows a namespace to its readers and the rest to auditors alone', 
   t.match(refused.json, { message: /history\.read/ })
 })
 
-await t.test('refuses invalid filters', async (t) => {
+await t.test('invalid filters of the event list are refused', async (t) => {
   const service = await startService(t)
   const rows: readonly (readonly [string, string])[] = [
     ['type=Nothing', 'invalid field type: unknown value "Nothing"'],
@@ -208,7 +208,7 @@ const exported = ({ url, token }: Started, search: string, headers = {}) =>
     }).on('error', reject)
   })
 
-await t.test('exports all events as NDJSON and CSV', async (t) => {
+await t.test('all events can be exported as NDJSON and CSV', async (t) => {
   const service = await startService(t)
   await populated(service)
   const { events } = (await list(service, 'limit=1000')).json
@@ -253,7 +253,7 @@ await t.test('exports all events as NDJSON and CSV', async (t) => {
     t.equal((await exported(service, search)).status, 400, search)
 })
 
-await t.test('records who exports and who reads', async (t) => {
+await t.test('reads and exports of the event list are recorded with the caller', async (t) => {
   const clock = virtualClock()
   const service = await startService(t, {}, { clock })
   for (let n = 0; n < 30; n++) await service.request('POST', `${N}/default/flags`, { key: `f${n}`, name: 'f' })
@@ -274,7 +274,7 @@ await t.test('records who exports and who reads', async (t) => {
   t.match(counts, { type: 'HistoryRead', data: { requests: 2, routes: { '/audit/v1/events': 2 } } })
 })
 
-await t.test('limits the exports of a credential that run at once', async (t) => {
+await t.test('the number of exports of a credential that run at once is limited', async (t) => {
   const service = await startService(t, { 'history.streams': '5' })
   const attachment = JSON.stringify('x'.repeat(900_000))
   await service.request('POST', `${N}/default/flags`, { key: 'f', name: 'f' })

@@ -20,7 +20,7 @@ const countOf = async ({ request }: Started, id: string) =>
 const issue = async ({ request }: Started, body: object) =>
   (await request<Issued>('POST', '/auth/v1/method/token', body)).json
 
-await t.test('finds tokens of every method by their SHA-256', async (t) => {
+await t.test('tokens of every login method are found by the SHA-256 of their text', async (t) => {
   const { service, cluster } = await everyWay(t)
   const made = await issue(service, { name: 'ci' })
   const loggedIn = await logIn(service, OIDC)
@@ -45,7 +45,7 @@ await t.test('finds tokens of every method by their SHA-256', async (t) => {
   t.strictSame(await find(service, mint('token')), { found: false, notSearchable: 0 })
 })
 
-await t.test('finds tokens that were revoked, have expired or were removed by the cleanup', async (t) => {
+await t.test('tokens that were revoked, have expired or were removed are found too', async (t) => {
   const clock = virtualClock()
   const cleanup = { 'authentication.cleanup.interval': '1h', 'authentication.cleanup.grace_period': '1h' }
   const service = await startService(t, cleanup, { clock })
@@ -71,7 +71,7 @@ await t.test('finds tokens that were revoked, have expired or were removed by th
   t.match(await find(service, removed.clientToken), { found: true, events: 2 }, 'also after a restart')
 })
 
-await t.test('counts tokens without a fingerprint or with one of a lost pepper', async (t) => {
+await t.test('tokens that cannot be found by their SHA-256 are counted', async (t) => {
   const service = await startService(t)
   const issued = (fingerprint: string | undefined, data: object = {}) => {
     const id = randomUUID()
@@ -93,7 +93,7 @@ await t.test('counts tokens without a fingerprint or with one of a lost pepper',
   t.match(await find(service, service.token), { found: true })
 })
 
-await t.test('refuses other values, and callers without audit.read', async (t) => {
+await t.test('other values are refused, and so are callers without the right audit.read', async (t) => {
   const service = await startService(t)
   for (const hash of ['x', 'a'.repeat(63), 'a'.repeat(65), `${'a'.repeat(63)}g`])
     t.match(refusalOf(await findBy(service, hash)), {

@@ -48,7 +48,7 @@ const flag = ({ request }: Started, key: string) => request('POST', `${N}/flags`
 const head = async ({ request }: Started) =>
   (await request<HistoryEvents>('GET', '/audit/v1/events?order=desc&limit=1')).json.head!.index
 
-await t.test('streams events as they happen', async (t) => {
+await t.test('the event stream sends events as they happen', async (t) => {
   const service = await startService(t)
   const all = await followed(t, service)
   const creations = await followed(t, service, { search: 'type=FlagCreated' })
@@ -71,7 +71,7 @@ await t.test('streams events as they happen', async (t) => {
   t.strictSame(streamed.slice(0, 6).map(unnamed), listed.slice(0, 6).map(unnamed), 'the same JSON as a page')
 })
 
-await t.test('continues after Last-Event-ID without losing or repeating an event', async (t) => {
+await t.test('the event stream continues after Last-Event-ID without a loss or a repetition', async (t) => {
   const service = await startService(t)
   const found: number[] = []
   let last = await head(service)
@@ -104,7 +104,7 @@ await t.test('continues after Last-Event-ID without losing or repeating an event
     t.equal((await service.request('GET', `/audit/v1/events?format=sse&${search}`)).status, 400, search)
 })
 
-await t.test('ends when the token is revoked, and at shutdown', async (t) => {
+await t.test('the event stream ends when the token is revoked or the service stops', async (t) => {
   const service = await startService(t)
   const { json: auditor } = await service.request<Issued>('POST', '/auth/v1/method/token', {
     name: 'a',
@@ -121,7 +121,7 @@ await t.test('ends when the token is revoked, and at shutdown', async (t) => {
   await eventually(() => mine.ended(), 'the end at shutdown')
 })
 
-await t.test('moves the cursor of a client and shows a sign of life without an event', async (t) => {
+await t.test("without an event the stream sends a sign of life and moves the client's position", async (t) => {
   const clock = virtualClock()
   const service = await startService(t, {}, { clock })
   const client = await followed(t, service, { search: 'type=NamespaceDeleted' })
@@ -138,7 +138,7 @@ await t.test('moves the cursor of a client and shows a sign of life without an e
   t.strictSame(client.events(), [], 'no event passed the filter')
 })
 
-await t.test('records a stream once if its client continues it', async (t) => {
+await t.test('an event stream is recorded once if its client continues it', async (t) => {
   const service = await startService(t)
   const client = await followed(t, service)
   await flag(service, 'f')

@@ -22,7 +22,7 @@ const accessOf = async ({ request }: Started, headers: Parameters<Started['reque
 const check = async ({ request }: Started, search: string, headers: Parameters<Started['request']>[3] = {}) =>
   request<AccessChecked>('GET', `${ACCESS}/check?${search}`, undefined, headers)
 
-await t.test('returns the rights of a token by place', async (t) => {
+await t.test('the access of a token is returned by place', async (t) => {
   const { service } = await everyWay(t)
   await withNamespaces(service)
   const plain = await made(service, { expiresAt: '2100-01-01T00:00:00Z' })
@@ -66,7 +66,7 @@ await t.test('returns the rights of a token by place', async (t) => {
   t.equal((await service.request('GET', ACCESS, undefined, open)).status, 401)
 })
 
-await t.test('without required credentials every request has full access', async (t) => {
+await t.test('if no credential is required, every request has full access', async (t) => {
   const service = await startService(t, { 'authentication.required': 'false' })
   t.strictSame(await accessOf(service, open), { full: true, publishable: false, places: all })
   t.strictSame((await check(service, 'right=flag.update&namespaceKey=shop', open)).json, {
@@ -80,7 +80,7 @@ await t.test('without required credentials every request has full access', async
   t.equal((await service.request('GET', '/auth/v1/roles', undefined, open)).status, 200)
 })
 
-await t.test('checks an own right and gives the reason', async (t) => {
+await t.test('a caller can check whether it has a right, and gets the reason', async (t) => {
   const service = await withNamespaces(await startService(t))
   const editor = await made(service, {
     grants: [
@@ -132,7 +132,7 @@ await t.test('checks an own right and gives the reason', async (t) => {
     t.match(refusalOf(await check(service, search)), { status: 400, message }, search)
 })
 
-await t.test('checks a right of another token for callers that may read its record', async (t) => {
+await t.test("a caller that may read a token's record can check the rights of that token", async (t) => {
   const service = await withNamespaces(await startService(t))
   const target = await made(service, { role: 'viewer' })
   const inShop = await made(service, { namespaceKey: 'shop' })
@@ -157,7 +157,7 @@ await t.test('checks a right of another token for callers that may read its reco
     t.match(refusalOf(await check(service, search(nobody), headers)), { status: 403, reason: 'right_missing' })
 })
 
-await t.test('checks a right at a past moment', async (t) => {
+await t.test('a right can be checked at a past moment', async (t) => {
   const service = await startService(t)
   const before = await made(service, {})
   const viewer = await made(service, { role: 'viewer', expiresAt: new Date(Date.now() + 3_600_000).toISOString() })
@@ -177,7 +177,7 @@ await t.test('checks a right at a past moment', async (t) => {
   t.equal(refusalOf(await check(service, 'right=flag.read&at=99999999999')).reason, 'invalid_at')
 })
 
-await t.test('lists roles and rights, and where the caller may grant each', async (t) => {
+await t.test('roles and rights are listed with the places where the caller may grant them', async (t) => {
   const service = await withNamespaces(await startService(t))
   const roles = async (headers = {}) => (await service.request<Roles>('GET', '/auth/v1/roles', undefined, headers)).json
   const everything = await roles()

@@ -93,7 +93,7 @@ const cases: readonly Case[] = [
   { of: grants('admin@*'), asks: { role: 'admin' } },
 ]
 
-await t.test('decides which tokens a token may create, and names the exceeding right', async (t) => {
+await t.test('a token that a caller may not create is refused, and the missing right is named', async (t) => {
   const service = await withNamespaces(await startService(t))
   for (const { of, asks, reason, message } of cases) {
     const answer = await create(service, await maker(service, of), asks)
@@ -112,7 +112,7 @@ await t.test('decides which tokens a token may create, and names the exceeding r
   }
 })
 
-await t.test('refuses by names only, before field rules and existence of the namespace', async (t) => {
+await t.test("a new token is checked against its creator's rights before its fields are checked", async (t) => {
   const service = await withNamespaces(await startService(t))
   const issuing = await maker(service, issuer)
   for (const more of [{}, { name: '' }, { expiresAt: 'never' }, { metadata: { 'io.service.auth.token.name': 'x' } }])

@@ -27,7 +27,7 @@ const unavailable = {
   message: 'service is temporarily unavailable',
 }
 
-await t.test('answers every row of the table of failed exchanges', async (t) => {
+await t.test('a failed token exchange gets the documented error for each cause', async (t) => {
   const cluster = await clusterStandIn(t)
   const settings = {
     [`${AT}.allowed`]: '[{"namespace":"apps","service_accounts":["web"]}]',
@@ -137,7 +137,7 @@ await t.test('answers every row of the table of failed exchanges', async (t) => 
   t.notMatch(await service.logged(), /canary/)
 })
 
-await t.test('answers 503 if the API server is unreachable', async (t) => {
+await t.test('a token exchange gets 503 if the API server is unreachable', async (t) => {
   const cluster = await clusterStandIn(t)
   for (const verification of ['token_review', 'jwks']) {
     const settings = { ...clusterSettings({ ...cluster, url: await deadUrl() }), [`${AT}.verification`]: verification }
@@ -147,7 +147,7 @@ await t.test('answers 503 if the API server is unreachable', async (t) => {
   }
 })
 
-await t.test('each exchange issues a new token, valid as long as its account token', async (t) => {
+await t.test('each exchange issues a new token that is valid as long as its service account token', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const cluster = await clusterStandIn(t)
   const service = await startService(t, { ...base, ...clusterSettings(cluster) }, { clock })
@@ -165,7 +165,7 @@ await t.test('each exchange issues a new token, valid as long as its account tok
   t.match(refusalOf(await exchange(service, token)), refusedToken)
 })
 
-await t.test('verifies a repeated exchange again, with one effect and the secret once', async (t) => {
+await t.test('a repeated exchange is verified again, has one effect and shows the secret once', async (t) => {
   const cluster = await clusterStandIn(t)
   const clock = virtualClock(new Date().toISOString())
   const service = await startService(t, { ...base, ...clusterSettings(cluster) }, { clock })
@@ -197,7 +197,7 @@ await t.test('verifies a repeated exchange again, with one effect and the secret
   t.equal(refusalOf(await exchange(service, token, { 'idempotency-key': '' })).reason, 'invalid_header')
 })
 
-await t.test('allows 60 failures a minute per client, counted in the history', async (t) => {
+await t.test('a client may fail 60 exchanges a minute, and the event log counts them', async (t) => {
   const cluster = await clusterStandIn(t)
   const clock = virtualClock()
   const service = await startService(t, clusterSettings(cluster), { clock })
@@ -216,7 +216,7 @@ await t.test('allows 60 failures a minute per client, counted in the history', a
   t.equal((await exchange(service, 'junk')).status, 401, 'and no longer')
 })
 
-await t.test('without rate limits a burst waits, and gets 503 after the deadline', async (t) => {
+await t.test('without rate limits many exchanges wait, and get 503 after the deadline', async (t) => {
   const cluster = await clusterStandIn(t)
   const clock = virtualClock(new Date().toISOString())
   const service = await startService(t, { ...base, ...clusterSettings(cluster) }, { clock })
@@ -235,7 +235,7 @@ await t.test('without rate limits a burst waits, and gets 503 after the deadline
   t.match(late[0]!.headers['retry-after'], /^\d+$/)
 })
 
-await t.test('counts successful exchanges by service account, not by address', async (t) => {
+await t.test('successful exchanges are counted by service account, not by address', async (t) => {
   const cluster = await clusterStandIn(t)
   const clock = virtualClock(new Date().toISOString())
   const limits = { 'rate_limit.exchanges': '100' }
@@ -261,7 +261,7 @@ await t.test('counts successful exchanges by service account, not by address', a
   t.strictSame(new Set(many.map(({ status }) => status)), new Set([200]))
 })
 
-await t.test('metrics distinguish refused exchanges from undecided ones', async (t) => {
+await t.test('metrics distinguish exchanges that were refused from those that could not be decided', async (t) => {
   const cluster = await clusterStandIn(t)
   const clock = virtualClock(new Date().toISOString())
   const service = await startService(t, clusterSettings(cluster), { clock })

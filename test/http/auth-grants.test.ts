@@ -31,7 +31,7 @@ const withShop = async (service: Started) => {
   return service
 }
 
-await t.test('A7: issues tokens with the given role or grants', async (t) => {
+await t.test('A7: a token is issued with the given role or grants', async (t) => {
   const service = await withShop(await startService(t))
   const plain = await made(service, {})
   t.notOk('grants' in plain.record, 'without role and grants the record is as it was')
@@ -81,7 +81,7 @@ await t.test('A7: issues tokens with the given role or grants', async (t) => {
   t.strictSame(own.grants, due)
 })
 
-await t.test('a token without role and grants has the format of earlier versions', async (t) => {
+await t.test('a token without role and grants is stored in the format of earlier versions', async (t) => {
   const service = await withShop(await startService(t))
   const [plain, bound] = [await made(service, {}), await made(service, { namespaceKey: 'shop' })]
   for (const { record } of [plain, bound])
@@ -134,7 +134,7 @@ await t.test('a token that may only evaluate flags has its own prefix', async (t
     t.match((await made(service, body)).clientToken, /^rct_/, JSON.stringify(body))
 })
 
-await t.test('limits the number of grants of a token', async (t) => {
+await t.test('the number of grants of a token is limited', async (t) => {
   const service = await withShop(await startService(t))
   const grants = Array.from({ length: 64 }, (_, n) => ({ role: 'client', namespaceKey: ['*', 'shop'][n % 2] }))
   t.equal((await made(service, { grants })).record.grants?.length, 64)
@@ -178,7 +178,7 @@ const rules: readonly (readonly [Fields, field: string, description: string])[] 
   ),
 ]
 
-await t.test('A7: validates role and grants', async (t) => {
+await t.test('A7: invalid roles and grants are refused', async (t) => {
   const service = await withShop(await startService(t))
   for (const [body, field, description] of rules) {
     const answer = await create(service, body)
@@ -214,7 +214,7 @@ await t.test('A7: validates role and grants', async (t) => {
     })
 })
 
-await t.test('metadata neither grants nor removes rights', async (t) => {
+await t.test('metadata of a token neither grant nor remove rights', async (t) => {
   const service = await startService(t)
   const metadata = { 'io.service.auth.role': 'admin', role: 'admin', grants: '[{"role":"admin","namespaceKey":"*"}]' }
   const { clientToken, record } = await made(service, { role: 'client', metadata })
@@ -225,7 +225,7 @@ await t.test('metadata neither grants nor removes rights', async (t) => {
   t.equal(refusalOf(reading).reason, 'right_missing')
 })
 
-await t.test('A4: filters records by their kind of access', async (t) => {
+await t.test('A4: token records can be filtered by their kind of access', async (t) => {
   const service = await withShop(await startService(t))
   const ids = {
     full: (await made(service, { name: 'full' })).record.id,
@@ -266,7 +266,7 @@ await t.test('A4: filters records by their kind of access', async (t) => {
   t.equal(refusalOf(other).reason, 'invalid_page_token', 'its pages are of this filter')
 })
 
-await t.test('if a role is required, every token but the first needs one', async (t) => {
+await t.test('if a role is required, only the first token may be without one', async (t) => {
   const service = await startService(t, { 'authorization.require_role': 'true' })
   for (const body of [{}, { namespaceKey: 'default' }, { role: null, grants: null }])
     t.match(refusalOf(await create(service, body)), {
@@ -280,7 +280,7 @@ await t.test('if a role is required, every token but the first needs one', async
   t.match(json, { full: true }, 'the bootstrap token is excepted')
 })
 
-await t.test('accepts configured roles, and a token keeps the rights of its role', async (t) => {
+await t.test('configured roles are accepted, and a token keeps the rights its role had', async (t) => {
   const file = { authorization: { roles: { release: ['flag.update', 'flag.read'] } } }
   const service = await startService(t, {}, { file })
   type Listed = { readonly roles: readonly { readonly name: string; readonly builtIn: boolean }[] }

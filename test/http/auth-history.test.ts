@@ -18,7 +18,7 @@ import {
 
 const agent = { 'user-agent': 'agent-of-alice' }
 
-await t.test('records a login from start to token, each event with its cause', async (t) => {
+await t.test('a login is recorded from start to token, and each event names its cause', async (t) => {
   const { service } = await everyWay(t)
   const { authorizeUrl, cookie, answer } = await begin(service, OIDC, '', agent)
   const back = await comeBack(service, OIDC, await visit(authorizeUrl), {
@@ -74,7 +74,7 @@ await t.test('records a login from start to token, each event with its cause', a
   t.equal(back.headers['event-position'], String(position), 'the position of its last event')
 })
 
-await t.test('records unfinished logins as one count', async (t) => {
+await t.test('logins that were not finished are recorded as one count', async (t) => {
   const { service } = await everyWay(t, { 'rate_limit.enabled': 'false' })
   const before = await eventsOf(service.directory)
   for (let n = 0; n < 200; n++) await begin(service, n % 4 === 0 ? CODEHOST : OIDC)
@@ -85,7 +85,7 @@ await t.test('records unfinished logins as one count', async (t) => {
   t.equal(after.length, 1)
 })
 
-await t.test('records a failed login with its reason and issues nothing', async (t) => {
+await t.test('a failed login is recorded with its reason, and no token is issued', async (t) => {
   const { service } = await everyWay(t)
   const { authorizeUrl, cookie } = await begin(service, CODEHOST)
   const { searchParams } = authorizeUrl
@@ -109,7 +109,7 @@ await t.test('records a failed login with its reason and issues nothing', async 
   t.match(refused?.data, { reason: 'provider_error', route: `${CODEHOST}/callback`, network: /^sealed\.1\./ })
 })
 
-await t.test('records an exchange with its account, a refused one only if confirmed', async (t) => {
+await t.test('a token exchange is recorded with its account; a refused one only if it is confirmed', async (t) => {
   const settings: Settings = {
     'authentication.methods.orchestrator.allowed': '[{"namespace":"apps","service_accounts":["web"]}]',
   }
@@ -144,7 +144,7 @@ await t.test('records an exchange with its account, a refused one only if confir
   t.notMatch(JSON.stringify(await eventsOf(service.directory)), /forged/)
 })
 
-await t.test('records each revoked token of a holder with the same cause', async (t) => {
+await t.test("all revocations of one holder's tokens are recorded with the same cause", async (t) => {
   // The revocation waits until lists are caught up; with a stopped clock this wait does not time out.
   const { service } = await everyWay(t, {}, { clock: virtualClock(new Date().toISOString()) })
   await logIn(service, OIDC)
@@ -158,7 +158,7 @@ await t.test('records each revoked token of a holder with the same cause', async
     t.match(meta, { correlationId: 'the-cause', reason: 'left the company', actor: { kind: 'token', method: 'token' } })
 })
 
-await t.test('counts every refused request', async (t) => {
+await t.test('every refused request is counted', async (t) => {
   const { service } = await everyWay(t, { 'rate_limit.enabled': 'true' }, { clock: virtualClock() })
   for (let n = 0; n < 320; n++) await service.request('GET', '/auth/v1/self', undefined, bearer('nobody'))
   for (let n = 0; n < 10; n++) await service.request('GET', '/auth/v1/self', undefined, open)

@@ -13,7 +13,7 @@ const makeToken = async ({ request }: Started, name: string, maker?: string): Pr
   (await request<Issued>('POST', '/auth/v1/method/token', { name }, maker === undefined ? {} : bearer(maker))).json
 const list = async ({ request }: Started, search: string) => (await request<Page>('GET', `${TOKENS}?${search}`)).json
 
-await t.test('a record has the id of its creator, and lists filter by it', async (t) => {
+await t.test('a token record has the id of its creator, and lists can be filtered by it', async (t) => {
   const { service, cluster } = await everyWay(t)
   const { request } = service
   const self = async (token: string) =>
@@ -55,13 +55,13 @@ await t.test('a record has the id of its creator, and lists filter by it', async
   t.equal((await list(service, 'issued_by=nobody')).totalCount, 0)
 })
 
-await t.test('a token created without a credential has no creator', async (t) => {
+await t.test('a token that was created without a credential has no creator', async (t) => {
   const service = await startService(t, { 'authentication.required': 'false' })
   const { json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'free' }, open)
   t.notOk('issuedBy' in json.authentication)
 })
 
-await t.test('includeIssued revokes the tokens of a holder and all tokens these created', async (t) => {
+await t.test('includeIssued revokes the tokens of a holder and all tokens that these have created', async (t) => {
   const { service } = await everyWay(t)
   const { request } = service
   const status = async (token: string) => (await request('GET', '/auth/v1/self', undefined, bearer(token))).status

@@ -265,7 +265,7 @@ const fails = async (t: Test, world: World, path: string, wrong: Wrong, form: 'J
   else t.equal(again.reason, 'login_replayed', `${what}: uses the login up`)
 }
 
-await t.test('answers every row of the table of failed logins, as JSON and as a page', async (t) => {
+await t.test('a failed login gets the documented error for each cause, as JSON and as a page', async (t) => {
   const world = await everyWay(t, allowed)
   for (const wrong of table) {
     for (const path of [OIDC, CODEHOST]) {
@@ -281,7 +281,7 @@ await t.test('answers every row of the table of failed logins, as JSON and as a 
   )
 })
 
-await t.test('refuses an expired login before any other check', async (t) => {
+await t.test('an expired login is refused before any other check', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const { service } = await everyWay(t, { 'authentication.session.state_lifetime': '10m' }, { clock })
   const [late, used, last] = [
@@ -311,7 +311,7 @@ await t.test('refuses an expired login before any other check', async (t) => {
   }
 })
 
-await t.test('finishes a login once despite concurrent callbacks', async (t) => {
+await t.test('a login finishes once, although several callbacks arrive together', async (t) => {
   const { service } = await everyWay(t)
   const { authorizeUrl, cookie } = await begin(service, OIDC)
   const query = await visit(authorizeUrl)
@@ -322,7 +322,7 @@ await t.test('finishes a login once despite concurrent callbacks', async (t) => 
   t.equal(answers.filter((answer) => refusalOf(answer).reason === 'login_replayed').length, 7)
 })
 
-await t.test('does not finish the login of one provider at another', async (t) => {
+await t.test('a login that began at one provider cannot finish at another', async (t) => {
   const { service, liar } = await everyWay(t)
   const { authorizeUrl, cookie } = await begin(service, OIDC)
   const answer = await comeBack(service, CODEHOST, await visit(authorizeUrl), { cookie })
@@ -330,7 +330,7 @@ await t.test('does not finish the login of one provider at another', async (t) =
   t.notOk(liar.asked.includes('/token'), 'the code is sent nowhere')
 })
 
-await t.test('refuses a user outside the allowed organizations', async (t) => {
+await t.test('a person outside the allowed organizations is refused', async (t) => {
   const host = await codehostStandIn(t)
   const at = 'authentication.methods.codehost'
   const settings = { [`${at}.scopes`]: 'read:org', [`${at}.allowed_organizations`]: 'acme' }
@@ -346,7 +346,7 @@ await t.test('refuses a user outside the allowed organizations', async (t) => {
   t.equal((await logIn(service, CODEHOST)).answer.status, 200)
 })
 
-await t.test('uses the API of the configured kind of code host', async (t) => {
+await t.test('a login uses the API of the configured kind of code host', async (t) => {
   const host = await codehostStandIn(t, 'gitlab')
   host.user = { id: 9, username: 'ada', name: 'Ada L.', email: 'ada@example.com' }
   const at = 'authentication.methods.codehost'
@@ -369,7 +369,7 @@ await t.test('uses the API of the configured kind of code host', async (t) => {
   })
 })
 
-await t.test('applies the present email rule to existing logins', async (t) => {
+await t.test('the present e-mail rule also applies to tokens of earlier logins', async (t) => {
   const { service, liar } = await everyWay(t)
   liar.lies = { claims: { email: 'alice@old.example', email_verified: true } }
   const { token } = await logIn(service, OIDC)
@@ -392,7 +392,7 @@ await t.test('applies the present email rule to existing logins', async (t) => {
   t.equal(asNobody.status, 200, 'where no credential is needed, one that is not usable is none')
 })
 
-await t.test('answers an unknown and an unreachable provider', async (t) => {
+await t.test('a login at an unknown or unreachable provider gets the documented error', async (t) => {
   const { service, liar } = await everyWay(t)
   for (const end of ['authorize', 'callback']) {
     const answer = await service.request<Problem>('GET', `/auth/v1/method/oidc/nobody/${end}`, undefined, {
@@ -415,7 +415,7 @@ await t.test('answers an unknown and an unreachable provider', async (t) => {
   t.equal((await begin(service, OIDC)).answer.status, 200, 'and it is tried again')
 })
 
-await t.test('uses userinfo and authorize parameters as configured', async (t) => {
+await t.test('a login uses userinfo and authorization parameters as configured', async (t) => {
   const at = 'authentication.methods'
   const { service, liar } = await everyWay(t, {
     ...allowed,

@@ -20,7 +20,7 @@ const begun = async (service: Parameters<typeof begin>[0], path: string, count: 
 const asHeader = (jar: ReadonlyMap<string, string>): string => [...jar].map((pair) => pair.join('=')).join('; ')
 
 for (const path of [OIDC, CODEHOST])
-  await t.test(`concurrent logins of one browser at ${path} finish in any order`, async (t) => {
+  await t.test(`several logins of one browser at ${path} finish in any order`, async (t) => {
     const { service } = await everyWay(t)
     const { jar, logins } = await begun(service, path, 3)
     for (const { query, name } of [logins[1]!, logins[2]!, logins[0]!]) {
@@ -36,7 +36,7 @@ for (const path of [OIDC, CODEHOST])
     }
   })
 
-await t.test('no page can end a login by opening its callback', async (t) => {
+await t.test('a web page cannot use up a login by opening its callback', async (t) => {
   const { service } = await everyWay(t)
   const { jar, logins } = await begun(service, OIDC, 1)
   const cookie = asHeader(jar)
@@ -55,7 +55,7 @@ await t.test('no page can end a login by opening its callback', async (t) => {
   t.equal((await comeBack(service, OIDC, query, { cookie })).status, 302)
 })
 
-await t.test('a browser holds four logins per provider and drops the oldest', async (t) => {
+await t.test('a browser can have four unfinished logins for each provider, and the oldest is dropped', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const { service } = await everyWay(t, {}, { clock })
   const { jar, logins } = await begun(service, OIDC, 6)
@@ -76,7 +76,7 @@ await t.test('a browser holds four logins per provider and drops the oldest', as
   t.equal(Object.keys(cookiesOf(other.answer)).length > 0, true)
 })
 
-await t.test('limits callbacks by login, and by address only without a login', async (t) => {
+await t.test('callbacks are limited by login, and those without a login by address', async (t) => {
   const limits = { 'rate_limit.enabled': 'true', 'rate_limit.logins': '50', 'session.state_lifetime': '10m' }
   const clock = virtualClock(new Date().toISOString())
   const { service } = await everyWay(t, limits, { clock })
@@ -103,7 +103,7 @@ await t.test('limits callbacks by login, and by address only without a login', a
   t.equal(await again(), 'rate_limited', 'so does a login that is over')
 })
 
-await t.test('reports an expired login, and a prefetch does not use up a login', async (t) => {
+await t.test('an expired login is reported, and a prefetch by the browser does not use up a login', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const { service } = await everyWay(t, { 'authentication.session.state_lifetime': '10m' }, { clock })
   const { answer, cookie, authorizeUrl } = await begin(service, OIDC)

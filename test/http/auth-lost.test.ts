@@ -3,7 +3,7 @@ import { ownFaults } from '../late-servers.ts'
 import { type Authentication, everyWay, logIn, OIDC } from './people.ts'
 import { loseKeys } from './subjects.ts'
 
-await t.test('shows people with a missing key as lost, not erased, and logs their count once', async (t) => {
+await t.test('a person whose encryption key is missing is shown as lost, not as erased', async (t) => {
   const { service } = await everyWay(t)
   const { authentication } = await logIn(service, OIDC)
   t.match(authentication.metadata, { 'io.service.auth.oidc.sub': /./ })

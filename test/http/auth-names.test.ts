@@ -23,7 +23,7 @@ const words = {
 const FORGE = '/auth/v1/method/forge'
 const FLEET = '/auth/v1/method/fleet/serviceaccount'
 
-await t.test('every name uses the configured identifiers only', async (t) => {
+await t.test('cookies, headers, paths and metadata keys use the configured words only', async (t) => {
   const { service, cluster } = await everyWay(t, words)
   const { request } = service
 
@@ -90,7 +90,7 @@ await t.test('every name uses the configured identifiers only', async (t) => {
   t.notMatch(text, /^rollcall_/m)
 })
 
-await t.test('returns the namespace of a token in a header of the configured name', async (t) => {
+await t.test('the namespace of a token is returned in a header with the configured name', async (t) => {
   const service = await startService(t, words)
   const { json } = await service.request<Issued>('POST', '/auth/v1/method/token', {
     name: 'n',
@@ -110,7 +110,7 @@ await t.test('returns the namespace of a token in a header of the configured nam
   t.equal((await ask(both)).status, 404, 'where both are there, that of this deployment counts')
 })
 
-await t.test('shows old records under the present names, and user metadata hides none', async (t) => {
+await t.test('old records are shown under the present names, and metadata of a user hides none', async (t) => {
   const { service } = await everyWay(t)
   const { authentication } = await logIn(service, OIDC)
   t.equal(authentication.metadata['io.service.auth.oidc.sub'], 'alice')

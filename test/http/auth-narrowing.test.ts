@@ -62,7 +62,7 @@ const cut = (execute: Execute, time: number) =>
 const once = (what: (execute: Execute, time: number) => unknown) => (execute: Execute, time: number) =>
   time === 1 ? what(execute, time) : undefined
 
-await t.test('decides again if the token changed during the decision', async (t) => {
+await t.test('if a token changes while its grants are limited, the decision is made again', async (t) => {
   const narrowed = await started(once(cut))
   t.equal(await narrowed.narrow(ID), 'narrowed')
   t.same(narrowed.told(), ['TokenExpiryChanged', 'TokenGrantsNarrowed'])
@@ -76,7 +76,7 @@ await t.test('decides again if the token changed during the decision', async (t)
   t.same(ended.told(), ['TokenExpiryChanged', 'TokenRevoked'], 'so is one that nothing is left of')
 })
 
-await t.test('keeps a token that a later configuration narrowed', async (t) => {
+await t.test('a token whose grants a later configuration has limited keeps that result', async (t) => {
   const later = (execute: Execute) => execute(token, ID, 'NarrowGrants', { id: ID, to: viewer, policy: 2 }, system)
   const { narrow, times, told } = await started(later)
   t.equal(await narrow(ID), 'narrowed')
@@ -85,13 +85,13 @@ await t.test('keeps a token that a later configuration narrowed', async (t) => {
   t.same([times(), told()], [1, ['TokenGrantsNarrowed']], 'and whenever it is asked about')
 })
 
-await t.test('reports a token that ended during the decision as ended', async (t) => {
+await t.test('a token that ends while its grants are limited is reported as ended', async (t) => {
   const { narrow, times, told } = await started((execute) => execute(token, ID, 'RevokeToken', { id: ID }, system))
   t.equal(await narrow(ID), 'ended')
   t.same([times(), told()], [1, ['TokenRevoked']])
 })
 
-await t.test('gives up on a constantly changing token without a write', async (t) => {
+await t.test('if a token changes again and again, limiting its grants is given up without a write', async (t) => {
   const { narrow, times, told } = await started(cut)
   await narrow(ID).then(
     () => t.fail('it is not decided from what it was'),
@@ -101,7 +101,7 @@ await t.test('gives up on a constantly changing token without a write', async (t
   t.same(new Set(told()), new Set(['TokenExpiryChanged']))
 })
 
-await t.test('concurrent requests for one token share the outcome', async (t) => {
+await t.test('concurrent requests with one token share the decision about its grants', async (t) => {
   const { narrow, times, told } = await started(() => undefined)
   t.same(await Promise.all([narrow(ID), narrow(ID), narrow(ID)]), ['narrowed', 'narrowed', 'narrowed'])
   t.same([times(), told()], [1, ['TokenGrantsNarrowed']])

@@ -21,7 +21,7 @@ const self = ({ request }: Started, token: string) => request('GET', '/auth/v1/s
 const devs: Authorization = { rules: [group('devs', ['devs'], 'editor@shop', 'viewer@*')] }
 const viewers: Authorization = { rules: [group('devs', ['devs'], 'viewer@*')] }
 
-await t.test('narrows earlier logins to the rules before their next request', async (t) => {
+await t.test('tokens of earlier logins are limited to the present rules before their next request', async (t) => {
   const { service, liar, cluster } = await underRules(t, {})
   await makeShop(service)
   liar.lies = { claims: { groups: ['devs'] } }
@@ -60,7 +60,7 @@ await t.test('narrows earlier logins to the rules before their next request', as
   t.match(await lastOf(service, 'TokenRevoked'), { id: other.authentication.id })
 })
 
-await t.test('later rules only remove rights; more rights need a new login', async (t) => {
+await t.test('later rules only take rights away, and more rights need a new login', async (t) => {
   const { service, liar } = await underRules(t, viewers)
   await makeShop(service)
   liar.lies = { claims: { groups: ['devs'] } }
@@ -90,7 +90,7 @@ await t.test('later rules only remove rights; more rights need a new login', asy
   )
 })
 
-await t.test('a narrowed token stays narrowed over restarts, without another event', async (t) => {
+await t.test('a limited token stays limited after a restart, without another event', async (t) => {
   const { service, liar } = await underRules(t, devs)
   await makeShop(service)
   liar.lies = { claims: { groups: ['devs'] } }
@@ -141,7 +141,7 @@ for (const [what, destroy] of [
     t.match(await lastOf(service, 'TokenRevoked'), { id: authentication.id })
   })
 
-await t.test('narrows each unused token once after the start', async (t) => {
+await t.test('after the start each unused token is limited once to the present rules', async (t) => {
   const { service, liar, cluster } = await underRules(t, {})
   liar.lies = { claims: { groups: ['devs'] } }
   for (let n = 0; n < 3; n++) await logIn(service, OIDC)
@@ -166,7 +166,7 @@ await t.test('narrows each unused token once after the start', async (t) => {
   t.equal((await lines()).length, 1, 'nothing to be done is nothing to tell')
 })
 
-await t.test('a browser whose login lost all rights must sign in again', async (t) => {
+await t.test('a browser whose login has lost all rights must sign in again', async (t) => {
   const { service, liar } = await underRules(t, devs)
   liar.lies = { claims: { groups: ['devs'] } }
   const { answer } = await logIn(service, OIDC)
@@ -178,7 +178,7 @@ await t.test('a browser whose login lost all rights must sign in again', async (
 })
 
 await t.test(
-  'of two instances with different rules the later narrows a token once',
+  'if two instances have different rules, the later ones limit a token once',
   { skip: !onCluster && 'one instance alone uses files' },
   async (t) => {
     const { service: first, liar, settings } = await underRules(t, viewers)

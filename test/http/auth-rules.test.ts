@@ -11,7 +11,7 @@ const isRefused = ({ type }: { readonly type: string }) => type.startsWith('Auth
 
 const makeShop = ({ request }: Started) => request('POST', '/api/v1/namespaces', { key: 'shop', name: 'Shop' })
 
-await t.test('a login gets the grants of the matching rules and records their names', async (t) => {
+await t.test('a login gets the grants of the rules that match, and their names are recorded', async (t) => {
   const { service, liar } = await underRules(t, {
     rules: [
       group('writers', ['shop-devs', 'other'], 'editor@shop', 'viewer@*'),
@@ -72,7 +72,7 @@ await t.test('a login may always use its own record', async (t) => {
   t.match(await check('right=flag.evaluate&namespaceKey=shop'), { allowed: true, because })
 })
 
-await t.test('finds claims by JSON pointer and compares texts exactly', async (t) => {
+await t.test('rules find claims by JSON Pointer and compare texts exactly', async (t) => {
   const { service, liar } = await underRules(t, {
     rules: [
       { ...group('deep', ['flags'], 'viewer@*'), claim: '/realm_access/roles' },
@@ -102,7 +102,7 @@ await t.test('finds claims by JSON pointer and compares texts exactly', async (t
     t.match(refusalOf(await answers(claims)), noGrant, JSON.stringify(claims))
 })
 
-await t.test('treats a referenced claim as absent and logs its name once a minute', async (t) => {
+await t.test('a claim that is only a reference counts as absent, and its name is logged once a minute', async (t) => {
   const { service, liar } = await underRules(t, { rules: [group('devs', ['devs'], 'viewer@*')] })
   liar.lies = { claims: { groups: ['devs'], _claim_names: { groups: 'src1' }, _claim_sources: { src1: {} } } }
   for (let n = 0; n < 3; n++) t.match(refusalOf((await logIn(service, OIDC)).answer), noGrant)
@@ -111,7 +111,7 @@ await t.test('treats a referenced claim as absent and logs its name once a minut
   t.match(JSON.parse(warned[0]!), { level: 'WARN', claim: 'groups', provider: 'main' })
 })
 
-await t.test('refuses an unmatched login after the email rule, with log and metric', async (t) => {
+await t.test('a login that no rule matches is refused after the e-mail rule, with a log line and metric', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const { service, liar } = await underRules(
     t,
@@ -155,13 +155,13 @@ await t.test('refuses an unmatched login after the email rule, with log and metr
   t.ok(told.some(({ data }) => data['reason'] === 'no_grant' && data['provider'] === 'main'))
 })
 
-await t.test('unmatched: refuse without rules refuses everyone', async (t) => {
+await t.test('"unmatched: refuse" without any rule refuses everyone', async (t) => {
   const { service } = await underRules(t, { unmatched: 'refuse' })
   for (const way of [OIDC, CODEHOST]) t.match(refusalOf((await logIn(service, way)).answer), noGrant)
   t.match(await lastOf(service, 'AccessConfigured'), { rules: [], unmatched: [] })
 })
 
-await t.test('an email without verified status counts only if configured', async (t) => {
+await t.test('an e-mail address whose verification is unknown counts only if configured', async (t) => {
   const rules = [{ ...group('mail', ['alice@example.com'], 'viewer@*'), claim: 'email' }]
   const assume = { 'authentication.methods.oidc.providers.main.assume_email_verified': 'true' }
   const matching = { 'authentication.methods.oidc.email_matches': '["alice@example\\\\.com"]' }
@@ -193,7 +193,7 @@ await t.test('an email without verified status counts only if configured', async
   ])
 })
 
-await t.test('unmatched logins get the configured grants', async (t) => {
+await t.test('a login that no rule matches gets the grants configured for it', async (t) => {
   const { service, host } = await underRules(t, {
     rules: [group('devs', ['devs'], 'admin@*')],
     unmatched: ['viewer@shop'],
@@ -210,7 +210,7 @@ await t.test('unmatched logins get the configured grants', async (t) => {
   t.same(grants, [{ place: 'shop', role: 'viewer' }])
 })
 
-await t.test('organizations and teams give grants, also outside the allow list', async (t) => {
+await t.test('organizations and teams give grants, also if they are not in the list of allowed ones', async (t) => {
   const { service, host } = await underRules(
     t,
     {
@@ -256,7 +256,7 @@ await t.test('organizations and teams give grants, also outside the allow list',
   t.match(refusalOf((await ask(['acme-not'])).answer), { status: 401, reason: 'membership_required' })
 })
 
-await t.test('service accounts get grants in the namespace of their name', async (t) => {
+await t.test('service accounts get grants in the namespace with their name', async (t) => {
   const all = ['shop', 'ops', 'a.b'].map((namespace) => ({ namespace, service_accounts: ['*'] }))
   const allowed = { 'authentication.methods.orchestrator.allowed': JSON.stringify(all) }
   const rules = [
@@ -290,7 +290,7 @@ await t.test('service accounts get grants in the namespace of their name', async
   t.ok(told.some(({ data }) => data['reason'] === 'no_grant' && data['serviceAccount'] === 'shop/api'))
 })
 
-await t.test('refuses more grants than a token may have, and logs it', async (t) => {
+await t.test('a login whose rules give more grants than a token may have is refused and logged', async (t) => {
   const many = Array.from({ length: 5 }, (_, n) =>
     group(`r${n}`, ['all'], ...Array.from({ length: 60 }, (_, m) => `viewer@n${n}-${m}`)),
   )
@@ -300,7 +300,7 @@ await t.test('refuses more grants than a token may have, and logs it', async (t)
   t.match(await service.logged(), /"level":"WARN".*more than 256 grants/)
 })
 
-await t.test('without rules logins and exchanges have full access', async (t) => {
+await t.test('without rules logins and token exchanges give full access', async (t) => {
   const { service, cluster } = await underRules(t, {})
   for (const issue of [
     async () => (await logIn(service, OIDC)).token,
@@ -314,14 +314,14 @@ await t.test('without rules logins and exchanges have full access', async (t) =>
   }
 })
 
-await t.test('a rule for one method puts all methods under rules', async (t) => {
+await t.test('a rule for one login method puts all methods under rules', async (t) => {
   const host = await underRules(t, { rules: [group('devs', ['devs'], 'admin@*')] })
   t.match(refusalOf((await logIn(host.service, CODEHOST)).answer), noGrant)
   t.match(refusalOf(await exchange(host.service, host.cluster)), noGrant)
   t.equal((await host.service.request('GET', '/auth/v1/self')).status, 200, 'static tokens are under none')
 })
 
-await t.test('applies rules to thousands of groups, and logs that not all are stored', async (t) => {
+await t.test('rules work with thousands of groups, and it is logged that not all are stored', async (t) => {
   const { service, liar } = await underRules(t, {
     rules: [group('writers', ['group-4999'], 'editor@shop'), group('lookers', ['group-17'], 'viewer@*')],
   })

@@ -25,7 +25,7 @@ const own = { 'sec-fetch-site': 'same-origin' }
 const made = async ({ request }: Started, more = {}) =>
   (await request<Issued>('POST', TOKEN, { name: 'n', ...more })).json.clientToken
 
-await t.test('A13: stores a bearer token in the cookie of a browser', async (t) => {
+await t.test('A13: a browser can exchange a bearer token for a session cookie', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const bootstrap = { 'authentication.methods.token.bootstrap.token': 'a/token+with=every~kind.of-character_' }
   const service = await startService(t, bootstrap, { clock })
@@ -58,7 +58,7 @@ await t.test('A13: stores a bearer token in the cookie of a browser', async (t) 
   t.equal(refusalOf(viaCookie).reason, 'credential_missing', 'the cookie is not looked at')
 })
 
-await t.test('U1: a publishable token does not reveal its record', async (t) => {
+await t.test('U1: a token that may be published does not reveal its own record', async (t) => {
   const service = await startService(t)
   const of = async (asked: object) => {
     const { headers } = await granted(service, { description: 'who made it', expiresAt: EXPIRES, ...asked })
@@ -74,7 +74,7 @@ await t.test('U1: a publishable token does not reveal its record', async (t) => 
     t.match(await of(asked), { authentication: { expiresAt: EXPIRES }, service: { version: /./ } })
 })
 
-await t.test('U1: limits guesses at tokens', async (t) => {
+await t.test('U1: the number of guesses at tokens is limited', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const service = await startService(t, { 'rate_limit.enabled': 'true' }, { clock })
   const ask = async (headers: Headers) => (await service.request('GET', SESSION, undefined, headers)).status
@@ -91,7 +91,7 @@ await t.test('U1: limits guesses at tokens', async (t) => {
   t.equal(await ask(bearer('one-more-guess')), 200)
 })
 
-await t.test('A14: ends the session but not the token', async (t) => {
+await t.test('A14: signing out ends the session but not the token', async (t) => {
   const service = await startService(t)
   const token = await made(service)
   const rows: readonly (readonly [string, Headers, number])[] = [
@@ -118,7 +118,7 @@ await t.test('A14: ends the session but not the token', async (t) => {
   t.equal((await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status, 200)
 })
 
-await t.test('accepts a credential in one place only', async (t) => {
+await t.test('a request with credentials in two places is refused', async (t) => {
   const service = await startService(t)
   const token = await made(service)
   const rows: readonly (readonly [string, Headers, number, string?])[] = [
@@ -173,7 +173,7 @@ await t.test('accepts a credential in one place only', async (t) => {
     )
 })
 
-await t.test('clears both of two session cookies, wherever they were set', async (t) => {
+await t.test('if a browser has two session cookies, both are cleared', async (t) => {
   const service = await startService(t, {
     'server.public_url': 'https://flags.team.example.com/base',
     'authentication.session.domain': 'team.example.com',
@@ -196,7 +196,7 @@ await t.test('clears both of two session cookies, wherever they were set', async
   t.ok((await cleared(`${'a.'.repeat(100)}example.com`)).length <= 12)
 })
 
-await t.test('requires writes with a cookie to come from the own pages', async (t) => {
+await t.test("a write with a session cookie must come from the service's own pages", async (t) => {
   const service = await startService(t, {
     'server.public_url': 'https://flags.example.com/base',
     'authentication.session.csrf.trusted_origins': 'https://admin.example.com',
@@ -323,7 +323,7 @@ await t.test('cookies have the configured attributes', async (t) => {
   }
 })
 
-await t.test('a login returns to an own path only', async (t) => {
+await t.test('after a login the browser returns only to a path of this service', async (t) => {
   const { service } = await everyWay(t, {
     'server.public_url': 'https://flags.example.com/base',
     'server.trust_proxy': 'true',
@@ -389,7 +389,7 @@ await t.test('a login returns to an own path only', async (t) => {
   t.not(authorizeUrl.searchParams.get('state'), 'fixed', 'a state of the client is ignored')
 })
 
-await t.test('limits logins separately without using up a login', async (t) => {
+await t.test('logins have their own limit, and a limited request does not use up a login', async (t) => {
   const { service } = await everyWay(t, { 'rate_limit.enabled': 'true' }, { clock: virtualClock() })
   const { authorizeUrl, cookie } = await begin(service, CODEHOST)
   const back = await fetch(authorizeUrl, { redirect: 'manual' })
@@ -406,7 +406,7 @@ await t.test('limits logins separately without using up a login', async (t) => {
   t.equal((await service.request('GET', '/auth/v1/self')).status, 200)
 })
 
-await t.test('a session of a login lives as long as its token', async (t) => {
+await t.test('the session of a login lasts as long as its token', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const { service } = await everyWay(t, { 'authentication.session.token_lifetime': '2h' }, { clock })
   const { answer, authentication } = await logIn(service, CODEHOST, { accept: 'text/html' })

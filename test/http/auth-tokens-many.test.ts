@@ -6,7 +6,7 @@ import { startService } from '../start.ts'
 
 type Page = { readonly totalCount: number; readonly nextPageToken: string; readonly authentications: readonly object[] }
 
-await t.test('counts tokens up to 10,000 and marks larger counts as inexact', async (t) => {
+await t.test('tokens are counted up to 10,000, and a larger number is marked as inexact', async (t) => {
   const service = await startService(t, { 'storage.type': 'embedded' })
   const list = async (search = '') => (await service.request<Page>('GET', `/auth/v1/tokens?${search}`)).json
   const { totalCount: before, ...rest } = await list()

@@ -31,7 +31,7 @@ const tight = async (t: Parameters<typeof startService>[0], flags: number) => {
 const asked = (count: number, more: Part = {}) =>
   Array.from({ length: count }, () => ({ flagKey: 'flag-00', entityId: 'e', ...more }))
 
-await t.test('each batch accepts at most 1000 requests', async (t) => {
+await t.test('a batch may have at most 1000 requests', async (t) => {
   const service = await startService(t)
   await maker(service).variantFlag('flag-00')
   for (const path of BATCHES) {
@@ -71,7 +71,7 @@ await t.test('an answer of many parts is never larger than the limit', async (t)
   )
 })
 
-await t.test('a list page ends before the size limit, and the next continues', async (t) => {
+await t.test('a list page ends before the size limit, and the next page continues there', async (t) => {
   const { request, make } = await tight(t, 12)
   const N = '/api/v1/namespaces/default'
   const description = 'd'.repeat(10_000)
@@ -110,7 +110,7 @@ await t.test('a list page ends before the size limit, and the next continues', a
   }
 })
 
-await t.test('a page has at least one item of any size', async (t) => {
+await t.test('a page has at least one item, however large it is', async (t) => {
   const { request, make } = await tight(t, 0)
   for (const key of ['a', 'b']) {
     await make.variantFlag(key)
@@ -125,7 +125,7 @@ await t.test('a page has at least one item of any size', async (t) => {
   t.match(second.json, { flags: [{ key: 'b' }], nextPageToken: '' })
 })
 
-await t.test('limits the list of tokens too', async (t) => {
+await t.test('the size limit also applies to the list of tokens', async (t) => {
   const { request } = await tight(t, 0)
   const metadata = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`k${n}`, 'v'.repeat(1_000)]))
   for (let n = 0; n < 99; n++) {
@@ -147,7 +147,7 @@ await t.test('limits the list of tokens too', async (t) => {
   }
 })
 
-await t.test('a body has at most 50,000 members and items, counted before it is parsed', async (t) => {
+await t.test('a body with more than 50,000 members and items is refused before it is parsed', async (t) => {
   const { request } = await startService(t)
   const path = '/evaluate/v1/boolean'
   const said = async (body: string) => {
@@ -171,7 +171,7 @@ await t.test('a body has at most 50,000 members and items, counted before it is 
   t.same(await said(items(500_000).slice(0, -2)), many, 'before it is parsed')
 })
 
-await t.test('a context value, an entity and a targeting key have at most 65,536 bytes', async (t) => {
+await t.test('context values, entity ids and targeting keys have at most 65,536 bytes', async (t) => {
   const service = await startService(t)
   const make = maker(service)
   await make.segment('all')
@@ -223,7 +223,7 @@ await t.test('a context value, an entity and a targeting key have at most 65,536
   }
 })
 
-await t.test('a context has at most 1,000 members, counted before any is read', async (t) => {
+await t.test('a context with more than 1,000 members is refused before any is read', async (t) => {
   const service = await startService(t)
   const make = maker(service)
   await make.segment('all')

@@ -7,7 +7,7 @@ import { refusalOf } from './people.ts'
 const LIMIT = '5'
 const asked = { flagKey: 'none', entityId: 'e' }
 
-await t.test('limits a publishable token by client address', async (t) => {
+await t.test('requests with a published token are limited by client address', async (t) => {
   const service = await startService(
     t,
     { 'rate_limit.client': LIMIT, 'server.trust_proxy': 'true' },
@@ -45,7 +45,7 @@ for (const [name, settings] of [
   ['rate_limit.client', { 'rate_limit.client': '0' }],
   ['rate_limit.enabled', { 'rate_limit.client': LIMIT, 'rate_limit.enabled': 'false' }],
 ] as const)
-  await t.test(`has no limit with ${name}`, async (t) => {
+  await t.test(`a published token has no limit by address with ${name}`, async (t) => {
     const service = await startService(t, settings)
     const { headers } = await granted(service, { role: 'client' })
     for (let n = 0; n < 12; n++)

@@ -8,7 +8,7 @@ import { maker } from './flags.ts'
 import { granted } from './granted.ts'
 
 /** Official clients of the API family and of OpenFeature, as published, against a started service. */
-await t.test('official clients work unchanged', async (t) => {
+await t.test('the official client libraries work unchanged', async (t) => {
   const service = await startService(t, { 'identifiers.service': 'flipt' })
   const { url, token, request } = service
   const make = maker(service)
@@ -44,7 +44,7 @@ await t.test('official clients work unchanged', async (t) => {
   const local = await LocalClient.init({ url, authentication: { clientToken: token } as object, updateInterval: 0 })
   t.teardown(() => local.close())
 
-  await t.test('20,000 random entities get the same answers from the local engine', async (t) => {
+  await t.test('for 20,000 random entities the local engine of a client gives the same answers', async (t) => {
     let seed = 42
     /** Linear congruential generator, so that the entities are the same in each run. */
     const below = (n: number) => {
@@ -101,7 +101,7 @@ await t.test('official clients work unchanged', async (t) => {
     t.ok(values.size >= 8, `the entities are of many kinds: ${JSON.stringify(Object.fromEntries(values))}`)
   })
 
-  await t.test('the local engine refreshes after changes only', async (t) => {
+  await t.test('a client with a local engine loads flags again only after changes', async (t) => {
     t.equal(await local.refresh(), false, 'no change: 304')
     await make.boolean('fresh', true)
     t.equal(await local.refresh(), true)
@@ -118,7 +118,7 @@ await t.test('official clients work unchanged', async (t) => {
     )
   })
 
-  await t.test('the REST client evaluates, lists flags and understands refusals', async (t) => {
+  await t.test('the REST client evaluates and lists flags, and understands refusals', async (t) => {
     const asked = { namespaceKey: 'default', entityId: 'user-1', context: { age: 20, beta: true } }
     const { enabled, reason } = await rest.evaluation.boolean({ ...asked, flagKey: 'fresh' })
     t.same([enabled, reason], [true, 'DEFAULT_EVALUATION_REASON'])
@@ -135,7 +135,7 @@ await t.test('official clients work unchanged', async (t) => {
     t.same([flags.map(({ key }) => key), totalCount], [['release', 'colour'], 3])
   })
 
-  await t.test('OpenFeature evaluates with its provider', async (t) => {
+  await t.test('OpenFeature evaluates flags with its provider', async (t) => {
     const provider = new OFREPProvider({
       baseUrl: url,
       headers: { Authorization: `Bearer ${token}`, 'X-Flipt-Namespace': 'default' },
@@ -165,7 +165,7 @@ await t.test('official clients work unchanged', async (t) => {
     })
   })
 
-  await t.test('tokens with the roles server and client evaluate with the published client', async (t) => {
+  await t.test('tokens with the roles server and client can evaluate with the published client', async (t) => {
     const [server, client] = [await granted(service, { role: 'server' }), await granted(service, { role: 'client' })]
     const asked = { flagKey: 'colour', entityId: 'user-1', context: { country: 'de', age: '40' } }
     const whole = await rest.evaluation.variant({ namespaceKey: 'default', ...asked })
@@ -194,7 +194,7 @@ await t.test('official clients work unchanged', async (t) => {
     t.equal(engine.evaluateVariant(asked).variantKey, whole.variantKey)
   })
 
-  await t.test("accepts the clients' header names", async (t) => {
+  await t.test('the header names that clients send are accepted', async (t) => {
     const { status } = await request(
       'POST',
       '/ofrep/v1/evaluate/flags/release',

@@ -56,7 +56,7 @@ const metasOf = async (t: Test, { directory }: Started) => {
   return events.map((event) => ({ ...event, meta: JSON.parse(event.meta) as Meta }))
 }
 
-await t.test('a clock that was once two hours ahead', async (t) => {
+await t.test('the service handles a clock that was once two hours ahead', async (t) => {
   const { service, shift, clock, instant } = await withClock(t)
   const get = async (path: string) => (await service.request('GET', path)).status
   t.equal(await aheadOf(service), 0)
@@ -99,7 +99,7 @@ await t.test('a clock that was once two hours ahead', async (t) => {
   t.equal(metas.find(({ stream }) => stream === 'namespace-early')!.meta.writtenAt, undefined)
 })
 
-await t.test('a clock set back by an hour revives no token', async (t) => {
+await t.test('a clock that is set back by an hour revives no expired token', async (t) => {
   const { service, shift, instant } = await withClock(t)
   const short = await tokenOf(service, 'short', instant(30 * MINUTE))
   const long = await tokenOf(service, 'long', instant(24 * HOUR))
@@ -119,7 +119,7 @@ await t.test('a clock set back by an hour revives no token', async (t) => {
   t.equal(await self(service, fresh.token), 200)
 })
 
-await t.test('a clock that jumped to 2099 once ends no token', async (t) => {
+await t.test('a clock that once jumped to the year 2099 ends no token', async (t) => {
   const { service, shift, clock, instant } = await withClock(t)
   const long = await tokenOf(service, 'long', instant(24 * HOUR))
   shift(Date.UTC(2099, 0) - clock.now().getTime())

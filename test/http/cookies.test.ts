@@ -7,7 +7,7 @@ import { ok } from '../../src/http/wire/reply.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { demo } from './demo.ts'
 
-void t.test('cookies have the attributes of the contract under the forwarded base path', async (t) => {
+void t.test('cookies have the documented attributes under the base path that the proxy forwards', async (t) => {
   const shared = {
     tokenName: 'service_client_token',
     stateName: 'service_client_state',

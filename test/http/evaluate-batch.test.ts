@@ -13,7 +13,7 @@ const N = '/api/v1/namespaces/default'
 type Answer = { readonly match: boolean }
 type Answers = { readonly responses: readonly Answer[] }
 
-await t.test('batches and the legacy form', async (t) => {
+await t.test('batch evaluation, and its earlier form', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
@@ -30,7 +30,7 @@ await t.test('batches and the legacy form', async (t) => {
   )
   const german = { entityId: 'e', context: { country: 'de' } }
 
-  await t.test('a batch answers in order, by flag type, with an entry for a missing flag', async (t) => {
+  await t.test('a batch is answered in order, with one entry for each flag, also for a missing one', async (t) => {
     const requests = [
       { flagKey: 'colour', ...german, requestId: 'one' },
       { flagKey: 'nope', namespaceKey: '' },
@@ -78,7 +78,7 @@ await t.test('batches and the legacy form', async (t) => {
     t.equal(small.headers['content-encoding'], undefined)
   })
 
-  await t.test('refuses a batch with a non-object, and ignores explain', async (t) => {
+  await t.test('a batch with an item that is not an object is refused, and "explain" is ignored', async (t) => {
     const wrong = 'request body is not valid: requests[1] must be an object'
     await refused(
       t,
@@ -91,7 +91,7 @@ await t.test('batches and the legacy form', async (t) => {
     t.notOk('trace' in (json.responses[0]?.booleanResponse ?? {}))
   })
 
-  await t.test('a past batch evaluates the flags of the moment', async (t) => {
+  await t.test('a batch as of a past moment evaluates the flags of that moment', async (t) => {
     const { headers } = await request('GET', '/api/v1/flags/on')
     t.ok(headers['etag'])
     const before = await request('PUT', '/api/v1/flags/on', { name: 'now', enabled: true })
@@ -117,7 +117,7 @@ await t.test('batches and the legacy form', async (t) => {
     await make.updateFlag('on', { enabled: true })
   })
 
-  await t.test('the legacy form returns the entity, its context and the first segment', async (t) => {
+  await t.test('the earlier form of evaluation returns the entity, its context and the first segment', async (t) => {
     const asked = { flagKey: 'colour', entityId: 'e', context: { country: 'de', age: 7, none: null } }
     for (const path of ['/api/v1/evaluate', `${N}/evaluate`]) {
       const { status, json } = await request('POST', path, {
@@ -153,7 +153,7 @@ await t.test('batches and the legacy form', async (t) => {
     })
   })
 
-  await t.test('the legacy form requires a flag and an entity', async (t) => {
+  await t.test('the earlier form of evaluation requires a flag and an entity', async (t) => {
     const E = '/api/v1/evaluate'
     await refused(t, ['POST', E, { entityId: 'e' }], 400, 'invalid field flagKey: must not be empty')
     await refused(t, ['POST', E, { flagKey: 'colour' }], 400, 'invalid field entityId: must not be empty')
@@ -169,7 +169,7 @@ await t.test('batches and the legacy form', async (t) => {
     await refused(t, ['POST', `${E}?at=x`, {}], 400, at, 'invalid_at')
   })
 
-  await t.test('a batch in the legacy form is of one namespace', async (t) => {
+  await t.test('a batch in the earlier form uses one namespace', async (t) => {
     const E = '/api/v1/batch-evaluate'
     const requests = [
       { flagKey: 'colour', ...german, requestId: 'a', namespaceKey: 'default' },

@@ -11,7 +11,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const B = '/evaluate/v1/boolean'
 const V = '/evaluate/v1/variant'
 
-await t.test('single evaluations', async (t) => {
+await t.test('evaluation of a single flag', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const service = await startService(t, { 'metrics.flag_labels': 'true' }, { clock })
   const { request } = service
@@ -41,7 +41,7 @@ await t.test('single evaluations', async (t) => {
     return json
   }
 
-  await t.test('a boolean answer has exactly the members of the contract', async (t) => {
+  await t.test('the answer for a Boolean flag has exactly the documented members', async (t) => {
     const answer = await request<Said>('POST', B, { flagKey: 'simple', entityId: 'x', requestId: 'r"1' })
     const { timestamp, requestDurationMillis, ...rest } = answer.json
     t.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -61,7 +61,7 @@ await t.test('single evaluations', async (t) => {
     t.equal(answer.headers['cache-control'], undefined)
   })
 
-  await t.test('creates a request id if none is given', async (t) => {
+  await t.test('a request id is created if the client sends none', async (t) => {
     for (const requestId of [undefined, '', null]) {
       const { json, headers } = await request<Said>('POST', B, { flagKey: 'simple', requestId })
       t.match(json['requestId'], uuid)
@@ -72,7 +72,7 @@ await t.test('single evaluations', async (t) => {
     t.match(json['requestId'], uuid)
   })
 
-  await t.test('applies thresholds by bucket, after segments', async (t) => {
+  await t.test('segments are evaluated before thresholds, and a threshold uses the bucket of the entity', async (t) => {
     t.match(await ask(B, { flagKey: 'half', entityId: 'alice' }), {
       enabled: false,
       reason: 'DEFAULT_EVALUATION_REASON',
@@ -86,7 +86,7 @@ await t.test('single evaluations', async (t) => {
     for (const hit of hits) t.match(hit, { reason: 'MATCH_EVALUATION_REASON', segmentKeys: [] })
   })
 
-  await t.test('chooses variants by bucket, with attachment and segments in rule order', async (t) => {
+  await t.test('a variant is chosen by bucket, and returned with its attachment and segments', async (t) => {
     const {
       timestamp: _,
       requestDurationMillis: __,
@@ -104,7 +104,7 @@ await t.test('single evaluations', async (t) => {
     t.match(carol, { variantKey: 'large', variantAttachment: '', segmentKeys: ['everybody', 'germans'] })
   })
 
-  await t.test('converts context values to text', async (t) => {
+  await t.test('context values are converted to text', async (t) => {
     const texts: readonly [unknown, string][] = [
       [1.5, '1.5'],
       [1e21, '1e+21'],
@@ -127,7 +127,7 @@ await t.test('single evaluations', async (t) => {
     }
   })
 
-  await t.test('refuses invalid evaluations', async (t) => {
+  await t.test('an invalid evaluation request is refused', async (t) => {
     await refused(t, ['POST', B, {}], 404, 'flag "default/" not found', 'not_found')
     await refused(
       t,
@@ -158,7 +158,7 @@ await t.test('single evaluations', async (t) => {
     await refused(t, ['POST', `${B}?at=yesterday`, { flagKey: 'simple' }], 400, at, 'invalid_at')
   })
 
-  await t.test('explain adds the steps and changes nothing else', async (t) => {
+  await t.test('explain adds the steps of the evaluation and changes nothing else', async (t) => {
     const hit = await ask(`${B}?explain=true`, { flagKey: 'half', entityId: 'alice', context: { country: 'fr' } })
     const failedConstraintIds = [country]
     const constraint = { type: 'STRING_COMPARISON_TYPE', property: 'country', operator: 'eq', value: 'de' }
@@ -194,7 +194,7 @@ await t.test('single evaluations', async (t) => {
     t.same((await ask(`${V}?explain=1`, { flagKey: 'off' })).trace, [], 'a disabled variant flag tries nothing')
   })
 
-  await t.test('a trace has a limited size of constraints', async (t) => {
+  await t.test('the explanation of an evaluation contains a limited size of constraints', async (t) => {
     const value = 'x'.repeat(60_000)
     const ids = await make.segment(
       'wordy',
@@ -215,13 +215,13 @@ await t.test('single evaluations', async (t) => {
     )
   })
 
-  await t.test('?pretty indents and changes nothing else', async (t) => {
+  await t.test('?pretty indents the answer and changes nothing else', async (t) => {
     const { text, json } = await request<Said>('POST', `${B}?pretty`, { flagKey: 'simple', requestId: 'r' })
     t.match(text, /^\{\n {2}"enabled": true,/)
     t.match(json, { enabled: true, requestId: 'r' })
   })
 
-  await t.test('returns the default variant if no rule gives another', async (t) => {
+  await t.test('a flag returns its default variant if no rule gives another', async (t) => {
     await make.variantFlag('with-default')
     const chosen = await make.variant('with-default', 'chosen', '"x"')
     await make.updateFlag('with-default', { enabled: true, defaultVariantId: chosen })
@@ -238,7 +238,7 @@ await t.test('single evaluations', async (t) => {
     t.match(await ask(V, { flagKey: 'with-default' }), { variantKey: '', reason: 'UNKNOWN_EVALUATION_REASON' })
   })
 
-  await t.test('at= evaluates past flags at a position or an instant', async (t) => {
+  await t.test('at= evaluates a flag as of a past position or time', async (t) => {
     const before = await request('PUT', '/api/v1/flags/simple', { name: 'simple', enabled: true })
     const on = before.headers['event-position']
     await clock.advance(5)
@@ -263,7 +263,7 @@ await t.test('single evaluations', async (t) => {
     t.match(past, { variantKey: 'middle', trace: [{ bucket: 167 }] })
   })
 
-  await t.test('After-Position waits for the position, else returns view_behind', async (t) => {
+  await t.test('After-Position waits for the position, or gets view_behind', async (t) => {
     const { headers } = await request('PUT', '/api/v1/flags/simple', { name: 'simple', enabled: true })
     t.match(await ask(B, { flagKey: 'simple' }, { 'After-Position': String(headers['event-position']) }), {
       enabled: true,
@@ -288,7 +288,7 @@ await t.test('single evaluations', async (t) => {
     t.match(await service.metrics(), /^rollcall_server_errors_total 0$/m)
   })
 
-  await t.test('counts evaluations by flag and result, without entity labels', async (t) => {
+  await t.test('evaluations are counted by flag and result, without the entity', async (t) => {
     await make.boolean('counted', true)
     for (const entityId of ['secret-a', 'secret-b']) await ask(B, { flagKey: 'counted', entityId })
     await request('POST', V, { flagKey: 'counted' })
@@ -310,7 +310,7 @@ await t.test('single evaluations', async (t) => {
   })
 })
 
-await t.test('a namespaced token evaluates only in its own namespace', async (t) => {
+await t.test('a token for one namespace evaluates flags only there', async (t) => {
   const service = await startService(t)
   const own = maker(service, 'team')
   await own.namespace()
@@ -356,7 +356,7 @@ await t.test('a namespaced token evaluates only in its own namespace', async (t)
   t.equal(await as('/api/v1/batch-evaluate', { requests: [] }), 403)
 })
 
-await t.test('evaluation requires a credential unless the group is open', async (t) => {
+await t.test('evaluation requires a credential unless the group of routes is open', async (t) => {
   const closed = await startService(t)
   t.equal((await closed.request('POST', B, {}, { authorization: '' })).status, 401)
   const open = await startService(t, { 'authentication.exclude.evaluation': 'true' })

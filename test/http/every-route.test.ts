@@ -126,7 +126,7 @@ const verdictOf = ({ status, headers, text }: Awaited<ReturnType<typeof addresse
 /** Reasons of the login routes for an empty request. */
 const own = new Set([undefined, 'state_missing', 'invalid_argument', 'not_found'])
 
-await t.test('the table lists every route with its access', async (t) => {
+await t.test('the table of routes lists every route with its access', async (t) => {
   const { service } = await everyWay(t)
   const { json } = await service.request<{ paths: Record<string, object> }>('GET', '/openapi.json')
   const mounted = Object.entries(json.paths).flatMap(([path, verbs]) =>
@@ -135,7 +135,7 @@ await t.test('the table lists every route with its access', async (t) => {
   t.strictSame(mounted.toSorted(), rows.map(({ verb, path }) => `${verb} ${path}`).toSorted())
 })
 
-await t.test('each route requires a credential and limits namespaced tokens by its group', async (t) => {
+await t.test('each route requires a credential, and limits tokens for one namespace', async (t) => {
   const { service } = await everyWay(t)
   for (const key of ['mine', 'other']) await service.request('POST', '/api/v1/namespaces', { key, name: key })
   const [mine, ofDefault] = [await scopedTo(service, 'mine'), await scopedTo(service, 'default')]
@@ -166,7 +166,7 @@ await t.test('each route requires a credential and limits namespaced tokens by i
   }
 })
 
-await t.test('without required authentication presented tokens are still limited', async (t) => {
+await t.test('without required authentication a token in the request is still limited', async (t) => {
   const { service } = await everyWay(t, { 'authentication.required': 'false' })
   const mine = await scopedTo(service, 'default')
   for (const row of rows.filter(({ reach }) => reach !== 'public')) {
@@ -192,7 +192,7 @@ const groups = {
   ofrep: ({ path }: { readonly path: string }) => path.startsWith('/ofrep/'),
 }
 for (const [group, within] of Object.entries(groups)) {
-  await t.test(`exclude.${group} opens that group only`, async (t) => {
+  await t.test(`exclude.${group} opens that group of routes only`, async (t) => {
     const { service } = await everyWay(t, { [`authentication.exclude.${group}`]: 'true' })
     for (const row of rows.filter(({ reach }) => reach !== 'public')) {
       const verdict = verdictOf(await addressed(service, row, 'nowhere', open))
@@ -211,7 +211,7 @@ const everyRequest = async (service: Started, ask: (row: (typeof rows)[number], 
   t.equal((await service.request('GET', '/livez')).status, 200)
 }
 
-await t.test('answers under /auth and /audit are not cached, and their bodies are small', async (t) => {
+await t.test('answers under /auth and /audit are not cached, and their bodies have a small limit', async (t) => {
   const { service } = await everyWay(t)
   const large = `{"x":"${'x'.repeat(65_536)}"}`
   await everyRequest(service, async ({ verb, path }, filled) => {

@@ -5,7 +5,7 @@ import { bearer, open, refusalOf } from './people.ts'
 
 const LIMIT = 300
 
-await t.test('429 after 300 failed credentials a minute per address, never for valid ones', async (t) => {
+await t.test('after 300 wrong credentials a minute an address gets 429, but not with valid ones', async (t) => {
   const clock = virtualClock()
   const { request, token } = await startService(t, { 'server.trust_proxy': '127.0.0.1' }, { clock })
   const from = (address: string, credential: Headers) =>
@@ -37,7 +37,7 @@ await t.test('429 after 300 failed credentials a minute per address, never for v
   t.equal((await from('192.0.2.1', bearer('nobody'))).status, 401, 'and no longer')
 })
 
-await t.test('without rate limits every failure gets 401', async (t) => {
+await t.test('without rate limits every wrong credential gets 401', async (t) => {
   const { request } = await startService(t, { 'rate_limit.enabled': 'false' })
   const answers = await Promise.all(
     Array.from({ length: LIMIT + 5 }, () => request('GET', '/auth/v1/self', undefined, bearer('nobody'))),

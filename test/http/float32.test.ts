@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { shortFloat32 } from '../../src/events/float32.ts'
 
-await t.test('the text parses to the same float32', (t) => {
+await t.test('the printed text of a float32 parses to the same float32', (t) => {
   fc.assert(
     fc.property(fc.float({ noNaN: true, noDefaultInfinity: true }), (value) => {
       t.equal(Math.fround(Number(JSON.stringify(shortFloat32(value)))) + 0, value + 0)
@@ -11,7 +11,7 @@ await t.test('the text parses to the same float32', (t) => {
   t.end()
 })
 
-await t.test('no shorter decimal parses to the same float32', (t) => {
+await t.test('no shorter decimal number parses to the same float32', (t) => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 10_000 }), fc.constantFrom(1, 10, 100), (n, scale) => {
       const written = n / scale

@@ -63,20 +63,20 @@ const world = async (shown: string | undefined = ID) => {
   }
 }
 
-await t.test('finds a revoked token and remembers it', async (t) => {
+await t.test('a revoked token is found and remembered', async (t) => {
   const { idOf, secret, searches } = await world()
   for (let n = 0; n < 20; n++) t.equal(await idOf(secret), ID)
   t.equal(searches(), 1)
 })
 
-await t.test('the stream decides, not the view', async (t) => {
+await t.test('whether a token was revoked is decided by its stream, not by the read model', async (t) => {
   for (const shown of [undefined, '5d1c3a70-8f2e-4b6d-9a10-000000000002'])
     t.equal(await (await world(shown)).idOf((await world()).secret), undefined)
   const { idOf } = await world()
   t.equal(await idOf(mint('token')), undefined, 'the token of the stream has another digest')
 })
 
-await t.test('looks up at most ten tokens a second, and no text that cannot be a token', async (t) => {
+await t.test('at most ten former tokens a second are searched, and only texts that can be tokens', async (t) => {
   const { idOf, secret, searches, clock } = await world()
   t.equal(await idOf('with space'), undefined)
   t.equal(searches(), 0)
@@ -88,7 +88,7 @@ await t.test('looks up at most ten tokens a second, and no text that cannot be a
   t.equal(searches(), 11)
 })
 
-await t.test('has at most ten lookups in progress', async (t) => {
+await t.test('at most ten searches for former tokens run at once', async (t) => {
   const { idOf, searches, clock, hold } = await world()
   let release = (): void => undefined
   hold(new Promise((resolve) => (release = resolve)))
@@ -104,14 +104,14 @@ await t.test('has at most ten lookups in progress', async (t) => {
   t.equal(searches(), 11)
 })
 
-await t.test('reports a lookup that fails, and finds nothing', async (t) => {
+await t.test('a search for a former token that fails is reported and finds nothing', async (t) => {
   const { idOf, secret, errors, fail } = await world()
   fail()
   t.equal(await idOf(secret), undefined)
   t.match(errors, [{ message: 'away' }])
 })
 
-await t.test('the history names the revoked, expired or removed token of a refused request', async (t) => {
+await t.test('the event log names the revoked, expired or removed token of a refused request', async (t) => {
   const cleanup = 'authentication.methods.token.cleanup'
   const settings = { [`${cleanup}.interval`]: `${INTERVAL}ms`, [`${cleanup}.grace_period`]: '30m' }
   const clock = virtualClock()

@@ -20,7 +20,7 @@ const told = async (t: Parameters<typeof startService>[0], settings: Readonly<Re
   return lines.filter(({ msg }) => FORWARDED.test(msg)).map(({ level }) => level)
 }
 
-await t.test('logs untrusted forwarded headers once, without the address', async (t) => {
+await t.test('forwarded headers of an untrusted peer are logged once, without the address', async (t) => {
   t.same(await told(t, {}), ['WARN'])
   t.same(await told(t, { 'server.trust_proxy': '10.0.0.0/8' }), ['WARN'])
   t.same(await told(t, { 'authentication.open_on_purpose': 'forwarded' }), ['INFO'])
@@ -36,7 +36,7 @@ const comingFrom = (list: string | undefined, peer: string | undefined = '10.0.0
     socket: peer === undefined ? {} : { remoteAddress: peer },
   })
 
-await t.test('reads an address in its canonical form and nothing else', async (t) => {
+await t.test('a forwarded address must be a valid address, and is stored in its canonical form', async (t) => {
   for (const [text, read] of [
     ['192.0.2.7', '192.0.2.7'],
     [' 192.0.2.7:1234', '192.0.2.7'],
@@ -67,7 +67,7 @@ await t.test('reads an address in its canonical form and nothing else', async (t
     t.equal(addressIn(text), read, text.slice(0, 80))
 })
 
-await t.test('uses the address that the last trusted proxy wrote', async (t) => {
+await t.test('the client address is the one that the last trusted proxy wrote', async (t) => {
   for (const [list, address] of [
     ['192.0.2.7', '192.0.2.7'],
     ['192.0.2.7:1, 192.0.2.8:2', '192.0.2.7'],
@@ -96,7 +96,7 @@ await t.test('uses the address that the last trusted proxy wrote', async (t) => 
   t.equal(asked, 32, 'a long list costs no more than a short one')
 })
 
-await t.test('identifies a client without its port, and by valid addresses only', async (t) => {
+await t.test('a client is identified without its port, and only by a valid address', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const settings = { 'server.trust_proxy': '127.0.0.0/8, 198.51.100.0/24', 'rate_limit.enabled': 'true' }
   const { request } = await startService(t, settings, { clock })
@@ -114,7 +114,7 @@ await t.test('identifies a client without its port, and by valid addresses only'
   t.equal(await guess('another, 198.51.100.9'), 429)
 })
 
-await t.test('answers that depend on the credential have a Vary header', async (t) => {
+await t.test('an answer that depends on the credential has a Vary header', async (t) => {
   const { request } = await startService(t, { 'cors.enabled': 'true', 'cors.allowed_origins': 'https://ui.example' })
   const vary = async (path: string, headers = {}) => (await request('GET', path, undefined, headers)).headers['vary']
   for (const path of ['/api/v1/namespaces', '/api/v1/flags', '/internal/v1/evaluation/snapshot/namespace/default'])

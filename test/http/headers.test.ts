@@ -16,7 +16,7 @@ const said = (read: () => unknown): unknown => {
   }
 }
 
-void t.test('Idempotency-Key is 1 to 255 printable ASCII characters', (t) => {
+void t.test('an Idempotency-Key has 1 to 255 printable ASCII characters', (t) => {
   const read = (key?: string) => said(() => idempotencyKey(key === undefined ? {} : { 'idempotency-key': key }))
   t.equal(read(), undefined)
   t.equal(read('a!~'), 'a!~')
@@ -25,7 +25,7 @@ void t.test('Idempotency-Key is 1 to 255 printable ASCII characters', (t) => {
   t.end()
 })
 
-void t.test('If-Match is a list of tags, quoted, weak or bare, or a star', (t) => {
+void t.test('If-Match is a list of tags, each quoted, weak or bare, or a star', (t) => {
   const read = (text?: string) => said(() => ifMatch(text === undefined ? {} : { 'if-match': text }))
   t.equal(read(), undefined)
   t.equal(read(' * '), '*')
@@ -36,7 +36,7 @@ void t.test('If-Match is a list of tags, quoted, weak or bare, or a star', (t) =
   t.end()
 })
 
-void t.test('If-None-Match holds a tag in any form, anywhere in the list', (t) => {
+void t.test('If-None-Match finds its tag in any form and anywhere in the list', (t) => {
   for (const list of ['"7"', 'W/"7"', '7', '"1","2", W/"7","7"', '*']) t.ok(tagged(list, '7'), list)
   for (const list of ['', '"77"', '"W/7"', '1,2']) t.notOk(tagged(list, '7'), list)
   t.end()
@@ -55,7 +55,7 @@ void t.test('After-Position is a decimal unsigned 64-bit number', (t) => {
   t.end()
 })
 
-void t.test('at is an instant or a position', (t) => {
+void t.test('the parameter "at" is a time or a position', (t) => {
   t.equal(atOf(undefined), undefined)
   t.equal(atOf(''), undefined)
   t.same(atOf('42'), { position: 42n })
@@ -69,7 +69,7 @@ void t.test('at is an instant or a position', (t) => {
   t.end()
 })
 
-void t.test('Event-Reason is at most 500 characters of UTF-8 without control characters', (t) => {
+void t.test('Event-Reason has at most 500 characters of UTF-8 and no control characters', (t) => {
   const read = (text: string) =>
     said(() => eventReason({ 'event-reason': Buffer.from(text, 'utf8').toString('latin1') }))
   t.equal(
@@ -87,7 +87,7 @@ void t.test('Event-Reason is at most 500 characters of UTF-8 without control cha
   t.end()
 })
 
-void t.test('rate limits count single IPv4 addresses and IPv6 /64 prefixes', (t) => {
+void t.test('rate limits count each IPv4 address and each IPv6 /64 network', (t) => {
   t.equal(addressKey('10.0.0.1'), '10.0.0.1')
   t.equal(addressKey('::ffff:10.0.0.1'), '10.0.0.1')
   t.equal(addressKey('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64')
@@ -101,7 +101,7 @@ void t.test('rate limits count single IPv4 addresses and IPv6 /64 prefixes', (t)
   t.end()
 })
 
-void t.test('a read with a position waits two seconds for it', async (t) => {
+void t.test('a read with After-Position waits two seconds for the position', async (t) => {
   const asked: (readonly [position: bigint, withinMs: number])[] = []
   let reached = true
   const seen = (position: bigint, withinMs: number) => {

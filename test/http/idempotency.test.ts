@@ -25,7 +25,7 @@ const DAY_MS = 86_400_000
 const refused = (reason: Reason) => new Refusal(reason)
 const asked = { fingerprint: 'POST /x', requestId: 'r' }
 
-await t.test('a crash between effect and answer leaves one effect, and a retry reuses it', async (t) => {
+await t.test('after a crash between effect and answer a retry has no second effect', async (t) => {
   const { instance, work, effects, clock } = await instances(t)
   /** The process ends before the effect is recorded. */
   const crash = (commandId: string) => {
@@ -58,7 +58,7 @@ await t.test('a crash between effect and answer leaves one effect, and a retry r
   t.equal(effects[3], effects[2], 'after half a minute another instance takes it over')
 })
 
-await t.test('a client error frees the key, a fault keeps the command', async (t) => {
+await t.test('a client error frees its idempotency key, and a server fault keeps it', async (t) => {
   const { instance, work, effects } = await instances(t)
   const one = instance('one', true)
   const failing = (reason: 'not_unique' | 'backend_unavailable') => (commandId: string) => {
@@ -73,7 +73,7 @@ await t.test('a client error frees the key, a fault keeps the command', async (t
   t.equal(effects[3], effects[2])
 })
 
-await t.test('a key is valid for one owner and one request', async (t) => {
+await t.test('an idempotency key is valid for one caller and one request', async (t) => {
   const { instance, work, effects } = await instances(t)
   const one = instance('one', true)
   const [mine, again] = await Promise.all([one.once('me', 'key', asked, work), one.once('me', 'key', asked, work)])
@@ -85,7 +85,7 @@ await t.test('a key is valid for one owner and one request', async (t) => {
   t.equal(effects.length, 2)
 })
 
-await t.test('recreates an answer that is too large to store from the same command', async (t) => {
+await t.test('an answer that is too large to store is created again from the same command', async (t) => {
   const { instance, effects } = await instances(t)
   const large = 'x'.repeat(16_384)
   const work = (commandId: string) => {
@@ -103,7 +103,7 @@ await t.test('recreates an answer that is too large to store from the same comma
   await t.rejects(instance('two', false).once('me', 'key', other, work), refused('idempotency_mismatch'))
 })
 
-await t.test('stores a key and its answer for a day, a client error not at all', async (t) => {
+await t.test('an idempotency key is stored with its answer for a day, but not for a client error', async (t) => {
   const clock = virtualClock()
   const begun = clock.now().getTime()
   const until: number[] = []
@@ -161,7 +161,7 @@ const inMemory = () => {
   return { views, bytes: () => JSON.stringify([...records.values()]).length }
 }
 
-await t.test('stores 64 MiB per owner and day, and secrets always', async (t) => {
+await t.test('at most 64 MiB of answers are stored for each caller and day, and secrets always', async (t) => {
   const { views, bytes } = inMemory()
   const clock = virtualClock()
   const { once } = idempotency({ views, now: clock.now, instance: 'one', replays: { value: 0 }, alone: true })
@@ -189,7 +189,7 @@ await t.test('stores 64 MiB per owner and day, and secrets always', async (t) =>
   t.ok(await isKept('me', 'next day'))
 })
 
-await t.test('reuses the space that is freed after a day', async (t) => {
+await t.test('space that becomes free after a day is used again', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const { open, directory } = await portOf(t, 'views', clock)
   const views = await open()

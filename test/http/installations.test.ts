@@ -5,7 +5,7 @@ import { cookiesOf, type Issued, open } from './people.ts'
 const SESSION = '/auth/v1/self/session'
 const own = { 'sec-fetch-site': 'same-origin' }
 
-await t.test('an installation keeps the token cookie of another one on its host', async (t) => {
+await t.test('a service keeps the token cookie of another service on the same host', async (t) => {
   const [one, other] = [await startService(t), await startService(t)]
   const made = async (service: typeof one) =>
     (await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'n' })).json

@@ -48,7 +48,7 @@ const streaming = async () => {
   return { clock, state, at: (ms: number) => clock.advance(ms - clock.monotonic()) }
 }
 
-await t.test('checks the credential of a stream every second', async (t) => {
+await t.test('the credential of an event stream is checked every second', async (t) => {
   const { state, at } = await streaming()
   t.strictSame(state.sent, ['retry: 2000\n\n'])
   await at(999)
@@ -62,7 +62,7 @@ await t.test('checks the credential of a stream every second', async (t) => {
   t.strictSame([state.checks, state.ended], [2, true])
 })
 
-await t.test('sends a sign of life after 15 s without an event', async (t) => {
+await t.test('an event stream without an event sends a sign of life after 15 s', async (t) => {
   const { state, at } = await streaming()
   await at(14_999)
   t.equal(state.sent.length, 1)
@@ -76,7 +76,7 @@ await t.test('sends a sign of life after 15 s without an event', async (t) => {
   t.strictSame(state.sent.slice(2), ['id: 12\n\n'], 'moves the cursor over examined events')
 })
 
-await t.test('ends a stream after an hour', async (t) => {
+await t.test('an event stream ends after an hour', async (t) => {
   const { state, at } = await streaming()
   await at(3_599_999)
   t.notOk(state.ended)

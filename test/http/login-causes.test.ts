@@ -32,7 +32,7 @@ import {
 import { exchange, group } from './ruled.ts'
 import { eraseKeys } from './subjects.ts'
 
-await t.test('docs/api.md lists the causes of the source', (t) => {
+await t.test('docs/api.md lists exactly the causes of failed logins in the source', (t) => {
   t.strictSame(documented(), known)
   t.end()
 })
@@ -466,12 +466,12 @@ const reasonTold = ({ status, headers, json }: Response<unknown>): string =>
     ? new URL(headers.location!, PUBLIC).searchParams.get('error')!
     : (json as Problem).details[0].value.reason
 
-await t.test('each cause occurs and is logged with advice', async (t) => {
+await t.test('each cause of a failed login can occur, and is logged with advice', async (t) => {
   const world = await everyCause(t)
   const { service } = world
   for (const { cause, reason, why, change } of documented())
     for (const [n, [scenario, gaps]] of scenarios[cause].entries())
-      await t.test(`${cause} ${n}`, async (t) => {
+      await t.test(`the failed login "${cause}" has the documented log line, case ${n}`, async (t) => {
         const id = `${cause}-${n}`
         const answer = await scenario(world, id)
         const lines = (await service.logged())

@@ -29,7 +29,7 @@ const sentToLogin = async (
   t.match(program.headers['content-type'], 'application/json')
 }
 
-await t.test('a callback never shows JSON to a browser, whatever error comes first', async (t) => {
+await t.test('a login callback never shows JSON to a browser, whatever error comes first', async (t) => {
   const { service } = await everyWay(t)
   await sentToLogin(t, service, '/auth/v1/method/oidc/nobody/callback?code=a&state=b', {
     error: 'not_found',
@@ -45,7 +45,7 @@ await t.test('a callback never shows JSON to a browser, whatever error comes fir
   t.equal((await service.request('POST', `${OIDC}/callback`, {}, page)).status, 405)
 })
 
-await t.test('a login method disabled during a login gets 404, as page and as JSON', async (t) => {
+await t.test('a login method that is disabled during a login gets 404, as a page and as JSON', async (t) => {
   const first = await everyWay(t)
   const { authorizeUrl, cookie } = await begin(first.service, OIDC, '?return_to=/settings/tokens')
   const query = await visit(authorizeUrl)
@@ -70,7 +70,7 @@ await t.test('a login method disabled during a login gets 404, as page and as JS
   )
 })
 
-await t.test('reports too many callbacks with the request id of log and history', async (t) => {
+await t.test('a page reports too many callbacks, with the request id that the log has', async (t) => {
   const { service } = await everyWay(t, { 'rate_limit.enabled': 'true' }, { clock: virtualClock() })
   for (let n = 0; n < 60; n++) await service.request('GET', `${CODEHOST}/callback`, undefined, page)
   for (let n = 0; n < 30; n++)
@@ -92,7 +92,7 @@ await t.test('reports too many callbacks with the request id of log and history'
   )
 })
 
-await t.test('shows a defect as a page in a tab and counts it as one', async (t) => {
+await t.test('a defect during a login is shown as a page and counted as a defect', async (t) => {
   let broken = false
   /** The clock fails for the end of a login only. */
   const now = () => {
@@ -119,7 +119,7 @@ await t.test('shows a defect as a page in a tab and counts it as one', async (t)
   t.match(await service.logged(), /"level":"ERROR".*"requestId":"seen".*a request failed/)
 })
 
-await t.test('redirects include the base path, and lead to no page without the UI', async (t) => {
+await t.test('redirects after a login contain the base path, and need the web UI to show a page', async (t) => {
   const { service } = await everyWay(t, {
     'server.public_url': 'https://flags.example.com/base',
     'server.trust_proxy': 'true',
@@ -142,7 +142,7 @@ await t.test('redirects include the base path, and lead to no page without the U
   t.equal((await off.request('GET', `${OIDC}/callback`, undefined, page)).status, 404)
 })
 
-await t.test('a code host with another name has its callback there', async (t) => {
+await t.test('a code host with another configured name has its login callback under that name', async (t) => {
   const { host } = await everyWay(t)
   const service = await startService(t, {
     'server.public_url': PUBLIC,

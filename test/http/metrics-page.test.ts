@@ -10,7 +10,7 @@ import { tokens } from '../../src/projections/tokens.ts'
 import { memoryLog } from '../memory-log.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
-await t.test('writing a page of 10,000 flags yields to other work', async (t) => {
+await t.test('writing a metrics page of 10,000 flags lets other work run', async (t) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: true })
   for (let n = 0; n < 10_000; n++) {
     metrics.evaluations('default', `flag-${n}`).value++
@@ -37,7 +37,7 @@ await t.test('writing a page of 10,000 flags yields to other work', async (t) =>
   t.ok(seen.turns > 5)
 })
 
-await t.test('writes one page at a time, at most one a second, shared by all readers', async (t) => {
+await t.test('at most one metrics page a second is written, and all readers share it', async (t) => {
   let made = 0
   const clock = virtualClock()
   let write = async () => [Buffer.from(`page ${++made}`)]
@@ -69,7 +69,7 @@ await t.test('writes one page at a time, at most one a second, shared by all rea
 
 const textOf = async (metrics: ReturnType<typeof metricsOf>) => Buffer.concat([...(await metrics.write())]).toString()
 
-await t.test('counts label sets above 10,000 together', async (t) => {
+await t.test('more than 10,000 sets of labels are counted under one label', async (t) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: true })
   for (let n = 0; n < 10_002; n++) metrics.evaluations('ns', `flag-${n}`).value++
   metrics.evaluations('ns', 'flag-0').value++
@@ -80,7 +80,7 @@ await t.test('counts label sets above 10,000 together', async (t) => {
   t.notMatch(page, /flag-1000[01]/)
 })
 
-await t.test('writes infinite values in the format of Prometheus', async (t) => {
+await t.test('infinite values are written in the format of Prometheus', async (t) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
   metrics.gauge('up', 'Up.', [], () => [{ labels: [], value: Number.POSITIVE_INFINITY }])
   metrics.gauge('down', 'Down.', [], () => [{ labels: [], value: Number.NEGATIVE_INFINITY }])
@@ -89,7 +89,7 @@ await t.test('writes infinite values in the format of Prometheus', async (t) => 
   t.match(page, /^m_down -Inf$/m)
 })
 
-await t.test('counts the lag from the own position up to a bound; absent without the log', async (t) => {
+await t.test('the lag is measured up to a limit, and absent without the event log', async (t) => {
   const log = memoryLog({ pageSize: 1000 })
   const event = (n: number) => ({ id: `e${n}`, type: 'A', time: '2026-01-01T00:00:00.000Z', data: '{}', meta: '{}' })
   const append = (stream: string, count: number) =>
@@ -127,7 +127,7 @@ await t.test('counts the lag from the own position up to a bound; absent without
   t.equal(await lag(), undefined)
 })
 
-await t.test('exports jobs by their last result and leases by their holder', async (t) => {
+await t.test('jobs are exported by their last result, and leases by their holder', async (t) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
   const runs = [
     { name: 'good', startedAt: 1000, finishedAt: 3000, progress: { done: 2, total: 3 } },
@@ -172,7 +172,7 @@ await t.test('exports jobs by their last result and leases by their holder', asy
   t.match(page, /^m_view_lag_events 7$/m)
 })
 
-await t.test('yields every 2 ms while texts of a page are joined', async (t) => {
+await t.test('joining the texts of a metrics page lets other work run every 2 ms', async (t) => {
   let elapsed = 0
   function* texts(ms: number) {
     for (let n = 0; n < 12; n++) {

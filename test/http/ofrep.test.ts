@@ -5,7 +5,7 @@ import { maker } from './flags.ts'
 type Said = Readonly<Record<string, unknown>>
 const O = '/ofrep/v1/evaluate/flags'
 
-await t.test('OpenFeature remote evaluation', async (t) => {
+await t.test('OpenFeature remote evaluation (OFREP)', async (t) => {
   const service = await startService(t)
   const { request } = service
   const make = maker(service)
@@ -22,7 +22,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
   const one = (key: string, context?: unknown, headers: Headers = {}) =>
     request('POST', `${O}/${key}`, context === undefined ? {} : { context }, headers)
 
-  await t.test('configuration', async (t) => {
+  await t.test('configuration for OFREP clients', async (t) => {
     const { json } = await request('GET', '/ofrep/v1/configuration')
     t.same(json, {
       name: 'rollcall',
@@ -33,7 +33,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     })
   })
 
-  await t.test('a flag has a value, a variant and a reason', async (t) => {
+  await t.test('the OFREP answer for a flag has a value, a variant and a reason', async (t) => {
     const none = { metadata: {} }
     t.same((await one('on', { targetingKey: 'e' })).json, {
       key: 'on',
@@ -64,7 +64,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.equal((await one('on')).headers['content-type'], 'application/json')
   })
 
-  await t.test('requires a targeting key only if the answer depends on it', async (t) => {
+  await t.test('OFREP requires a targeting key only if the answer depends on it', async (t) => {
     t.match((await one('on')).json, { value: true }, 'no threshold')
     t.match((await one('half', { country: 'de' })).json, { value: true }, 'a segment came first')
     for (const [key, context] of [
@@ -81,7 +81,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.equal((await one('half', { targetingKey: 7 })).status, 200, 'a number is a key')
   })
 
-  await t.test('errors have the shape of OFREP with the usual status and headers', async (t) => {
+  await t.test('OFREP errors have the form of its specification, with the usual status and headers', async (t) => {
     const said = async (answer: Promise<{ status: number; json: Said; headers: Said }>, status: number, body: Said) => {
       const { status: given, json, headers } = await answer
       t.equal(given, status, JSON.stringify(body))
@@ -109,7 +109,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.match((await request('POST', '/ofrep/v1/nothing')).json, { code: 5, message: 'Not Found' })
   })
 
-  await t.test('the bulk answers all evaluable flags, or the named ones, in order', async (t) => {
+  await t.test('an OFREP bulk request gets all flags that can be evaluated, or the named ones, in order', async (t) => {
     const bulk = async (context?: Said, headers: Headers = {}) =>
       request<{ flags: readonly Said[] }>('POST', O, { context }, headers)
     const keys = async (context?: Said) => (await bulk(context)).json.flags.map(({ key }) => key)
@@ -128,7 +128,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.equal((await one('on', {}, { 'X-Service-Namespace': '' })).status, 200)
   })
 
-  await t.test('the bulk tag depends on state and context, and is never reused', async (t) => {
+  await t.test('the tag of an OFREP bulk answer depends on flags and context, and is never used again', async (t) => {
     const ask = async (context: Said, held = '"none"') =>
       request('POST', `${O}?flagConfigEtag=x`, { context }, { 'if-none-match': held })
     const tag = String((await ask({ targetingKey: 'e', a: '1' })).headers['etag'])
@@ -141,7 +141,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.equal((await ask({ targetingKey: 'e', a: '1' }, tag)).status, 200)
   })
 
-  await t.test('a namespaced token evaluates with its own header', async (t) => {
+  await t.test('a token for one namespace evaluates over OFREP with its own header', async (t) => {
     const team = maker(service, 'team')
     await team.namespace()
     await team.boolean('f', true)
@@ -156,7 +156,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.match(refused.json, { key: 'on', errorCode: 'GENERAL', errorDetails: 'permission denied' })
   })
 
-  await t.test('accepts 1000 names, each once', async (t) => {
+  await t.test('an OFREP bulk request accepts 1000 names, each once', async (t) => {
     const bulk = (flags: string) =>
       request<{ flags: readonly Said[] }>('POST', O, { context: { targetingKey: 'e', flags } })
     const keys = Array.from({ length: 999 }, (_, n) => `f${n}`)
@@ -185,7 +185,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.same((await bulk(', ,')).json.flags, [])
   })
 
-  await t.test('a bulk that exceeds its work budget returns the finished flags', async (t) => {
+  await t.test('an OFREP bulk request that exceeds its work limit gets the flags that are finished', async (t) => {
     const p = `${' '.repeat(65_534)}x`
     await make.segment(
       'long',
@@ -212,7 +212,7 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.equal((await request('POST', '/evaluate/v1/batch', { requests: requests.slice(0, answered) })).status, 200)
   })
 
-  await t.test('reads the namespace from any header name and never answers from another', async (t) => {
+  await t.test('OFREP reads the namespace from its header, and never answers from another namespace', async (t) => {
     const shop = maker(service, 'shop')
     await shop.namespace()
     await shop.boolean('on', false)

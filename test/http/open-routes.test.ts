@@ -32,7 +32,7 @@ const settings = {
 }
 const asked = { flagKey: 'f', entityId: 'e', context: {} }
 
-await t.test('an open route refuses writes from foreign pages', async (t) => {
+await t.test('an open route refuses writes from pages of other hosts', async (t) => {
   const service = await startService(t, settings)
   const { request } = service
   await request('POST', '/api/v1/flags', { key: 'f', name: 'f', enabled: true, type: 'BOOLEAN_FLAG_TYPE' })
@@ -88,7 +88,7 @@ await t.test('an open route refuses writes from foreign pages', async (t) => {
   t.match(summary.at(-1), { data: { byReason: { cross_site: foreign.length * 16 } } })
 })
 
-await t.test('with CORS for every origin all pages may evaluate, and none may write', async (t) => {
+await t.test('with CORS for every origin all pages may evaluate flags, and none may write', async (t) => {
   const { request } = await startService(t, { ...settings, 'cors.allowed_origins': '*' })
   await request('POST', '/api/v1/flags', { key: 'f', name: 'f', enabled: true, type: 'BOOLEAN_FLAG_TYPE' })
   const page = { ...anybody, origin: EVIL, 'sec-fetch-site': 'cross-site' }
@@ -104,7 +104,7 @@ await t.test('with CORS for every origin all pages may evaluate, and none may wr
   t.equal((await request('POST', '/auth/v1/method/token', { name: 'x' }, page)).status, 403)
 })
 
-await t.test('an open group is closed to foreign pages too', async (t) => {
+await t.test('an open group of routes is closed to pages of other hosts too', async (t) => {
   const { request } = await startService(t, {
     'authentication.exclude.management': 'true',
     'authentication.exclude.ofrep': 'true',

@@ -61,7 +61,7 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
   queue_shared: [],
 }
 
-await t.test('exports every metric with its prefix and labels', async (t) => {
+await t.test('every metric is exported with its prefix and labels', async (t) => {
   for (const [word, prefix] of Object.entries({ service: 'rollcall_', acme: 'acme_' })) {
     const service = await startService(t, { 'identifiers.service': word, 'metrics.flag_labels': 'true' })
     await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
@@ -84,7 +84,7 @@ await t.test('exports every metric with its prefix and labels', async (t) => {
   }
 })
 
-await t.test('exports user-given names only if configured', async (t) => {
+await t.test('names given by users are exported only if configured', async (t) => {
   const service = await startService(t)
   const make = maker(service)
   await service.request('POST', '/api/v1/namespaces', { key: 'given-space', name: 'Given' })
@@ -109,7 +109,7 @@ await t.test('exports user-given names only if configured', async (t) => {
   t.match(text, /^rollcall_evaluations_latency_milliseconds_count 2$/m)
 })
 
-await t.test('creates a metrics page once a second for all readers', async (t) => {
+await t.test('a metrics page is created once a second for all readers', async (t) => {
   const clock = virtualClock()
   const page = metricsPage('m_')
   let made = 0
@@ -140,7 +140,7 @@ await t.test('creates a metrics page once a second for all readers', async (t) =
   t.strictSame([pages.size, made], [2, 2])
 })
 
-await t.test('a reader that does not read holds a page for ten seconds', async (t) => {
+await t.test('a client that requests the metrics page and does not read it blocks it for ten seconds', async (t) => {
   const clock = virtualClock()
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: true })
   for (let n = 0; n < 10_000; n++) metrics.evaluationLatency('n'.repeat(255), `flag-${n}`).observe(1)
@@ -160,7 +160,7 @@ await t.test('a reader that does not read holds a page for ten seconds', async (
   t.strictSame(told, [200])
 })
 
-await t.test('counts tokens by method and status, also after a restart', async (t) => {
+await t.test('tokens are counted by method and status, also after a restart', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const service = await startService(t, {}, { clock })
   const expires = clock.now().getTime() + 60_000
@@ -190,7 +190,7 @@ await t.test('counts tokens by method and status, also after a restart', async (
   t.match(text, /^rollcall_projection_lag_events\{name="tokens"\} 0$/m)
 })
 
-await t.test('exports the last run of each job, the view lease and the proof of the head', async (t) => {
+await t.test('the last run of each job and the lease for writing read models are exported', async (t) => {
   const clock = virtualClock()
   const before = clock.now().getTime()
   const settings = { 'authentication.methods.token.cleanup.interval': '90m' }
@@ -217,7 +217,7 @@ await t.test('exports the last run of each job, the view lease and the proof of 
   t.match(page, /^rollcall_store_calls_total\{port="queue",adapter="\w+",operation="run",outcome="ok"\} [1-9]/m)
 })
 
-await t.test('an authenticated evaluation calls no store', async (t) => {
+await t.test('an evaluation with a credential calls no store', async (t) => {
   const time = new Date()
   const service = await startService(t, {}, { now: () => time })
   await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
@@ -242,7 +242,7 @@ await t.test('an authenticated evaluation calls no store', async (t) => {
   t.same(await calls(), before)
 })
 
-await t.test('the document and the cookies use the configured names', async (t) => {
+await t.test('the OpenAPI document and the cookies use the configured names', async (t) => {
   const service = await startService(t, { 'identifiers.service': 'acme' })
   const { json } = await service.request<{ components: { securitySchemes: { cookie: { name: string } } } }>(
     'GET',
@@ -256,7 +256,7 @@ await t.test('the document and the cookies use the configured names', async (t) 
   t.equal((await self('service_client_token')).status, 401)
 })
 
-await t.test('returns the public facts of a deployment and no others', async (t) => {
+await t.test('the route for public facts returns the documented facts and no others', async (t) => {
   const base = 'authentication.methods'
   const service = await startService(t, {
     'storage.type': 'embedded',
@@ -290,7 +290,7 @@ await t.test('returns the public facts of a deployment and no others', async (t)
   t.equal((await service.request('GET', '/meta/info', undefined, open)).status, 401)
 })
 
-await t.test('answers health checks, also for an unknown name', async (t) => {
+await t.test('health checks are answered, also under an unknown host name', async (t) => {
   const { request } = await startService(t, { 'metrics.enabled': 'false' })
   t.match(await request('GET', '/livez', undefined, open), { status: 200, json: { status: 'ok' } })
   t.strictSame((await request('GET', '/readyz', undefined, open)).json, { status: 'ready' })
@@ -303,7 +303,7 @@ await t.test('answers health checks, also for an unknown name', async (t) => {
   t.equal((await request('GET', '/metrics', undefined, open)).status, 404)
 })
 
-await t.test('a separate metrics listener serves nothing else', async (t) => {
+await t.test('a separate listener for metrics serves nothing else', async (t) => {
   const port = await freePort()
   const service = await startService(t, {
     'metrics.address': `127.0.0.1:${port}`,
@@ -327,7 +327,7 @@ await t.test('a separate metrics listener serves nothing else', async (t) => {
   await t.rejects(ask('/metrics'))
 })
 
-await t.test('serves HTTPS with the given certificate, TLS 1.2 or newer', async (t) => {
+await t.test('the service uses HTTPS with the configured certificate and TLS 1.2 or newer', async (t) => {
   const settings = await httpsSettings(t)
   const ca = await readFile(settings['server.cert_file'])
   const service = await startService(t, settings)

@@ -12,7 +12,7 @@ const refused = {
   json: { code: 7, message: 'this host is not allowed', details: [{ value: { reason: 'host_not_allowed' } }] },
 }
 
-await t.test('own hosts are names that no one else can point here', (t) => {
+await t.test('own host names are those that nobody else can point to this service', (t) => {
   const isOwn = ownHost('https://Flags.Example.com/base', ['other.example', '.below.example'])
   const ours = [
     undefined,
@@ -50,7 +50,7 @@ await t.test('own hosts are names that no one else can point here', (t) => {
   t.end()
 })
 
-await t.test('an open deployment refuses pages of rebound host names', async (t) => {
+await t.test('an open deployment refuses requests under a host name that is not its own', async (t) => {
   const service = await startService(t, {
     'authentication.required': 'false',
     'server.public_url': 'https://flags.example.com',
@@ -76,7 +76,7 @@ await t.test('an open deployment refuses pages of rebound host names', async (t)
   t.match(JSON.parse(told[0]!), { level: 'WARN', host: 'evil.example:8080' })
 })
 
-await t.test('open management checks the host, other routes do not', async (t) => {
+await t.test('open management routes check the host name, and other routes do not', async (t) => {
   const { request } = await startService(t, { 'authentication.exclude.management': 'true' })
   t.match(await request('GET', '/api/v1/flags', undefined, rebound), refused)
   const guarded = await startService(t, { 'authentication.exclude.evaluation': 'true' })

@@ -10,7 +10,7 @@ const of = {
 }
 const query = { limit: 0, offset: 0, pageToken: '' }
 
-await t.test('a page that ends early creates few items beyond its last', async (t) => {
+await t.test('a page that ends early creates few items beyond its last one', async (t) => {
   let shown = 0
   const show = async ({ doc }: (typeof items)[number]) => {
     shown++
@@ -30,7 +30,7 @@ await t.test('a page that ends early creates few items beyond its last', async (
   t.ok(shown <= 8, `${shown} made`)
 })
 
-await t.test('omits unreadable items between others', async (t) => {
+await t.test('items that cannot be read are left out of a page', async (t) => {
   const service = { pageTokens: pageTokens(Buffer.alloc(32)), settings: { mostBytes: 1e6 } }
   const page = await pageOf(of, service, ['list'], items, query, byOrder, {
     names: ['items'],

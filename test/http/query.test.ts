@@ -21,7 +21,7 @@ const decodedBy = async (work: () => Promise<unknown>): Promise<ReadonlyMap<stri
   return counts
 }
 
-await t.test('parses a query once per request', async (t) => {
+await t.test('the query string of a request is parsed once', async (t) => {
   const service = await startService(t)
   const client = await granted(service, { role: 'client' })
   const viewer = await granted(service, { grants: [{ role: 'viewer', namespaceKey: 'default' }] })

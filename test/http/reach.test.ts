@@ -85,7 +85,7 @@ await t.test('each outgoing connection has its own proxy and authority', async (
   await tellsNothing(t, service)
 })
 
-await t.test('uses one proxy for all, except for excluded hosts', async (t) => {
+await t.test('one proxy is used for all connections, except to excluded hosts', async (t) => {
   const { proxy, url, settings, enter } = await company(t)
   const service = await startService(t, { ...settings, 'outgoing.https_proxy': url })
   t.strictSame(await enter(service), [200, 200, 200])
@@ -106,7 +106,7 @@ await t.test('uses one proxy for all, except for excluded hosts', async (t) => {
   t.equal(proxy.asked.length, before)
 })
 
-await t.test('a refusal of the proxy refuses the login and is logged', async (t) => {
+await t.test('if the proxy refuses a connection, the login is refused and the cause is logged', async (t) => {
   const { proxy, url, settings, liar } = await company(t)
   proxy.credentials = 'somebody:else'
   const service = await startService(t, { ...settings, 'outgoing.https_proxy': url })
@@ -118,7 +118,7 @@ await t.test('a refusal of the proxy refuses the login and is logged', async (t)
   await tellsNothing(t, service)
 })
 
-await t.test('reads discovery from an internal host over HTTP if configured', async (t) => {
+await t.test('the discovery document is read over plain http from an internal host if configured', async (t) => {
   const liar = await lyingProvider(t)
   const { port } = new URL(liar.url)
   const inside = `http://keycloak.svc:${port}`
@@ -149,7 +149,7 @@ await t.test('reads discovery from an internal host over HTTP if configured', as
   t.strictSame(new Set(proxy.asked.map(({ method }) => method)), new Set(['GET', 'POST']))
 })
 
-await t.test('a new authority applies without a restart', async (t) => {
+await t.test('a new certificate authority takes effect without a restart', async (t) => {
   const { proxy, url, settings } = await company(t)
   const other = await privateAuthority(t)
   const path = `${other.caPath}.mine`

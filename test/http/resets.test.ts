@@ -191,37 +191,43 @@ const attack = async (t: Test, settings: Settings, way: Way, step: number, more 
   t.comment(`${work.length} connections cut; refused: ${JSON.stringify(Object.fromEntries(counts))}`)
 }
 
-await t.test('survives connection resets at any stage of a request', { timeout: 280_000 }, async (t) => {
-  await t.test('with every credential', (t) => attack(t, {}, plainly, 16))
-  await t.test('behind a trusted proxy', (t) =>
-    attack(
-      t,
-      { 'server.trust_proxy': '127.0.0.1' },
-      plainly,
-      96,
-      'X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\nAccept-Encoding: gzip\r\n',
-    ),
-  )
-  await t.test('without required credentials', (t) => attack(t, { 'authentication.required': 'false' }, plainly, 96))
-  await t.test('for browsers of other origins', (t) =>
-    attack(
-      t,
-      { 'cors.enabled': 'true', 'cors.allowed_origins': 'https://a.example' },
-      plainly,
-      96,
-      'Origin: https://a.example\r\n',
-    ),
-  )
-  await t.test('over TLS', async (t) => {
-    await attack(t, await httpsSettings(t), securely, 96)
-  })
-})
+await t.test(
+  'the service survives a connection that is reset at any stage of a request',
+  { timeout: 280_000 },
+  async (t) => {
+    await t.test('a reset with each kind of credential', (t) => attack(t, {}, plainly, 16))
+    await t.test('a reset behind a trusted proxy', (t) =>
+      attack(
+        t,
+        { 'server.trust_proxy': '127.0.0.1' },
+        plainly,
+        96,
+        'X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\nAccept-Encoding: gzip\r\n',
+      ),
+    )
+    await t.test('a reset without required credentials', (t) =>
+      attack(t, { 'authentication.required': 'false' }, plainly, 96),
+    )
+    await t.test('a reset by browsers of other origins', (t) =>
+      attack(
+        t,
+        { 'cors.enabled': 'true', 'cors.allowed_origins': 'https://a.example' },
+        plainly,
+        96,
+        'Origin: https://a.example\r\n',
+      ),
+    )
+    await t.test('a reset over TLS', async (t) => {
+      await attack(t, await httpsSettings(t), securely, 96)
+    })
+  },
+)
 
 for (const [name, trustProxy] of [
   ['without', false],
   ['with', ['127.0.0.1']],
 ] as const) {
-  await t.test(`an unavailable address is "unknown", ${name} a trusted proxy`, async (t) => {
+  await t.test(`an unavailable client address is "unknown", ${name} a trusted proxy`, async (t) => {
     const seen = new Set<string>()
     const { app, port, log } = await demo({
       config: { publishedBodyLimit: 1_000, bodyLimit: 1000, headersTimeout: 5000, requestTimeout: 10_000, trustProxy },

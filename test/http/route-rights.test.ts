@@ -113,7 +113,7 @@ const stated = Object.entries(table).flatMap(([right, routes]) => {
     .map((route) => [route.replace(/ N(?=\/|$)/, ` ${N}`), securityOf(route)] as const)
 })
 
-await t.test('each route requires the right of the contract and states it in /openapi.json', async (t) => {
+await t.test('each route requires the documented right, and /openapi.json states it', async (t) => {
   const { service } = await everyWay(t)
   const { json } = await service.request<{
     readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly security: readonly object[] }>>>>
@@ -125,7 +125,7 @@ await t.test('each route requires the right of the contract and states it in /op
   t.equal(mounted.length, stated.length)
 })
 
-await t.test('a route without a required credential never answers 401', async (t) => {
+await t.test('a route that requires no credential never answers 401', async (t) => {
   const { service } = await everyWay(t)
   const { json } = await service.request<{
     readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>

@@ -41,7 +41,7 @@ const asker = async (asked: Fields) => {
 }
 const entity = { entityId: 'e', context: {} }
 
-await t.test('shows matched segments with segment.read or flag.snapshot', async (t) => {
+await t.test('matched segments are shown to callers with segment.read or flag.snapshot', async (t) => {
   for (const right of ['segment.read', 'flag.snapshot']) {
     const ask = await asker(grants(['shop', 'flag.evaluate', right]))
     for (const [kind, flagKey] of [
@@ -55,7 +55,7 @@ await t.test('shows matched segments with segment.read or flag.snapshot', async 
   }
 })
 
-await t.test('shows everything but segments without these rights', async (t) => {
+await t.test('callers without these rights see everything but segments', async (t) => {
   const ask = await asker(grants(['shop', 'flag.evaluate'], ['desk', 'flag.evaluate', 'segment.read']))
   for (const [kind, flagKey] of [
     ['boolean', 'yes'],
@@ -90,7 +90,7 @@ await t.test('shows everything but segments without these rights', async (t) => 
     }
 })
 
-await t.test('the trace shows segments with the right to read flags', async (t) => {
+await t.test('the trace of an evaluation shows segments to callers that may read flags', async (t) => {
   const no = `${N}/shop/segments`
   const never = { type: 'STRING_COMPARISON_TYPE', property: 'plan', operator: 'eq', value: 'pro' }
   await must(service, no, { key: 'none', name: 'none' })
@@ -111,7 +111,7 @@ await t.test('the trace shows segments with the right to read flags', async (t) 
   t.strictSame(own.json, { ...all.json, segmentKeys: [] })
 })
 
-await t.test('OpenFeature: hides segments without the right', async (t) => {
+await t.test('OpenFeature hides segments from callers without the right', async (t) => {
   const ask = await asker(grants(['shop', 'flag.evaluate'], ['desk', 'flag.evaluate', 'flag.snapshot']))
   const context = { targetingKey: 'e' }
   for (const [namespace, metadata] of [

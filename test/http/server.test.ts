@@ -17,7 +17,7 @@ const served = await demo()
 t.teardown(() => served.app.close())
 const ask = (bytes: string | Buffer) => exchange(served.port, bytes)
 
-void t.test('keeps a valid request id and replaces an invalid one', async (t) => {
+void t.test('a valid request id of the client is kept, and an invalid one is replaced', async (t) => {
   t.equal((await ask(get('/livez', `${H}x-request-id: my.id-1_A\r\n`))).headers.get('x-request-id'), 'my.id-1_A')
   for (const bad of ['', 'a b', 'x'.repeat(129), 'a/b']) {
     t.match(
@@ -39,21 +39,21 @@ void t.test('HEAD answers like GET without the body', async (t) => {
     t.equal(head.headers.get(name), whole.headers.get(name), name)
 })
 
-void t.test('pretty indents by two spaces, in any form, errors too', async (t) => {
+void t.test('the parameter pretty indents answers by two spaces, in any form, and errors too', async (t) => {
   t.equal((await ask(get('/livez?pretty', H))).body, '{\n  "status": "ok"\n}')
   t.equal((await ask(get('/livez?a=b&pretty=no', H))).body, '{\n  "status": "ok"\n}')
   t.equal((await ask(get('/livez?prettyish', H))).body, '{"status":"ok"}')
   t.match((await ask(get('/nothing?pretty=', H))).body, /^\{\n {2}"code": 5/)
 })
 
-void t.test('answers 304 with the tag for a known revision, on reads only', async (t) => {
+void t.test('a read with a known revision gets 304 with the tag', async (t) => {
   const held = await ask(get('/api/v1/namespaces/a', `${A}If-None-Match: "1", W/"7"\r\n`))
   t.same([held.status, held.body, held.headers.get('etag')], [304, '', '"7"'])
   t.equal((await ask(get('/api/v1/namespaces/a', `${A}If-None-Match: "8"\r\n`))).status, 200)
   t.equal((await ask(post(flags, body, `${A}If-None-Match: "1"\r\n`))).status, 200)
 })
 
-void t.test('uses gzip if accepted, except for small answers', async (t) => {
+void t.test('an answer is compressed if the client accepts gzip, unless it is small', async (t) => {
   const encoding = async (path: string, accept: string) =>
     (await fetch(`${served.url}${path}`, { headers: { 'accept-encoding': accept } })).headers.get('content-encoding')
   t.equal(await encoding('/health', 'gzip'), 'gzip')
@@ -67,7 +67,7 @@ void t.test('uses gzip if accepted, except for small answers', async (t) => {
   t.equal(whole.text.length, 5000)
 })
 
-void t.test('creates the document and its page once, plain and gzipped', async (t) => {
+void t.test('the OpenAPI document and its page are created once, plain and compressed', async (t) => {
   const parts = ['/openapi.json', '/openapi.json?pretty', '/docs']
   const stringify = JSON.stringify.bind(JSON)
   let made = 0
@@ -90,7 +90,7 @@ void t.test('creates the document and its page once, plain and gzipped', async (
   t.ok(made <= 2, `made ${made} times`)
 })
 
-void t.test('answers an unsupported content coding and closes the connection', async (t) => {
+void t.test('a body with an unsupported content coding is refused, and the connection closed', async (t) => {
   const socket = connect(served.port, '127.0.0.1')
   let text = ''
   socket.setEncoding('utf8').on('data', (data: string) => (text += data))
@@ -102,7 +102,7 @@ void t.test('answers an unsupported content coding and closes the connection', a
   t.equal(text.split('HTTP/1.1 ').length, 2, 'what follows on the connection is not answered')
 })
 
-void t.test('405 lists all methods of the path', async (t) => {
+void t.test('a 405 lists all methods of the path', async (t) => {
   const allow = async (path: string, verb: string) =>
     (await ask(`${verb} ${path} HTTP/1.1\r\n${A}\r\n`)).headers.get('allow')
   t.equal(await allow('/auth/v1/tokens', 'PATCH'), 'GET, HEAD')
@@ -110,7 +110,7 @@ void t.test('405 lists all methods of the path', async (t) => {
   t.equal(await allow(`${flags}/x/rollouts/7`, 'GET'), 'DELETE')
 })
 
-void t.test('challenge and cache headers depend on the reason', async (t) => {
+void t.test('the headers for authentication and caching depend on the reason of the refusal', async (t) => {
   const missing = await ask(get('/auth/v1/tokens', H))
   t.equal(missing.headers.get('www-authenticate'), 'Bearer realm="rollcall"')
   const unusable = await ask(get('/auth/v1/tokens', `${H}Authorization: Bearer no\r\n`))
@@ -122,7 +122,7 @@ void t.test('challenge and cache headers depend on the reason', async (t) => {
   t.equal((await ask(get('/api/v1/namespaces'))).headers.get('cache-control'), undefined)
 })
 
-void t.test('logs a defect with its request and does not show it', async (t) => {
+void t.test('a defect is logged with its request and not shown to the client', async (t) => {
   const own = await demo()
   t.teardown(() => own.app.close())
   const failed = await exchange(own.port, get('/meta/boom', H))
@@ -134,7 +134,7 @@ void t.test('logs a defect with its request and does not show it', async (t) => 
   t.equal(own.log[0]?.record['route'], '/meta/boom')
 })
 
-void t.test('fails the start if a route lacks a required statement', async (t) => {
+void t.test('the start fails if a route does not state its requirements', async (t) => {
   await t.rejects(
     demo({ routes: [(app) => void app.get('/open', () => 'x')] }),
     /route GET \/open does not state its access, cache, bodyLimit/,
@@ -171,13 +171,13 @@ void t.test('fails the start if a route lacks a required statement', async (t) =
   }
 })
 
-void t.test('refuses framework validation of fields', async (t) => {
+void t.test('a route that lets the framework check its fields is refused', async (t) => {
   const whole = { method: 'GET', url: '/open', config: { spec: {} }, handler: () => ({}) } as const
   for (const schema of [{ querystring: { a: { type: 'string' } } }, { response: { 200: { type: 'object' } } }])
     await t.rejects(demo({ routes: [(app) => app.route({ ...whole, schema } as never)] }), /not in a schema/)
 })
 
-void t.test('allows CORS origins, with credentials only from exact ones', async (t) => {
+void t.test('CORS origins are allowed, and only exact ones may send credentials', async (t) => {
   const own = await demo({
     config: { ...settings, cors: { origins: ['https://a.example', '*'], headers: ['Authorization', 'If-Match'] } },
   })
@@ -243,7 +243,7 @@ void t.test('CORS allows every header name that the service reads', async (t) =>
   t.equal(await allowedOf(['Authorization'], 'x-acme-environment'), 'Authorization')
 })
 
-void t.test('OPTIONS is never a server error', async (t) => {
+void t.test('OPTIONS never gets a server error', async (t) => {
   const own = await demo({ config: { ...settings, cors: { origins: ['https://a.example'], headers: [] } } })
   t.teardown(() => own.app.close())
   const bodies = ['', '{}', '{"a":', 'x', '\0\xff']
@@ -284,7 +284,7 @@ void t.test('OPTIONS is never a server error', async (t) => {
   t.same(own.log, [])
 })
 
-void t.test('serves the UI page to browsers outside the API', async (t) => {
+void t.test('browsers get the page of the web UI at addresses outside the API', async (t) => {
   const own = await demo({ page: (_request, reply) => void reply.headers(pageHeaders).send('<!doctype html>') })
   t.teardown(() => own.app.close())
   const browser = `${H}Accept: text/html,*/*\r\n`
@@ -322,7 +322,7 @@ void t.test('a stop finishes running requests and accepts no more', async (t) =>
   idle.destroy()
 })
 
-void t.test('the document describes each route, and its page needs no script', async (t) => {
+void t.test('the OpenAPI document describes each route, and its page needs no script', async (t) => {
   type Documented = {
     openapi: string
     paths: Record<
@@ -358,7 +358,7 @@ void t.test('the document describes each route, and its page needs no script', a
   t.notMatch(page.body, /<script|https?:\/\/|src=/)
 })
 
-void t.test('the first refusal in the order of checks is the answer', async (t) => {
+void t.test('the answer is the first refusal in the order of checks', async (t) => {
   const { app, port } = await demo()
   t.teardown(() => app.close())
   /** Faults of one request in the order of api.md §1.3, each with its answer. */

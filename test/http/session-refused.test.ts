@@ -17,7 +17,7 @@ const YESTERDAY = {
 } as const
 type Line = Readonly<Record<string, unknown>>
 
-await t.test('reports why an existing session is refused, as at the login', async (t) => {
+await t.test('a session is refused for the same reasons as a login, and the answer names the reason', async (t) => {
   const before = await everyWay(t)
   const { directory } = before.service
   const sessions: { cause: string; token: string; id: string }[] = []
@@ -61,7 +61,7 @@ await t.test('reports why an existing session is refused, as at the login', asyn
       t.equal((await linesOf(id)).length, 1, 'it is logged once a minute')
     })
 
-  await t.test('keeps a session whose email is allowed', async (t) => {
+  await t.test('a session whose e-mail address is allowed continues', async (t) => {
     const { status } = await service.request('GET', '/auth/v1/self', undefined, bearer(welcome.token))
     t.equal(status, 200)
     t.strictSame(await linesOf(welcome.authentication.id), [])
@@ -75,7 +75,7 @@ await t.test('reports why an existing session is refused, as at the login', asyn
   )
 })
 
-await t.test('the session route reports the reason too', async (t) => {
+await t.test('the route of the session also reports the reason of a refusal', async (t) => {
   const before = await everyWay(t)
   before.liar.lies = { claims: YESTERDAY.email_domain }
   const { token, authentication } = await logIn(before.service, OIDC)
@@ -105,7 +105,7 @@ for (const [what, change] of [
   ['erased', eraseKeys],
   ['lost', loseKeys],
 ] as const)
-  await t.test(`refuses a person with ${what} data for that reason, not for a missing email`, async (t) => {
+  await t.test(`a person with ${what} data is refused for that reason, not for a missing e-mail address`, async (t) => {
     const { service, liar } = await everyWay(t, matching)
     liar.lies = { claims: { email: 'canary@example.com', email_verified: true } }
     const { token } = await logIn(service, OIDC)

@@ -11,7 +11,7 @@ type Snapshot = {
 const S = '/internal/v1/evaluation/snapshot/namespace/'
 const newest = { 'x-service-accept-server-version': '1.47.0' }
 
-await t.test('snapshots', async (t) => {
+await t.test('snapshots of all flags for clients that evaluate them', async (t) => {
   const service = await startService(t)
   const { request } = service
   const make = maker(service)
@@ -37,7 +37,7 @@ await t.test('snapshots', async (t) => {
     request<Snapshot>('GET', S + key, undefined, headers)
   const tagOf = async (headers: Record<string, string> = newest) => String((await get(headers)).headers['etag'])
 
-  await t.test('has all flags in list order, each rule once, with all it takes to evaluate', async (t) => {
+  await t.test('a snapshot has all flags in list order with everything needed to evaluate them', async (t) => {
     const { json, headers } = await get(newest)
     t.same(json.namespace, { key: 'default' })
     t.equal(headers['content-type'], 'application/json')
@@ -90,7 +90,7 @@ await t.test('snapshots', async (t) => {
     t.notOk('defaultVariant' in (on ?? {}))
   })
 
-  await t.test('has dates as instants, unlike other routes', async (t) => {
+  await t.test('dates in a snapshot are full times, unlike on other routes', async (t) => {
     const team = maker(service, 'dates')
     await team.namespace()
     const given = [
@@ -120,7 +120,7 @@ await t.test('snapshots', async (t) => {
     t.match(stored, { constraints: [{ value: '2024-03-01' }, { value: '0000-01-01' }] })
   })
 
-  await t.test('serves older clients their format, each with its own tag', async (t) => {
+  await t.test('clients of an earlier version get their own format, with its own tag', async (t) => {
     const forms: readonly [Record<string, string>, string, boolean][] = [
       [{}, 'UNKNOWN', false],
       [{ 'x-service-accept-server-version': 'new' }, 'UNKNOWN', false],
@@ -143,7 +143,7 @@ await t.test('snapshots', async (t) => {
     for (const tag of tags) t.match(tag, /^"[^"]{1,16}"$/)
   })
 
-  await t.test('answers 304 if the tag is anywhere in the list', async (t) => {
+  await t.test('a snapshot answers 304 if its tag is anywhere in the list of the client', async (t) => {
     const tag = await tagOf()
     for (const held of [tag, `W/${tag}`, tag.slice(1, -1), `"x", ${tag}`, `${'"old", '.repeat(200)}${tag}, "z"`, '*']) {
       const { status, text, headers } = await get({ ...newest, 'if-none-match': held })
@@ -154,7 +154,7 @@ await t.test('snapshots', async (t) => {
     t.equal((await get({ ...newest, 'if-none-match': '"other"' })).status, 200)
   })
 
-  await t.test('the tag changes with flags and segments only and is never reused', async (t) => {
+  await t.test('the tag of a snapshot changes only with flags and segments, and is never used again', async (t) => {
     const seen = new Set([await tagOf()])
     const moves = async (what: string, work: () => Promise<unknown>) => {
       await work()
@@ -177,7 +177,7 @@ await t.test('snapshots', async (t) => {
     t.equal(await tagOf(), before, 'and so does a restart')
   })
 
-  await t.test('an unknown namespace has no flags or tag, a recreated one a new tag', async (t) => {
+  await t.test('the snapshot of an unknown namespace has no flags and no tag', async (t) => {
     const { status, json, headers } = await get(newest, 'nowhere')
     t.equal(status, 200)
     t.same(json, { namespace: { key: 'nowhere' }, flags: [] })
@@ -193,7 +193,7 @@ await t.test('snapshots', async (t) => {
     t.equal(tags.size, 3)
   })
 
-  await t.test('a namespaced token reads its own snapshot', async (t) => {
+  await t.test('a token for one namespace reads the snapshot of that namespace', async (t) => {
     const { json } = await request<{ clientToken: string }>('POST', '/auth/v1/method/token', {
       name: 'n',
       namespaceKey: 'elsewhere',
@@ -205,7 +205,7 @@ await t.test('snapshots', async (t) => {
     t.equal((await get({ authorization: '' })).status, 401)
   })
 
-  await t.test('compresses a long snapshot, and HEAD has no body', async (t) => {
+  await t.test('a long snapshot is compressed, and HEAD has no body', async (t) => {
     const { headers } = await get({ ...newest, 'accept-encoding': 'gzip' })
     t.equal(headers['content-encoding'], 'gzip')
     t.match(headers['vary'], /accept-encoding/)
@@ -251,7 +251,7 @@ await t.test('a snapshot is the same text in one chunk or many', async (t) => {
   const head = await get({}, 'HEAD')
   t.same([head.status, head.text, head.headers['etag']], [200, '', whole.headers['etag']])
 
-  await t.test('creates a snapshot that is too large to cache for each client', async (t) => {
+  await t.test('a snapshot that is too large to cache is created for each client', async (t) => {
     const kept = keptChunks(100)
     const make = () => [Buffer.alloc(60), Buffer.alloc(30)]
     const first = kept('a', '1', make)
@@ -264,7 +264,7 @@ await t.test('a snapshot is the same text in one chunk or many', async (t) => {
     t.not(kept('a', '2', make), await first, 'another state is another text')
   })
 
-  await t.test('retries a failed text for the next client', async (t) => {
+  await t.test('a snapshot that could not be created is tried again for the next client', async (t) => {
     const kept = keptChunks(100)
     const broken = function* () {
       yield Buffer.alloc(10)

@@ -58,7 +58,7 @@ for (const protocol of ['http', 'https'] as const) {
       }, 'a system that takes no more')
     }
 
-    await t.test('cuts a reader that does not read, but not an idle one', async (t) => {
+    await t.test('a client that reads nothing is cut off, but an idle one is not', async (t) => {
       const quiet = await open()
       ask(quiet, '/small')
       await new Promise((taken) => quiet.once('data', taken))
@@ -94,7 +94,7 @@ for (const protocol of ['http', 'https'] as const) {
       await eventually(() => sockets.size === 0, 'the end of the quiet one')
     })
 
-    await t.test('a slow reader gets the whole answer', async (t) => {
+    await t.test('a client that reads slowly gets the whole answer', async (t) => {
       const slow = await open()
       slow.pause()
       ask(slow, '/large')

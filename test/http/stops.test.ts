@@ -11,7 +11,7 @@ t.teardown(service.close)
 await makeHeavy(service, FLAGS)
 const began = new Date()
 
-await t.test('an expensive request yields the event loop', async (t) => {
+await t.test('an expensive request lets other work run', async (t) => {
   for (const [least, why, method, path, body] of heavyRequests(began, FLAGS)) {
     await service.figure()
     const { status, text } = await service.request(method, path, body)
@@ -23,7 +23,7 @@ await t.test('an expensive request yields the event loop', async (t) => {
   }
 })
 
-await t.test('no body of any route causes a fault', async (t) => {
+await t.test('no body on any route causes a server fault', async (t) => {
   for (const { route, why, method, path, body } of await everyRoute(service)) {
     const { status, text } = await service.request(method, path, body)
     t.ok(status < 500, `${route}, ${why}: ${status} ${text.slice(0, 200)}`)

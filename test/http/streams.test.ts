@@ -93,7 +93,7 @@ const streaming = async (t: Test, answer: () => Omit<Answer<string>, 'body'>) =>
 
 for (const headers of [{}, { 'accept-encoding': 'gzip' }]) {
   const how = JSON.stringify(headers)
-  await t.test(`logs and counts a stream when it ends: ${how}`, async (t) => {
+  await t.test(`a streamed answer is logged and counted when it ends: ${how}`, async (t) => {
     const { source, send, end, counts } = gated()
     const { ask, told, over } = await streaming(t, () => ({ chunks: source }))
     const asked = ask(headers)
@@ -113,7 +113,7 @@ for (const headers of [{}, { 'accept-encoding': 'gzip' }]) {
     t.equal(counts.returned, 0, 'a source that came to its end is not ended')
   })
 
-  await t.test(`produces only what the client reads: ${how}`, async (t) => {
+  await t.test(`a streamed answer produces only what the client reads: ${how}`, async (t) => {
     const source = { made: 0 }
     async function* endless() {
       for (;;) {
@@ -142,7 +142,7 @@ for (const headers of [{}, { 'accept-encoding': 'gzip' }]) {
   })
 }
 
-await t.test('a client that leaves ends the source', async (t) => {
+await t.test('if the client leaves, the source of its streamed answer ends', async (t) => {
   const { source, send, counts } = gated()
   const { ask, told, log, over } = await streaming(t, () => ({ chunks: source }))
   const asked = ask()
@@ -168,7 +168,7 @@ await t.test('a client that leaves ends the source', async (t) => {
   t.ok(await eventually(() => cleaned, 'the end of the source'))
 })
 
-await t.test('a source error after the head cuts the connection and is logged once', async (t) => {
+await t.test('an error after the headers were sent cuts the connection, and is logged once', async (t) => {
   for (const headers of [{}, { 'accept-encoding': 'gzip' }]) {
     let fail = (): void => undefined
     const headThere = new Promise<void>((resolve) => (fail = resolve))
@@ -190,7 +190,7 @@ await t.test('a source error after the head cuts the connection and is logged on
   }
 })
 
-await t.test('answers a source error before the first chunk like any error', async (t) => {
+await t.test('an error before the first chunk of a streamed answer is answered like any error', async (t) => {
   const failing = (fault: Error) => ({
     chunks: {
       [Symbol.asyncIterator]: () => ({
@@ -216,7 +216,7 @@ await t.test('answers a source error before the first chunk like any error', asy
   }
 })
 
-await t.test('HEAD does not read the source', async (t) => {
+await t.test('HEAD on a streamed answer does not read its source', async (t) => {
   const { source, counts } = gated()
   const { port, told, over } = await streaming(t, () => ({ chunks: source, length: 12 }))
   const { status, headers, body } = await exchange(port, `HEAD /stream HTTP/1.1\r\n${H}\r\n`)
@@ -241,7 +241,7 @@ const stopping = async (t: Test, patience: number) => {
   return { ...server, incoming, received, send, end, counts, stop, stopped }
 }
 
-await t.test('a stop waits for the end of a running stream', async (t) => {
+await t.test('a stop of the service waits for the end of a running streamed answer', async (t) => {
   const { clock, incoming, received, send, end, told, stop, stopped } = await stopping(t, 20_000)
   await clock.advance(19_000)
   t.same([stop.cut, told], [undefined, []])
@@ -253,7 +253,7 @@ await t.test('a stop waits for the end of a running stream', async (t) => {
   t.same([received.text, told, stop.cut], ['one two', [200], 0])
 })
 
-await t.test('a stop ends a stream after its grace period', async (t) => {
+await t.test('a stop of the service ends a streamed answer after its grace period', async (t) => {
   const { clock, told, counts, stop, stopped, over } = await stopping(t, 300)
   await clock.advance(299)
   t.same([counts.returned, told, stop.cut], [0, [], undefined])
@@ -263,7 +263,7 @@ await t.test('a stop ends a stream after its grace period', async (t) => {
   t.same([counts.returned, told, stop.cut], [1, [200], 1])
 })
 
-await t.test('cuts an answer with a deadline when it passes', async (t) => {
+await t.test('a streamed answer with a deadline is cut when that passes', async (t) => {
   const { source, send, counts } = gated()
   const { ask, told, over, clock, log } = await streaming(t, () => ({ chunks: source, within: 10_000 }))
   const asked = ask()

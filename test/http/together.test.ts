@@ -7,7 +7,7 @@ const ROUNDS = 3
 const CLIENTS = 8
 const script = join(import.meta.dirname, 'heap-watched.js')
 
-await t.test('survives all attacks at once and serves others', async (t) => {
+await t.test('the service survives all attacks at once and answers other clients', async (t) => {
   const service = await watchedService(script, ['--max-old-space-size=512', '--expose-gc'], settings)
   t.teardown(service.close)
   const world = await worldOf(service)

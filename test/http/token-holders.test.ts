@@ -17,7 +17,7 @@ const of = (docs: Readonly<Record<string, Partial<TokenDoc>>>) => {
 const ann = { method: 'oidc', identity: 'person-ann' } as const
 const made = (issuedBy?: string) => ({ method: 'token' as const, ...(issuedBy !== undefined && { issuedBy }) })
 
-await t.test('the holder is the person or service account of the token, or of the token that created it', async (t) => {
+await t.test('the holder of a token is its person or service account, or that of its creator', async (t) => {
   const { holderOf } = of({
     login1: ann,
     login2: ann,
@@ -38,7 +38,7 @@ await t.test('the holder is the person or service account of the token, or of th
   t.equal(new Set(await told('orphan', 'gone')).size, 1)
 })
 
-await t.test('reads a record once and limits the chain of creators', async (t) => {
+await t.test('finding the holder of a token reads each record once, in a limited chain of creators', async (t) => {
   const chain = Object.fromEntries(
     Array.from({ length: 100 }, (_, n) => [`t${n}`, made(n === 0 ? 'root' : `t${n - 1}`)]),
   )
@@ -50,7 +50,7 @@ await t.test('reads a record once and limits the chain of creators', async (t) =
   t.equal(state.reads, 18)
 })
 
-await t.test('a token with an unreadable record is its own holder', async (t) => {
+await t.test('a token whose record cannot be read is its own holder', async (t) => {
   const { state, holderOf } = of({ login: ann })
   state.fails = new Refusal('backend_unavailable')
   t.equal(await holderOf('login'), 'login')

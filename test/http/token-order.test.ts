@@ -8,7 +8,7 @@ const NAMES = {
   'authentication.methods.codehost.display_name': 'The forge',
 }
 
-await t.test('sorts both ways and separates static tokens from sessions, also in the past', async (t) => {
+await t.test('tokens are sorted both ways, and static tokens can be listed without sessions', async (t) => {
   const { service, cluster } = await everyWay(t, NAMES)
   const { request } = service
   for (const name of ['one', 'two', 'three']) await request('POST', '/auth/v1/method/token', { name })
@@ -61,7 +61,7 @@ await t.test('sorts both ways and separates static tokens from sessions, also in
   t.match(methods.methods[2]!.metadata, { providers: { main: { name: 'Ädams & Co' } }, order: ['main'] })
 })
 
-await t.test('lists providers in the order of the configuration', async (t) => {
+await t.test('providers are listed in the order of the configuration', async (t) => {
   const client = '{"issuer_url":"http://127.0.0.1:1","client_id":"me","client_secret":"s"}'
   const names = ['zeta', '10', 'alpha', '2']
   const { request } = await startService(t, {
@@ -74,7 +74,7 @@ await t.test('lists providers in the order of the configuration', async (t) => {
   t.match(methods[2]!.metadata, { order: names })
 })
 
-await t.test('refuses a display name that is too long or has two lines', async (t) => {
+await t.test('a display name that is too long or has two lines is refused', async (t) => {
   for (const name of ['x'.repeat(65), 'a\nb'])
     await t.rejects(startService(t, { 'authentication.methods.codehost.display_name': name }), /display_name/)
 })

@@ -40,7 +40,7 @@ const inOrder = (records: readonly Authentication[], sort: Sort, descending: boo
     .map(({ id }) => id)
 }
 
-await t.test('sorts by creation, expiry or name with any filter, now and in the past', async (t) => {
+await t.test('tokens are sorted by creation, expiry or name with any filter, now and in the past', async (t) => {
   const { service, cluster } = await everyWay(t)
   const { request } = service
   const day = (n: number) => new Date(Date.UTC(2040, 0, n)).toISOString()
@@ -116,7 +116,7 @@ await t.test('sorts by creation, expiry or name with any filter, now and in the 
   await all('')
   await held(`&at=${at}`)
 
-  await t.test('a page token is valid for one sort, and unknown sorts are refused', async (t) => {
+  await t.test('a page token is valid for one order of the list, and unknown orders are refused', async (t) => {
     const { json } = await request<AuthenticationList>('GET', '/auth/v1/tokens?limit=1&sort=name')
     for (const query of ['', '&sort=expiresAt', '&sort=name&order=desc'])
       t.equal(
@@ -126,7 +126,7 @@ await t.test('sorts by creation, expiry or name with any filter, now and in the 
     t.equal(refusalOf(await request('GET', '/auth/v1/tokens?sort=updatedAt')).status, 400)
   })
 
-  await t.test('reads a record by id, a deleted one on request', async (t) => {
+  await t.test('a token record is read by id, and a deleted one on request', async (t) => {
     const path = `/auth/v1/tokens/${made[2]!}`
     t.equal((await request('GET', path)).status, 404)
     const { status, json } = await request<Authentication>('GET', `${path}?deleted=true`)
@@ -139,7 +139,7 @@ await t.test('sorts by creation, expiry or name with any filter, now and in the 
   })
 })
 
-await t.test('searches sessions by service account only', async (t) => {
+await t.test('the search for a service account finds its sessions only', async (t) => {
   const { service, cluster } = await everyWay(t)
   const { request } = service
   await logIn(service, OIDC)

@@ -10,7 +10,7 @@ import { bearer, type Issued } from './people.ts'
 
 const HOUR = 3_600_000
 
-await t.test('a record has the hour of the last use, without an event', async (t) => {
+await t.test('a token record has the hour of its last use, and no event is written for it', async (t) => {
   let time = Date.parse('2031-06-10T09:30:00Z')
   const service = await startService(t, {}, { now: () => new Date(time) })
   const { request } = service
@@ -92,7 +92,7 @@ const usesOf = (t: Test, store: ReturnType<typeof memory>) => {
   return { uses, errors }
 }
 
-await t.test('writes a use once an hour in batches, and waits for the store', async (t) => {
+await t.test('uses of tokens are written once an hour in batches, and wait if the store fails', async (t) => {
   const store = memory()
   const { uses, errors } = usesOf(t, store)
   for (let n = 0; n < 250; n++) t.equal(uses.note(`t${n}`, 5 * HOUR + 1), 6 * HOUR)
@@ -122,7 +122,7 @@ await t.test('writes a use once an hour in batches, and waits for the store', as
   t.equal(store.kept.get('t0')?.value.at, '1970-01-01T05:00:00.000Z', 'a clock set back takes nothing away')
 })
 
-await t.test('keeps the later hour of two instances', async (t) => {
+await t.test('if two instances record a use of a token, the later hour is kept', async (t) => {
   let quicker: string | undefined = '1970-01-01T07:00:00.000Z'
   const store = memory((key) => {
     if (quicker !== undefined) store.kept.set(key, { revision: 9, value: { at: quicker } })

@@ -64,7 +64,7 @@ const setup = async (expiresAt?: string, access: object = { namespace: 'a' }) =>
   }
 }
 
-await t.test('finds a token and caches it', async (t) => {
+await t.test('a valid token is found and cached', async (t) => {
   const { check, index, row } = await setup()
   index.remember(row)
   const { verify, cached } = check()
@@ -74,7 +74,7 @@ await t.test('finds a token and caches it', async (t) => {
   t.equal(await verify('other'), undefined)
 })
 
-await t.test('refuses an ended token without a read', async (t) => {
+await t.test('a token that has ended is refused without reading the log', async (t) => {
   const { check, index, row, reads } = await setup()
   index.remember(row)
   const { verify } = check()
@@ -85,7 +85,7 @@ await t.test('refuses an ended token without a read', async (t) => {
   t.equal(reads(), 1)
 })
 
-await t.test('does not look up a text that cannot be a token', async (t) => {
+await t.test('a text that cannot be a token is not searched', async (t) => {
   const forbidden = () => t.fail('nothing is asked')
   const { index } = await setup()
   const nothing = { read: forbidden, list: forbidden } as unknown as EventLog & Views
@@ -105,7 +105,7 @@ await t.test('does not look up a text that cannot be a token', async (t) => {
   t.ok(plausible(minted) && plausible('a-value-of-the-operator'))
 })
 
-await t.test('accepts every token format ever issued, and no mistyped token', async (t) => {
+await t.test('tokens of every earlier format are accepted, and mistyped ones are not', async (t) => {
   // Frozen: entries are added, never changed or removed.
   const forms = [
     'rct_8HTY1sY73ttiAPGbNbgZXmdlRV9Whv9GVYaRKV2PkMf0LauW9',
@@ -123,7 +123,7 @@ await t.test('accepts every token format ever issued, and no mistyped token', as
   }
 })
 
-await t.test('a revoked token stays unknown whatever the index holds', async (t) => {
+await t.test('a revoked token stays refused, whatever the index in memory holds', async (t) => {
   const { check, index, row, execute, id } = await setup()
   index.remember(row)
   const { verify, cached } = check()
@@ -136,7 +136,7 @@ await t.test('a revoked token stays unknown whatever the index holds', async (t)
   t.equal(await check().verify('s'), undefined, 'a row that brings it back grants nothing')
 })
 
-await t.test('a forged row that widens or prolongs a token grants nothing', async (t) => {
+await t.test('a forged row that gives a token more rights or time has no effect', async (t) => {
   const { check, index, row, pass } = await setup('2026-01-01T00:00:01.000Z')
   const { namespace: _namespace, ...wide } = row.doc!
   index.remember({ ...row, doc: { ...wide, expiresAt: '2036-01-01T00:00:00.000Z' } })
@@ -149,7 +149,7 @@ await t.test('a forged row that widens or prolongs a token grants nothing', asyn
   t.equal(await verify('s'), undefined)
 })
 
-await t.test('waits for a token missing in the index before searching the view', async (t) => {
+await t.test('a token missing in the index is searched in the read model only after a wait', async (t) => {
   const { check, index, row } = await setup()
   const catchesUp = async () => {
     index.remember(row)
@@ -159,7 +159,7 @@ await t.test('waits for a token missing in the index before searching the view',
   t.match(await check(catchesUp).verify('s'), { namespace: 'a' })
 })
 
-await t.test('searches the view while the index is behind or has evicted tokens', async (t) => {
+await t.test('the read model is searched while the index is behind or has dropped tokens', async (t) => {
   const { check, index, row, searches } = await setup()
   t.match(await check(async () => false).verify('s'), { namespace: 'a' })
   t.equal(searches(), 1)
@@ -177,7 +177,7 @@ await t.test('searches the view while the index is behind or has evicted tokens'
   t.equal(searches(), 2, 'what is none of the forgotten is no token')
 })
 
-await t.test('a token delivered as ended is ended before its stream shows it', async (t) => {
+await t.test('a token that is known to have ended is refused before its stream shows the end', async (t) => {
   const { index, row, execute, id, check, pass, hide } = await setup()
   index.remember(row)
   const { verify, cached } = check()
@@ -205,7 +205,7 @@ const viewer = (...places: readonly string[]) => ({
   roles: { viewer: ['flag.read'] },
 })
 
-await t.test('applies narrowed grants at once, before the stream shows them', async (t) => {
+await t.test('limited grants of a token take effect at once, before its stream shows them', async (t) => {
   const wide = viewer('shop', 'blog')
   const { index, row, execute, id, check, hide, reads } = await setup(undefined, { ...wide, policy: 1 })
   index.remember(row)
@@ -232,7 +232,7 @@ await t.test('applies narrowed grants at once, before the stream shows them', as
   t.same([may(cached('s')), cached('s')?.policy], [[true, false, false], 2])
 })
 
-await t.test('a row with more grants grants nothing', async (t) => {
+await t.test('a row with more grants than the log gives a token no right', async (t) => {
   const { index, row, check } = await setup(undefined, viewer('shop'))
   const { reach: _reach, grants: _grants, ...full } = row.doc!
   index.remember({ ...row, revision: 9n, doc: full })

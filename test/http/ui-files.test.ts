@@ -7,7 +7,7 @@ const built = resolve(import.meta.dirname, '../../ui/assets')
 const script = readdirSync(built).find((name) => /^index-.*\.js$/.test(name))!
 const anonymous = { authorization: '' }
 
-await t.test('UI files are cached and compressed, and no other files are served', async (t) => {
+await t.test('files of the web UI are cached and compressed, and no other files are served', async (t) => {
   const { request } = await startService(t)
   const get = (path: string, headers = {}) => request('GET', path, undefined, { ...anonymous, ...headers })
   const plain = await get(`/ui/assets/${script}`)
@@ -36,7 +36,7 @@ await t.test('UI files are cached and compressed, and no other files are served'
   t.equal((await request('POST', `/ui/assets/${script}`, {}, anonymous)).status, 405)
 })
 
-await t.test('serves no files without the UI', async (t) => {
+await t.test('no files are served without the web UI', async (t) => {
   const { request } = await startService(t, { 'ui.enabled': 'false' })
   for (const path of [`/ui/assets/${script}`, '/ui/icon.svg', '/login'])
     t.equal((await request('GET', path, undefined, { ...anonymous, accept: 'text/html' })).status, 404, path)

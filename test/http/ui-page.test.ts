@@ -7,7 +7,7 @@ import { bearer, cookiesOf, type Issued, open, refusalOf, type Settings } from '
 const SELF = '/auth/v1/self/session'
 const html = { accept: 'text/html', authorization: '' }
 
-await t.test('serves the same page at every address outside the API', async (t) => {
+await t.test('every address outside the API gets the same page of the web UI', async (t) => {
   const { request } = await startService(t)
   const { text, headers, status } = await request('GET', '/ns/default/flags', undefined, html)
   t.equal(status, 200)
@@ -22,7 +22,7 @@ await t.test('serves the same page at every address outside the API', async (t) 
     t.equal((await request('GET', path, undefined, html)).status, 404, path)
 })
 
-await t.test('U1 returns the signed-in identity, A13 the end of the session', async (t) => {
+await t.test('U1 returns the identity of the session, and A13 its end', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const { request } = await startService(t, {}, { clock })
   const none = await request<object>('GET', SELF, undefined, open)
@@ -43,7 +43,7 @@ await t.test('U1 returns the signed-in identity, A13 the end of the session', as
 })
 
 for (const required of [true, false])
-  await t.test(`U1: an invalid cookie is anonymous, cleared, counted; required: ${required}`, async (t) => {
+  await t.test(`U1: an invalid cookie counts as no credential and is cleared; required: ${required}`, async (t) => {
     const service = await startService(t, { 'authentication.required': String(required) }, { clock: virtualClock() })
     const { request } = service
     const refused = async () =>
@@ -77,12 +77,12 @@ for (const required of [true, false])
     t.match(await request('GET', SELF, undefined, open), { status: 200, json: { authenticated: false } })
   })
 
-await t.test('serves no page without the UI', async (t) => {
+await t.test('no page is served without the web UI', async (t) => {
   const { request } = await startService(t, { 'ui.enabled': 'false' })
   t.equal(refusalOf(await request('GET', '/login', undefined, html)).status, 404)
 })
 
-await t.test('logs the public address to open', async (t) => {
+await t.test('the service logs the public address that a browser can open', async (t) => {
   const told = async (settings: Settings): Promise<string | undefined> => {
     const service = await startService(t, settings)
     const line = (await service.logged()).split('\n').find((line) => line.includes('rollcall is listening'))!
@@ -99,7 +99,7 @@ const hasIpv6 = Object.values(networkInterfaces())
   .some((each) => each?.address === '::1')
 for (const host of ['::1', '[::1]', '0:0:0:0:0:0:0:1', '::', '0.0.0.0'])
   await t.test(
-    `logs an address that a browser can open for ${host}`,
+    `the service logs an address that a browser can open for ${host}`,
     { skip: host.includes(':') && !hasIpv6 && 'no loopback of IPv6 here' },
     async (t) => {
       const service = await startService(t, { 'server.host': host })

@@ -45,7 +45,7 @@ const reading = async ({ request }: Started): Promise<readonly string[]> => {
 
 /** Tests what the writes of a right return, and that it reads nothing else. */
 const alone = (right: Right, what: (t: Test, ask: Ask) => Promise<void>, place = 'shop') =>
-  t.test(`with ${right} only, read routes refuse, and writes return their result`, async (t) => {
+  t.test(`with ${right} only, reads are refused, and writes return their result`, async (t) => {
     const ask = await with1(right, place)
     const routes = await reading(service)
     t.ok(routes.length >= 25, `${routes.length} routes`)

@@ -50,25 +50,25 @@ const run = async (
   return { told, ended: ended.length }
 }
 
-await t.test('cleanup reports progress after every batch, without a total', async (t) => {
+await t.test('the cleanup reports its progress after every batch, without a total', async (t) => {
   t.same(await run(1200), { told: [{ done: 500 }, { done: 1000 }, { done: 1200 }], ended: 1200 })
   t.same(await run(0), { told: [{ done: 0 }], ended: 0 })
 })
 
-await t.test('an aborted cleanup reports only completed records', async (t) => {
+await t.test('an aborted cleanup reports only the records that it completed', async (t) => {
   t.same(await run(1200, 510), { told: [{ done: 500 }, { done: 510 }], ended: 510 })
 })
 
-await t.test('a run after a clock jump deletes nothing and reports the jump', async (t) => {
+await t.test('a cleanup after a jump of the clock deletes nothing and reports the jump', async (t) => {
   t.same(await run(10, Number.POSITIVE_INFINITY, false), { told: [{ done: -1 }], ended: 0 })
 })
 
-await t.test('a run fails and deletes nothing if the views are incomplete', async (t) => {
+await t.test('a cleanup fails and deletes nothing if the read models are incomplete', async (t) => {
   const behind = async () => refuse('view_behind', 'view is behind position 7')
   await t.rejects(run(10, Number.POSITIVE_INFINITY, true, behind), { message: 'view is behind position 7' })
 })
 
-await t.test('a clock jump during the wait for the views does not affect the run', async (t) => {
+await t.test('a jump of the clock while the cleanup waits for the read models does not affect it', async (t) => {
   let present = '2026-01-02T00:00:00.000Z'
   const jumping = async () => void (present = '2099-01-01T00:00:00.000Z')
   const befores = new Set<string>()

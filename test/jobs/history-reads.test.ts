@@ -40,7 +40,7 @@ const world = () => {
   return { clock, log, faults, errors, recorder, written }
 }
 
-await t.test('counts the readings of each caller and minute in one event', async (t) => {
+await t.test('reads of the history by one caller in one minute are recorded as one event', async (t) => {
   const { clock, recorder, written } = world()
   recorder.counted(ada, { route: ROUTE, events: 100, opened: false })
   recorder.counted(ada, { route: '/audit/v1/events/:position', events: 1, opened: true })
@@ -60,7 +60,7 @@ await t.test('counts the readings of each caller and minute in one event', async
   t.equal(written().length, 3, 'the end writes all counts')
 })
 
-await t.test('records an export once per minute and at most ten of a caller', async (t) => {
+await t.test('an export is recorded once a minute, and at most ten of a caller', async (t) => {
   const { clock, recorder, written } = world()
   const export_ = (filter: Readonly<Record<string, string>>, actor = ada) =>
     recorder.exported({ actor }, ROUTE, { ...exported, filter })
@@ -86,7 +86,7 @@ await t.test('an export that cannot be recorded is refused, and the next one is 
   await recorder.close()
 })
 
-await t.test('counts survive faults of the log and are written once', async (t) => {
+await t.test('counts of reads survive faults of the log and are written once', async (t) => {
   const { clock, faults, errors, recorder, written } = world()
   recorder.counted(ada, { route: ROUTE, events: 1, opened: false })
   faults.push('before', 'after')

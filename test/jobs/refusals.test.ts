@@ -64,7 +64,7 @@ const refused = (more: Partial<Refused> = {}): Refused => ({
   ...more,
 })
 
-await t.test('a refusal whose token is found later is counted once and recorded by its token', async (t) => {
+await t.test('a refusal is recorded with its token, also if that is found later, and counted once', async (t) => {
   const { history, written, clock, now } = world()
   const at = now()
   const times = 5
@@ -92,7 +92,7 @@ await t.test('a refusal whose token is found later is counted once and recorded 
   )
 })
 
-await t.test('counts anonymous refusals and never records them individually', async (t) => {
+await t.test('refusals without a credential are counted and never recorded one by one', async (t) => {
   const { history, written } = world()
   for (let n = 0; n < 5000; n++)
     history.note(refused({ network: `10.0.${n % 256}.1`, reason: n % 5 ? 'credential_invalid' : 'credential_missing' }))
@@ -108,7 +108,7 @@ await t.test('counts anonymous refusals and never records them individually', as
   t.equal(Object.keys(JSON.parse(summaries[0]!.networks) as object).length, 10, 'the ten networks with most')
 })
 
-await t.test('records an identity once per minute and reason, a failed attempt five times', async (t) => {
+await t.test('a refusal is recorded once per minute, token and reason, a failed attempt five times', async (t) => {
   const { history, written, clock } = world()
   for (let minute = 0; minute < 2; minute++) {
     for (let n = 0; n < 9; n++) {
@@ -134,7 +134,7 @@ await t.test('records an identity once per minute and reason, a failed attempt f
   )
 })
 
-await t.test('the limit applies to clock minutes, to the millisecond', async (t) => {
+await t.test('the limit applies to minutes of the clock, to the millisecond', async (t) => {
   const { history, clock } = world()
   const note = () => history.note(refused({ tokenId: 't1', reason: 'token_scoped' }))
   t.ok(note())
@@ -145,7 +145,7 @@ await t.test('the limit applies to clock minutes, to the millisecond', async (t)
   await history.close()
 })
 
-await t.test('writes individual refusals every 5 s, and the counts after each minute', async (t) => {
+await t.test('single refusals are written every 5 s, and the counts after each minute', async (t) => {
   for (const [first, counted] of [
     [0, 60_000],
     [1, 65_000],
@@ -170,7 +170,7 @@ await t.test('writes individual refusals every 5 s, and the counts after each mi
   }
 })
 
-await t.test('writes at most 50 individual refusals per flush', async (t) => {
+await t.test('at most 50 single refusals are written at once', async (t) => {
   const { history, written } = world()
   for (let n = 0; n < 3000; n++) history.note(refused({ tokenId: `t${n}`, reason: 'token_scoped' }))
   await history.close()
@@ -179,7 +179,7 @@ await t.test('writes at most 50 individual refusals per flush', async (t) => {
   t.equal(summaries[0]?.total, 3000)
 })
 
-await t.test('limits the counted reasons, routes and networks, and keeps the totals', async (t) => {
+await t.test('the number of counted reasons, routes and networks is limited, and totals stay correct', async (t) => {
   const { history, written } = world()
   for (let n = 0; n < 6000; n++) history.note(refused({ reason: `reason-${n}`, route: `/r/${n}`, network: `n${n}` }))
   await history.close()
@@ -189,7 +189,7 @@ await t.test('limits the counted reasons, routes and networks, and keeps the tot
   t.strictSame([sum(byReason), sum(byRoute), total], [6000, 6000, 6000])
 })
 
-await t.test('counts every refusal exactly once despite failures of the log', async (t) => {
+await t.test('every refusal is counted exactly once despite failures of the log', async (t) => {
   const step = fc.oneof(
     {
       weight: 6,
@@ -235,7 +235,7 @@ await t.test('counts every refusal exactly once despite failures of the log', as
   t.pass('300 histories')
 })
 
-await t.test('counts begun logins by method in one event per period, despite failures', async (t) => {
+await t.test('begun logins are counted by method in one event for each period, despite failures', async (t) => {
   const { history, written, faults, clock } = world()
   await history.flush()
   t.same((await written()).begun, [], 'nothing when nothing happened')
@@ -257,7 +257,7 @@ await t.test('counts begun logins by method in one event per period, despite fai
   await history.close()
 })
 
-await t.test('records a token once per right and namespace, at most ten times a minute', async (t) => {
+await t.test('a refused token is recorded once per right and namespace, at most ten times a minute', async (t) => {
   const { history, written, clock } = world()
   const asked = (namespace?: string, right = 'flag.update') =>
     history.note(

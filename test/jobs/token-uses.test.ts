@@ -21,7 +21,7 @@ const noting = () => {
   return { ...uses, clock, kept, errors }
 }
 
-await t.test('a use belongs to its clock hour, to the millisecond', async (t) => {
+await t.test('a use of a token belongs to its hour of the clock, to the millisecond', async (t) => {
   const { note, lastOf, close } = noting()
   t.equal(note('a', 3_599_999), 3_600_000)
   t.equal(note('b', 3_600_000), 7_200_000)
@@ -35,7 +35,7 @@ await t.test('a use belongs to its clock hour, to the millisecond', async (t) =>
   await close()
 })
 
-await t.test('writes 100 uses every 5 s, and the rest at close', async (t) => {
+await t.test('100 uses of tokens are written every 5 s, and the rest at the close', async (t) => {
   const { note, clock, kept, close, errors } = noting()
   for (let n = 0; n < 350; n++) t.ok(note(`t${n}`, 0))
   await clock.advance(4_999)
@@ -51,7 +51,7 @@ await t.test('writes 100 uses every 5 s, and the rest at close', async (t) => {
   t.strictSame([clock.waiting(), errors], [[], []])
 })
 
-await t.test('returns for a past moment only hours that had ended', async (t) => {
+await t.test('for a past moment only uses in hours that had ended by then are returned', async (t) => {
   const { note, lastOf, flush, close } = noting()
   note('a', 3_600_000)
   await flush()

@@ -114,17 +114,17 @@ const rows: readonly [string, Found, string, ...string[]][] = [
 ]
 
 for (const [name, given, is, ...causes] of rows)
-  await t.test(`${name}: ${is} ${causes.join()}`, async (t) => {
+  await t.test(`after ${name} the read models have this state: ${is} ${causes.join()}`, async (t) => {
     const continuity = continuityOf(given)
     t.equal(continuity.is, is)
     t.strictSame(continuity.is === 'behind' ? continuity.views.map(({ cause }) => cause) : [], causes)
   })
 
-await t.test('reports another log with the found and the known first event', async (t) => {
+await t.test('another log is reported with the first event found and the one expected', async (t) => {
   t.strictSame(continuityOf(found({ first: undefined, head: 0n })), { is: 'another', found: undefined, known: 'one' })
 })
 
-await t.test('counts lost events', async (t) => {
+await t.test('lost events are counted', async (t) => {
   const gone = (cause: Parameters<typeof goneOf>[0]['cause'], more: Partial<ViewFound>, events: number, head: bigint) =>
     goneOf({ view: view(more), cause }, events, head)
   t.equal(gone('shorter', {}, 12, 1000n), 8, 'what the checkpoint counts and the log has not')

@@ -25,7 +25,7 @@ import { rowAfter, timeOf, told } from './stored.ts'
 const flagDoc = (...events: FlagEvent[]) => rowAfter(flags, 'flag-ns+f', [flagCreated, ...events])?.doc
 const use = { segment: 's', reservation: 'u1' }
 
-await t.test('every field of TokenIssued is in the record or documented as only in the log', async (t) => {
+await t.test('every field of TokenIssued is in the token record, or documented as only in the log', async (t) => {
   const { schema, version } = tokenEvents.TokenIssued
   const data = schema.properties
   const ofType: Readonly<Record<string, unknown>> = { object: {}, boolean: true, integer: 1, array: [{ place: '*' }] }
@@ -38,7 +38,7 @@ await t.test('every field of TokenIssued is in the record or documented as only 
   t.strictSame(left.sort(), ['bootstrap', 'issuedAt', 'login'])
 })
 
-await t.test('a namespace has its times of creation and last change', async (t) => {
+await t.test('a namespace has the times of its creation and last change', async (t) => {
   const updated = { type: 'NamespaceUpdated', data: { key: 'ns', name: { from: 'Name', to: 'New' } } } as const
   const registered = {
     type: 'FlagRegistered',
@@ -73,7 +73,7 @@ await t.test('a token keeps its record after it is deleted', async (t) => {
   }
 })
 
-await t.test('an update of a segment changes its time, one of a constraint the constraint’s', async (t) => {
+await t.test('an update of a segment changes its own time, and a constraint has a time of its own', async (t) => {
   const added = { type: 'ConstraintAdded', data: { ...ofSegment, constraint } } as const
   const changed = {
     type: 'ConstraintUpdated',
@@ -104,7 +104,7 @@ await t.test('an update of a segment changes its time, one of a constraint the c
   t.strictSame([gone?.doc, gone?.changes], [undefined, 2n])
 })
 
-await t.test('a new flag has no parts and does not show its reservation', async (t) => {
+await t.test('a new flag has no parts, and its reservation is not shown', async (t) => {
   const { reservation: _reservation, generation: _generation, ...fields } = flagCreated.data
   t.strictSame(flagDoc(), {
     ...fields,
@@ -124,7 +124,7 @@ await t.test('a new flag has no parts and does not show its reservation', async 
   )
 })
 
-await t.test('an update of a flag changes its time and no part’s', async (t) => {
+await t.test('an update of a flag changes its time and not that of its parts', async (t) => {
   const doc = flagDoc(variantAdded('v1'), {
     type: 'FlagUpdated',
     data: {
@@ -138,7 +138,7 @@ await t.test('an update of a flag changes its time and no part’s', async (t) =
   t.strictSame(doc?.variants[0], { ...variantAdded('v1').data.variant, createdAt: timeOf(1), updatedAt: timeOf(1) })
 })
 
-await t.test('a change of a part changes the part’s time and not the flag’s', async (t) => {
+await t.test('a change of a part changes its time and not that of the flag', async (t) => {
   const doc = flagDoc(
     variantAdded('v1'),
     ruleAdded('r1', 1, use),
@@ -175,7 +175,7 @@ await t.test('a change of a part changes the part’s time and not the flag’s'
   ])
 })
 
-await t.test('rules are sorted by rank, and a move changes the moved ones', async (t) => {
+await t.test('rules are sorted by rank, and a move changes only the rules that move', async (t) => {
   const rules = [ruleAdded('r1', 5), ruleAdded('r2', 1)]
   const ranks = (...events: FlagEvent[]) =>
     flagDoc(...rules, ...events)?.rules.map(({ id, rank, updatedAt }) => [id, rank, updatedAt])
@@ -192,7 +192,7 @@ await t.test('rules are sorted by rank, and a move changes the moved ones', asyn
   ])
 })
 
-await t.test('rollouts list segments by key, are sorted by rank, and have change times', async (t) => {
+await t.test('rollouts list segments by key, are sorted by rank, and have times of change', async (t) => {
   const share = rolloutAdded({ id: 'o1', rank: 2, type: 'threshold', description: '', percentage: 50, value: true })
   const segment = rolloutAdded({
     id: 'o2',
@@ -228,7 +228,7 @@ await t.test('rollouts list segments by key, are sorted by rank, and have change
   t.equal(flagDoc(share, { type: 'RolloutsReordered', data: { ...ofFlag, moved } })?.rollouts[0]?.updatedAt, timeOf(2))
 })
 
-await t.test('deleting a variant removes its distributions and the default', async (t) => {
+await t.test('deleting a variant also removes its distributions and the default', async (t) => {
   const doc = flagDoc(
     variantAdded('v1'),
     { type: 'FlagUpdated', data: { ...ofFlag, defaultVariantId: { to: 'v1' } } },

@@ -74,7 +74,7 @@ const attached = {
 const ended = { type: 'NamespaceDeleted', data: { key: 'ns', incarnation: 'life-1', force: true } } as const
 const again = { ...namespaceCreated, data: { ...namespaceCreated.data, incarnation: 'life-2' } } as const
 
-await t.test('finds namespaces, flags and segments by key', async (t) => {
+await t.test('namespaces, flags and segments are found by key', async (t) => {
   const held = holding(namespaceCreated, flagCreated, segmentCreated)
   t.equal(held.namespace('ns')?.doc.name, 'Name')
   t.equal(held.flag('ns', 'f')?.doc.name, 'Flag')
@@ -89,7 +89,7 @@ await t.test('finds namespaces, flags and segments by key', async (t) => {
   }
 })
 
-await t.test('lists are in order of creation, then of the log', async (t) => {
+await t.test('lists are in the order of creation, then of the log', async (t) => {
   const other = { ...namespaceCreated, data: { ...namespaceCreated.data, key: 'a' } } as const
   const held = holding(namespaceCreated, other, flagOf('z'), flagOf('b'), flagOf('a'), segmentOf('y'), segmentOf('c'))
   t.strictSame(
@@ -107,7 +107,7 @@ await t.test('lists are in order of creation, then of the log', async (t) => {
   t.equal(held.flags('ns'), held.flags('ns'), 'made once')
 })
 
-await t.test('hides flags and segments of another incarnation of the namespace', async (t) => {
+await t.test('flags and segments of an earlier namespace with the same key are hidden', async (t) => {
   const history = [namespaceCreated, flagCreated, segmentCreated, ended]
   const gone = holding(...history)
   t.strictSame(
@@ -123,7 +123,7 @@ await t.test('hides flags and segments of another incarnation of the namespace',
   t.equal(reborn.compiled('ns', 'f'), undefined)
 })
 
-await t.test('drops compiled flags with the incarnation of their namespace', async (t) => {
+await t.test('compiled flags are dropped together with their namespace', async (t) => {
   const rows = fed([namespaceCreated, flagCreated, ended, again])
   const held = flagStore(compile)
   for (const { view, row } of rows.slice(0, 2)) held.set(view, row)
@@ -132,7 +132,7 @@ await t.test('drops compiled flags with the incarnation of their namespace', asy
   t.equal(held.compiled('ns', 'f'), undefined)
 })
 
-await t.test('compiles a flag on first use, and again only after it or its segments changed', async (t) => {
+await t.test('a flag is compiled at its first use, and again only after it or its segments changed', async (t) => {
   const rows = fed([namespaceCreated, flagCreated, rule, flagOf('g'), segmentCreated, constrained, segmentOf('q')])
   const held = flagStore(compile)
   const feed = (from: number, to: number) => rows.slice(from, to).forEach(({ view, row }) => held.set(view, row))
@@ -191,7 +191,7 @@ await t.test('the version changes with every change of a flag or segment, and on
   }
 })
 
-await t.test('rows in any order, repeated or with gaps, give the same catalog', async (t) => {
+await t.test('rows in any order, repeated or with gaps, give the same flags', async (t) => {
   const rows = fed([
     namespaceCreated,
     flagCreated,
@@ -225,7 +225,7 @@ await t.test('rows in any order, repeated or with gaps, give the same catalog', 
   t.pass('equal on all instances')
 })
 
-await t.test('ignores rows of other views', async (t) => {
+await t.test('rows of other read models are ignored', async (t) => {
   const held = holding(namespaceCreated)
   held.set('tokens', { key: 't1', revision: 0n, position: 1n, changes: 1n, doc: {} })
   held.set('constructor', { key: 't1', revision: 0n, position: 1n, changes: 1n, doc: {} })

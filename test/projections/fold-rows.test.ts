@@ -35,7 +35,7 @@ const setup = async () => {
 const ended = (row: { readonly revision: bigint; readonly doc: object | undefined }) =>
   row.revision === 2n && (row.doc as TokenDoc).deletedAt !== undefined
 
-await t.test('a row has the revision of its event even if a read returns later ones', async (t) => {
+await t.test('a row has the revision of its event, even if the log returned later events', async (t) => {
   const { sources, hide, events, reads } = await setup()
   hide(({ revision }) => revision === 2n)
   t.ok(ended(await foldRow(sources, projection, events.slice(2), undefined)))
@@ -46,14 +46,14 @@ await t.test('a row has the revision of its event even if a read returns later o
   t.strictSame(reads, [0], 'events right behind the row need no read')
 })
 
-await t.test("a row has the last event's revision, and an older event keeps a later row", async (t) => {
+await t.test('a row has the revision of the last event, and an older event does not replace it', async (t) => {
   const { sources, events } = await setup()
   t.equal((await foldRow(sources, projection, events.slice(1, 2), undefined)).revision, 1n)
   const last = await foldRow(sources, projection, events, undefined)
   t.equal(await foldRow(sources, projection, events.slice(0, 2), last), last)
 })
 
-await t.test('reads a missing intermediate event again until it is visible', async (t) => {
+await t.test('an event that is missing between others is read again until it is visible', async (t) => {
   const { clock, sources, hide, events, reads } = await setup()
   hide(({ revision }) => revision > 0n && reads.length < 4)
   const folding = foldRow(sources, projection, events.slice(2), undefined)
@@ -62,7 +62,7 @@ await t.test('reads a missing intermediate event again until it is visible', asy
   t.strictSame(reads, [0, 1, 3, 7], 'after pauses, each twice the one before')
 })
 
-await t.test('an event that never becomes visible fails without a row', async (t) => {
+await t.test('an event that never becomes visible makes the update of its row fail', async (t) => {
   const { clock, sources, hide, events, reads } = await setup()
   hide(() => true)
   const folding = noted(foldRow(sources, projection, events.slice(2), undefined))

@@ -26,7 +26,7 @@ const asking = (clock: ReturnType<typeof virtualClock>) => {
   }
 }
 
-await t.test('fresh for 2 s from the start of the last successful head read', async (t) => {
+await t.test('an instance is fresh for 2 s from the start of its last successful check of the log', async (t) => {
   const clock = virtualClock()
   const { head, answer } = asking(clock)
   const { fresh, age, close } = freshness({ clock, head, seen: async () => true })
@@ -48,7 +48,7 @@ await t.test('fresh for 2 s from the start of the last successful head read', as
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('reads the head every 500 ms, from request to request', async (t) => {
+await t.test('an instance checks the end of the log every 500 ms', async (t) => {
   const clock = virtualClock()
   const asked: number[] = []
   let takes = 0
@@ -68,7 +68,7 @@ await t.test('reads the head every 500 ms, from request to request', async (t) =
   await close()
 })
 
-await t.test('follows a slow proof with another soon', async (t) => {
+await t.test('after a slow check of the log the next one follows soon', async (t) => {
   const clock = virtualClock()
   const asked: number[] = []
   const head = async () => {
@@ -86,7 +86,7 @@ await t.test('follows a slow proof with another soon', async (t) => {
   await closing
 })
 
-await t.test('an unreachable store or a head that memory has not reached proves nothing', async (t) => {
+await t.test('a check fails if the log is unreachable or memory lacks its newest event', async (t) => {
   const clock = virtualClock()
   const waits: number[] = []
   const down = freshness({ clock, head: async () => Promise.reject(new Error('down')), seen: async () => true })
@@ -107,7 +107,7 @@ await t.test('an unreachable store or a head that memory has not reached proves 
   await behind.close()
 })
 
-await t.test('reports each period without proof once with its cause, and its end once', async (t) => {
+await t.test('a period without a successful check is logged once with its cause, and its end once', async (t) => {
   const clock = virtualClock()
   let log: 'answers' | 'fails' | 'hangs' | 'slow' = 'answers'
   let remembered = true
@@ -157,7 +157,7 @@ await t.test('reports each period without proof once with its cause, and its end
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('does not report the time before the first proof', async (t) => {
+await t.test('the time before the first successful check is not logged', async (t) => {
   const clock = virtualClock()
   const told: unknown[] = []
   let remembered = false
@@ -175,7 +175,7 @@ await t.test('does not report the time before the first proof', async (t) => {
   await close()
 })
 
-await t.test('without a reachable log no caller is caught up; pending callers retry', async (t) => {
+await t.test('without a reachable log nobody counts as caught up, and waiting callers try again', async (t) => {
   const clock = virtualClock()
   const { head, asked, fail } = asking(clock)
   const { caughtUp, close } = freshness({ clock, head, seen: async () => true })
@@ -190,7 +190,7 @@ await t.test('without a reachable log no caller is caught up; pending callers re
   await close()
 })
 
-await t.test('a catch-up request uses a head read after it, and requests share a read', async (t) => {
+await t.test('a caller that wants the newest events waits for a later check, and shares it with others', async (t) => {
   const clock = virtualClock()
   const { head, asked, answer } = asking(clock)
   const reached: bigint[] = []

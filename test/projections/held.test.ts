@@ -52,7 +52,7 @@ const passing = () => {
   return { log: { follow, head: async () => 0n, first: async () => undefined } as unknown as EventLog, deliver }
 }
 
-await t.test('an instance that does not write views releases its rows once followed', async (t) => {
+await t.test('an instance that does not write read models drops rows once another one wrote them', async (t) => {
   const views = {
     checkpoint: async () => START,
     scan: async function* () {},

@@ -18,7 +18,7 @@ const held = (...events: FlagEvent[]) => {
     [...store.at(flagIncarnations, position, 'ns')].map(({ life }) => (typeof life === 'object' ? life.began : life))
 }
 
-await t.test('a key has a new incarnation after each creation', async (t) => {
+await t.test('each creation of a namespace with the same key has another id', async (t) => {
   const at = held(flagCreated, updated, deleted, flagCreated, updated)
   t.strictSame(
     [9n, 10n, 29n, 30n, 39n, 40n, 99n].map((position) => at(position)[0]),
@@ -26,7 +26,7 @@ await t.test('a key has a new incarnation after each creation', async (t) => {
   )
 })
 
-await t.test('forgets the oldest incarnations of a key and reports them as unknown', async (t) => {
+await t.test('of many creations with the same key the oldest is forgotten and counts as unknown', async (t) => {
   const events = Array.from({ length: 100 }, () => [flagCreated, deleted]).flat()
   const at = held(...events)
   const { length } = JSON.stringify(rowAfter(flagIncarnations, stream, events)!.doc)
@@ -37,7 +37,7 @@ await t.test('forgets the oldest incarnations of a key and reports them as unkno
     t.strictSame(at(position), [type === 'FlagCreated' ? Number(position) : undefined])
 })
 
-await t.test('finds rows by view, namespace and key, and ignores older rows', async (t) => {
+await t.test('rows are found by read model, namespace and key, and older rows are ignored', async (t) => {
   const store = incarnationStore()
   const row = rowAfter(flagIncarnations, stream, [flagCreated, deleted])!
   store.set(flagIncarnations.name, row)

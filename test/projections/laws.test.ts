@@ -37,7 +37,7 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent,
     const replay = (events: readonly E[]) =>
       told(stream, events).reduce<Row<D> | undefined>((row, event) => project(projection, row, event), undefined)
 
-    await t.test('an incrementally updated document equals a rebuilt one', async (t) => {
+    await t.test('a document that is updated event by event equals a rebuilt one', async (t) => {
       fc.assert(
         fc.property(anyAsks(asks, 40), (list) => {
           const events = history(decider, list)
@@ -52,7 +52,7 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent,
       t.pass('equal')
     })
 
-    await t.test('the document matches the state of the decider', async (t) => {
+    await t.test('the document that clients read agrees with the state that commands use', async (t) => {
       let documents = 0
       fc.assert(
         fc.property(anyAsks(asks, 40), (list) => {
@@ -67,7 +67,7 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent,
       t.ok(documents > 30, `${documents} documents compared`)
     })
 
-    await t.test('its revision changes with every event except quiet ones', async (t) => {
+    await t.test('the revision changes with every event, except those that clients cannot see', async (t) => {
       t.strictSame([...(projection.quiet ?? [])].sort(), [...(decider.quiet ?? [])].sort())
       fc.assert(
         fc.property(anyAsks(asks, 40), (list) => {
@@ -79,7 +79,7 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent,
       )
     })
 
-    await t.test('quiet events do not change the document', async (t) => {
+    await t.test('events that clients cannot see do not change the document', async (t) => {
       fc.assert(
         fc.property(anyAsks(asks, 40), (list) => {
           let row: Row<D> | undefined
@@ -94,7 +94,7 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent,
       t.pass('the same')
     })
 
-    await t.test('no history makes it throw', async (t) => {
+    await t.test('no sequence of events causes an error', async (t) => {
       fc.assert(
         fc.property(
           fc.array(anyEvent<E>(decider.shapes), { maxLength: 30, size: 'max' }),

@@ -31,7 +31,7 @@ const guarded = (followed: Anchor = here) => {
   return { clock, state, told, guard }
 }
 
-await t.test('trusts a log that contains the last followed event', async (t) => {
+await t.test('a log that contains the last known event is trusted', async (t) => {
   const { guard, state } = guarded()
   t.equal(await guard.agrees(), true)
   t.strictSame(state.asked, [0])
@@ -39,14 +39,14 @@ await t.test('trusts a log that contains the last followed event', async (t) => 
   await guard.close()
 })
 
-await t.test('reads nothing before the first event', async (t) => {
+await t.test('before the first event the guard of the log reads nothing', async (t) => {
   const { guard, state } = guarded({ position: 0n, event: '' })
   t.equal(await guard.agrees(), true)
   t.strictSame(state.asked, [])
   await guard.close()
 })
 
-await t.test('checks every two seconds', async (t) => {
+await t.test('the log is checked every two seconds', async (t) => {
   const { guard, state, clock } = guarded()
   await clock.advance(1_999)
   t.strictSame(state.asked, [])
@@ -60,7 +60,7 @@ for (const [what, id] of [
   ['another event', 'other'],
   ['no event', undefined],
 ] as const)
-  await t.test(`${what} at the followed position: suspicious, then reported once, and lost`, async (t) => {
+  await t.test(`${what} at the known position: the log is suspicious, reported once, then lost`, async (t) => {
     const { guard, state, told, clock } = guarded()
     state.id = id
     const agrees = noted(guard.agrees())
@@ -81,7 +81,7 @@ for (const [what, id] of [
     await guard.close()
   })
 
-await t.test('suspects after 250 ms and decides after 3 s, however long a read takes', async (t) => {
+await t.test('a check of the log is suspicious after 250 ms and decided after 3 s', async (t) => {
   for (const [takes, suspicious, believed] of [
     [249, 508, 3_301],
     [250, 250, 3_310],
@@ -108,7 +108,7 @@ await t.test('suspects after 250 ms and decides after 3 s, however long a read t
   }
 })
 
-await t.test('an event that appears late is no mismatch, and a recovered doubt is dropped', async (t) => {
+await t.test('an event that appears late is not a difference, and a doubt that is cleared is dropped', async (t) => {
   const { guard, state, told, clock } = guarded()
   state.id = undefined
   const late = noted(guard.agrees())
@@ -144,7 +144,7 @@ await t.test('an unreachable log neither confirms nor clears a doubt', async (t)
   await guard.close()
 })
 
-await t.test('checks the identity of the log after each new connection and subscription', async (t) => {
+await t.test('the log is checked after each new connection and subscription', async (t) => {
   const { guard, state, clock } = guarded()
   await clock.advance(100)
   state.renewed++
@@ -159,7 +159,7 @@ await t.test('checks the identity of the log after each new connection and subsc
   await guard.close()
 })
 
-await t.test('checks a position recorded by another process without a log line', async (t) => {
+await t.test('a position that another process recorded is checked without a log line', async (t) => {
   const { guard, told, clock } = guarded()
   t.equal(await guard.has(here), true)
   const other = noted(guard.has({ position: 10n, event: 'other' }))
@@ -186,7 +186,7 @@ const appending = (guard: ReturnType<typeof guarded>['guard'], position = 11n, d
   return { inner, append: () => log.append('s', [event], 'none') }
 }
 
-await t.test('an append without an interruption makes no check', async (t) => {
+await t.test('an append without an interruption causes no check of the log', async (t) => {
   const { guard, state } = guarded()
   const { append } = appending(guard)
   t.same(await append(), { revision: 0n, positions: [11n] })
@@ -228,7 +228,7 @@ await t.test('after an interruption no append reaches another log or waits for t
   await guard.close()
 })
 
-await t.test('an unreachable log after an interruption accepts no append', async (t) => {
+await t.test('after an interruption an unreachable log accepts no append', async (t) => {
   const { guard, state } = guarded()
   const { append, inner } = appending(guard)
   state.renewed++
@@ -238,7 +238,7 @@ await t.test('an unreachable log after an interruption accepts no append', async
   await guard.close()
 })
 
-await t.test('an interruption during an append is checked before the append is answered', async (t) => {
+await t.test('after an interruption during an append the log is checked before the answer', async (t) => {
   const { guard, state, clock } = guarded()
   const { append, inner } = appending(guard, 11n, () => {
     state.id = undefined
@@ -253,7 +253,7 @@ await t.test('an interruption during an append is checked before the append is a
   await guard.close()
 })
 
-await t.test('an append at a position below the followed one proves a shorter log', async (t) => {
+await t.test('an append at a position that was already known proves that the log became shorter', async (t) => {
   const { guard, state, clock } = guarded()
   const { append } = appending(guard, 10n)
   t.same((await append()).positions, [10n], 'unless it is a repeated one')

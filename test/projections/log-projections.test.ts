@@ -72,7 +72,7 @@ const followed = async (log: EventLog, views: Views, chronicles: readonly LogPro
   return isThere
 }
 
-await t.test('live and rebuilt views have the same marks and states after any interruption', async (t) => {
+await t.test('the stored marks and states are the same after any interruption or rebuild', async (t) => {
   const log = memoryLog({ pageSize: 70 })
   await log.append('namespace-ns', [made('ns')], 'none')
   const live = fresh()
@@ -103,7 +103,7 @@ await t.test('live and rebuilt views have the same marks and states after any in
   }
 })
 
-await t.test('stores a state at every 32nd revision, equal to the fold of its prefix', async (t) => {
+await t.test('the state of a resource is stored at every 32nd revision', async (t) => {
   const [log, [, states], model] = [
     memoryLog({ pageSize: 50 }),
     fresh(),
@@ -124,7 +124,7 @@ await t.test('stores a state at every 32nd revision, equal to the fold of its pr
     if (kept) t.strictSame(rowOf(model, kept.doc!), JSON.parse(JSON.stringify(row, big), unbig))
   }
 })
-await t.test('stores a large document at every 256th revision, an unreadable one never', async (t) => {
+await t.test('a large document is stored at every 256th revision, and an unreadable one never', async (t) => {
   const [log, [, states]] = [memoryLog({ pageSize: 100 }), fresh()]
   const large = 'x'.repeat(9_000)
   await log.append('namespace-ns', [made('ns'), ...Array.from({ length: 600 }, () => renamed('ns', large))], 'none')
@@ -141,7 +141,7 @@ await t.test('stores a large document at every 256th revision, an unreadable one
   )
 })
 
-await t.test('marks have the settled time, whatever the clocks', async (t) => {
+await t.test('stored marks have times that never decrease, whatever the clocks of the instances say', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ count: fc.integer({ min: 1, max: 400 }), time: fc.nat(50) }), {
@@ -174,7 +174,7 @@ await t.test('marks have the settled time, whatever the clocks', async (t) => {
   )
 })
 
-await t.test('a checkpoint of a chronicle does not guarantee rows', async (t) => {
+await t.test('a checkpoint of marks and states does not promise that their rows are there', async (t) => {
   const [log, chronicles] = [memoryLog(), fresh()]
   await log.append('namespace-ns', [made('ns')], 'none')
   await rebuild({ clock, log, views }, chronicles)

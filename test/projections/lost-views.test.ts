@@ -53,7 +53,7 @@ const start = async (log: EventLog, agrees = async () => true) => {
 /** Time in ms after which the checkpoint follows an event. */
 const MARKED_MS = 250
 
-await t.test('an idle writer marks its progress', async (t) => {
+await t.test('an idle writer of read models marks its progress', async (t) => {
   const log = memoryLog()
   const ours = await start(log)
   await append(log, 'a')
@@ -64,7 +64,7 @@ await t.test('an idle writer marks its progress', async (t) => {
   await ours.close()
 })
 
-await t.test('reports lost views once and does not overwrite them', async (t) => {
+await t.test('lost read models are reported once and not overwritten', async (t) => {
   const log = memoryLog()
   const ours = await start(log)
   await append(log, 'a')
@@ -83,7 +83,7 @@ await t.test('reports lost views once and does not overwrite them', async (t) =>
   t.equal(ours.checkpoint(), undefined)
 })
 
-await t.test('detects lost views within two seconds without an event', async (t) => {
+await t.test('lost read models are noticed within two seconds, also without an event', async (t) => {
   const ours = await start(memoryLog())
   await ours.clock.settle()
   const before = ours.looks()
@@ -122,7 +122,7 @@ for (const [what, position, event, told, totals] of [
     { rows: 5, changes: 5 },
   ],
 ] as const)
-  await t.test(`another writer moved the checkpoint, and ${what}: the views are lost`, async (t) => {
+  await t.test(`another writer moved the checkpoint, and ${what}: the read models are lost`, async (t) => {
     const log = memoryLog()
     const ours = await start(log)
     await append(log, 'a')
@@ -139,7 +139,7 @@ for (const [what, position, event, told, totals] of [
     await ours.close()
   })
 
-await t.test('continues from a checkpoint that another writer moved', async (t) => {
+await t.test('a writer continues from a checkpoint that another writer moved', async (t) => {
   const log = memoryLog()
   const ours = await start(log)
   await append(log, 'a')
@@ -154,7 +154,7 @@ await t.test('continues from a checkpoint that another writer moved', async (t) 
   await ours.close()
 })
 
-await t.test('checks an own event at or below the followed position and never skips it', async (t) => {
+await t.test('an own event at a known position is checked and never skipped', async (t) => {
   const log = memoryLog()
   let agrees = true
   let asked = 0
@@ -172,7 +172,7 @@ await t.test('checks an own event at or below the followed position and never sk
   await ours.close()
 })
 
-await t.test('an own event with a known position but another id belongs to another log', async (t) => {
+await t.test('an own event at a known position but with another id belongs to another log', async (t) => {
   const log = memoryLog()
   const ours = await start(log, async () => false)
   const [a] = await append(log, 'a')

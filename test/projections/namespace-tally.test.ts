@@ -7,7 +7,7 @@ import type { TokenDoc } from '../../src/projections/tokens.ts'
 
 const bytesOf = (doc: object) => Buffer.byteLength(JSON.stringify(doc))
 
-await t.test('the tally equals a full count after any changes', async () => {
+await t.test('the counts of a namespace are correct after any changes', async () => {
   const doc = fc.option(
     fc.record({ incarnation: fc.constantFrom('one', 'two'), text: fc.string({ unit: 'grapheme' }) }),
     {
@@ -35,7 +35,7 @@ await t.test('the tally equals a full count after any changes', async () => {
   )
 })
 
-await t.test('keeps a maker while it has a token and reuses its number afterwards', async (t) => {
+await t.test('a creator keeps its number while it has a token, and later another one gets the number', async (t) => {
   const makers = stringPool()
   const [one, two] = [makers.add('a'), makers.add()]
   t.equal(makers.add('a'), one)
@@ -47,7 +47,7 @@ await t.test('keeps a maker while it has a token and reuses its number afterward
   t.equal(makers.count(), 0)
 })
 
-await t.test('holds the thousandth token like the first', async (t) => {
+await t.test('the thousandth token needs as much memory as the first', async (t) => {
   const index = tokenIndex(10_000)
   const uuid = (n: number) => `5d1c3a70-8f2e-4b6d-9a10-${String(n).padStart(12, '0')}`
   const digest = (n: number) => `k.${Buffer.from(String(n).padEnd(32, '.')).toString('base64url')}`

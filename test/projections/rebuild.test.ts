@@ -84,7 +84,7 @@ const opened = async (directory: string) =>
     },
   })
 
-await t.test('builds all read models in one pass, equal to folding each event', async (t) => {
+await t.test('all read models are rebuilt in one pass, with the same rows as event by event', async (t) => {
   const inner = await filled(300)
   const reads: (readonly [bigint, bigint | undefined])[] = []
   const log: EventLog = {
@@ -109,7 +109,7 @@ await t.test('builds all read models in one pass, equal to folding each event', 
   )
 })
 
-await t.test('reads evicted rows back, so that memory holds few', async (t) => {
+await t.test('during a rebuild few rows are in memory, and the others are read again when needed', async (t) => {
   const log = await filled(40, 'x'.repeat(1_000_000), 4)
   const store = await opened(await newDirectory(t))
   t.teardown(store.close)
@@ -144,7 +144,7 @@ const ending = (inner: EventLog, pages: number) => {
   return { log: { ...inner, readAll }, from }
 }
 
-await t.test('resumes an interrupted rebuild in the same or another process', async (t) => {
+await t.test('an interrupted rebuild continues in the same or in another process', async (t) => {
   const inner = await filled(600, '', 20)
   const directory = await newDirectory(t)
   const { log, from } = ending(inner, 15)
@@ -161,7 +161,7 @@ await t.test('resumes an interrupted rebuild in the same or another process', as
   t.strictSame(plain(await scanned(store.views)), plain(await folded(inner)))
 })
 
-await t.test('does not resume a rebuild of another log', async (t) => {
+await t.test('a rebuild of another log is not continued', async (t) => {
   const [one, other] = [await filled(300, '', 10), await filled(300, '', 10)]
   const { views, close } = await opened(await newDirectory(t))
   t.teardown(close)
@@ -172,7 +172,7 @@ await t.test('does not resume a rebuild of another log', async (t) => {
   t.strictSame(plain(await scanned(views)), plain(await folded(other)))
 })
 
-await t.test('drops an unfinished build of a view that no longer needs it', async (t) => {
+await t.test('an unfinished build of a read model that is no longer needed is dropped', async (t) => {
   const log = await filled(300, '', 10)
   const { views, close } = await opened(await newDirectory(t))
   t.teardown(close)
@@ -186,7 +186,7 @@ await t.test('drops an unfinished build of a view that no longer needs it', asyn
   t.same(await building.getMany(['t0']), [])
 })
 
-await t.test('reports progress every five seconds with a percentage', async (t) => {
+await t.test('a rebuild reports its progress every five seconds as a percentage', async (t) => {
   const lines: object[] = []
   const clock = virtualClock()
   const tell = progressLines({ info: (record: object) => lines.push(record) } as never, clock)

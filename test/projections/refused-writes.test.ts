@@ -105,7 +105,7 @@ const content = ({ key, changes, doc }: Row) => ({ key, changes, doc })
 
 const clean = await lived(undefined, 0)
 
-await t.test('writes each row once if no write fails', async (t) => {
+await t.test('each row is written once if no write fails', async (t) => {
   t.strictSame([clean.reached, clean.errors, clean.lost], [true, [], []])
   t.strictSame(Object.fromEntries(clean.written), {
     tokens: 3,
@@ -120,7 +120,7 @@ await t.test('writes each row once if no write fails', async (t) => {
 
 for (const [name, writes] of clean.written)
   for (let nth = 0; nth < writes; nth++)
-    await t.test(`write ${nth + 1} of ${name} fails: every row is written in the end`, async (t) => {
+    await t.test(`write ${nth + 1} of ${name} fails, and every row is written in the end`, async (t) => {
       const { log, store, errors, lost, reached } = await lived(name, nth)
       t.strictSame([reached, errors.map(String), lost], [true, [`Error: write ${nth} of ${name} is refused`], []])
       const all: Stored[] = []
@@ -135,7 +135,7 @@ for (const [name, writes] of clean.written)
       }
     })
 
-await t.test('detects a row older than the checkpoint, even if no row is missing', async (t) => {
+await t.test('a row older than the checkpoint is noticed, even if no row is missing', async (t) => {
   for (const projection of projections) {
     const checkpoint = clean.store.checkpoints.get(projection.name)!
     const rows = clean.store.rowsOf(projection)

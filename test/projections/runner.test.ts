@@ -119,7 +119,7 @@ const statuses = (rows: ReadonlyMap<string, Row>) =>
     .map((row) => [row.key, String(row.revision), (row.doc as TokenDoc).deletedAt !== undefined] as const)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
 
-await t.test('a view records its log before it has a row', async (t) => {
+await t.test('a read model records its log before its first row', async (t) => {
   const log = memoryLog()
   const ours = await start(log)
   await ours.applied(await service(log).issue('a'))
@@ -129,7 +129,7 @@ await t.test('a view records its log before it has a row', async (t) => {
   t.same(ours.store.logs, [first, first])
 })
 
-await t.test('applies own events to memory at once and writes rows as it follows the log', async (t) => {
+await t.test('own events change memory at once, and their rows are written when the log is followed', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const { applied, clock, memory, store, close } = await start(log)
@@ -146,7 +146,7 @@ await t.test('applies own events to memory at once and writes rows as it follows
   await close()
 })
 
-await t.test('folds an own event that was followed first only once, without a log read', async (t) => {
+await t.test('an own event that was followed first is applied once, without reading the log', async (t) => {
   const [inner, folded, reads] = [memoryLog(), [] as string[], [] as string[]]
   const log: EventLog = { ...inner, read: (stream, from) => (reads.push(stream), inner.read(stream, from)) }
   const read: typeof projection.read = (wire, json) => (folded.push(wire), projection.read(wire, json))
@@ -162,7 +162,7 @@ await t.test('folds an own event that was followed first only once, without a lo
   await ours.close()
 })
 
-await t.test('applies events of others by following, never an older row after a newer', async (t) => {
+await t.test('events of other instances are applied in order, never an older row after a newer one', async (t) => {
   const log = memoryLog()
   const { issue, revoke } = service(log)
   const ours = await start(log)
@@ -175,7 +175,7 @@ await t.test('applies events of others by following, never an older row after a 
   await ours.close()
 })
 
-await t.test('waits exactly until the timeout', async (t) => {
+await t.test('a caller waits exactly until its timeout', async (t) => {
   const log = memoryLog()
   const ours = await start(log)
   const seen = noted(ours.seen(10n, 1_000))
@@ -191,7 +191,7 @@ await t.test('waits exactly until the timeout', async (t) => {
   await ours.close()
 })
 
-await t.test('resumes an interrupted subscription after 250 ms at its position', async (t) => {
+await t.test('an interrupted subscription continues after 250 ms at its position', async (t) => {
   const inner = memoryLog()
   const { issue } = service(inner)
   const follows: (readonly [number, bigint])[] = []
@@ -223,7 +223,7 @@ await t.test('resumes an interrupted subscription after 250 ms at its position',
   await ours.close()
 })
 
-await t.test('an instance that does not write views checks every 250 ms if they are built', async (t) => {
+await t.test('an instance that does not write read models checks every 250 ms whether they are built', async (t) => {
   const log = memoryLog()
   const [clock, store] = [virtualClock(), tokenViews()]
   const reader = begun(log, { clock, store, ...reading })
@@ -261,7 +261,7 @@ await t.test('an aborted start waits at most one more second for the log', async
   t.strictSame(started, [undefined])
 })
 
-await t.test('unreachable views fail no command, do not block memory, and catch up', async (t) => {
+await t.test('unreachable read models fail no command, and receive all rows later', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const ours = await start(log)
@@ -280,7 +280,7 @@ await t.test('unreachable views fail no command, do not block memory, and catch 
   await ours.close()
 })
 
-await t.test('an instance that does not write the views follows in memory', async (t) => {
+await t.test('an instance that does not write the read models follows the log in memory', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const store = tokenViews()
@@ -293,7 +293,7 @@ await t.test('an instance that does not write the views follows in memory', asyn
   await writer.close()
 })
 
-await t.test('hanging views block neither memory nor other commands on the stream', async (t) => {
+await t.test('hanging read models block neither memory nor other commands on the same stream', async (t) => {
   const log = memoryLog()
   const { issue, revoke } = service(log)
   const ours = await start(log)
@@ -307,7 +307,7 @@ await t.test('hanging views block neither memory nor other commands on the strea
   await ours.close()
 })
 
-await t.test('a writer continues after another one and writes its missing rows', async (t) => {
+await t.test('a writer continues after another one and writes the rows that it lacks', async (t) => {
   const log = memoryLog()
   const { issue, revoke } = service(log)
   const store = tokenViews()
@@ -346,7 +346,7 @@ const knowingOne = async () => {
   return { log, revoke, leader, ours }
 }
 
-await t.test('applies delivered events before reads show them, and nothing older', async (t) => {
+await t.test('events that the log delivers are applied before reads show them', async (t) => {
   const { log, revoke, leader, ours } = await knowingOne()
   t.equal(ours.viewPosition(), await log.head())
   leader.hide(({ type }) => type === 'TokenRevoked')
@@ -361,7 +361,7 @@ await t.test('applies delivered events before reads show them, and nothing older
   await ours.close()
 })
 
-await t.test('does not apply a delivered event before its predecessors are visible', async (t) => {
+await t.test('an event is not applied before the events ahead of it are visible', async (t) => {
   const { log, revoke, leader, ours } = await knowingOne()
   leader.hide(({ stream }) => stream === 'token-a')
   const own = await revoke('a')
@@ -382,7 +382,7 @@ await t.test('does not apply a delivered event before its predecessors are visib
   await ours.close()
 })
 
-await t.test('any history: memory, live, restarted and rebuilt views are equal', async () => {
+await t.test('after any history memory, live, restarted and rebuilt read models are equal', async () => {
   const steps = fc.array(
     fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), own: fc.boolean(), late: fc.boolean() }),
     { maxLength: 30 },
@@ -424,7 +424,7 @@ await t.test('any history: memory, live, restarted and rebuilt views are equal',
   )
 })
 
-await t.test('the checkpoint includes the last event and the number of events', async (t) => {
+await t.test('the checkpoint contains the last event and the number of events', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const ours = await start(log)
@@ -456,7 +456,7 @@ for (const [second, at, position] of [
   [249, 499, 20n],
   [251, 250, 10n],
 ] as const)
-  await t.test(`moves the checkpoint every 250 ms during events (one at ${second} ms)`, async (t) => {
+  await t.test(`the checkpoint moves every 250 ms during events (one at ${second} ms)`, async (t) => {
     const log = memoryLog()
     const { issue } = service(log)
     const ours = await start(log)
@@ -474,7 +474,7 @@ for (const [count, at] of [
   [999, 250],
   [1_000, 0],
 ] as const)
-  await t.test(`moves the checkpoint after a thousand events (${count} events)`, async (t) => {
+  await t.test(`the checkpoint moves after a thousand events (${count} events)`, async (t) => {
     const log = memoryLog({ pageSize: 1_000 })
     const { issue } = service(log)
     const ours = await start(log)
@@ -489,7 +489,7 @@ for (const [count, at] of [
     await ours.close()
   })
 
-await t.test('reports views that accept no writes as not advancing until they do', async (t) => {
+await t.test('read models that accept no writes are reported as not advancing until they do', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const ours = await start(log)
@@ -509,7 +509,7 @@ await t.test('reports views that accept no writes as not advancing until they do
   await ours.close()
 })
 
-await t.test('a wait for the views ends when they are written', async (t) => {
+await t.test('a wait for the read models ends when they are written', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const [clock, store] = [virtualClock(), tokenViews()]
@@ -543,7 +543,7 @@ await t.test('a start with an empty log completes at once', async (t) => {
   await ours.close()
 })
 
-await t.test('a document that is too large holds back only the checkpoint of its view', async (t) => {
+await t.test('a document that is too large holds back only the checkpoint of its read model', async (t) => {
   const [flags, others] = [{ ...anyProjection(tokens), name: 'flags' }, anyProjection(tokens)]
   const all = (position: bigint) => new Map([flags, others].map((each) => [each, { ...START, position }]))
   const large = { put: async () => Promise.reject(new Refusal('body_too_large')) }
@@ -563,7 +563,7 @@ await t.test('a document that is too large holds back only the checkpoint of its
   t.same(behind(), [9n, 9n])
 })
 
-await t.test('writes all rows of a batch except the one that is too large', async (t) => {
+await t.test('all rows of a batch are written, except one that is too large', async (t) => {
   const put: string[] = []
   const told: unknown[] = []
   const views = {
@@ -588,7 +588,7 @@ await t.test('writes all rows of a batch except the one that is too large', asyn
   t.match(told, [{ message: 'tokens large is larger than the views take and stays behind' }])
 })
 
-await t.test('an oversized document is reported once and complete in memory after a restart', async (t) => {
+await t.test('an oversized document is reported once, and complete in memory after a restart', async (t) => {
   const log = memoryLog()
   const { issue, revoke } = service(log)
   const store = tokenViews()
@@ -632,7 +632,7 @@ await t.test('an oversized document is reported once and complete in memory afte
   t.equal(store.checkpoint(), await log.head())
 })
 
-await t.test('writes and follows each own event once', async (t) => {
+await t.test('each own event is written once and followed once', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   let follows = 0
@@ -651,7 +651,7 @@ await t.test('writes and follows each own event once', async (t) => {
   await ours.close()
 })
 
-await t.test('writes rows that arrive during a write as one batch', async (t) => {
+await t.test('rows that arrive during a write are written as one batch', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const ours = await start(log)
@@ -668,7 +668,7 @@ await t.test('writes rows that arrive during a write as one batch', async (t) =>
   await ours.close()
 })
 
-await t.test('writes views far behind from the log first, then from memory', async (t) => {
+await t.test('read models that are far behind are written from the log first, then from memory', async (t) => {
   const inner = memoryLog()
   const { issue } = service(inner)
   const readings: (readonly [bigint, bigint | undefined])[] = []

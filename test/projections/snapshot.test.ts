@@ -114,7 +114,7 @@ const viewsOf = async (t: Parameters<typeof portOf>[0]) => {
   return views
 }
 
-await t.test('restores memory from a snapshot without reading views', async (t) => {
+await t.test('memory is restored from a snapshot without reading the read models', async (t) => {
   const [log, views, store] = [memoryLog(), await viewsOf(t), kept()]
   for (let n = 0; n < 40; n++) {
     const maker = [{}, { issuedBy: 'a' }, { issuedBy: 'b' }][n % 3]!
@@ -150,7 +150,7 @@ await t.test('restores memory from a snapshot without reading views', async (t) 
   await without.run.close()
 })
 
-await t.test('a snapshot of any time and the later log give the present state', async () => {
+await t.test('a snapshot of any time together with the later log gives the present state', async () => {
   const step = fc.record({
     token: fc.nat(11),
     save: fc.integer({ min: 0, max: 5 }),
@@ -214,7 +214,7 @@ const saved = async (t: Parameters<typeof portOf>[0]) => {
 }
 const notUsed = (why: string) => [['the memory snapshot is not used; memory is loaded without it', { why }]]
 
-await t.test('does not use a modified, truncated or foreign-key snapshot', async (t) => {
+await t.test('a snapshot that is modified, truncated or of another key is not used', async (t) => {
   const { begin, bytes, set } = await saved(t)
   const good = bytes()!
   const damaged = notUsed('it is damaged, or was written under another key')
@@ -233,7 +233,7 @@ await t.test('does not use a modified, truncated or foreign-key snapshot', async
   t.match(await begin(), [['memory is restored from its snapshot', {}]])
 })
 
-await t.test('does not use a snapshot of another version or log, or with too many tokens', async (t) => {
+await t.test('a snapshot of another version or log, or with too many tokens, is not used', async (t) => {
   const { begin, bytes, set, log } = await saved(t)
   const good = bytes()!
   const body = Buffer.from(good.subarray(0, -32))
@@ -275,7 +275,7 @@ const keeping = () => {
   return { ...keeper, clock, written, errors, state }
 }
 
-await t.test('writes a snapshot soon, again on changes, and at the end, but not before load', async (t) => {
+await t.test('a snapshot is written soon after the start, after changes, and at the end', async (t) => {
   const { begin, end, clock, written, errors, state } = keeping()
   await end()
   await clock.advance(600_000)
@@ -305,7 +305,7 @@ await t.test('writes a snapshot soon, again on changes, and at the end, but not 
   t.same(clock.waiting(), [])
 })
 
-await t.test('does not rewrite the loaded snapshot, and waits at most 5 s at the end', async (t) => {
+await t.test('the snapshot that was loaded is not written again, and the end waits for it at most 5 s', async (t) => {
   const { begin, end, clock, written, state } = keeping()
   begin(10n)
   await clock.advance(15_000)

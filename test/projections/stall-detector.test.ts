@@ -7,7 +7,7 @@ const turning = () => {
   return { ...stallDetector(clock), pass: clock.advance }
 }
 
-await t.test('advances while there is no work', async (t) => {
+await t.test('work is not stalled while there is none', async (t) => {
   const { advancing, pass, begin } = turning()
   await pass(60_000)
   t.ok(advancing())
@@ -37,7 +37,7 @@ await t.test('work without progress is stalled, and finished work is not', async
   t.ok(advancing())
 })
 
-await t.test('steps repeated after a fault do not count as progress, later ones do', async (t) => {
+await t.test('a step that is repeated after a fault is no progress, and a later step is', async (t) => {
   const { advancing, pass, begin, step } = turning()
   begin()
   for (let n = 0; n < 3; n++) step()

@@ -25,7 +25,7 @@ const context = { actor: { kind: 'system' } } as const
 const MIDDAY = '2026-01-01T12:00:00.000Z'
 const EVENING = '2026-01-01T18:00:00.000Z'
 
-await t.test('finds slots by key after any insertions and removals', async () => {
+await t.test('the hash table finds slots by key after any insertions and removals', async () => {
   const key = fc.integer({ min: 0, max: 400 })
   const steps = fc.array(fc.tuple(fc.constantFrom('put', 'put', 'remove'), key), { maxLength: 3_000 })
   fc.assert(
@@ -53,7 +53,7 @@ await t.test('finds slots by key after any insertions and removals', async () =>
   )
 })
 
-await t.test('finds all tokens by digest and id after growth', async (t) => {
+await t.test('all tokens are found by digest and by id after the table has grown', async (t) => {
   const index = tokenIndex(10_000)
   for (let n = 0; n < 5_000; n++) index.remember(rowOf(n, { namespace: `n${n % 3}` }))
   const found = Array.from({ length: 5_000 }, (_, n) => index.find(index.keyOf(digestOf(n))).entry)
@@ -62,7 +62,7 @@ await t.test('finds all tokens by digest and id after growth', async (t) => {
   t.equal(index.countIssuedBy().tokens, 5_000)
 })
 
-await t.test('evicts beyond its capacity and reports itself as incomplete', async (t) => {
+await t.test('beyond its capacity the index drops tokens and reports itself as incomplete', async (t) => {
   const index = tokenIndex(100)
   for (let n = 0; n < 100; n++) index.remember(rowOf(n))
   const forgot = (n: number) => index.find(index.keyOf(digestOf(n))).state === 'evicted'
@@ -80,7 +80,7 @@ await t.test('evicts beyond its capacity and reports itself as incomplete', asyn
   t.equal(index.countIssuedBy().tokens, 100)
 })
 
-await t.test('keeps used tokens and accepts evicted ones again', async (t) => {
+await t.test('tokens in use stay in the index, and dropped ones can return', async (t) => {
   const index = tokenIndex(100)
   for (let n = 0; n < 1000; n++) {
     index.remember(rowOf(n))
@@ -94,7 +94,7 @@ await t.test('keeps used tokens and accepts evicted ones again', async (t) => {
   t.equal(index.size(), 100)
 })
 
-await t.test('evicts a token even if all were used', async (t) => {
+await t.test('a token is dropped even if all tokens were used', async (t) => {
   const index = tokenIndex(1000)
   for (let n = 0; n < 1000; n++) index.remember(rowOf(n))
   for (let n = 0; n < 1000; n++) index.find(index.keyOf(digestOf(n)))
@@ -103,7 +103,7 @@ await t.test('evicts a token even if all were used', async (t) => {
   t.ok(index.find(index.keyOf(digestOf(1000))).entry)
 })
 
-await t.test('the Bloom filter contains all evicted keys and few others', async (t) => {
+await t.test('the Bloom filter contains all dropped keys and few others', async (t) => {
   const forgotten = bloomFilter(1000, 3)
   const keys = Array.from({ length: 4000 }, (_, n) => keyOf(digestOf(n)))
   for (const key of keys.slice(0, 2500)) forgotten.add(key)
@@ -116,7 +116,7 @@ await t.test('the Bloom filter contains all evicted keys and few others', async 
   t.ok(forgotten.has(keyOf(digestOf(9999))), 'beyond what it has room for, anything may be there')
 })
 
-await t.test('does not find a digest of another length, or a token whose id is not a UUID', async (t) => {
+await t.test('a digest of another length is not found, nor a token whose id is not a UUID', async (t) => {
   const index = tokenIndex(10)
   const long = `k.${Buffer.alloc(40, 1).toString('base64url')}`
   const longer = `k.${Buffer.alloc(41, 1).toString('base64url')}`
@@ -199,7 +199,7 @@ const follower = async (t: Test, { capacity = 100 } = {}) => {
   }
 }
 
-await t.test('applies revocations and expiry changes of others without reading a stream', async (t) => {
+await t.test('revocations and expiry changes by other instances are applied without reading a stream', async (t) => {
   const { issue, cut, end, followed, reads, expiry, ended, index } = await follower(t, { capacity: 2_000 })
   for (let n = 0; n < 1_200; n++) await issue(n)
   await followed()
@@ -213,7 +213,7 @@ await t.test('applies revocations and expiry changes of others without reading a
   t.match(index.census(Date.parse(NOW))[0], { ACTIVE: 1_160, EXPIRED: 0, DELETED: 40 })
 })
 
-await t.test('applies own revocations without a read and leaves the row to the view writer', async (t) => {
+await t.test('own revocations are applied without a read, and the row is written later', async (t) => {
   const { issue, cut, end, applied, followed, reads, ended, index, puts } = await follower(t)
   for (let n = 0; n < 5; n++) await issue(n)
   await followed()
@@ -235,7 +235,7 @@ await t.test('applies own revocations without a read and leaves the row to the v
   t.equal(index.standing(idOf(4)), undefined, 'a revision beyond those that are kept')
 })
 
-await t.test('reads a token that is not held and remembers ended ones', async (t) => {
+await t.test('a token that is not in memory is read, and tokens that ended are remembered', async (t) => {
   const { issue, end, followed, reads, expiry, ended } = await follower(t, { capacity: 2 })
   for (let n = 0; n < 3; n++) await issue(n)
   await followed()
@@ -247,7 +247,7 @@ await t.test('reads a token that is not held and remembers ended ones', async (t
   t.ok(ended(0))
 })
 
-await t.test('leaves an event with a revision gap to a read', async (t) => {
+await t.test('an event that skips a revision is not applied, and its token is read', async (t) => {
   const { index, expiry } = await follower(t)
   const stored = (n: number, type: string, revision: bigint, data: object = {}): Stored => ({
     stream: `token-${idOf(n)}`,
@@ -276,7 +276,7 @@ await t.test('leaves an event with a revision gap to a read', async (t) => {
   t.notOk(index.apply(stored(0, 'TokenRevoked', 70_001n)), 'a revision beyond those that are kept')
 })
 
-await t.test('applies grants narrowed by others without reading a stream', async (t) => {
+await t.test('grants limited by other instances are applied without reading a stream', async (t) => {
   const { issue, narrow, followed, reads, index } = await follower(t)
   const entryOf = (n: number) => index.find(index.keyOf(digestOf(n))).entry!
   const is = (n: number, entry: TokenEntry) => index.stillValid(index.keyOf(digestOf(n)), entry, Date.parse(NOW))
@@ -314,7 +314,7 @@ await t.test('applies grants narrowed by others without reading a stream', async
   t.ok(is(0, entryOf(0)))
 })
 
-await t.test('stores each distinct reach once', async (t) => {
+await t.test('each distinct set of rights is stored once', async (t) => {
   const index = tokenIndex(10_000)
   const grantsOf = (n: number) => [{ place: `n${n % 100}`, rights: ['flag.read'] }]
   const textOf = (n: number) => reachText(reachOf({ grants: grantsOf(n) }))

@@ -26,7 +26,7 @@ const fold = <D extends object, E extends AnyEvent>(
   from?: Row<D>,
 ) => events.reduce<Row<D> | undefined>((row, event) => project(projection, row, event), from)!
 
-await t.test('an event of unknown type closes the document and is named', async (t) => {
+await t.test('an event of unknown type closes its document, which names the event', async (t) => {
   const events = told(FLAG, [flagCreated, archived, variantAdded('v1')])
   const before = fold(flags, events.slice(0, 1))
   const row = fold(flags, events)
@@ -39,7 +39,7 @@ await t.test('an event of unknown type closes the document and is named', async 
   t.match(event.why, /newer version/)
 })
 
-await t.test('names but does not quote data that are not valid', async (t) => {
+await t.test('invalid event data are named but not quoted', async (t) => {
   const [good, next] = told(FLAG, [flagCreated, variantAdded('v1')]) as [Stored, Stored]
   for (const data of ['{"variant":"secret words', '"secret words"', '{"variant":"secret words"}', '[]', 'null', '{}']) {
     const row = fold(flags, [good, { ...next, data }])
@@ -57,7 +57,7 @@ await t.test('a missing revision closes the document', async (t) => {
   t.equal(row.unreadable!.before, undefined)
 })
 
-await t.test('an event that ends a token applies after unreadable events', async (t) => {
+await t.test('an event that ends a token takes effect after events that cannot be read', async (t) => {
   const odd = { type: 'TokenPaused', data: {} }
   const row = fold(tokens, told('token-t1', [tokenIssued, odd, revoked]))
   t.equal(row.unreadable, undefined)
@@ -67,14 +67,14 @@ await t.test('an event that ends a token applies after unreadable events', async
   t.equal(cut.doc, undefined, 'of what nobody knows nothing is made up')
 })
 
-await t.test('keeps the digest of a token with an unreadable first event', async (t) => {
+await t.test('a token whose first event cannot be read keeps its digest', async (t) => {
   const [event] = told('token-t1', [{ ...tokenIssued, type: 'TokenIssued.v9' }]) as [Stored]
   t.equal(fold(tokens, [event]).unreadable!.clue, tokenIssued.data.digest)
   const cut = { ...event, type: 'TokenIssued', data: `{"attributes":{},"digest":"${tokenIssued.data.digest}","id"` }
   t.equal(fold(tokens, [cut]).unreadable!.clue, tokenIssued.data.digest)
 })
 
-await t.test('ignores unreadable events that the read model does not use', async (t) => {
+await t.test('unreadable events that the read model does not use are ignored', async (t) => {
   const row = rowAfter(namespaces, 'namespace-ns', [
     namespaceCreated,
     { type: 'FlagRegistered.v7', data: 'anything' } as never,

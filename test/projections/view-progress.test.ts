@@ -18,7 +18,7 @@ const setup = (writes = true, clockOf: (clock: Clock) => Clock = (clock) => cloc
   return { ...made, clock, elsewhere, looks: () => looks }
 }
 
-await t.test('resolves a wait when the position is reached', async (t) => {
+await t.test('a wait ends when the position is reached', async (t) => {
   const { reached, stand, clock } = setup()
   const waiting = noted(reached(view, 5n, 60_000))
   stand(4n)
@@ -30,7 +30,7 @@ await t.test('resolves a wait when the position is reached', async (t) => {
   t.equal(await reached(view, 5n, 0), true)
 })
 
-await t.test('fails a wait at the first check after its timeout', async (t) => {
+await t.test('a wait fails at the first check after its timeout', async (t) => {
   for (const [withinMs, told] of [
     [0, 50],
     [1, 100],
@@ -46,7 +46,7 @@ await t.test('fails a wait at the first check after its timeout', async (t) => {
   }
 })
 
-await t.test('checks the checkpoint of another instance every 50 ms', async (t) => {
+await t.test('the checkpoint of another instance is checked every 50 ms', async (t) => {
   const { reached, clock, looks, elsewhere } = setup(false)
   const waiting = noted(reached(view, 5n, 10_000))
   elsewhere(4n)
@@ -63,7 +63,7 @@ await t.test('checks the checkpoint of another instance every 50 ms', async (t) 
   t.strictSame([looks(), waiting], [11, [true]])
 })
 
-await t.test('sees events that arrived during a suspension, even after the timeout', async (t) => {
+await t.test('events that arrived while the process was suspended count, even after the timeout', async (t) => {
   let stood = 0
   const standing = (clock: Clock): Clock => ({ ...clock, monotonic: () => clock.monotonic() + stood })
   const { reached, stand, clock } = setup(true, standing)

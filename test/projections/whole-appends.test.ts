@@ -11,7 +11,7 @@ import { ofFlag } from '../samples.ts'
 import { turnsOf } from '../turns.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
-await t.test('shows an append only as a whole, wherever pages end', async (t) => {
+await t.test('the events of one append become visible together, wherever pages end', async (t) => {
   const log = memoryLog()
   await begin(log)
   const { reservations } = instance(log)
@@ -49,7 +49,7 @@ await t.test('shows an append only as a whole, wherever pages end', async (t) =>
   }
 })
 
-await t.test('a permanently incomplete append blocks nothing', async (t) => {
+await t.test('an append that never becomes complete blocks nothing', async (t) => {
   const log = memoryLog()
   await begin(log)
   await instance(log).reservations.changeFlag(changesAsk('s', 'q'), context)
@@ -62,7 +62,7 @@ await t.test('a permanently incomplete append blocks nothing', async (t) => {
   t.strictSame(revisions, [events.at(-1)!.revision])
 })
 
-await t.test('serves other work between the events of an append', async (t) => {
+await t.test('other work runs between the events of an append', async (t) => {
   const log = memoryLog()
   await begin(log)
   const { reservations } = instance(log)
@@ -83,7 +83,7 @@ await t.test('serves other work between the events of an append', async (t) => {
   t.ok(events.length > 50 && turns >= events.length, `${turns} turns for ${events.length} events`)
 })
 
-await t.test('returns the row after own events though memory has later ones', async (t) => {
+await t.test('a command gets the row after its own events, although memory has later ones', async (t) => {
   const log = memoryLog()
   await begin(log)
   const { reservations } = instance(log)

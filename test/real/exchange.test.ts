@@ -15,7 +15,7 @@ import {
 } from './pods.ts'
 import { versionOf } from './programs.ts'
 
-await t.test('the exchange on a real cluster', { skip }, async (t) => {
+await t.test('token exchange on a real Kubernetes cluster', { skip }, async (t) => {
   const cluster = await realCluster(t)
   t.comment(`kube-apiserver ${versionOf('kube-apiserver')}`)
   const { tokenPath, renew, own } = await installed(cluster)
@@ -31,10 +31,10 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
   const inSeconds = (time: string | undefined) => Date.parse(time!) / 1000
 
   for (const verification of VERIFICATIONS)
-    await t.test(`by ${verification}`, async (t) => {
+    await t.test(`token exchange with the verification method ${verification}`, async (t) => {
       const service = await onCluster(t, cluster, tokenPath, verification)
 
-      await t.test('exchanges the projected token of a pod with only the rights of the manifest', async (t) => {
+      await t.test('the token of a pod is exchanged for a token with only the rights in the manifest', async (t) => {
         const pod = await newPod(cluster, 'apps', 'web')
         const token = await pod.token(forUs)
         const { status, json } = await exchange(service, token)
@@ -54,7 +54,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
         })
       })
 
-      await t.test('refuses a token of another audience or kind', async (t) => {
+      await t.test('a token of another audience or kind is refused', async (t) => {
         const pod = await newPod(cluster, 'apps', 'web')
         const [head, body, signature] = (await pod.token(forUs)).split('.')
         const changed = Buffer.from(
@@ -69,7 +69,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
           t.match(refusalOf(await exchange(service, token)), INVALID, what)
       })
 
-      await t.test('exchanges 200 tokens at once', async (t) => {
+      await t.test('200 tokens are exchanged at once', async (t) => {
         const tokens = await Promise.all(Array.from({ length: 200 }, () => tokenOf(cluster, 'apps', 'worker', forUs)))
         const answers = await Promise.all(tokens.map((token) => exchange(service, token)))
         t.strictSame([...new Set(answers.map(({ status }) => status))], [200])
@@ -88,7 +88,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
         t.equal(inSeconds(json.authentication.expiresAt), warnafter)
       })
 
-      await t.test('a ten-year token is limited to the maximum lifetime', async (t) => {
+      await t.test('the result for a token valid ten years has the maximum lifetime', async (t) => {
         const limited = await onCluster(t, cluster, tokenPath, verification, {
           [`${ORCHESTRATOR}.max_lifetime`]: '12h',
         })
@@ -99,7 +99,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
         t.ok(inSeconds(expiresAt) <= inSeconds(createdAt) + 12 * 3600)
       })
 
-      await t.test('refuses a legacy token secret without expiry', async (t) => {
+      await t.test('a token from a legacy Secret without expiry is refused', async (t) => {
         const path = '/api/v1/namespaces/apps/secrets'
         const name = `old-${verification.replace('_', '-')}`
         await cluster.done('POST', path, {
@@ -135,7 +135,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
       })
     })
 
-  await t.test('the audit log of the cluster and our record name the same token', async (t) => {
+  await t.test('the audit log of the cluster and the record of the exchange name the same token', async (t) => {
     const service = await onCluster(t, cluster, tokenPath, 'token_review')
     const token = await tokenOf(cluster, 'apps', 'web', { audiences: ['rollcall', cluster.issuer] })
     const { json } = await exchange(service, token)
@@ -148,7 +148,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
     t.match(cluster.audit().at(-1), { user: { extra: { 'authentication.kubernetes.io/credential-id': [ours] } } })
   })
 
-  await t.test('another key, and another issuer', async (t) => {
+  await t.test('a token is accepted with another signing key, and refused from another issuer', async (t) => {
     const [first] = cluster.signing.keys
     const next = cluster.newKey('second.key', 'ES256')
     const old = await tokenOf(cluster, 'apps', 'web', forUs)
@@ -191,7 +191,7 @@ await t.test('the exchange on a real cluster', { skip }, async (t) => {
     t.equal((await exchange(services.jwks, await tokenOf(cluster, 'apps', 'web', forUs))).status, 200)
   })
 
-  await t.test('reports missing permission for token review', async (t) => {
+  await t.test('a missing permission for token reviews is reported', async (t) => {
     const binding = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/rollcall-token-review'
     const kept = await cluster.done('GET', binding)
     await cluster.done('DELETE', binding)

@@ -20,7 +20,7 @@ const AT = 'authentication.methods.oidc.providers.main'
 const SECRET = 'canary-hydra-client-secret'
 const ADA = { email: 'ada@example.com', email_verified: true, name: 'Ada Example', groups: ['platform'] }
 
-await t.test('sign-in at a real Hydra', { skip }, async (t) => {
+await t.test('a login at a real Hydra server', { skip }, async (t) => {
   const hydra = await realHydra(t)
   t.comment(`Hydra ${versionOf('hydra')}`)
   let clients = 0
@@ -60,36 +60,39 @@ await t.test('sign-in at a real Hydra', { skip }, async (t) => {
     return { clientId, service, logIn, refusal: () => refusalIn(service) }
   }
 
-  await t.test("the guide's commands and rules admit people by the consent app's claims", async (t) => {
-    const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/oidc.md'), 'utf8')
-    const [, section = ''] = /^### Hydra\n(.*?)^### /ms.exec(guide)!
-    const block = (kind: string) => new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\``, 'ms').exec(section)![1]!
-    const made = await hydra.shell(block('sh').replace('http://127.0.0.1:4445', hydra.adminUrl))
-    const [, clientId = ''] = /CLIENT ID\s+(\S+)/.exec(made)!
-    const [, clientSecret = ''] = /CLIENT SECRET\s+(\S+)/.exec(made)!
-    const { session } = JSON.parse(block('json')) as { session: { id_token: Tree } }
-    const file = parse(block('yaml')) as { authentication: { methods: { oidc: { providers: { hydra: object } } } } }
-    Object.assign(file.authentication.methods.oidc.providers.hydra, { issuer_url: hydra.url })
-    const at = 'authentication.methods.oidc.providers.hydra'
-    const settings = { [`${at}.client_id`]: clientId, [`${at}.client_secret`]: clientSecret }
-    const service = await startService(t, settings, { file })
-    const path = '/auth/v1/method/oidc/hydra'
-    const as = async (told: Tree) => {
-      const { authorizeUrl, cookie } = await begin(service, path)
-      const query = await hydra.signIn(authorizeUrl, {}, { session: told })
-      return comeBack(service, path, query, { cookie, accept: 'application/json' })
-    }
-    const admitted = await as(session.id_token)
-    t.equal(admitted.status, 200)
-    t.match(admitted.json.authentication.metadata, {
-      'io.service.auth.oidc.email': session.id_token['email'],
-      'io.service.auth.oidc.name': session.id_token['name'],
-      'io.service.auth.oidc.sub': 'ada',
-    })
-    t.match(refusalOf(await as({ ...session.id_token, groups: ['others'] })), { status: 403, reason: 'no_grant' })
-    t.match(refusalOf(await as({})), { status: 403, reason: 'no_grant' })
-    t.match(await refusalIn(service), { why: /groups/ }, 'the log names the claim that was absent')
-  })
+  await t.test(
+    'with the commands and rules in the guide people are admitted by claims of the consent app',
+    async (t) => {
+      const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/oidc.md'), 'utf8')
+      const [, section = ''] = /^### Hydra\n(.*?)^### /ms.exec(guide)!
+      const block = (kind: string) => new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\``, 'ms').exec(section)![1]!
+      const made = await hydra.shell(block('sh').replace('http://127.0.0.1:4445', hydra.adminUrl))
+      const [, clientId = ''] = /CLIENT ID\s+(\S+)/.exec(made)!
+      const [, clientSecret = ''] = /CLIENT SECRET\s+(\S+)/.exec(made)!
+      const { session } = JSON.parse(block('json')) as { session: { id_token: Tree } }
+      const file = parse(block('yaml')) as { authentication: { methods: { oidc: { providers: { hydra: object } } } } }
+      Object.assign(file.authentication.methods.oidc.providers.hydra, { issuer_url: hydra.url })
+      const at = 'authentication.methods.oidc.providers.hydra'
+      const settings = { [`${at}.client_id`]: clientId, [`${at}.client_secret`]: clientSecret }
+      const service = await startService(t, settings, { file })
+      const path = '/auth/v1/method/oidc/hydra'
+      const as = async (told: Tree) => {
+        const { authorizeUrl, cookie } = await begin(service, path)
+        const query = await hydra.signIn(authorizeUrl, {}, { session: told })
+        return comeBack(service, path, query, { cookie, accept: 'application/json' })
+      }
+      const admitted = await as(session.id_token)
+      t.equal(admitted.status, 200)
+      t.match(admitted.json.authentication.metadata, {
+        'io.service.auth.oidc.email': session.id_token['email'],
+        'io.service.auth.oidc.name': session.id_token['name'],
+        'io.service.auth.oidc.sub': 'ada',
+      })
+      t.match(refusalOf(await as({ ...session.id_token, groups: ['others'] })), { status: 403, reason: 'no_grant' })
+      t.match(refusalOf(await as({})), { status: 403, reason: 'no_grant' })
+      t.match(await refusalIn(service), { why: /groups/ }, 'the log names the claim that was absent')
+    },
+  )
 
   await t.test('each login uses PKCE, and Hydra refuses a code without its verifier', async (t) => {
     const { service, logIn } = await world(t)
@@ -101,7 +104,7 @@ await t.test('sign-in at a real Hydra', { skip }, async (t) => {
     t.equal((await hydra.signIn(authorizeUrl, {})).get('error'), 'invalid_request')
   })
 
-  await t.test('refuses a code with the verifier of another login', async (t) => {
+  await t.test('a code with the verifier of another login is refused', async (t) => {
     const { service, refusal } = await world(t)
     const [one, other] = [await begin(service, OIDC), await begin(service, OIDC)]
     const query = await hydra.signIn(one.authorizeUrl, {})
@@ -115,7 +118,7 @@ await t.test('sign-in at a real Hydra', { skip }, async (t) => {
     })
   })
 
-  await t.test("reports a wrong client with Hydra's error code", async (t) => {
+  await t.test('a wrong client is reported with the error code of Hydra', async (t) => {
     const refused = {
       reason: 'oauth_client_refused',
       cause: 'client_refused',
@@ -150,13 +153,13 @@ await t.test('sign-in at a real Hydra', { skip }, async (t) => {
     }
   })
 
-  await t.test('reports a scope that Hydra refuses', async (t) => {
+  await t.test('a scope that Hydra refuses is reported', async (t) => {
     const { logIn, refusal } = await world(t, { client: { scope: 'openid email' } })
     t.equal(refusalOf(await logIn()).status, 401)
     t.match(await refusal(), { cause: 'provider_settings', providerError: 'invalid_scope', change: /scopes/ })
   })
 
-  await t.test('a login finds new keys', async (t) => {
+  await t.test('a login finds new keys of the provider', async (t) => {
     const { logIn } = await world(t)
     const set = '/keys/hydra.openid.id-token'
     const kids = async () =>
@@ -170,7 +173,7 @@ await t.test('sign-in at a real Hydra', { skip }, async (t) => {
     t.equal((await logIn()).status, 200, 'the old ones are gone')
   })
 
-  await t.test('reports a refusal at the login or consent page', async (t) => {
+  await t.test('a refusal on the login or consent page is reported', async (t) => {
     const { service, logIn, refusal } = await world(t)
     const no = { error: 'access_denied', error_description: 'The resource owner said no.' }
     for (const [what, login, consent] of [
@@ -187,7 +190,7 @@ await t.test('sign-in at a real Hydra', { skip }, async (t) => {
     t.match(headers.location, /^\/login\?error=access_denied&ref=/)
   })
 
-  await t.test('an email counts if the consent app verifies it or the setting assumes it', async (t) => {
+  await t.test('an e-mail address counts if the consent app verifies it or the setting assumes it', async (t) => {
     const email_matches = { 'authentication.methods.oidc.email_matches': '.*@example\\.com' }
     const { email_verified: _, ...silent } = ADA
     const strict = await world(t, { settings: email_matches })
@@ -209,7 +212,7 @@ await t.test('sign-in at a real Hydra', { skip }, async (t) => {
     t.equal((await assumed.logIn({}, { session: silent })).status, 200)
   })
 
-  await t.test('accepts the same claims from userinfo', async (t) => {
+  await t.test('the same claims are accepted from userinfo', async (t) => {
     const { logIn } = await world(t, {
       settings: { [`${AT}.claims`]: 'userinfo' },
       authorization: {
@@ -230,7 +233,7 @@ await t.test('sign-in at a real Hydra', { skip }, async (t) => {
     t.equal((await logIn({}, { session: {} })).status, 403)
   })
 
-  await t.test('Hydra asks a remembered user again after a sign-out', async (t) => {
+  await t.test('Hydra asks a remembered person again after signing out', async (t) => {
     const { service, logIn } = await world(t)
     const jar: Jar = new Map()
     t.equal((await logIn({ remember: true }, { session: ADA }, jar)).status, 200)
@@ -242,7 +245,7 @@ await t.test('sign-in at a real Hydra', { skip }, async (t) => {
     t.match(await asked('?prompt=login'), { skip: false })
   })
 
-  await t.test('Hydra does not redirect for a wrong redirect URI or an unknown client', async (t) => {
+  await t.test('Hydra does not redirect for a wrong redirect address or an unknown client', async (t) => {
     const { service } = await world(t)
     for (const [name, value] of [
       ['redirect_uri', `${PUBLIC}/elsewhere`],
@@ -254,13 +257,13 @@ await t.test('sign-in at a real Hydra', { skip }, async (t) => {
     }
   })
 
-  await t.test('reports a consent without openid, which gives no ID token', async (t) => {
+  await t.test('a consent without openid, which gives no ID token, is reported', async (t) => {
     const { logIn, refusal } = await world(t)
     t.equal(refusalOf(await logIn({}, { scopes: ['email'] })).status, 503)
     t.match(await refusal(), { cause: 'answer_unusable', why: /answer without an ID token/ })
   })
 
-  await t.test('an issuer of a host only matches with and without a trailing slash', async (t) => {
+  await t.test('an issuer address without a path matches with and without a slash at its end', async (t) => {
     for (const at of [hydra, await realHydra(t, '/')])
       for (const named of [at.url, `${at.url}/`]) {
         const { logIn } = await world(t, { at, settings: { [`${AT}.issuer_url`]: named } })

@@ -34,7 +34,7 @@ type World = {
 }
 const AT = 'authentication.methods.oidc.providers.main'
 
-await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
+await t.test('a login at a real Keycloak server', { skip }, async (t) => {
   const keycloak = await realKeycloak(t)
   t.comment(`Keycloak ${versionOf('keycloak')}`)
   let realms = 0
@@ -113,7 +113,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
   }
   const ADMITTED = { ada: 200, bob: 200, eve: 403 }
 
-  await t.test("the guide's client and rules admit people by group and role", async (t) => {
+  await t.test('with the client and rules in the guide people are admitted by group and role', async (t) => {
     const { statuses } = await guided(t, 'guided', (client) => ({
       clients: [{ ...client, secret: CLIENT.clientSecret }],
     }))
@@ -127,7 +127,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
     t.equal(new Set(answers.map(({ token }) => token)).size, 50)
   })
 
-  await t.test('accepts exactly the asymmetric signature algorithms', async (t) => {
+  await t.test('exactly the asymmetric signature algorithms are accepted', async (t) => {
     const { logIn, change, refusal } = await world(t, {
       realm: { components: { 'org.keycloak.keys.KeyProvider': everyKey } },
       settings: { 'rate_limit.enabled': 'false' },
@@ -144,7 +144,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
     }
   })
 
-  await t.test('a login finds a new key of the realm', async (t) => {
+  await t.test('a login finds a new key of the Keycloak realm', async (t) => {
     const { logIn, name } = await world(t)
     t.equal((await logIn('ada')).answer.status, 200)
     const { id: parentId } = await keycloak.admin<{ readonly id: string }>('GET', `/${name}`)
@@ -177,7 +177,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
     grants: [grant],
   })
 
-  await t.test('groups and roles of the realm give the rights of the rules', async (t) => {
+  await t.test('groups and roles of the realm give the rights in the rules', async (t) => {
     const { logIn, service, refusal } = await world(t, {
       realm: organised,
       users: inGroups,
@@ -213,7 +213,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
     t.strictSame(statuses, [200, 200, 403])
   })
 
-  await t.test('reads claims that are only in userinfo if configured', async (t) => {
+  await t.test('claims that are only in userinfo are read if configured', async (t) => {
     const there = (on: boolean) =>
       [groupsMapper(), rolesMapper].map((mapper) => ({
         ...mapper,
@@ -229,7 +229,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
     t.equal((await reading.logIn('ada')).answer.status, 200)
   })
 
-  await t.test('an email counts if Keycloak verifies it or the setting assumes it', async (t) => {
+  await t.test('an e-mail address counts if Keycloak verifies it or the setting assumes it', async (t) => {
     const settings = { 'authentication.methods.oidc.email_matches': '.*@example\\.com' }
     const users = [person('ada'), person('bob', { emailVerified: false }), person('eve', { email: undefined })]
     const told = await world(t, { users, settings })
@@ -252,7 +252,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
     t.equal((await assumed.logIn('ada')).answer.status, 200)
   })
 
-  await t.test("reports a wrong client with Keycloak's error code", async (t) => {
+  await t.test('a wrong client is reported with the error code of Keycloak', async (t) => {
     const wrong = await world(t, { settings: { [`${AT}.client_secret`]: 'another' } })
     t.not((await wrong.logIn('ada')).answer.status, 200)
     t.match(await wrong.refusal(), { reason: 'oauth_client_refused', providerError: 'unauthorized_client' })
@@ -268,11 +268,11 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
     t.match(await pushed.refusal(), { providerError: 'invalid_request', why: /pushed authorization/ })
   })
 
-  await t.test('in Chromium', { skip: noBrowser }, async (t) => {
+  await t.test('logins at Keycloak in Chromium', { skip: noBrowser }, async (t) => {
     const account = (name: string) => ({ name: `Account: ${name} Example` })
     const provider = { name: 'Continue with Main' }
 
-    await t.test("the admin console imports the guide's client", async (t) => {
+    await t.test('the admin console of Keycloak imports the client in the guide', async (t) => {
       const { client, statuses } = await guided(t, 'imported', () => ({}))
       const folder = t.testdir({ 'client.json': JSON.stringify(client) })
       const { page } = await openBrowser(t, (await world(t)).service)
@@ -291,7 +291,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
       t.strictSame(await statuses(await secret.inputValue()), ADMITTED)
     })
 
-    await t.test('one user signs in and out, then another signs in', async (t) => {
+    await t.test('one person signs in and out, then another one signs in', async (t) => {
       const { service } = await world(t)
       const { page } = await openBrowser(t, service)
       await page.goto('/login?return_to=%2Fsettings%2Fpreferences')
@@ -309,7 +309,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
       t.pass('as Bob')
     })
 
-    await t.test('two tabs: one signs in, and Keycloak returns the other by itself', async (t) => {
+    await t.test('if two tabs are open and one signs in, Keycloak signs the other one in by itself', async (t) => {
       const { service } = await world(t)
       const { page, newPage } = await openBrowser(t, service)
       const other = await newPage()
@@ -329,7 +329,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
       t.pass('both are signed in, each on its page')
     })
 
-    await t.test('shows a wrong secret on the page with the request id of the log', async (t) => {
+    await t.test('a wrong client secret is shown on the page with the request id of the log', async (t) => {
       const { service, refusal } = await world(t, { settings: { [`${AT}.client_secret`]: 'another' } })
       const { page } = await openBrowser(t, service)
       await page.goto('/login')
@@ -341,7 +341,7 @@ await t.test('sign-in at a real Keycloak', { skip }, async (t) => {
       t.match(await alert.innerText(), `Request ${String(requestId)}`)
     })
 
-    await t.test('shows a refused consent next to the button', async (t) => {
+    await t.test('a refused consent is shown next to the button of the provider', async (t) => {
       const { service, refusal } = await world(t, { client: { consentRequired: true } })
       const { page } = await openBrowser(t, service)
       await page.goto('/login')

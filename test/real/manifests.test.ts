@@ -56,7 +56,7 @@ const podOf = ({ spec }: Workload): Manifest | undefined => {
   return pod
 }
 
-await t.test('the manifests on a real API server', { skip }, async (t) => {
+await t.test('a real API server accepts the Kubernetes manifests', { skip }, async (t) => {
   const cluster = await realCluster(t)
   t.comment(`kube-apiserver ${versionOf('kube-apiserver')}`)
   for (const name of ['rollcall', 'apps']) await newNamespace(cluster, name, RESTRICTED)
@@ -86,14 +86,16 @@ await t.test('the manifests on a real API server', { skip }, async (t) => {
     }
   }
 
-  await t.test('deploy/kubernetes', async (t) => {
+  await t.test('the API server accepts deploy/kubernetes', async (t) => {
     for (const file of readdirSync(join(root, 'deploy/kubernetes')).filter((name) => name.endsWith('.yaml')))
       await taken(t, manifests(`deploy/kubernetes/${file}`), 'rollcall')
   })
 
-  await t.test('the example of a client', (t) => taken(t, manifests('examples/kubernetes-client/client.yaml'), 'apps'))
+  await t.test('the API server accepts the example of a client', (t) =>
+    taken(t, manifests('examples/kubernetes-client/client.yaml'), 'apps'),
+  )
 
-  await t.test('the chart', async (t) => {
+  await t.test('the API server accepts the chart', async (t) => {
     const helm = found('helm')
     if (helm.skip !== false) return leaveOut(t, helm.skip)
     const chart = join(root, 'deploy/chart')
@@ -124,7 +126,7 @@ await t.test('the manifests on a real API server', { skip }, async (t) => {
     }
   })
 
-  await t.test('a release keeps its mode and uninstalls completely', async (t) => {
+  await t.test('a chart release keeps its mode and can be removed completely', async (t) => {
     const helm = found('helm')
     if (helm.skip !== false) return leaveOut(t, helm.skip)
     await newNamespace(cluster, 'released')
@@ -172,7 +174,7 @@ await t.test('the manifests on a real API server', { skip }, async (t) => {
     }
   })
 
-  await t.test('refuses a misspelt field', async (t) => {
+  await t.test('a field with a spelling mistake is refused', async (t) => {
     const [service] = manifests('deploy/kubernetes/service.yaml')
     const misspelt = { ...service!, spec: { ...(service as Workload).spec, selecter: {} } }
     const answer = await post(cluster, misspelt, 'rollcall', STRICT)

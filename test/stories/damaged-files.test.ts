@@ -25,7 +25,7 @@ const tear = async (file: string) => {
   for (let at = PAGE; at < size; at += PAGE) await overwrite(file, at + 10, Buffer.alloc(PAGE / 2, 0xa5))
 }
 
-await t.test('sets damaged read models aside at the start and rebuilds them', async (t) => {
+await t.test('damaged read models are set aside at the start and rebuilt', async (t) => {
   const copied = await ran(t)
   for (const [what, damage] of [
     [
@@ -66,7 +66,7 @@ const endsWithOne = async (t: Test, service: Served, says: RegExp) => {
   t.strictSame(more, [], 'it is logged once')
 }
 
-await t.test('a bad page found by a read ends the service and is logged once', async (t) => {
+await t.test('a damaged page found by a read ends the service and is logged once', async (t) => {
   const copied = await ran(t)
   const data = await copied()
   const service = await serve(t, data)
@@ -87,7 +87,7 @@ const numbers = (seed: number) => () => {
   return seed / 0x8000_0000
 }
 
-await t.test('overwritten pages of the history: answers correctly, or ends and names the file', async (t) => {
+await t.test('if pages of the event log are overwritten, answers stay correct or the service ends', async (t) => {
   const copied = await ran(t)
   const next = numbers(7)
   for (let n = 0; n < 8; n++) {

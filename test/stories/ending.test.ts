@@ -75,7 +75,7 @@ const childOf = async (parent: number): Promise<number> => {
   return Number(pid)
 }
 
-await t.test('closes keep-alive connections with a last answer and resets none', async (t) => {
+await t.test('at the end idle connections get a last answer and are closed, not reset', async (t) => {
   const service = await serve(t, await newDirectory(t))
   const port = await service.listens()
   const headers = { authorization: `Bearer ${service.token()}` }
@@ -124,7 +124,7 @@ await t.test('closes keep-alive connections with a last answer and resets none',
   t.equal(await service.exited, 0)
 })
 
-await t.test('cuts running requests after the grace period and logs one WARN with their count', async (t) => {
+await t.test('requests that run longer than the grace period are cut, and one warning has their count', async (t) => {
   const service = await serve(t, await newDirectory(t), { ROLLCALL_SERVER_SHUTDOWN_GRACE: '8s' })
   const port = await service.listens()
   const slow = Array.from({ length: 3 }, () => connect(port, '127.0.0.1'))
@@ -195,7 +195,7 @@ await t.test('a SIGTERM during the start closes everything and ends with 0', asy
   )
 })
 
-await t.test('ends as process 1 of a container, also during the start', async (t) => {
+await t.test('the service also ends as process 1 of a container, even during its start', async (t) => {
   const inside = ['unshare', '-fp', '--mount-proc', '--kill-child']
   if (!((await has('unshare')) && (await run(inside[0]!, [...inside.slice(1), 'true']).then(Boolean, () => false))))
     return leaveOut(t, 'making a namespace of processes is not allowed here')
@@ -211,7 +211,7 @@ await t.test('ends as process 1 of a container, also during the start', async (t
   }
 })
 
-await t.test('ends while a server is missing', async (t) => {
+await t.test('the service ends on request while it waits for a missing server', async (t) => {
   const service = await serve(t, await mkdtemp(join(tmpdir(), 'rollcall-test-')), {
     ROLLCALL_STORAGE_TYPE: 'cluster',
     ROLLCALL_EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false',

@@ -31,7 +31,7 @@ const works = async (t: Test, { request }: Started, token: string, id: string): 
   }
 }
 
-await t.test('issues a client token as a static token', async (t) => {
+await t.test('a client token can be issued as a static token', async (t) => {
   const service = await startService(t)
   const body = { name: 'deploy', description: 'for the pipeline' }
   const nobody = await service.request('POST', '/auth/v1/method/token', body, open)
@@ -46,7 +46,7 @@ await t.test('issues a client token as a static token', async (t) => {
   await works(t, service, json.clientToken, json.authentication.id)
 })
 
-await t.test('issues a client token after a login at one of several OpenID Connect providers', async (t) => {
+await t.test('a client token can be issued after a login at one of several OpenID Connect providers', async (t) => {
   const users = {
     alice: { email: 'alice@example.com', email_verified: true, name: 'Alice' },
     bob: { email: 'bob@example.com' },
@@ -97,7 +97,7 @@ await t.test('issues a client token after a login at one of several OpenID Conne
   }
 })
 
-await t.test('issues a client token after a login at the code host', async (t) => {
+await t.test('a client token can be issued after a login at the code host', async (t) => {
   const host = await codehostStandIn(t)
   const service = await startService(t, { 'server.public_url': PUBLIC, ...codehostSettings(host.url) })
   const { authorizeUrl, cookie } = await begin(service, CODEHOST)
@@ -112,7 +112,7 @@ await t.test('issues a client token after a login at the code host', async (t) =
 })
 
 for (const verification of ['token_review', 'jwks']) {
-  await t.test(`issues a client token for a service account token (${verification})`, async (t) => {
+  await t.test(`a client token can be issued for a service account token (${verification})`, async (t) => {
     const cluster = await clusterStandIn(t)
     const service = await startService(t, {
       ...clusterSettings(cluster),

@@ -58,7 +58,7 @@ await t.test('every configuration in the guides is valid', async (t) => {
   }
 })
 
-await t.test("with the guide's configuration only the platform team may delete", async (t) => {
+await t.test('with the configuration in the guide only the platform team may delete', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'guides-'))
   t.teardown(() => rm(folder, { recursive: true }))
   const file = join(folder, 'config.yml')
@@ -86,7 +86,7 @@ await t.test("with the guide's configuration only the platform team may delete",
   }
 })
 
-await t.test('the operations guide names the format of the history that this version writes', (t) => {
+await t.test('the operations guide names the event format that this version writes', (t) => {
   const guide = readFileSync(join(root, 'docs/guides/operations.md'), 'utf8')
   t.equal(/This version writes format (\d+) at most\./.exec(guide)?.[1], String(FORMAT))
   t.end()
@@ -103,7 +103,7 @@ await t.test('every reason and file in the guides exists', async (t) => {
   }
 })
 
-await t.test('guide, example and manifests of Kubernetes agree on volume, address and right', async (t) => {
+await t.test('guide, example and manifests for Kubernetes agree on volume, address and right', async (t) => {
   const manifests = (path: string) =>
     parseAllDocuments(readFileSync(join(root, path), 'utf8')).map((document) => document.toJS() as Manifest)
   const one = (kind: string, all: readonly Manifest[]) => all.find((manifest) => manifest.kind === kind)!
@@ -145,7 +145,7 @@ await t.test('guide, example and manifests of Kubernetes agree on volume, addres
   t.ok(textOf('kubernetes').includes(`../../${plain}`), 'which the guide names')
 })
 
-await t.test("the local provider logs a person in with the guide's configuration", async (t) => {
+await t.test('a person can log in at the local provider with the configuration in the guide', async (t) => {
   const { port } = new URL(await deadUrl())
   const [yaml = ''] = yamlOf('oidc')
   const settings = settingsOf(parse(yaml.replace('localhost:9090', `localhost:${port}`)))

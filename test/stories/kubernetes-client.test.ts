@@ -37,7 +37,7 @@ const world = async (t: Test, now: () => number = Date.now) => {
   return { cluster, service, folder, tokenFile, exchanges, rotate }
 }
 
-await t.test('rereads the file and exchanges before expiresAt', async (t) => {
+await t.test('the example client reads its token file again and exchanges it before expiresAt', async (t) => {
   // A whole second, like token times; lifetimes of 1,000 seconds count from it.
   const begin = Math.ceil(Date.now() / 1000) * 1000
   let passed = 0
@@ -82,7 +82,7 @@ await t.test('rereads the file and exchanges before expiresAt', async (t) => {
   await t.rejects(client.token(), { message: /^the exchange answered 503/ })
 })
 
-await t.test('replaces a revoked client token once', async (t) => {
+await t.test('the example client replaces a revoked client token once', async (t) => {
   const { service, tokenFile, exchanges } = await world(t)
   const client = rollcall({ url: service.url, tokenFile })
   const self = async () => (await (await client.request('/auth/v1/self')).json()) as Issued['authentication']
@@ -95,7 +95,7 @@ await t.test('replaces a revoked client token once', async (t) => {
   await t.rejects(self(), { message: /^the exchange answered 401: verifying service account: / })
 })
 
-await t.test('the example runs unchanged, with a symbolic link as file', async (t) => {
+await t.test('the example client runs unchanged with a symbolic link as its token file', async (t) => {
   const { service, folder, tokenFile } = await world(t)
   const flags = '/api/v1/namespaces/default/flags'
   await service.request('POST', flags, { key: 'checkout', name: 'Checkout', type: 'BOOLEAN_FLAG_TYPE', enabled: true })

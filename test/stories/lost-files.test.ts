@@ -70,7 +70,7 @@ const names = async (service: Started) => {
   return json.flags.map(({ name }) => name)
 }
 
-await t.test('rebuilds read models newer than the history and logs it', async (t) => {
+await t.test('read models newer than the event log are rebuilt, and that is logged', async (t) => {
   const first = await startService(t, embedded)
   t.equal((await first.request('POST', F, flag)).status, 200)
   const live = await issue(first)
@@ -111,7 +111,7 @@ await t.test('rebuilds read models newer than the history and logs it', async (t
   )
 })
 
-await t.test('reports each lost event of a truncated write-ahead log', async (t) => {
+await t.test('each event lost with a truncated write-ahead log is reported', async (t) => {
   const first = await startService(t, embedded)
   const tokens = []
   for (let n = 0; n < 12; n++) tokens.push(await issue(first))
@@ -136,7 +136,7 @@ await t.test('reports each lost event of a truncated write-ahead log', async (t)
   t.equal(json.totalCount, all.filter(({ type }) => type === 'TokenIssued').length)
 })
 
-await t.test('rebuilds read models of another directory', async (t) => {
+await t.test('read models of another directory are rebuilt', async (t) => {
   const other = await startService(t, embedded)
   const foreign = await issue(other)
   await other.close()
@@ -150,7 +150,7 @@ await t.test('rebuilds read models of another directory', async (t) => {
   t.match(await lines(service), [{ cause: 'another_log', events_gone: 0 }])
 })
 
-await t.test('rebuilds read models of another directory with initial checkpoints', async (t) => {
+await t.test('read models of another directory that are at the beginning are rebuilt', async (t) => {
   const other = await startService(t, embedded)
   const foreign = await issue(other)
   await other.close()
@@ -169,7 +169,7 @@ await t.test('rebuilds read models of another directory with initial checkpoints
   t.match(await lines(service), [{ cause: 'another_log', events_gone: 0 }])
 })
 
-await t.test('restores rows deleted from the read models', async (t) => {
+await t.test('rows that were deleted from the read models are restored', async (t) => {
   const first = await startService(t, embedded)
   const mine = await issue(first)
   // A list waits until the read models are caught up, which the end then records.
@@ -204,7 +204,7 @@ const contents = async (directory: string, name: string) => {
   return found
 }
 
-await t.test('refuses another or an emptied history with advice and changes nothing', async (t) => {
+await t.test('another or an emptied event log is refused with advice, and nothing is changed', async (t) => {
   const first = await startService(t, embedded)
   const other = await startService(t, { ...embedded, 'keys.file': join(dataOf(first), 'keys') })
   await issue(first)
@@ -243,7 +243,7 @@ await t.test('refuses another or an emptied history with advice and changes noth
   t.equal((await meant.request('GET', '/readyz')).status, 200, 'as is another one that is meant')
 })
 
-await t.test('read models older than the history: not ready until the lists are complete', async (t) => {
+await t.test('with read models older than the log the service is not ready until lists are complete', async (t) => {
   const first = await startService(t, { ...embedded, 'rate_limit.enabled': 'false' })
   const copy = await copied(t, first)
   for (let n = 0; n < 40; n++) await Promise.all(Array.from({ length: 50 }, () => issue(first)))
@@ -273,7 +273,7 @@ const verbs = [
   ['projections', 'rebuild', '--all', '--yes', '--data'],
 ] as const
 
-await t.test('a command on the data refuses another history, like a start', async (t) => {
+await t.test('a command on the data refuses another event log, as a start does', async (t) => {
   const first = await startService(t, embedded)
   const other = await startService(t, { ...embedded, 'keys.file': join(dataOf(first), 'keys') })
   t.equal((await other.request('POST', F, flag)).status, 200)
@@ -296,7 +296,7 @@ await t.test('a command on the data refuses another history, like a start', asyn
 })
 
 for (const verb of verbs)
-  await t.test(`${verb.slice(0, 2).join(' ')} reports the lost events of a history permanently`, async (t) => {
+  await t.test(`${verb.slice(0, 2).join(' ')} reports lost events every time, and they stay recorded`, async (t) => {
     const first = await startService(t, embedded)
     t.equal((await first.request('POST', F, flag)).status, 200)
     await first.reopen()

@@ -36,7 +36,7 @@ const startedWith = async (t: Test, data: string, name: string, what: string) =>
   return { data, service: await serve(t, data) }
 }
 
-await t.test('sets aside a non-file in place of a rebuildable file', async (t) => {
+await t.test('something else in place of a file that can be rebuilt is set aside', async (t) => {
   const copied = await ran(t)
   for (const [name, kinds] of [
     ['memory.snapshot', [PIPE, 'a broken symbolic link']],
@@ -44,7 +44,7 @@ await t.test('sets aside a non-file in place of a rebuildable file', async (t) =
     ['views.sqlite', [PIPE, 'a directory']],
   ] as const)
     for (const what of kinds)
-      await t.test(`${what} as ${name}`, async (t) => {
+      await t.test(`${what} in place of ${name} is set aside`, async (t) => {
         const { data, service } = await startedWith(t, await copied(), name, what)
         t.ok(service.listens, service.err())
         t.match((await service.ask('GET', '/api/v1/namespaces/default/flags/f')).text, /"name":"one"/)
@@ -58,7 +58,7 @@ await t.test('sets aside a non-file in place of a rebuildable file', async (t) =
       })
 })
 
-await t.test('refuses a non-file in place of the history, the keys or the lock', async (t) => {
+await t.test('something else in place of the event log, the keys or the lock is refused', async (t) => {
   const copied = await ran(t)
   for (const [name, kinds] of [
     ['events.sqlite', Object.keys(makers)],
@@ -69,7 +69,7 @@ await t.test('refuses a non-file in place of the history, the keys or the lock',
     ['lock.pid', [PIPE]],
   ] as const)
     for (const what of kinds)
-      await t.test(`${what} as ${name}`, async (t) => {
+      await t.test(`${what} in place of ${name} is refused`, async (t) => {
         const { data, service } = await startedWith(t, await copied(), name, what)
         t.notOk(service.listens)
         t.equal(await service.ended, 1)

@@ -27,7 +27,7 @@ const underUmask = async (t: Test, umask: number) => {
 }
 
 await t.test(
-  'files are private to their owner in a new directory',
+  'in a new directory only the owner can read the files',
   { skip: onCluster && 'looks at the files of the embedded store' },
   async (t) => {
     const directory = await underUmask(t, 0)
@@ -45,7 +45,7 @@ await t.test(
 )
 
 await t.test(
-  'files are private in an existing directory with readable files',
+  'in a directory with files that others can read, only the owner can read them afterwards',
   { skip: onCluster && 'looks at the files of the embedded store' },
   async (t) => {
     const directory = await underUmask(t, 0)
@@ -63,7 +63,7 @@ await t.test(
 )
 
 await t.test(
-  'no umask blocks the service from its own files',
+  'no umask keeps the service from its own files',
   { skip: onCluster && 'looks at the files of the embedded store' },
   async (t) => {
     const directory = await underUmask(t, 0o277)
@@ -81,7 +81,7 @@ await t.test(
 )
 
 await t.test(
-  'leaves the mode of a log that is not a file',
+  'the access mode of a log that is not a file stays unchanged',
   {
     skip:
       (onCluster && 'looks at the files of the embedded store') ||
@@ -95,7 +95,7 @@ await t.test(
 )
 
 await t.test(
-  'no part of the process creates files for others',
+  'no part of the process creates files that others can read',
   {
     skip: (onCluster && 'looks at the files of the embedded store') || (process.platform !== 'linux' && 'needs Linux'),
   },

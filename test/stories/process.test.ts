@@ -56,7 +56,7 @@ const failed = async (t: Test, directory: string, environment: Environment = {})
   return { ...told, exit: await exited }
 }
 
-await t.test('a failed start ends with its reason', async (t) => {
+await t.test('a start that fails prints the reason', async (t) => {
   const directory = await directoryOf(t)
   const first = await serve(t, directory)
   const pid = (await readFile(join(directory, 'lock.pid'), 'utf8')).trim()
@@ -99,7 +99,7 @@ await t.test('a failed start ends with its reason', async (t) => {
   t.notMatch(weak.err, /hunter2/)
 })
 
-await t.test('logs a generated bootstrap token at any log level', async (t) => {
+await t.test('a generated bootstrap token is logged at any log level', async (t) => {
   const file = join(await directoryOf(t), 'log')
   const service = serve(t, await directoryOf(t), { ROLLCALL_LOG_LEVEL: 'ERROR', ROLLCALL_LOG_FILE: file })
   const text = await eventually(() => readFile(file, 'utf8').catch(() => ''), 'the first line of the log')
@@ -116,7 +116,7 @@ const exchange = async (port: number, bytes: string): Promise<string> => {
   return text
 }
 
-await t.test('SIGTERM: running requests finish, /readyz fails, and it ends with 0', async (t) => {
+await t.test('on SIGTERM running requests finish, /readyz fails, and the process ends with 0', async (t) => {
   const service = await serve(t, await directoryOf(t))
   const body = '{"name":"slow"}'
   const head = `Host: x\r\nAuthorization: Bearer ${service.token()}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`
@@ -145,7 +145,7 @@ for (const [fault, why] of [
   ['exception', /Error: a provoked exception\\n +at /],
   ['writer', /Error: the writer thread is not running\\n +at /],
 ] as const) {
-  await t.test(`a fault ends it with 1, and a restart finds everything: ${fault}`, async (t) => {
+  await t.test(`a fault ends the process with 1, and a restart finds all data: ${fault}`, async (t) => {
     const directory = await directoryOf(t)
     const service = await serve(t, directory, { ...preloaded, FAULT: fault })
     const make = async (name: string) => {

@@ -27,7 +27,7 @@ const endsWell = async (t: Test, service: Served) => {
   t.strictSame(of(service.lines(), 'ERROR'), [])
 }
 
-await t.test('a damaged row found by a request: only its list is behind until repaired', async (t) => {
+await t.test('if a request finds a damaged row, only its list is behind until the row is repaired', async (t) => {
   const data = await copied()
   const service = await serve(t, data)
   t.ok(service.listens, service.err())
@@ -54,7 +54,7 @@ await t.test('a damaged row found by a request: only its list is behind until re
   t.strictSame(told(next), [0, 0])
 })
 
-await t.test('a damaged row found during or after the start is repaired by the same start', async (t) => {
+await t.test('a damaged row that is found during or after the start is repaired without another start', async (t) => {
   const data = await copied()
   const first = await serve(t, data)
   first.kill('SIGTERM')
@@ -68,7 +68,7 @@ await t.test('a damaged row found during or after the start is repaired by the s
   await endsWell(t, service)
 })
 
-await t.test('a start after a kill or an end during a rebuild resumes it', async (t) => {
+await t.test('a rebuild that was interrupted by a kill or an end continues at the next start', async (t) => {
   for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     const data = await copied()
     const service = await serve(t, data)

@@ -35,7 +35,7 @@ const formsOf = (text: string): readonly Buffer[] => {
   )
 }
 
-await t.test('leaves no secret and no personal data in plain text', async (t) => {
+await t.test('no file, log line or answer contains a secret or personal data in plain text', async (t) => {
   const { service, liar, host, cluster } = await everyWay(t, { 'log.level': 'DEBUG', 'server.trust_proxy': 'true' })
   const { request, directory } = service
   const { pepper } = await openKeyFile(join(directory, 'data', 'keys'))

@@ -20,7 +20,7 @@ const behindLink = async (t: Test) => {
   return { directory, link, settings: { 'mongodb.url': url }, logged }
 }
 
-await t.test('a start completes after a late server, even with a stopped clock', { skip }, async (t) => {
+await t.test('a start completes after a server that is late, even if the clock stands still', { skip }, async (t) => {
   const { directory, link, settings, logged } = await behindLink(t)
   await link.set('refuse')
   const clock = virtualClock()
@@ -33,7 +33,7 @@ await t.test('a start completes after a late server, even with a stopped clock',
   t.equal(clock.now().getTime() - begun, 1, 'as late as any other start')
 })
 
-await t.test('retries requests refused while MongoDB does not answer', { skip }, async (t) => {
+await t.test('requests that were refused while MongoDB did not answer can be repeated', { skip }, async (t) => {
   const { directory, link, settings, logged } = await behindLink(t)
   const { request } = await startService(t, settings, { directory })
   await request('POST', '/auth/v1/method/token', { name: 'one' })

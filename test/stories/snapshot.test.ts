@@ -36,7 +36,7 @@ const damage = async ({ directory }: Started) => {
   return client.close()
 }
 
-await t.test('a restart loads the snapshot and applies the later events', async (t) => {
+await t.test('a restart loads the memory snapshot and applies the later events', async (t) => {
   const service = await startService(t, { 'log.level': 'info' })
   const [valid, revoked] = [await issue(service), await issue(service)]
   t.equal((await service.request('POST', flags, { key: 'f', name: 'F', enabled: true })).status, 200)
@@ -57,7 +57,7 @@ await t.test('a restart loads the snapshot and applies the later events', async 
 })
 
 await t.test(
-  'write access to MongoDB cannot change what a flag answers',
+  'someone who can write to MongoDB cannot change the answers of a flag',
   { skip: !onCluster && 'on servers only' },
   async (t) => {
     const service = await startService(t)
@@ -86,7 +86,7 @@ await t.test(
 )
 
 await t.test(
-  'write access to MongoDB cannot revive a revoked token or forge a new one',
+  'someone who can write to MongoDB can neither revive a revoked token nor forge one',
   { skip: !onCluster && 'on servers only' },
   async (t) => {
     const service = await startService(t)

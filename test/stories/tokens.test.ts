@@ -36,7 +36,7 @@ await t.test('the first start creates initial_bootstrap_token and logs it as cli
   )
 })
 
-await t.test('bootstrap.token sets the value and bootstrap.expiration the expiry', async (t) => {
+await t.test('bootstrap.token sets the value of the first token, and bootstrap.expiration its expiry', async (t) => {
   const { now } = virtualClock(new Date().toISOString())
   const service = await startService(
     t,
@@ -87,7 +87,7 @@ await t.test('an expired token stops working and is deleted later', async (t) =>
   t.match((await service.request('GET', '/metrics')).text, /rollcall_cleanup_deleted_total\{method="token"\} 2\n/)
 })
 
-await t.test('a namespaced token works only in its namespace', async (t) => {
+await t.test('a token for one namespace works only there', async (t) => {
   const service = await startService(t)
   await service.request('POST', NS, { key: 'b', name: 'b' })
   const flag = { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' }
@@ -137,7 +137,7 @@ await t.test('a namespaced token works only in its namespace', async (t) => {
   t.equal((await service.request('GET', '/auth/v1/method', undefined, open)).status, 200)
 })
 
-await t.test('expiry is exact to the ms, and cleanup deletes only after the grace period', async (t) => {
+await t.test('a token expires to the millisecond, and the cleanup deletes it after the grace period', async (t) => {
   const clock = virtualClock()
   let time = clock.now().getTime()
   const grace = 60_000

@@ -14,19 +14,19 @@ const refused = async (t: Test, place: string, why: RegExp) => {
   t.match(line, why)
 }
 
-await t.test('refuses a path where no directory can be created', async (t) => {
+await t.test('a path where no directory can be created is refused', async (t) => {
   await refused(t, '/proc/foo', /ENOENT/)
   await refused(t, '/proc/foo/bar', /ENOENT/)
 })
 
-await t.test('refuses a file and a path below one', async (t) => {
+await t.test('a file in place of the directory, or a path below a file, is refused', async (t) => {
   const file = join(await scratch(t), 'file')
   await writeFile(file, 'x')
   await refused(t, file, /\/file is not a directory$/)
   await refused(t, join(file, 'below'), /\/file is not a directory$/)
 })
 
-await t.test('refuses a broken link, a path below one, and a link to itself', async (t) => {
+await t.test('a broken link, a path below one, and a link to itself are refused', async (t) => {
   const place = await scratch(t)
   await symlink(join(place, 'nothing'), join(place, 'dangling'))
   await symlink(join(place, 'loop'), join(place, 'loop'))
@@ -35,7 +35,7 @@ await t.test('refuses a broken link, a path below one, and a link to itself', as
   await refused(t, join(place, 'loop'), /ELOOP/)
 })
 
-await t.test('refuses a directory without write permission', async (t) => {
+await t.test('a directory without write permission is refused', async (t) => {
   const own = join(await scratch(t), 'closed')
   await mkdir(own)
   await chmod(own, 0o555)

@@ -22,7 +22,7 @@ const paths = [
   '/settings/preferences',
 ]
 
-await t.test('has room for longer texts written from right to left', { skip }, async (t) => {
+await t.test('pages have room for longer texts, also if they are written from right to left', { skip }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-pseudo-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   await buildPseudo(folder)

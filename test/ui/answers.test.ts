@@ -7,7 +7,7 @@ const list = '/ns/default/flags'
 const rollouts = (page: Page) => page.getByRole('list', { name: 'Rollouts' }).getByRole('listitem')
 const answers = (page: Page) => page.getByRole('figure', { name: 'Answers' })
 
-await t.test('shows the answers of a flag in the list and on its page', { skip }, async (t) => {
+await t.test('the possible answers of a flag are shown in the list and on its page', { skip }, async (t) => {
   const { page, service } = await withSession(t)
   const make = maker(service)
   await make.segment('beta')
@@ -52,7 +52,7 @@ await t.test('shows the answers of a flag in the list and on its page', { skip }
   }
 })
 
-await t.test('shows which rollouts answer true, which are unreachable, and hatched portions', { skip }, async (t) => {
+await t.test("a flag's page shows which rollouts answer true and which can never apply", { skip }, async (t) => {
   const { page, service } = await withSession(t)
   const make = maker(service)
   await make.segment('beta')

@@ -18,7 +18,7 @@ const refusal = (status: number, reason: string, headers: Record<string, string>
   json: { code: 14, message: 'service is temporarily unavailable', details: [{ value: { reason } }] },
 })
 
-await t.test('keeps the data of a service that does not answer, and retries', { skip }, async (t) => {
+await t.test('if the service does not answer, the page keeps its data and tries again', { skip }, async (t) => {
   const { page, service } = await withSession(t, {}, { forced: [0, 401], clock: true })
   await tokenNamed(service, 'ci-prod')
   await page.goto(path)
@@ -35,7 +35,7 @@ await t.test('keeps the data of a service that does not answer, and retries', { 
   t.equal(await create.getAttribute('aria-disabled'), null)
 })
 
-await t.test('waits for an instance that answers auth_stale', { skip }, async (t) => {
+await t.test('the page waits for an instance that answers auth_stale', { skip }, async (t) => {
   const { page } = await signedIn(t, path, {}, { forced: [401, 503], clock: true })
   await page.route('**/auth/v1/**', (route) => route.fulfill(refusal(503, 'auth_stale', { 'retry-after': '1' })))
   await page.getByRole('combobox', { name: 'Status' }).selectOption('EXPIRED')
@@ -49,7 +49,7 @@ await t.test('waits for an instance that answers auth_stale', { skip }, async (t
   t.notOk(await page.getByRole('dialog').isVisible(), 'no dialog to sign in')
 })
 
-await t.test('retries if the service is unreachable when the page opens', { skip }, async (t) => {
+await t.test('if the service is unreachable when the page opens, it tries again', { skip }, async (t) => {
   const { page } = await signedIn(t, path, {}, { forced: [0, 401] })
   await page.route('**/auth/v1/**', (route) => route.abort())
   await page.reload()
@@ -59,7 +59,7 @@ await t.test('retries if the service is unreachable when the page opens', { skip
   await page.getByRole('heading', { name: 'Static Tokens' }).waitFor()
 })
 
-await t.test('429: counts down until the retry button is enabled', { skip }, async (t) => {
+await t.test('after a 429 the page counts down until the retry button is enabled', { skip }, async (t) => {
   const { page } = await signedIn(t, path, {}, { forced: [401, 429], clock: true })
   await stopClock(page)
   await page.route('**/auth/v1/tokens*', (route) => route.fulfill(refusal(429, 'rate_limited', { 'retry-after': '8' })))
@@ -81,7 +81,7 @@ await t.test('429: counts down until the retry button is enabled', { skip }, asy
   await page.getByRole('heading', { name: 'No tokens match' }).waitFor()
 })
 
-await t.test('a write not yet in the lists is no failure', { skip }, async (t) => {
+await t.test('a change that the lists do not show yet is not reported as a failure', { skip }, async (t) => {
   const { page } = await signedIn(t, path, {}, { forced: [401, 503] })
   await page.route('**/auth/v1/tokens*', (route) => route.fulfill(refusal(503, 'view_behind')))
   await page.getByRole('combobox', { name: 'Status' }).selectOption('EXPIRED')
@@ -91,7 +91,7 @@ await t.test('a write not yet in the lists is no failure', { skip }, async (t) =
   await page.getByRole('heading', { name: 'No tokens match' }).waitFor()
 })
 
-await t.test('shows that a newer build is available', { skip }, async (t) => {
+await t.test('the page reports that a newer version of the UI is available', { skip }, async (t) => {
   const { page, service } = await signedIn(t, path, {}, { clock: true })
   await page.getByRole('heading', { name: 'Static Tokens' }).waitFor()
   await page.clock.fastForward(61_000)
@@ -115,7 +115,7 @@ const withFlags = async (t: Test, count: number, settings: Settings, forced: rea
   return opened
 }
 
-await t.test('keeps the data while it cannot be read again', { skip }, async (t) => {
+await t.test('the page keeps its data while they cannot be read again', { skip }, async (t) => {
   const { page } = await withFlags(t, 2, {}, [0, 401, 503])
   // Block the whole service, because a session answer alone would mark it as reachable again.
   const service = /\/(api|auth)\/v1\//
@@ -193,7 +193,7 @@ const withList = async (t: Test, { heading, things, path, make }: List, forced: 
 }
 
 for (const list of lists)
-  await t.test(`waiting for a slow service can be cancelled: ${list.path}`, { skip }, async (t) => {
+  await t.test(`the user can stop waiting for a slow service: ${list.path}`, { skip }, async (t) => {
     const { page, rows, search, empty, one } = await withList(t, list, [401])
     const [all, { reads }] = [await rows.count(), list]
     const slow = gate()
@@ -249,7 +249,7 @@ const withTokens: List = {
   make: tokenNamed,
 }
 for (const list of [...lists, withTokens])
-  await t.test(`a failed search keeps the previous results: ${list.path}`, { skip }, async (t) => {
+  await t.test(`a search that fails keeps the previous results: ${list.path}`, { skip }, async (t) => {
     const { page, rows, search, empty, one } = await withList(t, list, [401, 503])
     const [all, { reads, things }] = [await rows.count(), list]
     await page.route(reads, (route) => route.fulfill(refusal(503, 'unavailable', { 'x-request-id': 'the-request' })))
@@ -270,7 +270,7 @@ for (const list of [...lists, withTokens])
     t.equal(await rows.count(), 1)
   })
 
-await t.test('continues after a restart of the service', { skip }, async (t) => {
+await t.test('the page continues after a restart of the service', { skip }, async (t) => {
   const { page, service } = await withFlags(t, 3, { 'server.http_port': String(await freePort()) }, [0, 401, 503])
   await service.reopen(async () => {
     await page.getByRole('searchbox', { name: 'Search flags' }).fill('flag 2')

@@ -9,7 +9,7 @@ const MB = 1_000_000
 const ROWS = 50
 const flags = '/ns/default/flags'
 
-await t.test('the list of 50 flags stays within its requests and page size', { skip }, async (t) => {
+await t.test('the list of 50 flags stays within its number of requests and its page size', { skip }, async (t) => {
   const service = await startService(t, { 'rate_limit.enabled': 'false' })
   const make = maker(service)
   await make.segment('beta')
@@ -68,7 +68,7 @@ const heap = async (cdp: CDPSession): Promise<number> => {
   return (await cdp.send('Runtime.getHeapUsage')).usedSize
 }
 
-await t.test('opening and closing leaks no memory', { skip }, async (t) => {
+await t.test('opening and closing pages leaks no memory', { skip }, async (t) => {
   const { page, context } = await signedIn(t, '/settings/tokens', {}, { context: { reducedMotion: 'reduce' } })
   await page.getByRole('button', { name: 'New token' }).waitFor()
   const cdp = await context.newCDPSession(page)

@@ -45,7 +45,7 @@ const withStatic = (first: string): ReadonlySet<string> => {
 const sum = (of: Iterable<string>) => [...of].reduce((total, name) => total + weight(name), 0)
 const scripts = names.filter((name) => name.endsWith('.js'))
 
-await t.test('the files stay within their sizes (gzip, level 9)', (t) => {
+await t.test('the files of the UI stay within their compressed sizes (gzip, level 9)', (t) => {
   const entry = /src="ui\/assets\/([\w.-]+)"/.exec(page)![1]!
   const first = withStatic(entry)
   const list = scripts.find((name) => name.startsWith('flags-'))
@@ -61,7 +61,7 @@ await t.test('the files stay within their sizes (gzip, level 9)', (t) => {
   t.end()
 })
 
-await t.test('each file has a content hash in its name and compressed copies', (t) => {
+await t.test('each file of the UI has a hash of its content in its name, and compressed copies', (t) => {
   for (const name of names.filter((name) => /\.(js|css)$/.test(name))) {
     t.match(name, /^[\w.]+-[\w-]{8,}\.(js|css)$/)
     t.ok(names.includes(`${name}.br`) && names.includes(`${name}.gz`), name)
@@ -74,7 +74,7 @@ await t.test('each file has a content hash in its name and compressed copies', (
   t.end()
 })
 
-await t.test('the bundle contains only the allowed packages and their dependencies', (t) => {
+await t.test('the UI contains only the allowed packages and their dependencies', (t) => {
   const held = new Map<string, number>()
   for (const name of scripts.filter((name) => names.includes(`${name}.map`))) {
     const map = JSON.parse(readFileSync(join(assets, `${name}.map`), 'utf8')) as {

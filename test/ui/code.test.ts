@@ -18,7 +18,7 @@ const packages = [
 /** Modules of texts that service and UI share. */
 const WORDS = ['contract/answers.ts', 'contract/login/login-failures.ts']
 
-await t.test('the UI imports only contract types, texts and allowed packages', (t) => {
+await t.test('the UI imports only types and texts of the API, and allowed packages', (t) => {
   for (const name of files)
     for (const [, type, target] of read(name).matchAll(/^import( type)?[^;'"]*?'([^']+)'/gm)) {
       if (!target!.startsWith('.')) {
@@ -39,7 +39,7 @@ await t.test('the UI imports only contract types, texts and allowed packages', (
   t.end()
 })
 
-await t.test('components contain no texts; each is in words/', (t) => {
+await t.test('components contain no texts, because all texts are in words/', (t) => {
   for (const name of files.filter((name) => name.endsWith('.tsx'))) {
     const text = read(name)
     const between = [...text.matchAll(/(?<!=)>([^<>{}]*\p{L}{2}[^<>{}]*)<\//gu)].map(([, words]) => words!.trim())
@@ -49,7 +49,7 @@ await t.test('components contain no texts; each is in words/', (t) => {
   t.end()
 })
 
-await t.test('no code turns text into markup or code, and one function sends requests', (t) => {
+await t.test('no code turns text into markup or code, and one function sends all requests', (t) => {
   for (const name of files) {
     t.notMatch(read(name), /dangerouslySetInnerHTML|innerHTML|\beval\(|document\.write|new Function/, name)
     // The page itself is not fetched by the API function because it is not JSON.
@@ -60,7 +60,7 @@ await t.test('no code turns text into markup or code, and one function sends req
   t.end()
 })
 
-await t.test('a file has at most 200 lines and a kebab-case name', (t) => {
+await t.test('a UI file has at most 200 lines and a name in kebab case', (t) => {
   for (const name of files) {
     const lines = read(name).split('\n').length - 1
     t.ok(lines <= 200, `${name} has ${lines} lines`)

@@ -108,7 +108,7 @@ for (const [what, { thing, open, token }] of Object.entries(places))
     t.match(await page.evaluate('navigator.clipboard.readText()'), text)
   })
 
-await t.test('a failed copy selects the text again at each click', { skip }, async (t) => {
+await t.test('if copying fails, each click selects the text again', { skip }, async (t) => {
   const service = await startService(t, {
     'authentication.methods.token.bootstrap.token': TOKEN,
     'rate_limit.enabled': 'false',

@@ -56,59 +56,63 @@ const copied = async (page: Page, name: string): Promise<string> => {
 }
 const search = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams)
 
-await t.test('evaluates only on the button and explains the answer', { skip }, async (t) => {
-  const { page, service } = await withFlags(t)
-  const asked: string[] = []
-  page.on('request', (request) => {
-    if (request.url().includes('/evaluate/v1/')) asked.push(request.url())
-  })
-  await page.goto('/')
-  await page.getByRole('link', { name: 'Evaluate' }).click()
-  await page.getByRole('heading', { name: 'Evaluate', level: 1 }).waitFor()
-  await page.getByText('Choose a flag and an entity, then evaluate.').waitFor()
-  await button(page, 'Evaluate').click()
-  await page.getByText('Choose a flag.').waitFor()
-  await fillIn(page, 'checkout', 'user-42')
-  await addRow(page, 1, 'plan', 'pro')
-  t.strictSame(asked, [], 'no request while typing')
-  await button(page, 'Evaluate').click()
-  await said(page, 'false')
-  await said(page, 'matched rollout 3')
-  t.equal(await first(page), 'false')
-  t.strictSame(search(page), { flag: 'checkout', entity: 'user-42', 'c.plan': 'pro' })
-  const { json } = await service.request<{ trace: { bucket?: number }[] }>('POST', '/evaluate/v1/boolean?explain', {
-    flagKey: 'checkout',
-    entityId: 'user-42',
-    context: { plan: 'pro' },
-  })
-  const bucket = json.trace[1]!.bucket!
-  const [segments, share, rest] = await steps(page).allInnerTexts()
-  t.match(segments, 'Segment beta or staff → true')
-  t.match(segments, 'beta: plan is beta: it is “pro”')
-  t.match(segments, 'staff: email ends with @example.com: it is not given')
-  t.match(segments, 'staff: entity id is one of ada, bob: it is “user-42”')
-  t.match(segments, /not matched$/)
-  t.match(share, `bucket ${bucket} is not below 12`)
-  t.match(rest, `bucket ${bucket} is below 100`)
-  t.match(rest, /matched$/)
+await t.test(
+  'the evaluation page evaluates only when its button is pressed, and explains the answer',
+  { skip },
+  async (t) => {
+    const { page, service } = await withFlags(t)
+    const asked: string[] = []
+    page.on('request', (request) => {
+      if (request.url().includes('/evaluate/v1/')) asked.push(request.url())
+    })
+    await page.goto('/')
+    await page.getByRole('link', { name: 'Evaluate' }).click()
+    await page.getByRole('heading', { name: 'Evaluate', level: 1 }).waitFor()
+    await page.getByText('Choose a flag and an entity, then evaluate.').waitFor()
+    await button(page, 'Evaluate').click()
+    await page.getByText('Choose a flag.').waitFor()
+    await fillIn(page, 'checkout', 'user-42')
+    await addRow(page, 1, 'plan', 'pro')
+    t.strictSame(asked, [], 'no request while typing')
+    await button(page, 'Evaluate').click()
+    await said(page, 'false')
+    await said(page, 'matched rollout 3')
+    t.equal(await first(page), 'false')
+    t.strictSame(search(page), { flag: 'checkout', entity: 'user-42', 'c.plan': 'pro' })
+    const { json } = await service.request<{ trace: { bucket?: number }[] }>('POST', '/evaluate/v1/boolean?explain', {
+      flagKey: 'checkout',
+      entityId: 'user-42',
+      context: { plan: 'pro' },
+    })
+    const bucket = json.trace[1]!.bucket!
+    const [segments, share, rest] = await steps(page).allInnerTexts()
+    t.match(segments, 'Segment beta or staff → true')
+    t.match(segments, 'beta: plan is beta: it is “pro”')
+    t.match(segments, 'staff: email ends with @example.com: it is not given')
+    t.match(segments, 'staff: entity id is one of ada, bob: it is “user-42”')
+    t.match(segments, /not matched$/)
+    t.match(share, `bucket ${bucket} is not below 12`)
+    t.match(rest, `bucket ${bucket} is below 100`)
+    t.match(rest, /matched$/)
 
-  await page.getByRole('textbox', { name: 'Value 1' }).fill('beta')
-  await page.keyboard.press('Control+Enter')
-  await said(page, 'matched rollout 1')
-  t.equal(await first(page), 'true')
-  t.match((await steps(page).allInnerTexts()).join('|'), /in beta.*\|2–3\s*not asked/s)
-  t.equal(asked.length, 2)
-  await page.goBack()
-  await said(page, 'matched rollout 3')
-  t.equal(await page.getByRole('textbox', { name: 'Value 1' }).inputValue(), 'pro')
-  await page.reload()
-  await said(page, 'matched rollout 3')
-  await button(page, 'New entity id').click()
-  t.match(await page.getByRole('textbox', { name: 'Entity id' }).inputValue(), /^[\da-f]{32}$/)
-  t.equal(search(page)['entity'], 'user-42', 'the address is of what was asked')
-})
+    await page.getByRole('textbox', { name: 'Value 1' }).fill('beta')
+    await page.keyboard.press('Control+Enter')
+    await said(page, 'matched rollout 1')
+    t.equal(await first(page), 'true')
+    t.match((await steps(page).allInnerTexts()).join('|'), /in beta.*\|2–3\s*not asked/s)
+    t.equal(asked.length, 2)
+    await page.goBack()
+    await said(page, 'matched rollout 3')
+    t.equal(await page.getByRole('textbox', { name: 'Value 1' }).inputValue(), 'pro')
+    await page.reload()
+    await said(page, 'matched rollout 3')
+    await button(page, 'New entity id').click()
+    t.match(await page.getByRole('textbox', { name: 'Entity id' }).inputValue(), /^[\da-f]{32}$/)
+    t.equal(search(page)['entity'], 'user-42', 'the address is of what was asked')
+  },
+)
 
-await t.test('variants: explains each kind of answer', { skip }, async (t) => {
+await t.test('the evaluation page explains each kind of answer of a variant flag', { skip }, async (t) => {
   const { page, make } = await withFlags(t)
   await make.segment('everybody')
   await make.variantFlag('ranking')
@@ -138,7 +142,7 @@ await t.test('variants: explains each kind of answer', { skip }, async (t) => {
   t.match((await steps(page).allInnerTexts()).join(), /1–2\s*not asked/)
 })
 
-await t.test('evaluates now and before a change, and copied commands do the same', { skip }, async (t) => {
+await t.test('the evaluation page evaluates the present and the time before a change', { skip }, async (t) => {
   const { page, service, make } = await withFlags(t, { clipboard: true })
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-commands-'))
   t.teardown(() => rm(directory, { recursive: true }))
@@ -212,23 +216,27 @@ await t.test('evaluates now and before a change, and copied commands do the same
   t.equal(await page.getByRole('textbox', { name: 'Value 2' }).count(), 0)
 })
 
-await t.test('reports a flag that does not exist at the moment or is deleted', { skip }, async (t) => {
-  const { page, service } = await withFlags(t, { forced: [401, 404] })
-  await page.goto(`${path}?flag=checkout&entity=a&at=1`)
-  const alert = page.getByRole('alert')
-  await alert.getByText('There is no flag checkout in default at this moment.').waitFor()
-  await page.goto(`${path}?flag=checkout&entity=a`)
-  await said(page, 'matched rollout 3')
-  await service.request('DELETE', '/api/v1/namespaces/default/flags/checkout')
-  await button(page, 'Evaluate').click()
-  await alert.getByText('Flag not found').waitFor()
-  await alert.getByText('There is no flag checkout in default now.').waitFor()
-  t.equal(await page.getByRole('textbox', { name: 'Entity id' }).inputValue(), 'a')
-  await page.goto(`${path}?flag=%3Cimg%3E&entity=a`)
-  await alert.getByText('There is no flag <img> in default now.').waitFor()
-})
+await t.test(
+  'the evaluation page reports a flag that is deleted or does not exist at the moment',
+  { skip },
+  async (t) => {
+    const { page, service } = await withFlags(t, { forced: [401, 404] })
+    await page.goto(`${path}?flag=checkout&entity=a&at=1`)
+    const alert = page.getByRole('alert')
+    await alert.getByText('There is no flag checkout in default at this moment.').waitFor()
+    await page.goto(`${path}?flag=checkout&entity=a`)
+    await said(page, 'matched rollout 3')
+    await service.request('DELETE', '/api/v1/namespaces/default/flags/checkout')
+    await button(page, 'Evaluate').click()
+    await alert.getByText('Flag not found').waitFor()
+    await alert.getByText('There is no flag checkout in default now.').waitFor()
+    t.equal(await page.getByRole('textbox', { name: 'Entity id' }).inputValue(), 'a')
+    await page.goto(`${path}?flag=%3Cimg%3E&entity=a`)
+    await alert.getByText('There is no flag <img> in default now.').waitFor()
+  },
+)
 
-await t.test('shows a failure, keeps the input, and a retry works', { skip }, async (t) => {
+await t.test('after a failure the evaluation page keeps the input, and trying again works', { skip }, async (t) => {
   const { page } = await withFlags(t, { forced: [0, 401, 503] })
   await page.goto(path)
   await fillIn(page, 'checkout', 'user-42')
@@ -257,7 +265,7 @@ await t.test('shows a failure, keeps the input, and a retry works', { skip }, as
   t.notOk(await alert.isVisible(), 'it recovers by itself')
 })
 
-await t.test('a new evaluation replaces the one in progress', { skip }, async (t) => {
+await t.test('a new evaluation replaces the one that is running', { skip }, async (t) => {
   const { page } = await withFlags(t)
   await page.goto(path)
   await fillIn(page, 'checkout', 'user-42')
@@ -278,7 +286,7 @@ await t.test('a new evaluation replaces the one in progress', { skip }, async (t
   t.equal(await answer(page).getByText('for “user-42”').count(), 0, 'the answer that comes late is not shown')
 })
 
-await t.test('edits the context as JSON and shows its errors', { skip }, async (t) => {
+await t.test('the context can be edited as JSON, and its errors are shown', { skip }, async (t) => {
   const { page } = await withFlags(t)
   await page.goto(path)
   await fillIn(page, 'checkout', 'user-42')
@@ -326,7 +334,7 @@ await t.test('edits the context as JSON and shows its errors', { skip }, async (
   await button(page, 'Copy link').and(page.locator('[aria-disabled=true]')).waitFor()
 })
 
-await t.test('shows the texts of others as plain text', { skip }, async (t) => {
+await t.test('the evaluation page shows the texts of others as plain text', { skip }, async (t) => {
   const { page, make } = await withFlags(t)
   const hostile = '<img src=x onerror=alert(1)>{{7*7}}\u202e'
   await make.segment('hostile', [{ property: hostile, operator: 'eq', value: hostile }])
@@ -339,7 +347,7 @@ await t.test('shows the texts of others as plain text', { skip }, async (t) => {
   t.equal(await page.locator('main img').count(), 0)
 })
 
-await t.test('evaluates without a mouse', { skip }, async (t) => {
+await t.test('a flag can be evaluated without a mouse', { skip }, async (t) => {
   const { page } = await withFlags(t)
   await page.goto('/settings/preferences')
   await page.getByRole('heading', { name: 'Preferences' }).waitFor()

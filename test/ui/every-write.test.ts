@@ -234,7 +234,7 @@ const seeded = async (t: Test): Promise<Started> => {
   return withNamespaces(service, 'kept', 'doomed')
 }
 
-await t.test('every write survives every failure and is done once', { skip }, async (t) => {
+await t.test('every change in the UI survives every failure and is made once', { skip }, async (t) => {
   const service = await seeded(t)
   for (const [what, write] of Object.entries(writes))
     await t.test(what, async (t) => {

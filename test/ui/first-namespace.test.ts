@@ -3,7 +3,7 @@ import { granted, withNamespaces } from '../http/granted.ts'
 import { startService } from '../start.ts'
 import { openBrowser, skip, TOKEN } from './browser.ts'
 
-await t.test('opens the first permitted namespace after sign-in', { skip }, async (t) => {
+await t.test('after signing in the UI opens the first namespace that the user may read', { skip }, async (t) => {
   const service = await withNamespaces(
     await startService(t, {
       'authentication.methods.token.bootstrap.token': TOKEN,

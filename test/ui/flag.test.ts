@@ -26,7 +26,7 @@ const withFlag = async (t: Test, shares: readonly number[] = [], options: OpenOp
 
 const percentage = (page: Page) => page.getByRole('textbox', { name: 'Percentage', exact: true })
 
-await t.test('saves a rollout of 25 % as one write with its reason', { skip }, async (t) => {
+await t.test('a rollout of 25 % is saved with one request and its reason', { skip }, async (t) => {
   const { page, rollouts } = await withFlag(t)
   const writes: { readonly body: string | null; readonly reason: string }[] = []
   page.on('request', (request) => {
@@ -48,7 +48,7 @@ await t.test('saves a rollout of 25 % as one write with its reason', { skip }, a
   t.equal(writes[0]!.reason, 'für Übung — 25')
 })
 
-await t.test('a failure saves nothing and keeps the draft; a retry saves once', { skip }, async (t) => {
+await t.test('a failed save of a flag keeps the draft, and trying again saves it once', { skip }, async (t) => {
   const { page, rollouts } = await withFlag(t, [], { forced: [0, 401, 403, 500] })
   await withFates(page, '**/flags/f/changes', [403, 500, 'lost'])
   await button(page, 'Add rollout').click()
@@ -67,7 +67,7 @@ await t.test('a failure saves nothing and keeps the draft; a retry saves once', 
   t.equal((await rollouts()).length, 1, 'it was done once')
 })
 
-await t.test('changes the order by buttons, keys and a position', { skip }, async (t) => {
+await t.test('the order of rollouts is changed by buttons, by keys and by entering a position', { skip }, async (t) => {
   const { page, rollouts } = await withFlag(t, [10, 20, 30])
   await button(page, 'Move rollout 1 down').click()
   await said(page, 'Rollout moved to position 2 of 3.')
@@ -89,7 +89,7 @@ await t.test('changes the order by buttons, keys and a position', { skip }, asyn
   )
 })
 
-await t.test('sends a percentage as shown or not at all', { skip }, async (t) => {
+await t.test('a percentage is sent as it is shown, or not at all', { skip }, async (t) => {
   const { page, rollouts, revision } = await withFlag(t, [10])
   const before = await revision()
   await button(page, 'Edit rollout 1').click()
@@ -113,7 +113,7 @@ await t.test('sends a percentage as shown or not at all', { skip }, async (t) =>
   }
 })
 
-await t.test('saves several changes as one revision, as reviewed', { skip }, async (t) => {
+await t.test('several changes of a flag are saved as one revision, as the review showed them', { skip }, async (t) => {
   const { page, service, rollouts, revision } = await withFlag(t, [10, 20, 30])
   await service.request('POST', `${N}/segments`, { key: 'beta', name: 'beta' })
   await button(page, 'Delete rollout 1').click()
@@ -146,7 +146,7 @@ await t.test('saves several changes as one revision, as reviewed', { skip }, asy
   await page.getByText(`revision ${await revision()}`).waitFor()
 })
 
-await t.test('a conflict loses nothing, whether the changes are kept or discarded', { skip }, async (t) => {
+await t.test('a conflict loses no changes of a flag, whether the user keeps or discards them', { skip }, async (t) => {
   const { page, service, rollouts } = await withFlag(t, [10], { forced: [401, 412] })
   const other = (value: number) =>
     service.request('POST', `${N}/flags/f/rollouts`, { threshold: { percentage: value, value: false } })
@@ -179,7 +179,7 @@ await t.test('a conflict loses nothing, whether the changes are kept or discarde
   t.match(await rollouts(), [{ threshold: { percentage: 15 } }, {}, { threshold: { percentage: 30 } }])
 })
 
-await t.test('a flag deleted during an edit lets the changes be copied', { skip }, async (t) => {
+await t.test('if a flag is deleted while it is edited, the user can copy the changes', { skip }, async (t) => {
   const { page, service } = await withFlag(t, [10], { forced: [401, 404, 412] })
   await button(page, 'Add rollout').click()
   await service.request('DELETE', `${N}/flags/f`)
@@ -191,7 +191,7 @@ await t.test('a flag deleted during an edit lets the changes be copied', { skip 
   t.match(JSON.parse(kept), { changes: [{ op: 'rollout.create', threshold: { percentage: 50 } }] })
 })
 
-await t.test('asks before unsaved changes are left', { skip }, async (t) => {
+await t.test('the page of a flag asks before the user leaves unsaved changes', { skip }, async (t) => {
   const { page } = await withFlag(t, [10])
   await page.getByRole('link', { name: 'Flags', exact: true }).click()
   await page.getByRole('link', { name: 'Flag f' }).click()
@@ -218,7 +218,7 @@ await t.test('asks before unsaved changes are left', { skip }, async (t) => {
   await page.getByRole('heading', { name: /^Flags/, level: 1 }).waitFor()
 })
 
-await t.test('deletes a flag, and keeps it after a failure', { skip }, async (t) => {
+await t.test('a flag is deleted, and still shown after a failure', { skip }, async (t) => {
   const { page, service } = await withFlag(t, [], { forced: [401, 404, 503] })
   await page.goto(`${path}?tab=about`)
   let failed = false
@@ -242,7 +242,7 @@ await t.test('deletes a flag, and keeps it after a failure', { skip }, async (t)
   await page.getByRole('heading', { name: 'Flag not found' }).waitFor()
 })
 
-await t.test('shows the past read-only', { skip }, async (t) => {
+await t.test('a flag at a past moment cannot be edited', { skip }, async (t) => {
   const { page, service } = await withFlag(t, [10])
   const { headers } = await service.request('POST', `${N}/flags/f/rollouts`, {
     threshold: { percentage: 20, value: true },

@@ -6,7 +6,7 @@ const N = '/api/v1/namespaces/default'
 const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true })
 const create = (page: Page) => page.getByRole('button', { name: 'Create flag' })
 
-await t.test('creates a flag: the key follows the name, and fields show errors', { skip }, async (t) => {
+await t.test('the form for a flag derives the key from the name, and its fields show errors', { skip }, async (t) => {
   const { page, service } = await signedIn(t, '/', {}, { forced: [400, 401] })
   await page.getByRole('heading', { name: 'No flags yet' }).waitFor()
   await page.getByRole('link', { name: 'New flag' }).first().click()
@@ -36,7 +36,7 @@ await t.test('creates a flag: the key follows the name, and fields show errors',
   await becomesTrue(page, `document.activeElement.value === 'checkout'`)
 })
 
-await t.test('a lost answer leaves one flag; a refusal keeps the form', { skip }, async (t) => {
+await t.test('if the answer is lost, one flag is created; after a refusal the form is kept', { skip }, async (t) => {
   const { page, service } = await signedIn(t, '/ns/default/flags/new', {}, { forced: [0, 401, 503] })
   let n = 0
   await page.route(`**${N}/flags`, async (route) => {
@@ -59,7 +59,7 @@ await t.test('a lost answer leaves one flag; a refusal keeps the form', { skip }
   t.equal((await service.request<{ totalCount: number }>('GET', `${N}/flags`)).json.totalCount, 1)
 })
 
-await t.test('shows names as plain text', { skip }, async (t) => {
+await t.test('the list of flags shows names as plain text', { skip }, async (t) => {
   const { page, service } = await withSession(t)
   const names = ['<img src=x onerror="document.title=\'run\'">', '{{7*7}}', 'a\u202eb', 'ü'.repeat(255)]
   for (const [n, name] of names.entries()) {
@@ -77,7 +77,7 @@ await t.test('shows names as plain text', { skip }, async (t) => {
   t.notMatch(await page.title(), /^run/)
 })
 
-await t.test('the service searches, filters and sorts flags by the address', { skip }, async (t) => {
+await t.test('the service searches, filters and sorts flags by the address of the page', { skip }, async (t) => {
   const { page, service } = await withSession(t, {}, { forced: [401, 503] })
   const made = async (n: number) => {
     const boolean = n % 2 === 0

@@ -67,19 +67,19 @@ const bare = screens.map(({ states = {}, ...screen }) => ({
   states: Object.fromEntries(Object.entries(states).filter(([name]) => name === 'editor open')),
 }))
 
-await t.test('the focus is visible at every tab stop', { skip }, async (t) => {
+await t.test('the keyboard focus is visible at every tab stop', { skip }, async (t) => {
   const world = await withScreens(t)
   for (const [width, height] of [
     [1280, 560],
     [375, 640],
   ] as const)
-    await t.test(`at ${width} px`, (t) =>
+    await t.test(`the focus is visible on a page ${width} px wide`, (t) =>
       eachShown(t, world, bare, { width, height }, async (t, page) => {
         await everyStopIsSeen(t, page)
         t.strictSame(await page.evaluate(MOVING), [], 'nothing moves where that is not wanted')
       }),
     )
-  await t.test('with forced colours', (t) =>
+  await t.test('the focus is visible with forced colours', (t) =>
     eachShown(t, world, bare.slice(0, 4), { width: 1280, height: 560 }, async (t, page) => {
       await page.emulateMedia({ forcedColors: 'active' })
       await everyStopIsSeen(t, page)

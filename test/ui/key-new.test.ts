@@ -18,7 +18,7 @@ const openFound = async (page: Page, group: string, name: string) => {
   await palette.getByRole('group', { name: group }).getByRole('option', { name }).click()
 }
 
-await t.test('creates, opens and edits a flag whose key is that of the form', { skip }, async (t) => {
+await t.test('a flag with the key "new" can be created, opened and edited', { skip }, async (t) => {
   const { page, service } = await signedIn(t, '/ns/default/flags')
   await page.getByRole('heading', { name: 'No flags yet' }).waitFor()
   await page.keyboard.press('n')
@@ -53,7 +53,7 @@ await t.test('creates, opens and edits a flag whose key is that of the form', { 
   await becomesTrue(page, "document.activeElement?.textContent === 'New flag'")
 })
 
-await t.test('lists, palette, uses and answers link to resources with the key of the form', { skip }, async (t) => {
+await t.test('lists, palette, uses and answers link to resources with the key "new"', { skip }, async (t) => {
   const { page, service } = await withSession(t)
   const make = maker(service)
   await make.segment('new', [{ property: 'plan', operator: 'eq', value: 'pro' }])
@@ -90,7 +90,7 @@ await t.test('lists, palette, uses and answers link to resources with the key of
   await addressIs(page, `${flagPath}?tab=targeting`)
 })
 
-await t.test('the form keeps its address, and no other address has the first tab', { skip }, async (t) => {
+await t.test('the form for a new flag keeps its address, apart from flags with the same word', { skip }, async (t) => {
   const { page, service } = await signedIn(t, `${segmentPath}?tab=unknown`)
   await heading(page, 'New segment').waitFor()
   await addressIs(page, segmentPath)

@@ -21,7 +21,7 @@ const signInByKeys = async (page: Page) => {
   await page.keyboard.press('Enter')
 }
 
-await t.test('signs in and saves a rollout without a mouse', { skip }, async (t) => {
+await t.test('a user can sign in and save a rollout without a mouse', { skip }, async (t) => {
   const service = await startService(t, { 'rate_limit.enabled': 'false' })
   await service.request('POST', `${N}/flags`, { key: 'f', name: 'Flag f', type: 'BOOLEAN_FLAG_TYPE' })
   const { page } = await openBrowser(t, service)
@@ -61,7 +61,7 @@ await t.test('signs in and saves a rollout without a mouse', { skip }, async (t)
   await focused(page, heading)
 })
 
-await t.test('signs in and creates a token without a mouse', { skip }, async (t) => {
+await t.test('a user can sign in and create a token without a mouse', { skip }, async (t) => {
   const service = await startService(t, { 'rate_limit.enabled': 'false' })
   const { page } = await openBrowser(t, service)
   await page.goto(path)
@@ -99,7 +99,7 @@ await t.test('signs in and creates a token without a mouse', { skip }, async (t)
   t.equal(json.authentications.length, 1)
 })
 
-await t.test('single-key shortcuts match their list', { skip }, async (t) => {
+await t.test('the shortcuts of one key are those in the list of shortcuts', { skip }, async (t) => {
   const { page, service } = await withSession(t)
   await tokenNamed(service, 'one')
   await page.goto(path)

@@ -11,7 +11,7 @@ const rows = skip ? [] : documented()
 const rowOf = (cause: string): Row => rows.find((row) => row.cause === cause)!
 const [AND, BY_WORD] = [' And the account.', 'by the word of the provider']
 
-await t.test('shows the text of the table for each reason in an address', { skip }, async (t) => {
+await t.test('the sign-in page has a text for each reason in its address', { skip }, async (t) => {
   const { service } = await withEveryWay(t)
   const { page } = await openBrowser(t, service)
   for (const { cause, reason, page: said } of rows) {
@@ -31,7 +31,7 @@ const ofPerson: readonly (readonly [cause: string, claims: Lies['claims'], accou
   ['grant_claims', { email: 'ada@example.com', email_verified: true }, 'Ada (ada@example.com)'],
 ]
 
-await t.test('shows the refused account and the reason', { skip }, async (t) => {
+await t.test('the sign-in page shows the refused account and the reason', { skip }, async (t) => {
   const world = await withEveryWay(
     t,
     {
@@ -68,7 +68,7 @@ await t.test('shows the refused account and the reason', { skip }, async (t) => 
   await reads(t, 'membership_other', 'Alice (alice@example.com, alice)')
 })
 
-await t.test('shows a misconfigured provider next to its button', { skip }, async (t) => {
+await t.test('the sign-in page shows a misconfigured provider next to its button', { skip }, async (t) => {
   const world = await withEveryWay(t)
   const { page } = await openBrowser(t, world.service, { forced: [503] })
   world.liar.lies = { document: unusable['404']! }

@@ -11,7 +11,7 @@ import { leave, withEveryWay, withWays } from './ways.ts'
 const alert = (page: Page) => page.getByRole('alert')
 const button = (page: Page, name: string) => page.getByRole('button', { name: `Continue with ${name}` })
 
-await t.test('each login method has a working button, in configuration order', { skip }, async (t) => {
+await t.test('each login method has a button that works, in the order of the configuration', { skip }, async (t) => {
   const { service } = await withWays(
     t,
     { 'authentication.methods.codehost.display_name': 'GitHub' },
@@ -38,7 +38,7 @@ await t.test('each login method has a working button, in configuration order', {
   }
 })
 
-await t.test('after a cancelled login the next one opens the requested page', { skip }, async (t) => {
+await t.test('after a cancelled login the next one opens the page that was requested', { skip }, async (t) => {
   const { service } = await withWays(t)
   const { page } = await openBrowser(t, service)
   await page.goto('/settings/preferences')
@@ -121,7 +121,7 @@ const without = (query: URLSearchParams, ...names: string[]): string => {
   return String(left)
 }
 
-await t.test('explains a failed login and what to check', { skip }, async (t) => {
+await t.test('the sign-in page explains a failed login and what to check', { skip }, async (t) => {
   let ahead = 0
   const world = await withEveryWay(t, {}, { now: () => new Date(Date.now() + ahead) })
   const { service, liar } = world
@@ -172,7 +172,7 @@ await t.test('explains a failed login and what to check', { skip }, async (t) =>
   )
 })
 
-await t.test('shows an unreachable provider next to its button', { skip }, async (t) => {
+await t.test('the sign-in page shows an unreachable provider next to its button', { skip }, async (t) => {
   const client = { clientId: 'c', clientSecret: 'canary-secret-of-a-client' }
   const { service } = await withEveryWay(t, oidcSettings('far', await deadUrl(), client))
   const { page } = await openBrowser(t, service, { forced: [401, 503] })
@@ -188,7 +188,7 @@ await t.test('shows an unreachable provider next to its button', { skip }, async
   await page.getByRole('button', { name: /^Account: / }).waitFor()
 })
 
-await t.test('asks to wait at the 61st login in a minute', { skip }, async (t) => {
+await t.test('the sign-in page asks to wait at the 61st login in a minute', { skip }, async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const world = await withEveryWay(t, { 'rate_limit.enabled': 'true' }, { clock })
   const { service } = world
@@ -206,7 +206,7 @@ await t.test('asks to wait at the 61st login in a minute', { skip }, async (t) =
   t.equal(kept[0]?.data['requestId'], ref)
 })
 
-await t.test('reports a login method disabled during a login', { skip }, async (t) => {
+await t.test('the sign-in page reports a login method that was disabled during a login', { skip }, async (t) => {
   const world = await withEveryWay(t)
   const { service } = world
   const { url, directory } = service

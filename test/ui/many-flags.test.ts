@@ -27,7 +27,7 @@ const stepper = (page: Page) => {
   }
 }
 
-await t.test('finds a flag among 2,000 with at most two requests per step', { skip }, async (t) => {
+await t.test('the UI finds a flag among 2,000 with at most two requests for each step', { skip }, async (t) => {
   const { page, service } = await signedIn(t, '/', {}, { clock: true })
   await page.getByRole('heading', { name: 'No flags yet' }).waitFor()
   const made = async (n: number) => {

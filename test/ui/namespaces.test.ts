@@ -12,7 +12,7 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 const said = (page: Page, words: string) => page.getByRole('status').getByText(words).waitFor()
 
 await t.test(
-  'creates a namespace: shows errors; a lost answer creates one',
+  'a namespace is created once even if the answer is lost, and the form shows errors',
   {
     skip,
   },
@@ -52,7 +52,7 @@ await t.test(
   },
 )
 
-await t.test('shows creation in progress for 10 s, and a second click does nothing', { skip }, async (t) => {
+await t.test('creation in progress is shown for 10 s, and a second click does nothing', { skip }, async (t) => {
   const { page } = await signedIn(t, path)
   await button(page, 'New namespace').click()
   const dialog = page.getByRole('dialog', { name: 'New namespace' })
@@ -63,7 +63,7 @@ await t.test('shows creation in progress for 10 s, and a second click does nothi
   await page.getByRole('heading', { name: 'Namespaces 2', level: 1 }).waitFor()
 })
 
-await t.test('edits a namespace, also after a conflicting change', { skip }, async (t) => {
+await t.test('a namespace can be edited, also after a change that conflicts', { skip }, async (t) => {
   const { page, service } = await withSession(t, {}, { forced: [401, 404, 412, 503] })
   await service.request('POST', N, { key: 'shop', name: 'Shop', description: 'Sells' })
   await page.goto(path)
@@ -119,7 +119,7 @@ await t.test('edits a namespace, also after a conflicting change', { skip }, asy
 })
 
 await t.test(
-  'deletes a namespace, with flags after typing its key, never a protected one',
+  'a namespace with flags is deleted only after its key is typed, a protected one never',
   {
     skip,
   },
@@ -181,29 +181,33 @@ await t.test(
   },
 )
 
-await t.test('the service searches and pages namespaces; names are plain text', { skip }, async (t) => {
-  const { page, service } = await withSession(t)
-  const names = ['<img src=x onerror="document.title=\'run\'">', '{{7*7}}', 'a\u202eb', 'ü'.repeat(255)]
-  for (const [n, name] of names.entries()) await service.request('POST', N, { key: `k${n}`, name, description: name })
-  for (let n = 0; n < 50; n++) await service.request('POST', N, { key: `n-${n}`, name: `Number ${n}` })
-  await page.goto(path)
-  await page.getByRole('rowheader', { name: names[0]! }).waitFor()
-  await page.getByText('U+202E').first().waitFor()
-  await button(page, `Edit ${names[0]!}`).click()
-  const edit = page.getByRole('dialog', { name: `Edit ${names[0]!}` })
-  await focused(page, edit.getByLabel('Name'))
-  await closeByEscape(page, edit)
-  await button(page, 'Next page').click()
-  await page.getByRole('rowheader', { name: names[3]! }).waitFor()
-  const wide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth'
-  for (const width of [1280, 375]) {
-    await page.setViewportSize({ width, height: 800 })
-    t.equal(await page.evaluate(wide), false, `nothing makes the page scroll sideways (${width})`)
-  }
-  await page.getByRole('searchbox', { name: 'Search namespaces' }).fill('number 4')
-  await page.getByRole('heading', { name: 'Namespaces 11', level: 1 }).waitFor()
-  t.equal(new URL(page.url()).search, '?q=number+4')
-  await page.getByRole('searchbox', { name: 'Search namespaces' }).fill('zzz')
-  await page.getByRole('heading', { name: 'No namespaces match' }).waitFor()
-  t.notMatch(await page.title(), /^run/)
-})
+await t.test(
+  'the service searches and pages namespaces, and their names are shown as plain text',
+  { skip },
+  async (t) => {
+    const { page, service } = await withSession(t)
+    const names = ['<img src=x onerror="document.title=\'run\'">', '{{7*7}}', 'a\u202eb', 'ü'.repeat(255)]
+    for (const [n, name] of names.entries()) await service.request('POST', N, { key: `k${n}`, name, description: name })
+    for (let n = 0; n < 50; n++) await service.request('POST', N, { key: `n-${n}`, name: `Number ${n}` })
+    await page.goto(path)
+    await page.getByRole('rowheader', { name: names[0]! }).waitFor()
+    await page.getByText('U+202E').first().waitFor()
+    await button(page, `Edit ${names[0]!}`).click()
+    const edit = page.getByRole('dialog', { name: `Edit ${names[0]!}` })
+    await focused(page, edit.getByLabel('Name'))
+    await closeByEscape(page, edit)
+    await button(page, 'Next page').click()
+    await page.getByRole('rowheader', { name: names[3]! }).waitFor()
+    const wide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth'
+    for (const width of [1280, 375]) {
+      await page.setViewportSize({ width, height: 800 })
+      t.equal(await page.evaluate(wide), false, `nothing makes the page scroll sideways (${width})`)
+    }
+    await page.getByRole('searchbox', { name: 'Search namespaces' }).fill('number 4')
+    await page.getByRole('heading', { name: 'Namespaces 11', level: 1 }).waitFor()
+    t.equal(new URL(page.url()).search, '?q=number+4')
+    await page.getByRole('searchbox', { name: 'Search namespaces' }).fill('zzz')
+    await page.getByRole('heading', { name: 'No namespaces match' }).waitFor()
+    t.notMatch(await page.title(), /^run/)
+  },
+)

@@ -8,7 +8,7 @@ const table = readFileSync(resolve(ui, 'pages.ts'), 'utf8')
 const valuesOf = (member: string) =>
   [...table.matchAll(new RegExp(`(?:^ +|[{,] )${member}: '([^']+)'`, 'gm'))].map(([, value]) => value!)
 
-await t.test('every page of the table has a screen that the access tests check', (t) => {
+await t.test('every page in the table has a screen that the access tests check', (t) => {
   const seeds: Seeded = { at: '1', token: 'id', session: 'id' }
   const screens = [...ofFlags, ...ofFlag, ...ofSegments, ...ofEvaluate, ...ofSettings]
     .map(({ path }) => (typeof path === 'string' ? path : path(seeds)))

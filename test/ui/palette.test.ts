@@ -18,7 +18,7 @@ const parts = (page: Page) => {
   }
 }
 
-await t.test('finds pages, flags, tokens and page actions in groups', { skip }, async (t) => {
+await t.test('the command palette finds pages, flags, tokens and actions, in groups', { skip }, async (t) => {
   const { page, service } = await signedIn(t, path)
   const { palette, field, results, found } = parts(page)
   const make = maker(service)
@@ -66,7 +66,7 @@ await t.test('finds pages, flags, tokens and page actions in groups', { skip }, 
   await palette.getByText('Nothing found').waitFor()
 })
 
-await t.test('offers page actions with shortcuts, and explains disabled ones', { skip }, async (t) => {
+await t.test('the command palette offers actions with shortcuts, and explains disabled ones', { skip }, async (t) => {
   const { page, service, context } = await signedIn(t, path)
   const { palette, field, found } = parts(page)
   const { headers } = await service.request('POST', '/auth/v1/method/token', { name: 'ci-prod' })
@@ -126,7 +126,7 @@ await t.test('offers page actions with shortcuts, and explains disabled ones', {
     .waitFor()
 })
 
-await t.test('a failed search is not shown as an empty list', { skip }, async (t) => {
+await t.test('a search that fails is not shown as an empty list', { skip }, async (t) => {
   const { page } = await signedIn(t, path, {}, { forced: [401, 503] })
   const { palette, field } = parts(page)
   await page.keyboard.press('Control+k')

@@ -11,7 +11,7 @@ type Rollouts = {
   }[]
 }
 
-await t.test('shows past flags as the service returns them, read-only', { skip }, async (t) => {
+await t.test('past flags are shown as the service returns them, and cannot be edited', { skip }, async (t) => {
   const { page, service, at, asOf, open } = await withPast(t)
   const { flags } = await asOf<{ flags: Named[] }>(`${N}/flags?include=targeting&sort=name`)
   t.strictSame(
@@ -66,7 +66,7 @@ await t.test('shows past flags as the service returns them, read-only', { skip }
   t.equal(await page.locator('main :is(input, textarea):not([readonly])').count(), 0)
 })
 
-await t.test('shows past segments as the service returns them', { skip }, async (t) => {
+await t.test('past segments are shown as the service returns them', { skip }, async (t) => {
   const { page, service, at, asOf, open } = await withPast(t)
   const { segments } = await asOf<{ segments: Named[] }>(`${N}/segments?sort=name`)
   t.strictSame(
@@ -94,7 +94,7 @@ await t.test('shows past segments as the service returns them', { skip }, async 
   await readsAlone(t, page, at, ['Targeting', 'About'])
 })
 
-await t.test('shows past tokens as the service returns them', { skip }, async (t) => {
+await t.test('past tokens are shown as the service returns them', { skip }, async (t) => {
   const { page, at, asOf, open, token } = await withPast(t)
   const { authentications } = await asOf<{ authentications: { metadata: Record<string, string> }[] }>(
     '/auth/v1/tokens?kind=static&sort=createdAt&order=desc',
@@ -121,7 +121,7 @@ await t.test('shows past tokens as the service returns them', { skip }, async (t
   await readsAlone(t, page, at, [])
 })
 
-await t.test('a past evaluation returns the answer of the service', { skip }, async (t) => {
+await t.test('a past evaluation shows the answer of the service', { skip }, async (t) => {
   const { page, service, at, open } = await withPast(t)
   for (const [flag, kind, entity, plan] of [
     ['checkout', 'boolean', 'ada', 'pro'],

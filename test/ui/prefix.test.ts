@@ -46,7 +46,7 @@ const behindProxy = async (t: Parameters<typeof startService>[0]) => {
   return { url: proxy, outside, service }
 }
 
-await t.test('works below a base path behind TLS', { skip }, async (t) => {
+await t.test('the UI works below a base path behind TLS', { skip }, async (t) => {
   const { url, outside, service } = await behindProxy(t)
   const make = maker(service)
   await make.boolean('checkout')

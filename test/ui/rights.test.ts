@@ -72,7 +72,7 @@ const isRead = async (page: Page, action: Action): Promise<boolean> => {
 }
 
 for (const [who, { asked, sections }] of Object.entries(people))
-  await t.test(`${who}: controls match the answers of the service`, { skip }, async (t) => {
+  await t.test(`as ${who}, the controls that are enabled are those that the service accepts`, { skip }, async (t) => {
     const service = await seeded(t)
     const { clientToken } = await granted(service, asked)
     const headers = { authorization: `Bearer ${clientToken}` }
@@ -128,7 +128,7 @@ for (const [who, { asked, sections }] of Object.entries(people))
     t.strictSame(refused, [], 'no control that could be pressed was refused')
   })
 
-await t.test('offers the past only with its right', { skip }, async (t) => {
+await t.test('the choice of a past moment is offered only with its right', { skip }, async (t) => {
   const service = await seeded(t)
   const rights = ['flag.read', 'namespace.read', 'self.use']
   const { clientToken } = await granted(service, { grants: [{ rights, namespaceKey: '*' }] })
@@ -143,7 +143,7 @@ await t.test('offers the past only with its right', { skip }, async (t) => {
   t.ok(page.url().endsWith('/ns/shop/flags'))
 })
 
-await t.test('explains why sessions cannot be ended', { skip }, async (t) => {
+await t.test('the page explains why sessions cannot be ended', { skip }, async (t) => {
   const { service } = await withSessions(t)
   const { clientToken } = await granted(service, { role: 'auditor' })
   const { page } = await openBrowser(t, service, FORCED)
@@ -157,7 +157,7 @@ await t.test('explains why sessions cannot be ended', { skip }, async (t) => {
     )
 })
 
-await t.test('a form opened by its address shows the missing right and sends nothing', { skip }, async (t) => {
+await t.test('a form that is opened by its address shows the missing right and sends nothing', { skip }, async (t) => {
   const service = await seeded(t)
   const { clientToken } = await granted(service, { role: 'viewer' })
   const { page } = await openBrowser(t, service, FORCED)
@@ -181,7 +181,7 @@ await t.test('a form opened by its address shows the missing right and sends not
   t.strictSame(sent, [], 'neither a press nor a key sends a form')
 })
 
-await t.test('a refused action reloads the rights, and its control is disabled', { skip }, async (t) => {
+await t.test('after a refused action the rights are loaded again, and its control is disabled', { skip }, async (t) => {
   const service = await seeded(t)
   const { clientToken } = await granted(service, { role: 'viewer' })
   const { page } = await openBrowser(t, service, FORCED)

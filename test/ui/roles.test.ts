@@ -84,7 +84,7 @@ const roles: Readonly<Record<string, { readonly asked: Fields; readonly refused:
   }
 
 for (const [who, { asked, refused }] of Object.entries(roles))
-  await t.test(`${who}: no broken page, and missing rights are named`, { skip }, async (t) => {
+  await t.test(`as ${who}, no page is broken, and missing rights are named`, { skip }, async (t) => {
     const service = await plain(t)
     const { clientToken, id } = await granted(service, asked)
     const { page } = await openBrowser(t, service, { ...FORCED, clipboard: true })
@@ -107,7 +107,7 @@ for (const [who, { asked, refused }] of Object.entries(roles))
     }
   })
 
-await t.test('refuses a sign-in with a token that may only evaluate flags', { skip }, async (t) => {
+await t.test('a user cannot sign in with a token that may only evaluate flags', { skip }, async (t) => {
   const service = await plain(t)
   const { clientToken } = await granted(service, { role: 'client' })
   const { page } = await openBrowser(t, service, FORCED)

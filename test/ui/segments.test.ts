@@ -63,34 +63,38 @@ const paste = async (page: Page, place: Locator, text: string) => {
   await page.keyboard.press('Control+V')
 }
 
-await t.test('creates a segment: the key follows the name, and fields show errors', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, '/ns/default/segments', {}, { forced: [0, 400, 401, 503] })
-  await page.getByRole('heading', { name: 'No segments yet' }).waitFor()
-  await page.keyboard.press('n')
-  await page.getByRole('heading', { name: 'New segment', level: 1 }).waitFor()
-  await button(page, 'Create segment').click()
-  await page.getByText('Give the segment a name.').waitFor()
-  await page.getByRole('textbox', { name: 'Name' }).fill('Beta testers')
-  await page.getByRole('radiogroup', { name: 'Match' }).getByRole('radio', { name: 'Any of them' }).check()
-  await withFates(page, `**${N}/segments`, [503, 'lost'])
-  for (const _ of [1, 2]) {
+await t.test(
+  'the form for a segment derives the key from the name, and its fields show errors',
+  { skip },
+  async (t) => {
+    const { page, service } = await signedIn(t, '/ns/default/segments', {}, { forced: [0, 400, 401, 503] })
+    await page.getByRole('heading', { name: 'No segments yet' }).waitFor()
+    await page.keyboard.press('n')
+    await page.getByRole('heading', { name: 'New segment', level: 1 }).waitFor()
     await button(page, 'Create segment').click()
-    await page.getByRole('alert').getByText('It is not known whether this was done.').waitFor()
-  }
-  await button(page, 'Create segment').click()
-  await said(page, 'Segment beta-testers created.')
-  await page.getByRole('heading', { name: 'Beta testers', level: 1 }).waitFor()
-  await page.getByText('Without a constraint every entity is in this segment.').waitFor()
-  const { json } = await service.request<{ segments: Segment[] }>('GET', `${N}/segments`)
-  t.match(json.segments, [{ key: 'beta-testers', matchType: 'ANY_MATCH_TYPE' }])
-  t.equal(json.segments.length, 1, 'it was made once')
-  await page.goto('/ns/default/segments/new')
-  await page.getByRole('textbox', { name: 'Name' }).fill('Beta testers')
-  await button(page, 'Create segment').click()
-  await page.getByText('This key is taken in this namespace.').waitFor()
-})
+    await page.getByText('Give the segment a name.').waitFor()
+    await page.getByRole('textbox', { name: 'Name' }).fill('Beta testers')
+    await page.getByRole('radiogroup', { name: 'Match' }).getByRole('radio', { name: 'Any of them' }).check()
+    await withFates(page, `**${N}/segments`, [503, 'lost'])
+    for (const _ of [1, 2]) {
+      await button(page, 'Create segment').click()
+      await page.getByRole('alert').getByText('It is not known whether this was done.').waitFor()
+    }
+    await button(page, 'Create segment').click()
+    await said(page, 'Segment beta-testers created.')
+    await page.getByRole('heading', { name: 'Beta testers', level: 1 }).waitFor()
+    await page.getByText('Without a constraint every entity is in this segment.').waitFor()
+    const { json } = await service.request<{ segments: Segment[] }>('GET', `${N}/segments`)
+    t.match(json.segments, [{ key: 'beta-testers', matchType: 'ANY_MATCH_TYPE' }])
+    t.equal(json.segments.length, 1, 'it was made once')
+    await page.goto('/ns/default/segments/new')
+    await page.getByRole('textbox', { name: 'Name' }).fill('Beta testers')
+    await button(page, 'Create segment').click()
+    await page.getByText('This key is taken in this namespace.').waitFor()
+  },
+)
 
-await t.test('saves each type and operator as entered', { skip, timeout: 120_000 }, async (t) => {
+await t.test('a constraint of each type and operator is saved as entered', { skip, timeout: 120_000 }, async (t) => {
   const { page, segment } = await withSegment(t, [], { forced: [401], context: { timezoneId: 'America/Los_Angeles' } })
   const expected: Body[] = []
   const one = async (type: string, operator: string, words: string, entered: string, stored = entered) => {
@@ -177,7 +181,7 @@ await t.test('saves each type and operator as entered', { skip, timeout: 120_000
   t.equal(await pending(page).count(), 0, 'what was stored is no change')
 })
 
-await t.test('splits, counts and validates pasted values', { skip }, async (t) => {
+await t.test('pasted values are split, counted and checked', { skip }, async (t) => {
   const { page, segment } = await withSegment(t, [], { clipboard: true })
   const row = await added(page, 'Text', 'country', 'is one of')
   await paste(page, value(row), 'de, fr\nit,,de\r\n es ')
@@ -211,7 +215,7 @@ await t.test('splits, counts and validates pasted values', { skip }, async (t) =
 
 const changes = '**/segments/beta/changes'
 
-await t.test('shows saving in progress for 10 s, and a second click does nothing', { skip }, async (t) => {
+await t.test('saving in progress is shown for 10 s, and a second click does nothing', { skip }, async (t) => {
   const { page, segment } = await withSegment(t, [plan], { forced: [401] })
   await value(rows(page).first()).fill('team')
   await openReview(page)
@@ -221,7 +225,7 @@ await t.test('shows saving in progress for 10 s, and a second click does nothing
   t.match(await segment(), { constraints: [{ value: 'team' }] })
 })
 
-await t.test('shows the description of a constraint next to it', { skip }, async (t) => {
+await t.test('the description of a constraint is shown next to it', { skip }, async (t) => {
   const { page, segment } = await withSegment(t, [{ ...plan, description: 'Who pays' }], { forced: [401] })
   const sentence = page.getByText('An entity is in this segment when all of these are true:')
   t.equal(await sentence.locator('strong').innerText(), 'all')
@@ -256,7 +260,7 @@ await t.test('shows the description of a constraint next to it', { skip }, async
   })
 })
 
-await t.test('a failure saves nothing and keeps the draft; a retry saves once', { skip }, async (t) => {
+await t.test('a failed save of a segment keeps the draft, and trying again saves it once', { skip }, async (t) => {
   const { page, service, segment } = await withSegment(t, [{ ...plan, description: 'Who pays' }], {
     forced: [0, 401, 403, 500, 503],
   })
@@ -299,59 +303,63 @@ await t.test('a failure saves nothing and keeps the draft; a retry saves once', 
   t.ok(reasons.every((reason) => reason === 'for all of them'))
 })
 
-await t.test('a conflict loses nothing, whether the changes are kept or discarded', { skip }, async (t) => {
-  const { page, service, segment } = await withSegment(t, [plan], { forced: [401, 404, 412] })
-  const other = (property: string) =>
-    service.request('POST', `${N}/segments/beta/constraints`, { ...plan, property, operator: 'neq' })
-  const ask = page.getByRole('alertdialog', { name: 'This segment was changed meanwhile' })
-  await value(rows(page).first()).fill('team')
-  await other('role')
-  await openReview(page)
-  await save(page)
-  await ask.getByText(/^initial_bootstrap_token changed it .+\. Nothing of yours was saved\./).waitFor()
-  await ask.getByText('role is not pro').waitFor()
-  await ask.getByText('plan is team').waitFor()
-  await ask.getByRole('button', { name: 'Keep my changes' }).click()
-  await page.getByText('Your changes are now based on the present state.').waitFor()
-  await openReview(page)
-  await save(page)
-  await said(page, '1 change saved.')
-  t.match((await segment()).constraints, [
-    { property: 'plan', value: 'team' },
-    { property: 'role', value: 'pro' },
-  ])
+await t.test(
+  'a conflict loses no changes of a segment, whether the user keeps or discards them',
+  { skip },
+  async (t) => {
+    const { page, service, segment } = await withSegment(t, [plan], { forced: [401, 404, 412] })
+    const other = (property: string) =>
+      service.request('POST', `${N}/segments/beta/constraints`, { ...plan, property, operator: 'neq' })
+    const ask = page.getByRole('alertdialog', { name: 'This segment was changed meanwhile' })
+    await value(rows(page).first()).fill('team')
+    await other('role')
+    await openReview(page)
+    await save(page)
+    await ask.getByText(/^initial_bootstrap_token changed it .+\. Nothing of yours was saved\./).waitFor()
+    await ask.getByText('role is not pro').waitFor()
+    await ask.getByText('plan is team').waitFor()
+    await ask.getByRole('button', { name: 'Keep my changes' }).click()
+    await page.getByText('Your changes are now based on the present state.').waitFor()
+    await openReview(page)
+    await save(page)
+    await said(page, '1 change saved.')
+    t.match((await segment()).constraints, [
+      { property: 'plan', value: 'team' },
+      { property: 'role', value: 'pro' },
+    ])
 
-  await value(rows(page).first()).fill('enterprise')
-  await other('city')
-  await openReview(page)
-  await save(page)
-  await ask.getByRole('button', { name: 'Discard my changes' }).click()
-  await pending(page).waitFor({ state: 'detached' })
-  await rows(page).nth(2).waitFor()
-  t.match((await segment()).constraints, [{ value: 'team' }, {}, { property: 'city' }])
+    await value(rows(page).first()).fill('enterprise')
+    await other('city')
+    await openReview(page)
+    await save(page)
+    await ask.getByRole('button', { name: 'Discard my changes' }).click()
+    await pending(page).waitFor({ state: 'detached' })
+    await rows(page).nth(2).waitFor()
+    t.match((await segment()).constraints, [{ value: 'team' }, {}, { property: 'city' }])
 
-  await value(rows(page).first()).fill('mine')
-  const { id } = (await segment()).constraints[0]!
-  await service.request('DELETE', `${N}/segments/beta/constraints/${id}`)
-  await openReview(page)
-  await save(page)
-  await ask.getByRole('button', { name: 'Keep my changes' }).click()
-  await page.getByText('Left out, because it does not fit any more:').waitFor()
-  await page.getByRole('alert').getByText('plan is mine').waitFor()
-  t.equal(await pending(page).count(), 0)
+    await value(rows(page).first()).fill('mine')
+    const { id } = (await segment()).constraints[0]!
+    await service.request('DELETE', `${N}/segments/beta/constraints/${id}`)
+    await openReview(page)
+    await save(page)
+    await ask.getByRole('button', { name: 'Keep my changes' }).click()
+    await page.getByText('Left out, because it does not fit any more:').waitFor()
+    await page.getByRole('alert').getByText('plan is mine').waitFor()
+    t.equal(await pending(page).count(), 0)
 
-  await button(page, 'Add constraint').click()
-  await rows(page).last().getByRole('textbox', { name: 'Property' }).fill('late')
-  await value(rows(page).last()).fill('x')
-  await service.request('DELETE', `${N}/segments/beta`)
-  await openReview(page)
-  await save(page)
-  const gone = page.getByRole('alertdialog', { name: 'This segment was deleted meanwhile' })
-  const kept = await gone.getByRole('textbox', { name: 'Your changes' }).inputValue()
-  t.match(JSON.parse(kept), { changes: [{ op: 'constraint.create', property: 'late', value: 'x' }] })
-})
+    await button(page, 'Add constraint').click()
+    await rows(page).last().getByRole('textbox', { name: 'Property' }).fill('late')
+    await value(rows(page).last()).fill('x')
+    await service.request('DELETE', `${N}/segments/beta`)
+    await openReview(page)
+    await save(page)
+    const gone = page.getByRole('alertdialog', { name: 'This segment was deleted meanwhile' })
+    const kept = await gone.getByRole('textbox', { name: 'Your changes' }).inputValue()
+    t.match(JSON.parse(kept), { changes: [{ op: 'constraint.create', property: 'late', value: 'x' }] })
+  },
+)
 
-await t.test('asks before unsaved changes are left', { skip }, async (t) => {
+await t.test('the page of a segment asks before the user leaves unsaved changes', { skip }, async (t) => {
   const { page } = await withSegment(t, [plan])
   await button(page, 'Delete constraint 1').click()
   await page.keyboard.press('g')
@@ -367,7 +375,7 @@ await t.test('asks before unsaved changes are left', { skip }, async (t) => {
   await page.getByRole('heading', { name: /^Segments/, level: 1 }).waitFor()
 })
 
-await t.test('lists the uses of a segment, which prevent its deletion', { skip }, async (t) => {
+await t.test('the page of a segment lists its uses, which prevent its deletion', { skip }, async (t) => {
   const { page, service } = await withSegment(t, [plan], { forced: [400, 401, 404, 503] })
   const flag = async (key: string, type: string) =>
     service.request('POST', `${N}/flags`, { key, name: `Flag ${key}`, type })
@@ -465,7 +473,7 @@ await t.test('the service searches, sorts and pages segments', { skip }, async (
   await page.getByRole('heading', { name: 'Segment 52', level: 1 }).waitFor()
 })
 
-await t.test('shows names as plain text', { skip }, async (t) => {
+await t.test('the list of segments shows names as plain text', { skip }, async (t) => {
   const { page, service } = await withSegment(t)
   const names = ['<img src=x onerror="document.title=\'run\'">', '{{7*7}}', 'a\u202eb', 'ü'.repeat(255)]
   for (const [n, name] of names.entries()) {
@@ -492,7 +500,7 @@ await t.test('shows names as plain text', { skip }, async (t) => {
   t.notMatch(await page.title(), /^run/)
 })
 
-await t.test('shows the past read-only', { skip }, async (t) => {
+await t.test('a segment at a past moment cannot be edited', { skip }, async (t) => {
   const { page, service } = await withSegment(t, [plan])
   await service.request('POST', `${N}/flags`, { key: 'f', name: 'Flag f', type: 'BOOLEAN_FLAG_TYPE' })
   await service.request('POST', `${N}/flags/f/rollouts`, { segment: { segmentKey: 'beta', value: true } })

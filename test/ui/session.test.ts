@@ -32,7 +32,7 @@ const lostSession = async (t: Test) => {
   return { service, page }
 }
 
-await t.test('an ended session keeps the input and sends nothing until submitted again', { skip }, async (t) => {
+await t.test('after a session has ended the input is kept and sent only when submitted again', { skip }, async (t) => {
   const { service, page } = await lostSession(t)
   await page.keyboard.press('Escape')
   await page.mouse.click(5, 400)
@@ -50,7 +50,7 @@ await t.test('an ended session keeps the input and sends nothing until submitted
   t.equal(await page.evaluate('window.kept'), 'since it was opened', 'the page was not reloaded')
 })
 
-await t.test('sends no input under another identity', { skip }, async (t) => {
+await t.test('input is never sent under another user than the one who entered it', { skip }, async (t) => {
   const { service, page } = await lostSession(t)
   const { token } = await tokenNamed(service, 'grace')
   await ended(page).getByLabel('Client token').fill(token)
@@ -111,7 +111,7 @@ await t.test('signing out revokes a login and clears every tab', { skip }, async
   t.notOk((await page.content()).includes('Ada'))
 })
 
-await t.test('reports a login that could not be revoked, and signs out', { skip }, async (t) => {
+await t.test('a login that could not be revoked is reported, and the user is signed out', { skip }, async (t) => {
   const { service } = await withWays(t)
   const { page } = await openBrowser(t, service, { forced: [401, 503] })
   await page.goto(path)
@@ -134,7 +134,7 @@ await t.test('signing out keeps a static token valid, as the menu states', { ski
   t.strictSame(await page.context().cookies(), [])
 })
 
-await t.test('warns before a session ends', { skip }, async (t) => {
+await t.test('the page warns before a session ends', { skip }, async (t) => {
   const service = await startService(t, { 'rate_limit.enabled': 'false' })
   const { page } = await openBrowser(t, service)
   const expiresAt = new Date(Date.now() + 4 * 60_000).toISOString()

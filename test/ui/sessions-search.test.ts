@@ -2,7 +2,7 @@ import t from 'tap'
 import { openBrowser, signIn, skip } from './browser.ts'
 import { withSessions } from './ways.ts'
 
-await t.test('the session search explains its scope', { skip }, async (t) => {
+await t.test('the search for sessions explains what it covers', { skip }, async (t) => {
   const { service } = await withSessions(t)
   const { page } = await openBrowser(t, service)
   await signIn(page, '/settings/sessions?q=apps')

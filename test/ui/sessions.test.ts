@@ -16,45 +16,49 @@ const works = async ({ request }: Started, token: string) =>
   (await request('GET', '/auth/v1/self', undefined, bearer(token))).status === 200
 const refusal = (status: number, message: string) => ({ status, json: { code: 14, message, details: [] } })
 
-await t.test('lists each session with holder, provider and times; filters are in the address', { skip }, async (t) => {
-  const { service, exchanged } = await withSessions(t)
-  const { page } = await openBrowser(t, service, { forced: [401, 404] })
-  await signIn(page, path)
-  await page.getByRole('heading', { name: 'Sessions 4', level: 1 }).waitFor()
-  t.equal(await row(page, 'Ada').count(), 2)
-  await row(page, 'Ada').first().getByText('ada@example.com').waitFor()
-  await row(page, 'Ada').first().getByText('Corporate SSO').waitFor()
-  await row(page, 'Alice').getByText('Code host').waitFor()
-  await row(page, 'apps/web').getByText('Service account').waitFor()
-  t.equal(await table(page).getByText('This is you').count(), 0, 'a static token is no session')
+await t.test(
+  'the page of sessions lists holder, provider and times, with filters in its address',
+  { skip },
+  async (t) => {
+    const { service, exchanged } = await withSessions(t)
+    const { page } = await openBrowser(t, service, { forced: [401, 404] })
+    await signIn(page, path)
+    await page.getByRole('heading', { name: 'Sessions 4', level: 1 }).waitFor()
+    t.equal(await row(page, 'Ada').count(), 2)
+    await row(page, 'Ada').first().getByText('ada@example.com').waitFor()
+    await row(page, 'Ada').first().getByText('Corporate SSO').waitFor()
+    await row(page, 'Alice').getByText('Code host').waitFor()
+    await row(page, 'apps/web').getByText('Service account').waitFor()
+    t.equal(await table(page).getByText('This is you').count(), 0, 'a static token is no session')
 
-  await page.getByRole('combobox', { name: 'Method' }).selectOption({ label: 'Service account' })
-  await page.getByRole('heading', { name: 'Sessions 1' }).waitFor()
-  t.match(page.url(), /\?method=METHOD_ORCHESTRATOR$/)
-  await page.reload()
-  await page.getByRole('heading', { name: 'Sessions 1' }).waitFor()
-  await page.getByRole('combobox', { name: 'Status' }).selectOption({ label: 'Deleted' })
-  await page.getByRole('heading', { name: 'No sessions match' }).waitFor()
-  await page.getByRole('button', { name: 'Clear search' }).click()
-  await page.getByRole('heading', { name: 'Sessions 4' }).waitFor()
+    await page.getByRole('combobox', { name: 'Method' }).selectOption({ label: 'Service account' })
+    await page.getByRole('heading', { name: 'Sessions 1' }).waitFor()
+    t.match(page.url(), /\?method=METHOD_ORCHESTRATOR$/)
+    await page.reload()
+    await page.getByRole('heading', { name: 'Sessions 1' }).waitFor()
+    await page.getByRole('combobox', { name: 'Status' }).selectOption({ label: 'Deleted' })
+    await page.getByRole('heading', { name: 'No sessions match' }).waitFor()
+    await page.getByRole('button', { name: 'Clear search' }).click()
+    await page.getByRole('heading', { name: 'Sessions 4' }).waitFor()
 
-  await page.getByRole('searchbox', { name: 'Search sessions' }).fill('APPS/')
-  await page.getByRole('heading', { name: 'Sessions 1' }).waitFor()
-  await row(page, 'apps/web').waitFor()
-  await page.getByText('What is known of people is sealed').waitFor()
-  await page.waitForURL(`${service.url}${path}?q=APPS%2F`)
-  await row(page, 'apps/web').getByRole('link').click()
-  await page.getByRole('heading', { name: 'apps/web', level: 1 }).waitFor()
-  t.equal(page.url(), `${service.url}${path}/${exchanged.authentication.id}`)
-  const metadata = page.getByRole('list', { name: 'Metadata' })
-  for (const [key, value] of Object.entries(exchanged.authentication.metadata))
-    await metadata.getByRole('listitem').filter({ hasText: key }).getByText(value, { exact: true }).waitFor()
-  await page.goto(`${path}/none-such`)
-  await page.getByRole('heading', { name: 'Session not found' }).waitFor()
-  await page.getByText('There is no session none-such now.').waitFor()
-})
+    await page.getByRole('searchbox', { name: 'Search sessions' }).fill('APPS/')
+    await page.getByRole('heading', { name: 'Sessions 1' }).waitFor()
+    await row(page, 'apps/web').waitFor()
+    await page.getByText('What is known of people is sealed').waitFor()
+    await page.waitForURL(`${service.url}${path}?q=APPS%2F`)
+    await row(page, 'apps/web').getByRole('link').click()
+    await page.getByRole('heading', { name: 'apps/web', level: 1 }).waitFor()
+    t.equal(page.url(), `${service.url}${path}/${exchanged.authentication.id}`)
+    const metadata = page.getByRole('list', { name: 'Metadata' })
+    for (const [key, value] of Object.entries(exchanged.authentication.metadata))
+      await metadata.getByRole('listitem').filter({ hasText: key }).getByText(value, { exact: true }).waitFor()
+    await page.goto(`${path}/none-such`)
+    await page.getByRole('heading', { name: 'Session not found' }).waitFor()
+    await page.getByText('There is no session none-such now.').waitFor()
+  },
+)
 
-await t.test('ends a session and reports it only after success', { skip }, async (t) => {
+await t.test('a session is ended, and reported as ended only after success', { skip }, async (t) => {
   const { service, alice, ada } = await withSessions(t)
   const { page } = await openBrowser(t, service, forced)
   await signIn(page, path)
@@ -92,7 +96,7 @@ await t.test('ends a session and reports it only after success', { skip }, async
   t.equal(await row(page, 'Alice').getByRole('button').count(), 0)
 })
 
-await t.test('ends all sessions of one person only', { skip }, async (t) => {
+await t.test('the user can end all sessions of one person only', { skip }, async (t) => {
   const { service, alice, ada, exchanged } = await withSessions(t)
   const { page } = await openBrowser(t, service, forced)
   await signIn(page, path)
@@ -127,7 +131,7 @@ await t.test('ends all sessions of one person only', { skip }, async (t) => {
   )
 })
 
-await t.test('ending the own session signs out', { skip }, async (t) => {
+await t.test('ending the own session signs the user out', { skip }, async (t) => {
   const { service } = await withSessions(t)
   const { page, context } = await openBrowser(t, service, forced)
   const open = async () => {
@@ -160,7 +164,7 @@ await t.test('ending the own session signs out', { skip }, async (t) => {
   t.notOk(await works(service, again))
 })
 
-await t.test('finds sessions by the palette and ends them by keyboard in a narrow window', { skip }, async (t) => {
+await t.test('sessions are found by the palette and ended by keyboard in a narrow window', { skip }, async (t) => {
   const { service, exchanged } = await withSessions(t)
   const { page } = await openBrowser(t, service, { context: { viewport: { width: 375, height: 760 } } })
   const fits = async (what: string) =>
@@ -202,7 +206,7 @@ const eraseEverybody = async ({ directory }: Started): Promise<void> => {
   subjects.close()
 }
 
-await t.test('shows nothing of an erased person, whose sessions can be ended singly', { skip }, async (t) => {
+await t.test('an erased person is not shown, and each of their sessions can be ended', { skip }, async (t) => {
   const { service, ada } = await withSessions(t)
   await service.reopen(() => eraseEverybody(service))
   const { page } = await openBrowser(t, service)
@@ -219,7 +223,7 @@ await t.test('shows nothing of an erased person, whose sessions can be ended sin
   t.notOk(await works(service, ada[0].token))
 })
 
-await t.test('shows and ends sessions in a deployment that renames the login methods', { skip }, async (t) => {
+await t.test('sessions are shown and ended where the login methods have other names', { skip }, async (t) => {
   const words = {
     'identifiers.service': 'acme',
     'identifiers.codehost': 'forge',

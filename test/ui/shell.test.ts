@@ -7,7 +7,7 @@ const path = '/settings/tokens'
 const links = ['Flags', 'Static Tokens', 'Sessions', 'Preferences']
 
 for (const width of [1280, 800, 375, 320])
-  await t.test(`every section is reachable at ${width} px`, { skip }, async (t) => {
+  await t.test(`every section can be reached on a page ${width} px wide`, { skip }, async (t) => {
     const { page } = await signedIn(
       t,
       path,
@@ -27,7 +27,7 @@ for (const width of [1280, 800, 375, 320])
     await becomesTrue(page, "document.title === 'PROD-EU · Preferences · Rollcall'")
   })
 
-await t.test('the first tab stop is the skip link', { skip }, async (t) => {
+await t.test('the first tab stop of a page is the link to its content', { skip }, async (t) => {
   const { page } = await withSession(t)
   await page.goto(path)
   await page.getByRole('button', { name: 'New token' }).waitFor()
@@ -38,7 +38,7 @@ await t.test('the first tab stop is the skip link', { skip }, async (t) => {
   t.match(page.url(), /\/settings\/tokens$/)
 })
 
-await t.test('another namespace keeps the section and is remembered', { skip }, async (t) => {
+await t.test('choosing another namespace keeps the section, and the choice is remembered', { skip }, async (t) => {
   const { page, service } = await signedIn(t, path)
   await service.request('POST', '/api/v1/namespaces', { key: 'shop', name: 'Shop' })
   const picker = page.getByRole('combobox', { name: 'Namespace' }).first()
@@ -49,7 +49,7 @@ await t.test('another namespace keeps the section and is remembered', { skip }, 
   await page.waitForURL(/\/ns\/shop\/flags$/)
 })
 
-await t.test('searches namespaces from the first key press', { skip }, async (t) => {
+await t.test('the search for a namespace begins with the first key press', { skip }, async (t) => {
   const { page, service } = await withSession(t)
   await service.request('POST', '/api/v1/namespaces', { key: 'shop', name: 'Shop' })
   for (const [key, wanted] of [
@@ -70,7 +70,7 @@ await t.test('searches namespaces from the first key press', { skip }, async (t)
   t.equal(await page.getByRole('banner').getByRole('combobox').inputValue(), 'shop')
 })
 
-await t.test('shows an unknown address within the shell', { skip }, async (t) => {
+await t.test('an unknown address is shown inside the frame of the UI', { skip }, async (t) => {
   const { page } = await signedIn(t, '/no/such/page')
   await page.getByRole('heading', { name: 'No such page', level: 1 }).waitFor()
   t.equal(await page.getByRole('main').count(), 1)
@@ -78,7 +78,7 @@ await t.test('shows an unknown address within the shell', { skip }, async (t) =>
   await page.waitForURL(/\/ns\/default\/flags$/)
 })
 
-await t.test('shows open access and a read-only instance, and offers no writes', { skip }, async (t) => {
+await t.test('the UI shows open access and a read-only instance, and offers no changes', { skip }, async (t) => {
   const service = await startService(t, { 'authentication.required': 'false', 'storage.read_only': 'true' })
   const { page } = await openBrowser(t, service)
   await page.goto(path)

@@ -5,7 +5,7 @@ import { tokenNamed, withWays } from './ways.ts'
 
 const plain = { 'rate_limit.enabled': 'false' }
 
-await t.test('signs in with a token that is stored out of reach of scripts', { skip }, async (t) => {
+await t.test('signing in stores the token where no script can read it', { skip }, async (t) => {
   const service = await startService(t, plain)
   const { page, context } = await openBrowser(t, service)
   await page.goto('/')
@@ -20,7 +20,7 @@ await t.test('signs in with a token that is stored out of reach of scripts', { s
   t.match(cookie, { name: 'service_client_token', httpOnly: true, sameSite: 'Strict' })
 })
 
-await t.test('explains why a token cannot sign in', { skip }, async (t) => {
+await t.test('the sign-in page explains why a token cannot sign in', { skip }, async (t) => {
   const service = await startService(t, plain)
   const { page } = await openBrowser(t, service, { forced: [401, 403] })
   const { token: bound } = await tokenNamed(service, 'bound', { namespaceKey: 'default' })
@@ -52,7 +52,7 @@ await t.test('explains why a token cannot sign in', { skip }, async (t) => {
   t.equal(await field.getAttribute('type'), 'text')
 })
 
-await t.test('opens the requested address after any kind of sign-in', { skip }, async (t) => {
+await t.test('after any kind of login the requested address is opened', { skip }, async (t) => {
   const { service } = await withWays(t)
   const asked = '/settings/tokens?q=ci&status=ACTIVE&at=1'
   const { page } = await openBrowser(t, service)
@@ -72,7 +72,7 @@ await t.test('opens the requested address after any kind of sign-in', { skip }, 
   t.equal(second.url(), service.url + asked)
 })
 
-await t.test('replaces a foreign return path by the start page', { skip }, async (t) => {
+await t.test('a return path to another host is replaced by the start page', { skip }, async (t) => {
   const service = await startService(t, plain)
   const { page } = await openBrowser(t, service)
   await signInByHand(page)
@@ -93,7 +93,7 @@ await t.test('replaces a foreign return path by the start page', { skip }, async
   }
 })
 
-await t.test('shows nothing of a hostile address', { skip }, async (t) => {
+await t.test('nothing of a hostile address is shown', { skip }, async (t) => {
   const service = await startService(t, plain)
   const { page } = await openBrowser(t, service)
   const hostile = '<img src=x onerror=alert(1)>'
@@ -105,7 +105,7 @@ await t.test('shows nothing of a hostile address', { skip }, async (t) => {
   await page.getByText('Request abc-123').waitFor()
 })
 
-await t.test('shows an unavailable provider next to its button', { skip }, async (t) => {
+await t.test('the sign-in page shows an unavailable provider next to its button', { skip }, async (t) => {
   const { service } = await withWays(t)
   const { page } = await openBrowser(t, service, { forced: [401, 503] })
   await page.route('**/auth/v1/method/oidc/sso/authorize*', (route) =>

@@ -56,7 +56,7 @@ const needed: readonly (readonly [string, string, number])[] = [
   ['focus', 'accent-bg', 3],
 ]
 
-await t.test('text colours have enough contrast in both themes', (t) => {
+await t.test('text colours have enough contrast in the light and the dark theme', (t) => {
   for (const [ink, ground, least] of needed)
     for (const [n, name] of ['light', 'dark'].entries()) {
       const ratio = contrast(pairs.get(ink)![n]!, pairs.get(ground)![n]!)
@@ -66,7 +66,7 @@ await t.test('text colours have enough contrast in both themes', (t) => {
 })
 
 // Because themes differ in colours only, the browser tests check only colours in the dark theme.
-await t.test('themes differ in colours only', (t) => {
+await t.test('the light and the dark theme differ in colours only', (t) => {
   const colour = String.raw`(?:#[0-9a-f]{6}|rgb\([\d ]+ \/ [\d.]+\))`
   const others = tokens
     .replaceAll(new RegExp(String.raw`light-dark\(${colour}, ${colour}\)`, 'g'), '')
@@ -76,7 +76,7 @@ await t.test('themes differ in colours only', (t) => {
 })
 
 // A repeating gradient is a hatch, which is allowed as a shape.
-await t.test('only the tokens name colours', (t) => {
+await t.test('only the table of the theme names colours', (t) => {
   for (const name of readdirSync(theme).filter((name) => name !== 'tokens.css')) {
     const text = readFileSync(resolve(theme, name), 'utf8')
     t.notMatch(text, /#[0-9a-f]{3,8}\b|\b(?:rgb|hsl|oklch)a?\(|(?<!repeating-linear-)gradient\(/i, name)

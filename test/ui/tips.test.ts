@@ -2,7 +2,7 @@ import t from 'tap'
 import { becomesTrue, signedIn, skip } from './browser.ts'
 import { focused, tabTo } from './focus.ts'
 
-await t.test('shows a tooltip only for the focused or hovered element', { skip }, async (t) => {
+await t.test('a tooltip is shown only for the element with the focus or under the mouse', { skip }, async (t) => {
   const { page, service } = await signedIn(t, '/ns/default/flags')
   for (const key of ['one', 'two']) {
     const made = await service.request('POST', '/api/v1/namespaces/default/flags', {

@@ -79,7 +79,7 @@ const factOf = (page: Page) =>
     .locator('dt', { hasText: /^Access$/ })
     .locator('xpath=following-sibling::dd[1]')
 
-await t.test('shows the access of a token in the list and on its page', { skip }, async (t) => {
+await t.test('the access of a token is shown in the list and on its page', { skip }, async (t) => {
   const service = await started(t)
   for (const [name, { asked }] of Object.entries(kinds)) await granted(service, { ...asked, name: `a ${name}.` })
   const { page } = await openBrowser(t, service)
@@ -98,7 +98,7 @@ await t.test('shows the access of a token in the list and on its page', { skip }
   }
 })
 
-await t.test('lists tokens by namespace for users limited to some namespaces', { skip }, async (t) => {
+await t.test('users of some namespaces see the tokens by namespace', { skip }, async (t) => {
   const service = await started(t)
   for (const namespaceKey of ['default', 'shop', 'till'])
     await granted(service, { name: `of ${namespaceKey}`, namespaceKey, role: 'viewer' })
@@ -133,7 +133,7 @@ await t.test('lists tokens by namespace for users limited to some namespaces', {
   await other.page.getByRole('rowheader', { name: 'again' }).waitFor()
 })
 
-await t.test('reads each creator once if permitted, else shows the id', { skip }, async (t) => {
+await t.test('each creator of a token is read once if permitted, else its id is shown', { skip }, async (t) => {
   const service = await started(t)
   const maker = await granted(service, { name: 'the maker' })
   for (const name of ['first', 'second', 'third'])
@@ -168,7 +168,7 @@ await t.test('reads each creator once if permitted, else shows the id', { skip }
   t.strictSame(asked, [])
 })
 
-await t.test('shows an unknown last use', { skip }, async (t) => {
+await t.test('an unknown last use of a token is shown as unknown', { skip }, async (t) => {
   const service = await started(t)
   const { id } = await granted(service, { name: 'unused' })
   const { page } = await openBrowser(t, service)

@@ -30,7 +30,7 @@ const walked = async (page: Page): Promise<readonly string[]> => {
   }
 }
 
-await t.test('lists 120 tokens, each once, by the address', { skip }, async (t) => {
+await t.test('the list shows 120 tokens, each once, and its address has the page', { skip }, async (t) => {
   const { page, service } = await signedIn(t, path)
   const ids: string[] = []
   for (let n = 0; n < 120; n++)
@@ -99,7 +99,7 @@ await t.test('lists 120 tokens, each once, by the address', { skip }, async (t) 
   await page.getByRole('heading', { name: 't070', level: 1 }).waitFor()
 })
 
-await t.test('shows the timeline of a token, also after its end', { skip }, async (t) => {
+await t.test('the page of a token shows its timeline, also after its end', { skip }, async (t) => {
   const { page, service } = await signedIn(t, path)
   const { authentication: maker, clientToken } = await make(service, { name: 'the maker' })
   const { json: made } = await service.request<{ authentication: { id: string }; clientToken: string }>(
@@ -140,7 +140,7 @@ await t.test('shows the timeline of a token, also after its end', { skip }, asyn
   await page.getByRole('heading', { name: 'the maker', level: 1 }).waitFor()
 })
 
-await t.test('shows each time in the list on one line', { skip }, async (t) => {
+await t.test('each time in the list of tokens is on one line', { skip }, async (t) => {
   const { page, service } = await withSession(t)
   for (const days of [27, 300]) {
     const expiresAt = new Date(Date.now() + days * 86_400_000).toISOString()
@@ -156,12 +156,12 @@ await t.test('shows each time in the list on one line', { skip }, async (t) => {
   t.equal(await page.evaluate(`${region}.scrollWidth > ${region}.clientWidth`), false, 'and nothing scrolls')
 })
 
-await t.test('reports a missing token', { skip }, async (t) => {
+await t.test('the page reports a token that does not exist', { skip }, async (t) => {
   const { page } = await signedIn(t, `${path}/5f0c5a7e-6a51-4f2e-9d52-0d8a3d0f3a11`, {}, { forced: [401, 404] })
   await page.getByRole('heading', { name: 'Token not found' }).waitFor()
 })
 
-await t.test('notes another active token of the same name', { skip }, async (t) => {
+await t.test('the form notes another active token of the same name', { skip }, async (t) => {
   const { page, service } = await signedIn(t, path)
   await make(service, { name: 'ci' })
   const { authentication } = await make(service, { name: 'old' })
@@ -180,7 +180,7 @@ await t.test('notes another active token of the same name', { skip }, async (t) 
   await page.getByRole('dialog', { name: 'Token created' }).waitFor()
 })
 
-await t.test('with static tokens disabled, shows existing ones and offers no creation', { skip }, async (t) => {
+await t.test('if static tokens are disabled, existing ones are shown and none can be created', { skip }, async (t) => {
   const before = await startService(t, { 'rate_limit.enabled': 'false' })
   await make(before, { name: 'from before' })
   await before.close()
@@ -197,7 +197,7 @@ await t.test('with static tokens disabled, shows existing ones and offers no cre
   t.notOk(await page.getByRole('button', { name: 'New token' }).isVisible())
 })
 
-await t.test('shows a past token read-only', { skip }, async (t) => {
+await t.test('a token at a past moment cannot be changed', { skip }, async (t) => {
   const { page, service } = await withSession(t)
   const { authentication } = await make(service, { name: 'mortal' })
   const { headers } = await service.request('GET', `/auth/v1/tokens/${authentication.id}`)

@@ -49,7 +49,7 @@ const made = async (page: Page, service: Started, form: Locator, name: string) =
   return { namespace, grants: grants.map(({ namespaceKey, role }) => ({ namespaceKey, role })) }
 }
 
-await t.test('lists roles narrowest first with their rights, and full access last', { skip }, async (t) => {
+await t.test('roles are listed with their rights, from the fewest to full access', { skip }, async (t) => {
   const service = await started(t)
   const { page } = await openBrowser(t, service, FORCED)
   await signIn(page, path)
@@ -86,7 +86,7 @@ await t.test('lists roles narrowest first with their rights, and full access las
     .waitFor()
 })
 
-await t.test('binds a token to a namespace with one role, or to several places', { skip }, async (t) => {
+await t.test('a token can have one role in a namespace, or roles in several places', { skip }, async (t) => {
   const service = await started(t)
   const { page } = await openBrowser(t, service, FORCED)
   await signIn(page, path)
@@ -138,7 +138,7 @@ await t.test('binds a token to a namespace with one role, or to several places',
     .waitFor()
 })
 
-await t.test('shows errors of the service at their fields', { skip }, async (t) => {
+await t.test('errors of the service are shown at their fields', { skip }, async (t) => {
   const service = await started(t)
   const { page } = await openBrowser(t, service, FORCED)
   await signIn(page, path)
@@ -182,7 +182,7 @@ await t.test('shows errors of the service at their fields', { skip }, async (t) 
   await form.getByRole('group', { name: 'Place 2' }).getByText('namespace "till" not found').waitFor()
 })
 
-await t.test('creates a token with a role if a role is required', { skip }, async (t) => {
+await t.test('a token is created with a role if a role is required', { skip }, async (t) => {
   const service = await started(t, { require_role: true })
   const { page } = await openBrowser(t, service, FORCED)
   await signIn(page, path)
@@ -195,7 +195,7 @@ await t.test('creates a token with a role if a role is required', { skip }, asyn
   t.strictSame((await made(page, service, form, 'needs')).grants, [{ namespaceKey: '*', role: 'server' }])
 })
 
-await t.test('a creator limited to one namespace grants only own rights there', { skip }, async (t) => {
+await t.test('a creator limited to one namespace can give only own rights there', { skip }, async (t) => {
   const service = await started(t)
   const owner = await granted(service, { name: 'owner', grants: [{ role: 'admin', namespaceKey: 'shop' }] })
   const { page } = await openBrowser(t, service, FORCED)
@@ -221,32 +221,36 @@ await t.test('a creator limited to one namespace grants only own rights there', 
   t.strictSame(refused, [])
 })
 
-await t.test('names an exceeding right, and explains why no token can be created', { skip }, async (t) => {
-  const service = await started(t)
-  const maker = await granted(service, {
-    name: 'maker',
-    grants: [{ rights: ['token.create', 'token.read', 'self.use', 'flag.evaluate'], namespaceKey: '*' }],
-  })
-  const { page } = await openBrowser(t, service, FORCED)
-  await signIn(page, path, maker.clientToken)
-  const form = await opened(page, 'more')
-  t.strictSame(await names(roleOf(form)), ['Choose a role', 'Client'])
-  await page.route('**/auth/v1/method/token', (route) =>
-    route.continue({ postData: JSON.stringify({ name: 'more', role: 'viewer' }) }),
-  )
-  await roleOf(form).selectOption('client')
-  await create(form)
-  await form
-    .getByRole('alert')
-    .getByText('You cannot give what you do not have: flag.snapshot in every namespace.')
-    .waitFor()
+await t.test(
+  'the form names a right that the user may not give, and why no token can be created',
+  { skip },
+  async (t) => {
+    const service = await started(t)
+    const maker = await granted(service, {
+      name: 'maker',
+      grants: [{ rights: ['token.create', 'token.read', 'self.use', 'flag.evaluate'], namespaceKey: '*' }],
+    })
+    const { page } = await openBrowser(t, service, FORCED)
+    await signIn(page, path, maker.clientToken)
+    const form = await opened(page, 'more')
+    t.strictSame(await names(roleOf(form)), ['Choose a role', 'Client'])
+    await page.route('**/auth/v1/method/token', (route) =>
+      route.continue({ postData: JSON.stringify({ name: 'more', role: 'viewer' }) }),
+    )
+    await roleOf(form).selectOption('client')
+    await create(form)
+    await form
+      .getByRole('alert')
+      .getByText('You cannot give what you do not have: flag.snapshot in every namespace.')
+      .waitFor()
 
-  const viewer = await granted(service, { name: 'sees', role: 'auditor' })
-  const other = await openBrowser(t, service, FORCED)
-  await signIn(other.page, path, viewer.clientToken)
-  const button = other.page.getByRole('button', { name: 'New token' })
-  await other.page.getByRole('rowheader').first().waitFor()
-  t.equal(await button.getAttribute('aria-disabled'), 'true')
-  await button.focus()
-  await other.page.getByText('Needs token.create.').waitFor()
-})
+    const viewer = await granted(service, { name: 'sees', role: 'auditor' })
+    const other = await openBrowser(t, service, FORCED)
+    await signIn(other.page, path, viewer.clientToken)
+    const button = other.page.getByRole('button', { name: 'New token' })
+    await other.page.getByRole('rowheader').first().waitFor()
+    t.equal(await button.getAttribute('aria-disabled'), 'true')
+    await button.focus()
+    await other.page.getByText('Needs token.create.').waitFor()
+  },
+)

@@ -6,7 +6,7 @@ import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'
 
-await t.test('creates a token that is shown once and works', { skip }, async (t) => {
+await t.test('a new token is shown once and works', { skip }, async (t) => {
   const { page, service } = await signedIn(t, path)
   await page.getByRole('button', { name: 'New token' }).click()
   const form = page.getByRole('dialog', { name: 'New static token' })
@@ -36,7 +36,7 @@ await t.test('creates a token that is shown once and works', { skip }, async (t)
   t.notOk((kept as string).includes(token), 'nor where a script could find it')
 })
 
-await t.test('a lost answer leaves one token and is reported', { skip }, async (t) => {
+await t.test('if the answer is lost, one token exists, and that is reported', { skip }, async (t) => {
   const { page, service } = await signedIn(t, path, {}, { forced: [0, 401] })
   let lost = 0
   await page.route('**/auth/v1/method/token', async (route) => {
@@ -57,7 +57,7 @@ await t.test('a lost answer leaves one token and is reported', { skip }, async (
   await page.getByRole('status').getByText('Token lost deleted.').waitFor()
 })
 
-await t.test('deletes several tokens, each with its own result', { skip }, async (t) => {
+await t.test('several tokens are deleted together, and each has its own result', { skip }, async (t) => {
   const { page, service } = await withSession(t, {}, { forced: [401, 503] })
   const ids: string[] = []
   for (const name of ['one', 'two', 'three']) {
@@ -88,7 +88,7 @@ await t.test('deletes several tokens, each with its own result', { skip }, async
 
 const ALIVE = '**/alive'
 
-await t.test('deleting the token of the session signs out', { skip }, async (t) => {
+await t.test('deleting the token of the session signs the user out', { skip }, async (t) => {
   const service = await startService(t, { 'rate_limit.enabled': 'false' })
   const mine = await tokenNamed(service, 'mine')
   const others = [await tokenNamed(service, 'one'), await tokenNamed(service, 'two')]
@@ -130,7 +130,7 @@ await t.test('deleting the token of the session signs out', { skip }, async (t) 
   t.strictSame(refused, [], 'nothing was read under the token that had ended')
 })
 
-await t.test('requests only session and login methods before a sign-in', { skip }, async (t) => {
+await t.test('before signing in the UI requests only the session and the login methods', { skip }, async (t) => {
   const service = await startService(t, { 'rate_limit.enabled': 'false' })
   const { page } = await openBrowser(t, service)
   const asked: string[] = []

@@ -19,7 +19,7 @@ const signedInAt = async (page: Page, path: string) => {
   await page.waitForURL(`**${path}`)
 }
 
-await t.test('two tabs sign in, each to its own page, in any order', { skip }, async (t) => {
+await t.test('two tabs can sign in, each to its own page, in any order', { skip }, async (t) => {
   const world = await withEveryWay(t)
   const { page, newPage } = await openBrowser(t, world.service)
   const other = await newPage()
@@ -30,7 +30,7 @@ await t.test('two tabs sign in, each to its own page, in any order', { skip }, a
   await signedInAt(page, '/settings/preferences')
 })
 
-await t.test('does not report an obsolete sign-in to a signed-in user', { skip }, async (t) => {
+await t.test('a sign-in that is no longer needed is not reported to a signed-in user', { skip }, async (t) => {
   let ahead = 0
   const world = await withEveryWay(t, {}, { now: () => new Date(Date.now() + ahead) })
   const { page, newPage } = await openBrowser(t, world.service)
@@ -48,7 +48,7 @@ await t.test('does not report an obsolete sign-in to a signed-in user', { skip }
   await signedInAt(page, '/ns/default/segments')
 })
 
-await t.test('the provider asks for credentials after a sign-out or refusal', { skip }, async (t) => {
+await t.test('the provider asks for credentials after signing out or after a refusal', { skip }, async (t) => {
   const world = await withEveryWay(t, { 'authorization.unmatched': 'refuse' })
   const { page } = await openBrowser(t, world.service)
   const prompts = promptsOf(page)

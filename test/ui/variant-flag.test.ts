@@ -30,7 +30,7 @@ const rule = (segmentKey: string, shares: Readonly<Record<string, number>>, ref 
 
 const attachment = String.raw`{"a":1,"a":2,"big":12345678901234567890.12345678901234567890,"far":1E400,"e":"\u00e9","x":-0}`
 
-await t.test('saves three variants with weights, default and attachment as one write', { skip }, async (t) => {
+await t.test('three variants with weights, default and attachment are saved with one request', { skip }, async (t) => {
   const { page, flag, rules } = await withVariantFlag(t)
   const writes: string[] = []
   page.on('request', (request) => {
@@ -97,7 +97,7 @@ await t.test('saves three variants with weights, default and attachment as one w
   t.notMatch(writes[1], 'attachment', 'what stays as it is is not sent')
 })
 
-await t.test('the review shows the distribution of each rule before and after', { skip }, async (t) => {
+await t.test('the review shows the distribution of each rule before and after the change', { skip }, async (t) => {
   const { page, change, refs } = await withVariantFlag(t, [
     { op: 'flag.update', enabled: true },
     ...variants('red', 'green'),
@@ -164,7 +164,7 @@ await t.test('the review shows the distribution of each rule before and after', 
   })
 })
 
-await t.test('shows errors of a variant at their fields', { skip }, async (t) => {
+await t.test('errors of a variant are shown at their fields', { skip }, async (t) => {
   const { page, flag } = await withVariantFlag(t, variants('red'))
   await addVariant(page, { Key: '', Attachment: '{"a": 1,\n "b": oh}' })
   await page.getByText('This is not JSON: a value is expected, line 2, column 7.').waitFor()
@@ -196,7 +196,7 @@ await t.test('shows errors of a variant at their fields', { skip }, async (t) =>
   )
 })
 
-await t.test('deletes a used variant with its uses after a warning', { skip }, async (t) => {
+await t.test('a variant in use is deleted with its uses after a warning', { skip }, async (t) => {
   const { page, flag, rules } = await withVariantFlag(t, [
     ...variants('red', 'green', 'blue'),
     rule('beta', { red: 50, green: 50 }),
@@ -225,7 +225,7 @@ await t.test('deletes a used variant with its uses after a warning', { skip }, a
   )
 })
 
-await t.test('moves, edits and deletes rules like rollouts', { skip }, async (t) => {
+await t.test('rules can be moved, edited and deleted like rollouts', { skip }, async (t) => {
   const { page, rules } = await withVariantFlag(t, [
     ...variants('red', 'green'),
     rule('beta', { red: 100 }, 'one'),
@@ -258,7 +258,7 @@ await t.test('moves, edits and deletes rules like rollouts', { skip }, async (t)
   ])
 })
 
-await t.test('merges a conflicting change and lists what no longer applies', { skip }, async (t) => {
+await t.test('a change that conflicts is merged, and changes that no longer apply are listed', { skip }, async (t) => {
   const { page, flag, rules, change, refs } = await withVariantFlag(
     t,
     [...variants('red', 'green', 'blue'), rule('beta', { red: 50, green: 50 })],
@@ -297,7 +297,7 @@ await t.test('merges a conflicting change and lists what no longer applies', { s
   ])
 })
 
-await t.test('a failure saves nothing and keeps the draft; a retry saves once', { skip }, async (t) => {
+await t.test('a failed save of a variant flag keeps the draft, and trying again saves it once', { skip }, async (t) => {
   const { page, flag, rules } = await withVariantFlag(t, [], { forced: [0, 401, 403, 500, 503] })
   await withFates(page, '**/flags/f/changes', [403, 500, 503, 'dropped', 'lost'])
   await addVariant(page, { Key: 'red', Attachment: attachment })
@@ -321,7 +321,7 @@ await t.test('a failure saves nothing and keeps the draft; a retry saves once', 
   t.equal((await rules()).length, 1)
 })
 
-await t.test('shows saving in progress for 10 s, and a second click does nothing', { skip }, async (t) => {
+await t.test('saving in progress is shown for 10 s, and a second click does nothing', { skip }, async (t) => {
   const { page, flag } = await withVariantFlag(t, variants('red'))
   await addVariant(page, { Key: 'green' })
   await openReview(page)
@@ -331,7 +331,7 @@ await t.test('shows saving in progress for 10 s, and a second click does nothing
   t.equal((await flag()).variants.length, 2)
 })
 
-await t.test('shows names of variants and attachments as plain text', { skip }, async (t) => {
+await t.test('names of variants and attachments are shown as plain text', { skip }, async (t) => {
   const names = ['<img src=x onerror="document.title=\'run\'">', '{{7*7}}', 'a\u202eb', 'ü'.repeat(255)]
   const { page, flag } = await withVariantFlag(t, [
     ...names.map((name, n) => ({
@@ -374,7 +374,7 @@ await t.test('shows names of variants and attachments as plain text', { skip }, 
   t.notMatch(await page.title(), /^run/)
 })
 
-await t.test('copies a flag as link, curl and command, and deletes it from its menu', { skip }, async (t) => {
+await t.test('a flag can be copied as link, curl and command, and deleted from its menu', { skip }, async (t) => {
   const { page, service } = await withVariantFlag(t, [], { forced: [401, 404], clipboard: true })
   const pasted = () => page.evaluate('navigator.clipboard.readText()')
   await button(page, 'Copy key').click()
@@ -410,7 +410,7 @@ await t.test('copies a flag as link, curl and command, and deletes it from its m
   t.equal((await service.request('GET', `${N}/flags/f`)).status, 404)
 })
 
-await t.test('shows a past variant flag read-only', { skip }, async (t) => {
+await t.test('a variant flag at a past moment cannot be edited', { skip }, async (t) => {
   const { page, service, change } = await withVariantFlag(t, [
     { op: 'variant.create', ref: 'red', key: 'red', attachment },
     rule('beta', { red: 100 }),
@@ -430,7 +430,7 @@ await t.test('shows a past variant flag read-only', { skip }, async (t) => {
   t.equal(await other.getByRole('menuitem', { name: 'Delete' }).getAttribute('aria-disabled'), 'true')
 })
 
-await t.test('ignores the address of the missing history tab', { skip }, async (t) => {
+await t.test('the address of the former history tab is ignored', { skip }, async (t) => {
   const { service, page } = await withSession(t)
   await service.request('POST', `${N}/flags`, { key: 'f', name: 'Flag f', type: 'BOOLEAN_FLAG_TYPE' })
   await page.goto(`${path}?tab=history`)

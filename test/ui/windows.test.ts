@@ -5,7 +5,7 @@ import { openBrowser, restOf, skip } from './browser.ts'
 
 const STORED = `[localStorage.getItem('kept'), sessionStorage.getItem('kept')]`
 
-await t.test('a reused window keeps nothing of the previous test', { skip }, async (t) => {
+await t.test('a browser window that is used again keeps nothing of the previous test', { skip }, async (t) => {
   const { url } = await startService(t)
   let used: Page | undefined
   await t.test('before', async (t) => {

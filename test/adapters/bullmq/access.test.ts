@@ -37,7 +37,7 @@ const user = { username: 'rollcall', password: 'change-me' } as const
 /** Runs all functions that use Redis and expects no denied command. */
 const all = async (t: Test, place: RedisPlace, servers: readonly Server[]) => {
   const { denied, empty, close } = await withUser(servers)
-  await t.test('a queue fulfils its contract', async (t) =>
+  await t.test('the job queue on Redis passes the shared tests of every queue', async (t) =>
     queueContract(t, async (t) => {
       await empty()
       const { username: _, password: __, ...admin } = place
@@ -48,15 +48,17 @@ const all = async (t: Test, place: RedisPlace, servers: readonly Server[]) => {
   t.same(await denied(), [])
   close()
 }
-await t.test('the user of the guide has sufficient rights', { skip }, async (t) =>
+await t.test('a Redis user with the rights listed in the guide can run the job queue', { skip }, async (t) =>
   all(t, { url: `${server!.url}/7`, ...user }, [server!]),
 )
 
-await t.test('the user of the guide has sufficient rights on a Redis Cluster', { skip: cluster.skip }, async (t) =>
-  all(t, { ...cluster.topology!.place, ...user }, cluster.topology!.servers),
+await t.test(
+  'a Redis user with the rights listed in the guide can run the job queue on a Redis Cluster',
+  { skip: cluster.skip },
+  async (t) => all(t, { ...cluster.topology!.place, ...user }, cluster.topology!.servers),
 )
 
-await t.test('the user of the guide has no further rights', { skip }, async (t) => {
+await t.test('the guide gives the Redis user no right that the job queue does not need', { skip }, async (t) => {
   const admin = new Redis(server!.url)
   await admin.set('theirs', '1')
   const redis = new Redis(server!.url, user)
@@ -94,20 +96,24 @@ await t.test('the user of the guide has no further rights', { skip }, async (t) 
   admin.disconnect()
 })
 
-await t.test('reports denied commands and works once they are allowed', { skip }, async (t) => {
-  const admin = new Redis(server!.url)
-  await admin.call(command, args)
-  await admin.acl('SETUSER', 'rollcall', '-info', '-evalsha', '-eval')
-  const store = sharedQueue({ url: server!.url, ...user }, 300, PREFIX)
-  const queue = await store.open()
-  let runs = 0
-  await queue.schedule({ name: 'tick', every: 300, run: async () => void runs++ })
-  await eventually(() => runs > 2, 'jobs to go on')
-  t.match(String(store.faults[0]), /NOPERM/)
-  await admin.call(command, args)
-  const before = store.counts.worked
-  await eventually(() => store.counts.worked > before + 3, 'Redis to be asked again, and to answer')
-  t.ok(await queue.runs())
-  await queue.close()
-  admin.disconnect()
-})
+await t.test(
+  'the job queue reports a command that Redis denies, and works once Redis allows it',
+  { skip },
+  async (t) => {
+    const admin = new Redis(server!.url)
+    await admin.call(command, args)
+    await admin.acl('SETUSER', 'rollcall', '-info', '-evalsha', '-eval')
+    const store = sharedQueue({ url: server!.url, ...user }, 300, PREFIX)
+    const queue = await store.open()
+    let runs = 0
+    await queue.schedule({ name: 'tick', every: 300, run: async () => void runs++ })
+    await eventually(() => runs > 2, 'jobs to go on')
+    t.match(String(store.faults[0]), /NOPERM/)
+    await admin.call(command, args)
+    const before = store.counts.worked
+    await eventually(() => store.counts.worked > before + 3, 'Redis to be asked again, and to answer')
+    t.ok(await queue.runs())
+    await queue.close()
+    admin.disconnect()
+  },
+)

@@ -26,23 +26,27 @@ const counting = async () => {
   return { ...store, queue, more }
 }
 
-await t.test('jobs run while Redis is dead, and through Redis after an empty restart', { skip }, async (t) => {
-  const { queue, more, errors, faults, keys } = await counting()
-  t.ok(await more(2), 'before')
-  await server!.kill()
-  t.ok(await more(3), 'without Redis')
-  t.match(await queue.runs(), [{ name: 'tick', finishedAt: Number }])
-  await server!.start()
-  t.ok(await more(5), 'afterwards')
-  t.same(errors, [], 'no run of the job failed')
-  t.match(String(faults), /ECONNREFUSED/, 'and the outage is told of')
-  const redis = admin()
-  t.ok(await redis.exists(`${keys}:tick:repeat`), 'the schedule is there again')
-  redis.disconnect()
-  await queue.close()
-})
+await t.test(
+  'scheduled jobs run while Redis is down, and use Redis again after it restarts empty',
+  { skip },
+  async (t) => {
+    const { queue, more, errors, faults, keys } = await counting()
+    t.ok(await more(2), 'before')
+    await server!.kill()
+    t.ok(await more(3), 'without Redis')
+    t.match(await queue.runs(), [{ name: 'tick', finishedAt: Number }])
+    await server!.start()
+    t.ok(await more(5), 'afterwards')
+    t.same(errors, [], 'no run of the job failed')
+    t.match(String(faults), /ECONNREFUSED/, 'and the outage is told of')
+    const redis = admin()
+    t.ok(await redis.exists(`${keys}:tick:repeat`), 'the schedule is there again')
+    redis.disconnect()
+    await queue.close()
+  },
+)
 
-await t.test('jobs run after all data in Redis was deleted', { skip }, async (t) => {
+await t.test('scheduled jobs continue after all data in Redis was deleted', { skip }, async (t) => {
   const { queue, more, keys } = await counting()
   t.ok(await more(2), 'before')
   const redis = admin()
@@ -55,7 +59,7 @@ await t.test('jobs run after all data in Redis was deleted', { skip }, async (t)
   await queue.close()
 })
 
-await t.test('jobs run after the schedule lost its next run', { skip }, async (t) => {
+await t.test('scheduled jobs continue after Redis lost the entry of the next run', { skip }, async (t) => {
   const { queue, more, keys } = await counting()
   t.ok(await more(2), 'before')
   const redis = admin()
@@ -66,7 +70,7 @@ await t.test('jobs run after the schedule lost its next run', { skip }, async (t
   await queue.close()
 })
 
-await t.test('jobs run while Redis hangs, without waiting, and through Redis afterwards', { skip }, async (t) => {
+await t.test('scheduled jobs run in time while Redis hangs, and use Redis again afterwards', { skip }, async (t) => {
   const { queue, more } = await counting()
   t.ok(await more(2), 'before')
   server!.freeze()
@@ -78,7 +82,7 @@ await t.test('jobs run while Redis hangs, without waiting, and through Redis aft
   await queue.close()
 })
 
-await t.test('a job runs at start without Redis', { skip }, async (t) => {
+await t.test('a scheduled job runs at the start of the service although Redis is down', { skip }, async (t) => {
   await server!.kill()
   const { queue, more } = await counting()
   t.ok(await more(1))
@@ -86,37 +90,45 @@ await t.test('a job runs at start without Redis', { skip }, async (t) => {
   await server!.start()
 })
 
-await t.test('another instance takes over a run that a close interrupted', { skip }, async (t) => {
-  const store = sharedQueue(server!.url)
-  const [one, two] = await Promise.all([store.open(), store.open()])
-  let began = 0
-  let done = 0
-  const cut = (signal: AbortSignal) =>
-    new Promise<void>((end) => {
-      began++
-      signal.addEventListener('abort', () => end())
-    })
-  await one.schedule({ name: 'long', every: 600_000, run: cut })
-  await eventually(() => began === 1, 'the run')
-  await two.schedule({ name: 'long', every: 600_000, run: async () => void done++ })
-  await one.close()
-  await eventually(() => done > 0, 'its taking over')
-  t.equal(done, 1)
-  await two.close()
-})
+await t.test(
+  'another instance takes over a job run that was interrupted because its instance closed',
+  { skip },
+  async (t) => {
+    const store = sharedQueue(server!.url)
+    const [one, two] = await Promise.all([store.open(), store.open()])
+    let began = 0
+    let done = 0
+    const cut = (signal: AbortSignal) =>
+      new Promise<void>((end) => {
+        began++
+        signal.addEventListener('abort', () => end())
+      })
+    await one.schedule({ name: 'long', every: 600_000, run: cut })
+    await eventually(() => began === 1, 'the run')
+    await two.schedule({ name: 'long', every: 600_000, run: async () => void done++ })
+    await one.close()
+    await eventually(() => done > 0, 'its taking over')
+    t.equal(done, 1)
+    await two.close()
+  },
+)
 
-await t.test('another instance takes over the run of a killed one', { skip }, async (t) => {
-  const store = sharedQueue(server!.url)
-  const script = join(import.meta.dirname, 'hanging-worker.js')
-  const child = spawn(process.execPath, [script, server!.url, store.prefix], { stdio: ['ignore', 'pipe', 'inherit'] })
-  t.teardown(() => child.kill('SIGKILL'))
-  await once(child.stdout, 'data')
-  child.kill('SIGKILL')
-  await once(child, 'exit')
-  const queue = await store.open()
-  let done = 0
-  await queue.schedule({ name: 'long', every: 600_000, run: async () => void done++ })
-  await eventually(() => done > 0, 'its taking over')
-  t.equal(done, 1)
-  await queue.close()
-})
+await t.test(
+  'another instance takes over a job run that was interrupted because its instance was killed',
+  { skip },
+  async (t) => {
+    const store = sharedQueue(server!.url)
+    const script = join(import.meta.dirname, 'hanging-worker.js')
+    const child = spawn(process.execPath, [script, server!.url, store.prefix], { stdio: ['ignore', 'pipe', 'inherit'] })
+    t.teardown(() => child.kill('SIGKILL'))
+    await once(child.stdout, 'data')
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const queue = await store.open()
+    let done = 0
+    await queue.schedule({ name: 'long', every: 600_000, run: async () => void done++ })
+    await eventually(() => done > 0, 'its taking over')
+    t.equal(done, 1)
+    await queue.close()
+  },
+)

@@ -41,7 +41,7 @@ const pair = () => {
   }
 }
 
-await t.test('Limiter on Redis', { skip }, async (t) =>
+await t.test('the rate limiter works with counts in Redis', { skip }, async (t) =>
   limiterContract(t, (t) => {
     const { opened, pass, close } = pair()
     t.teardown(close)
@@ -49,49 +49,49 @@ await t.test('Limiter on Redis', { skip }, async (t) =>
   }),
 )
 
+await t.test('several instances share one limit for each client, which is reset every minute', { skip }, async (t) => {
+  const { limiters, pass, until, close } = pair()
+  const [one, two] = limiters
+  count(one, 'ann', 6)
+  count(two, 'ann', 4)
+  count(two, 'bob', 9)
+  t.notOk(one.exhausted('ann'), 'not known yet')
+  // An instance receives the counts of others when it sends its own.
+  await until(() => (one.count('ann'), one.exhausted('ann')), 'what the other counted')
+  two.count('ann')
+  await until(() => two.exhausted('ann'), 'the same at the other')
+  t.notOk(two.exhausted('bob'))
+  t.equal(one.retryAfter(), 60)
+  pass(59_500)
+  t.equal(one.retryAfter(), 1)
+  pass(500)
+  t.notOk(one.exhausted('ann'))
+  t.notOk(two.exhausted('ann'))
+  await close()
+})
+
 await t.test(
-  'counts of one instance exhaust the limit in all, per client, until the minute ends',
+  'without Redis each instance counts requests by itself, and sends its counts to Redis later',
   { skip },
   async (t) => {
-    const { limiters, pass, until, close } = pair()
+    const { opened, limiters, errors, until, close } = pair()
     const [one, two] = limiters
-    count(one, 'ann', 6)
-    count(two, 'ann', 4)
-    count(two, 'bob', 9)
-    t.notOk(one.exhausted('ann'), 'not known yet')
-    // An instance receives the counts of others when it sends its own.
-    await until(() => (one.count('ann'), one.exhausted('ann')), 'what the other counted')
-    two.count('ann')
-    await until(() => two.exhausted('ann'), 'the same at the other')
-    t.notOk(two.exhausted('bob'))
-    t.equal(one.retryAfter(), 60)
-    pass(59_500)
-    t.equal(one.retryAfter(), 1)
-    pass(500)
+    await server!.kill()
+    await eventually(() => opened.every(({ ready }) => !ready()), 'the loss')
+    count(one, 'ann', 9)
     t.notOk(one.exhausted('ann'))
+    one.count('ann')
+    t.ok(one.exhausted('ann'))
     t.notOk(two.exhausted('ann'))
+    await until(() => errors.length > 0, 'the fault to be told')
+    await server!.start()
+    await until(() => (two.count('ann'), two.exhausted('ann')), 'what was counted meanwhile')
+    t.notOk(two.exhausted('bob'))
     await close()
   },
 )
 
-await t.test('without Redis each instance counts for itself and sends its counts later', { skip }, async (t) => {
-  const { opened, limiters, errors, until, close } = pair()
-  const [one, two] = limiters
-  await server!.kill()
-  await eventually(() => opened.every(({ ready }) => !ready()), 'the loss')
-  count(one, 'ann', 9)
-  t.notOk(one.exhausted('ann'))
-  one.count('ann')
-  t.ok(one.exhausted('ann'))
-  t.notOk(two.exhausted('ann'))
-  await until(() => errors.length > 0, 'the fault to be told')
-  await server!.start()
-  await until(() => (two.count('ann'), two.exhausted('ann')), 'what was counted meanwhile')
-  t.notOk(two.exhausted('bob'))
-  await close()
-})
-
-await t.test('a hanging Redis delays no request', { skip }, async (t) => {
+await t.test('a hanging Redis does not delay a request', { skip }, async (t) => {
   const { opened, limiters, clock, close } = pair()
   const [one] = limiters
   await eventually(() => opened.every(({ ready }) => ready()), 'the connections')
@@ -104,7 +104,7 @@ await t.test('a hanging Redis delays no request', { skip }, async (t) => {
   server!.thaw()
 })
 
-await t.test('sends counts to Redis four times a second by default', { skip }, async (t) => {
+await t.test('by default an instance sends its counts to Redis four times a second', { skip }, async (t) => {
   const clock = virtualClock()
   const health = { failed: () => undefined }
   const { close } = openRedisLimits({ url: server!.url }, { clock, health, key: Buffer.from('the key of the tests') })

@@ -12,7 +12,7 @@ import { ignore } from './sharing.ts'
 const RECONNECTIONS = 100
 const { server, skip } = await ownRedis(t)
 
-await t.test('a hundred reconnections leave no listener', { skip }, async (t) => {
+await t.test('after a hundred reconnections to Redis no event listener is left', { skip }, async (t) => {
   const warnings: string[] = []
   const warned = ({ name }: Error) => void warnings.push(name)
   process.on('warning', warned)

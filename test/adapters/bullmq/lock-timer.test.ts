@@ -46,7 +46,7 @@ const losing = (run: (signal: AbortSignal) => Promise<void>) => {
   return { clock, client, made, lose, stop, job, disconnect }
 }
 
-await t.test('a job that ends without a connection leaves no timer, after at most 1,500 ms', { skip }, async (t) => {
+await t.test('a job that ends without a connection to Redis leaves no timer after 1,500 ms', { skip }, async (t) => {
   const before = timers()
   let running = false
   const { clock, client, lose, stop, job, disconnect } = losing(async (signal) => {
@@ -110,7 +110,7 @@ const timersSet = (t: Test) => {
   return () => [...set.values()]
 }
 
-await t.test('a worker that waits without a connection leaves no timer', { skip }, async (t) => {
+await t.test('a worker that waits for a connection to Redis leaves no timer', { skip }, async (t) => {
   const set = timersSet(t)
   const left = () => set().filter((ms) => ms > DISCONNECT_MS)
   let runs = 0
@@ -134,7 +134,7 @@ await t.test('a worker that waits without a connection leaves no timer', { skip 
   t.same(left(), [], 'the process may end')
 })
 
-await t.test('closed connections leave no timer', { skip }, async (t) => {
+await t.test('a closed connection to Redis leaves no timer', { skip }, async (t) => {
   const set = timersSet(t)
   let runs = 0
   const { clock, client, made, stop, job, disconnect } = losing(async () => void runs++)

@@ -13,66 +13,70 @@ const GRACE = 3000
 /** Delay in ms of the answer to a query that is pending when a run begins. */
 const LATE_MS = 500
 
-await t.test('a query that was pending during a whole run does not delay the next run', { skip }, async (t) => {
-  const { clock, keys, sleep, turns } = stepped(server!.url)
-  let looks = 0
-  const health = { failed: ignore, worked: () => void looks++ }
-  const client = connectRedis({ url: server!.url }, true, health)
-  const disconnect = familyOf(client)
-  const stop = new AbortController()
-  const known = lastRuns(client, clock, `${keys}:runs`, ignore)
-  /** Promise that holds back the result of a query. */
-  let held: Promise<void> | undefined
-  let found = 0
-  const runs: typeof known = {
-    ...known,
-    find: async (name) => {
-      const run = await known.find(name)
-      found++
-      await held
-      return run
-    },
-  }
-  let begun = 0
-  const parts = { clock, client, prefix: keys, runs, signal: stop.signal, grace: GRACE, onError: ignore, health }
-  const job = bullmqJob({ name: 'tick', every: EVERY, run: async () => void begun++ }, parts)
-  const { queue, end } = turns('tick')
-  const rests = () => eventually(() => clock.waiting().length === 1, 'the answers of Redis')
-  const look = async (ms = LOOK_MS) => {
-    const before = looks
-    await clock.advance(ms)
-    await eventually(() => looks > before, 'a look')
+await t.test(
+  'a status query that was pending during a whole job run does not delay the next run',
+  { skip },
+  async (t) => {
+    const { clock, keys, sleep, turns } = stepped(server!.url)
+    let looks = 0
+    const health = { failed: ignore, worked: () => void looks++ }
+    const client = connectRedis({ url: server!.url }, true, health)
+    const disconnect = familyOf(client)
+    const stop = new AbortController()
+    const known = lastRuns(client, clock, `${keys}:runs`, ignore)
+    /** Promise that holds back the result of a query. */
+    let held: Promise<void> | undefined
+    let found = 0
+    const runs: typeof known = {
+      ...known,
+      find: async (name) => {
+        const run = await known.find(name)
+        found++
+        await held
+        return run
+      },
+    }
+    let begun = 0
+    const parts = { clock, client, prefix: keys, runs, signal: stop.signal, grace: GRACE, onError: ignore, health }
+    const job = bullmqJob({ name: 'tick', every: EVERY, run: async () => void begun++ }, parts)
+    const { queue, end } = turns('tick')
+    const rests = () => eventually(() => clock.waiting().length === 1, 'the answers of Redis')
+    const look = async (ms = LOOK_MS) => {
+      const before = looks
+      await clock.advance(ms)
+      await eventually(() => looks > before, 'a look')
+      await rests()
+    }
+    const ended = async (count: number) => {
+      await eventually(async () => begun === count && (await known.all())[0]?.finishedAt !== undefined, `run ${count}`)
+    }
+    await ended(1)
     await rests()
-  }
-  const ended = async (count: number) => {
-    await eventually(async () => begun === count && (await known.all())[0]?.finishedAt !== undefined, `run ${count}`)
-  }
-  await ended(1)
-  await rests()
-  await look()
+    await look()
 
-  let release = () => {}
-  held = new Promise<void>((go) => (release = go))
-  const before = found
-  await clock.advance(LOOK_MS)
-  await eventually(() => found > before, 'a look that knows of the first run')
-  const next = await eventually(async () => (await queue.getDelayed())[0], 'the next turn')
-  await next.promote()
-  await ended(2)
-  await clock.advance(LATE_MS)
-  held = undefined
-  release()
-  await rests()
+    let release = () => {}
+    held = new Promise<void>((go) => (release = go))
+    const before = found
+    await clock.advance(LOOK_MS)
+    await eventually(() => found > before, 'a look that knows of the first run')
+    const next = await eventually(async () => (await queue.getDelayed())[0], 'the next turn')
+    await next.promote()
+    await ended(2)
+    await clock.advance(LATE_MS)
+    held = undefined
+    release()
+    await rests()
 
-  const asked = async () => (await queue.getJobs()).filter(({ id }) => id?.startsWith('missed-')).length
-  sleep(EVERY)
-  await look(LOOK_MS - LATE_MS)
-  await look()
-  t.equal(await asked(), 0, 'its interval and the grace are not over')
-  await look()
-  t.equal(await asked(), 1, 'an interval and the grace after the run began')
-  stop.abort()
-  await job.close()
-  await end()
-  disconnect()
-})
+    const asked = async () => (await queue.getJobs()).filter(({ id }) => id?.startsWith('missed-')).length
+    sleep(EVERY)
+    await look(LOOK_MS - LATE_MS)
+    await look()
+    t.equal(await asked(), 0, 'its interval and the grace are not over')
+    await look()
+    t.equal(await asked(), 1, 'an interval and the grace after the run began')
+    stop.abort()
+    await job.close()
+    await end()
+    disconnect()
+  },
+)

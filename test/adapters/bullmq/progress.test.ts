@@ -9,7 +9,7 @@ import { sharedQueue } from './store.ts'
 const { server, skip } = await ownRedis(t)
 
 await t.test(
-  '100,000 progress updates cost Redis a few calls, and the end has the final count',
+  '100,000 progress updates of a job cost a few calls of Redis, and the final count is stored',
   { skip },
   async (t) => {
     const redis = new Redis(server!.url)
@@ -41,7 +41,7 @@ await t.test(
   },
 )
 
-await t.test('sends progress to Redis once a second and the end immediately', async (t) => {
+await t.test('a job sends its progress to Redis once a second, and its end immediately', async (t) => {
   const clock = virtualClock()
   const told: (readonly [ms: number, done: number | undefined])[] = []
   const client = {

@@ -36,7 +36,7 @@ const calls = (t: Test, name: 'pause' | 'resume') => {
   return () => times
 }
 
-await t.test('a refused worker retries after 2 s, and its jobs run afterwards', { skip }, async (t) => {
+await t.test('a worker that Redis refuses retries after 2 s, and its jobs run afterwards', { skip }, async (t) => {
   const redis = new Redis(server!.url)
   const [held, letGo] = [calls(t, 'pause'), calls(t, 'resume')]
   const { clock, open, schedule, look, sleep, turns, faults, errors } = stepped(server!.url)
@@ -90,7 +90,7 @@ await t.test('a refused worker retries after 2 s, and its jobs run afterwards', 
 })
 
 await t.test(
-  'a cluster node configured as a single server does not block the jobs',
+  'jobs run although a cluster node is configured as if it were a single Redis server',
   { skip: cluster.skip },
   async (t) => {
     let strangers = 0

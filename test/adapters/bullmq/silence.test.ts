@@ -21,7 +21,7 @@ const hanging = async () => {
   return { ...world, queue, runs: () => runs }
 }
 
-await t.test('waits 1 s for the last runs while Redis hangs', { skip }, async (t) => {
+await t.test('a closing instance waits 1 s for its last job runs while Redis hangs', { skip }, async (t) => {
   const { clock, queue } = await hanging()
   const asked = noted(queue.runs())
   await clock.advance(999)
@@ -32,7 +32,7 @@ await t.test('waits 1 s for the last runs while Redis hangs', { skip }, async (t
   await queue.close()
 })
 
-await t.test('close waits half a second while Redis hangs', { skip }, async (t) => {
+await t.test('closing the job queue takes half a second while Redis hangs', { skip }, async (t) => {
   const { clock, queue } = await hanging()
   const closing = queue.close()
   const closed = noted(closing)
@@ -53,7 +53,7 @@ for (const [early, runs] of [
   [1, 1],
 ] as const)
   await t.test(
-    `${early} ms before interval and grace end, a job has run ${runs} times while Redis hangs`,
+    `while Redis hangs, ${early} ms before the job counts as late, it has run ${runs} times`,
     { skip },
     async (t) => {
       const world = await hanging()
@@ -67,7 +67,7 @@ for (const [early, runs] of [
     },
   )
 
-await t.test('a job that runs without Redis runs at each interval while Redis hangs', { skip }, async (t) => {
+await t.test('while Redis hangs, a job that needs no Redis runs at each interval', { skip }, async (t) => {
   const { clock, queue, runs, sleep } = await hanging()
   sleep(EVERY + GRACE)
   await clock.advance(LOOKS_MS)
@@ -90,23 +90,27 @@ for (const [age, anew] of [
   [5000, 0],
   [5001, 1],
 ] as const)
-  await t.test(`a connection without an answer for ${age} ms is replaced ${anew} times`, { skip }, async (t) => {
-    const leave = Reflect.get(Redis.prototype, 'disconnect')
-    let times = 0
-    const counting = function (this: Redis, reconnect = false) {
-      if (reconnect) times++
-      return Reflect.apply(leave, this, [reconnect])
-    }
-    Reflect.set(Redis.prototype, 'disconnect', counting)
-    t.teardown(() => Reflect.set(Redis.prototype, 'disconnect', leave))
-    const { clock, queue, sleep } = await hanging()
-    // The first unanswered query; the next is due when it times out.
-    await clock.advance(LOOKS_MS / 2)
-    sleep(age - LOOKS_MS)
-    await clock.advance(LOOKS_MS - 1)
-    t.equal(times, 0)
-    await clock.advance(1)
-    t.equal(times, anew)
-    server!.thaw()
-    await queue.close()
-  })
+  await t.test(
+    `a connection to Redis without an answer for ${age} ms is replaced ${anew} times`,
+    { skip },
+    async (t) => {
+      const leave = Reflect.get(Redis.prototype, 'disconnect')
+      let times = 0
+      const counting = function (this: Redis, reconnect = false) {
+        if (reconnect) times++
+        return Reflect.apply(leave, this, [reconnect])
+      }
+      Reflect.set(Redis.prototype, 'disconnect', counting)
+      t.teardown(() => Reflect.set(Redis.prototype, 'disconnect', leave))
+      const { clock, queue, sleep } = await hanging()
+      // The first unanswered query; the next is due when it times out.
+      await clock.advance(LOOKS_MS / 2)
+      sleep(age - LOOKS_MS)
+      await clock.advance(LOOKS_MS - 1)
+      t.equal(times, 0)
+      await clock.advance(1)
+      t.equal(times, anew)
+      server!.thaw()
+      await queue.close()
+    },
+  )

@@ -16,7 +16,7 @@ const world = async (t: Test, directory?: string) => {
   return { clock, told, place, room: roomOf(place, clock, (full) => told.push(full)) }
 }
 
-await t.test('the disk counts as full until a check, every 5 s, finds space', async (t) => {
+await t.test('a disk counts as full until a check, which runs every 5 s, finds free space', async (t) => {
   const { clock, told, place, room } = await world(t)
   t.equal(room.full(), false)
   t.match(room.lacking(), { message: `disk full: no space left in ${place}`, code: 'ENOSPC' })
@@ -32,7 +32,7 @@ await t.test('the disk counts as full until a check, every 5 s, finds space', as
   room.close()
 })
 
-await t.test('a failed check counts as full and is repeated', async (t) => {
+await t.test('a failed check of the disk counts as a full disk and is repeated', async (t) => {
   const place = join(await newDirectory(t), 'not there')
   const { clock, told, room } = await world(t, place)
   room.lacking()
@@ -44,7 +44,7 @@ await t.test('a failed check counts as full and is repeated', async (t) => {
   room.close()
 })
 
-await t.test('runs no checks and calls no listener after close', async (t) => {
+await t.test('after its close the disk check neither runs nor calls a listener', async (t) => {
   const { clock, told, room } = await world(t)
   room.lacking()
   room.close()
@@ -52,7 +52,7 @@ await t.test('runs no checks and calls no listener after close', async (t) => {
   t.same(told, [true])
 })
 
-await t.test('a check that is pending at close calls no listener', async (t) => {
+await t.test('a disk check that is pending at the close calls no listener', async (t) => {
   const looks: (() => void)[] = []
   const clock = virtualClock()
   const after: Clock['after'] = (ms, look) => {

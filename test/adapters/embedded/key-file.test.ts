@@ -6,7 +6,7 @@ import { newDirectory } from './store.ts'
 
 const newPath = async (t: Test) => join(await newDirectory(t), 'data', 'keys')
 
-void t.test('creates a missing key file, accessible only to its owner, and reads it back', async (t) => {
+void t.test('a missing key file is created with access for its owner only, and read back', async (t) => {
   const path = await newPath(t)
   const made = await openKeyFile(path)
   t.same([made.pepper.key.length, made.kek.length], [32, 32])
@@ -17,7 +17,7 @@ void t.test('creates a missing key file, accessible only to its owner, and reads
   t.same(await readdir(dirname(path)), ['keys'], 'no temporary file is left')
 })
 
-void t.test('creates a missing key file from given keys and keeps an existing one', async (t) => {
+void t.test('a missing key file can be created from given keys, and an existing one is not changed', async (t) => {
   const given = await openKeyFile(await newPath(t))
   const path = await newPath(t)
   t.same(await openKeyFile(path, given), given)
@@ -26,13 +26,13 @@ void t.test('creates a missing key file from given keys and keeps an existing on
   t.same(await openKeyFile(path, await openKeyFile(await newPath(t))), given)
 })
 
-void t.test('concurrent creators read the same key file', async (t) => {
+void t.test('several processes that create the key file at the same time all read the same file', async (t) => {
   const path = await newPath(t)
   const files = await Promise.all(Array.from({ length: 12 }, () => openKeyFile(path)))
   for (const file of files) t.same(file, files[0])
 })
 
-void t.test('refuses a key file that other users can read', async (t) => {
+void t.test('a key file that other users can read is refused', async (t) => {
   const path = await newPath(t)
   await openKeyFile(path)
   for (const mode of [0o640, 0o604, 0o620, 0o444, 0o460, 0o441]) {
@@ -53,12 +53,12 @@ const mounted = async (t: Test, mode = 0o440) => {
   return { path: join(directory, 'keys'), made }
 }
 
-void t.test('accepts a key file of a mounted Secret that only the own group can read', async (t) => {
+void t.test('a key file from a mounted Secret that only its own group can read is accepted', async (t) => {
   const { path, made } = await mounted(t)
   t.same(await openKeyFile(path), made)
 })
 
-void t.test('refuses a mounted key file that other users or groups can read', async (t) => {
+void t.test('a mounted key file that other users or groups can read is refused', async (t) => {
   const open = await mounted(t, 0o444)
   await t.rejects(openKeyFile(open.path), { message: /is readable by other users \(mode 444\)/ })
   if (process.getuid?.() !== 0) return
@@ -68,13 +68,13 @@ void t.test('refuses a mounted key file that other users or groups can read', as
   await t.rejects(openKeyFile(path), { message: /is readable by other users \(mode 440\)/ })
 })
 
-void t.test('reports the cause when a key file cannot be created', async (t) => {
+void t.test('a key file that cannot be created is reported with the cause', async (t) => {
   const path = join(await newDirectory(t), 'file', 'keys')
   await writeFile(dirname(path), '')
   await t.rejects(openKeyFile(path), { message: new RegExp(`^key file ${path} `) })
 })
 
-void t.test('refuses an incomplete key file, names the missing part and leaves the file unchanged', async (t) => {
+void t.test('an incomplete key file is refused without a change, and the missing part is named', async (t) => {
   const path = await newPath(t)
   await openKeyFile(path)
   const { pepper, kek } = JSON.parse(await readFile(path, 'utf8')) as { pepper: object; kek: string }

@@ -4,9 +4,11 @@ import { openDatabase } from '../../../src/adapters/embedded/sqlite.ts'
 import { collect, happened, logContract } from '../../contracts/log.ts'
 import { portOf } from './store.ts'
 
-void t.test('Log', async (t) => logContract(t, (t) => portOf(t, 'log')))
+void t.test('the embedded event log passes the shared tests of every event log', async (t) =>
+  logContract(t, (t) => portOf(t, 'log')),
+)
 
-void t.test('reading many events returns their stored positions, also across gaps', async (t) => {
+void t.test('reading many events returns the positions at which they were stored, also across gaps', async (t) => {
   const { open, directory } = await portOf(t, 'log')
   const first = await open()
   for (let n = 0; n < 3; n++) {

@@ -27,7 +27,7 @@ const outcomeOf = (work: Promise<unknown>) => {
 }
 const late = 'writing the read models takes longer than 5000 ms'
 
-await t.test('a put waits 5 s behind 1024 others and is then refused', async (t) => {
+await t.test('a write waits 5 s if 1,024 others are pending, and is then refused', async (t) => {
   const { clock, held, rows } = world()
   for (let n = 0; n < BACKLOG; n++) await rows.put(view, [row(n)])
   t.equal(held.length, BACKLOG)
@@ -45,7 +45,7 @@ await t.test('a put waits 5 s behind 1024 others and is then refused', async (t)
   t.equal(rows.get('pets_1', `k${BACKLOG + 1}`), undefined)
 })
 
-await t.test('the slot of a put that timed out is released', async (t) => {
+await t.test('a write that timed out frees its place in the queue', async (t) => {
   const { clock, held, rows } = world()
   for (let n = 0; n < BACKLOG; n++) await rows.put(view, [row(n)])
   for (let n = 0; n < 10; n++) rows.put(view, [row(n)]).catch(() => undefined)
@@ -56,7 +56,7 @@ await t.test('the slot of a put that timed out is released', async (t) => {
   t.equal(held.length, BACKLOG, 'as many as before go on their way at once')
 })
 
-await t.test('a list waits 5 s for pending rows and is then refused', async (t) => {
+await t.test('a list request waits 5 s for pending writes and is then refused', async (t) => {
   const { clock, held, rows } = world()
   await rows.flushed()
   await rows.put(view, [row(1)])
@@ -74,7 +74,7 @@ await t.test('a list waits 5 s for pending rows and is then refused', async (t) 
   t.same(clock.waiting(), [])
 })
 
-await t.test('refuses all calls with the cause after a failed write', async (t) => {
+await t.test('after a write failed, every further call is refused with the cause of that failure', async (t) => {
   const { clock, held, rows } = world()
   await rows.put(view, [row(1)])
   const cause = new Error('lost')

@@ -29,7 +29,7 @@ const world = () => {
   return { clock, queue, noted, errors, starts, run }
 }
 
-await t.test('a job runs at start and then at exact intervals', async (t) => {
+await t.test('a job runs at the start and then exactly at its intervals', async (t) => {
   const { clock, queue, starts, run } = world()
   await queue.schedule({ name: 'tick', every: 60_000, run })
   await clock.settle()
@@ -44,7 +44,7 @@ await t.test('a job runs at start and then at exact intervals', async (t) => {
   t.same(clock.waiting(), [])
 })
 
-await t.test('the interval begins at the start of a run; a longer run is followed at once', async (t) => {
+await t.test('an interval counts from the start of a run; after a longer run the next starts at once', async (t) => {
   const { clock, queue, starts } = world()
   let takes = 40
   const run = async () => {
@@ -66,7 +66,7 @@ await t.test('the interval begins at the start of a run; a longer run is followe
   await closed
 })
 
-await t.test('stores start, end and error of each run', async (t) => {
+await t.test('the queue stores the start, end and error of each job run', async (t) => {
   const { clock, queue, noted, errors } = world()
   const run = async () => {
     await clock.sleep(30)
@@ -88,7 +88,7 @@ await t.test('stores start, end and error of each run', async (t) => {
   await closed
 })
 
-await t.test('splits an interval that is longer than the maximum of a timer', async (t) => {
+await t.test('an interval that is too long for one timer of Node.js is split into several timers', async (t) => {
   const { clock, queue, starts, run } = world()
   await queue.schedule({ name: 'rare', every: 30 * DAY_MS, run })
   await clock.settle()
@@ -102,7 +102,7 @@ await t.test('splits an interval that is longer than the maximum of a timer', as
   await queue.close()
 })
 
-await t.test('setting the wall clock back delays a job; setting it ahead does not advance it', async (t) => {
+await t.test('a job runs later if the wall clock is set back, but not earlier if it is set ahead', async (t) => {
   const { clock, queue, starts, run } = world()
   await queue.schedule({ name: 'tick', every: 60_000, run })
   await clock.advance(30_000)
@@ -121,7 +121,7 @@ await t.test('setting the wall clock back delays a job; setting it ahead does no
   await queue.close()
 })
 
-await t.test('close aborts running jobs and starts no others', async (t) => {
+await t.test('closing the queue aborts running jobs and starts no others', async (t) => {
   const { clock, queue, starts } = world()
   let ended = 0
   const run = async (signal: AbortSignal) => {

@@ -51,7 +51,7 @@ const refused = async (t: Test, work: () => unknown) => {
   t.match(error, { headers: { 'retry-after': '1' }, cause: { code: 'DAMAGED' } })
 }
 
-await t.test('a damaged row makes only the views unavailable until they are rebuilt', async (t) => {
+await t.test('after a row is damaged only the read models are unavailable, until they are rebuilt', async (t) => {
   const { views, renewal, files, told, directory, close } = await damaged(t)
   const scan = async () => {
     for await (const rows of views.scan(view)) t.fail(String(rows.length))
@@ -98,7 +98,7 @@ await t.test('a damaged row makes only the views unavailable until they are rebu
   await again.close()
 })
 
-await t.test('discards a build whose file is damaged during the build', async (t) => {
+await t.test('a rebuild whose file is damaged while it runs is discarded', async (t) => {
   const { views, renewal, told, directory, close } = await damaged(t)
   await refused(t, () => views.list(view, query))
   const fresh = await renewal.begin()
@@ -118,7 +118,7 @@ await t.test('discards a build whose file is damaged during the build', async (t
   await close()
 })
 
-await t.test('the next start continues a build that a close or a kill interrupted', async (t) => {
+await t.test('a rebuild that was interrupted by a close or a kill continues at the next start', async (t) => {
   const { views, renewal, directory, close } = await damaged(t)
   await t.rejects(views.list(view, query))
   const fresh = await renewal.begin()
@@ -133,7 +133,7 @@ await t.test('the next start continues a build that a close or a kill interrupte
   await next.close()
 })
 
-await t.test('a store closes while its views are damaged', async (t) => {
+await t.test('the store can be closed while its read models are damaged', async (t) => {
   const { views, close, directory } = await damaged(t)
   await t.rejects(views.list(view, query))
   await close()

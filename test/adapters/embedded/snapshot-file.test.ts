@@ -6,12 +6,12 @@ import { snapshotFile } from '../../../src/adapters/embedded/files/snapshot-file
 import { snapshotsContract } from '../../contracts/snapshots.ts'
 import { newDirectory } from './store.ts'
 
-void t.test('Snapshots in a file', async (t) => {
+void t.test('the file with the memory snapshot passes the shared tests of every snapshot store', async (t) => {
   const directory = await newDirectory(t)
   snapshotsContract(t, async () => snapshotFile(join(directory, 'memory.snapshot')))
 })
 
-void t.test('only the owner can access the file, and no temporary file is left', async (t) => {
+void t.test('only the owner can access the snapshot file, and no temporary file is left', async (t) => {
   const directory = await newDirectory(t)
   const path = join(directory, 'memory.snapshot')
   const umask = process.umask(0)
@@ -24,14 +24,14 @@ void t.test('only the owner can access the file, and no temporary file is left',
   t.same(await readdir(directory), ['memory.snapshot'])
 })
 
-void t.test('an unreadable file is an error, unlike a missing one', async (t) => {
+void t.test('a snapshot file that cannot be read is an error; a missing one is not', async (t) => {
   const path = join(await newDirectory(t), 'memory.snapshot')
   const snapshots = snapshotFile(path)
   await mkdir(path)
   await t.rejects(snapshots.read(), /is a directory, not a file/)
 })
 
-void t.test('a named pipe is set aside at start and never blocks later', async (t) => {
+void t.test('a named pipe in place of the snapshot file is renamed at the start and never blocks later', async (t) => {
   const path = join(await newDirectory(t), 'memory.snapshot')
   const told: string[] = []
   const piped = (place: string) => spawnSync('mkfifo', [place])

@@ -21,7 +21,7 @@ const open = (directory: string) =>
     },
   })
 
-void t.test('a directory in use is refused with its process id until that process has ended', async (t) => {
+void t.test('a data directory in use is refused with the process id of its user until that process ends', async (t) => {
   const directory = await newDirectory(t)
   const { child, until, count, kill } = startChild([CHILD, directory, '1'])
   await until(() => count('ack') > 0, 'the other process to write')
@@ -38,7 +38,7 @@ void t.test('a directory in use is refused with its process id until that proces
   await store.close()
 })
 
-void t.test('a store that fails to open unlocks its directory', async (t) => {
+void t.test('a store that fails to open unlocks its data directory', async (t) => {
   const directory = await newDirectory(t)
   await (await open(directory)).close()
   const other = openEmbedded(directory, { clock: systemClock, kek: randomBytes(32), onError: () => undefined })
@@ -46,7 +46,7 @@ void t.test('a store that fails to open unlocks its directory', async (t) => {
   await (await open(directory)).close()
 })
 
-void t.test('triggers reject changes and deletions of events by any client of the file', async (t) => {
+void t.test('no client of the event file can change or delete an event, because triggers reject it', async (t) => {
   const directory = await newDirectory(t)
   const store = await open(directory)
   await store.log.append('test-1', [happened(1)], 'none')
@@ -63,7 +63,7 @@ void t.test('triggers reject changes and deletions of events by any client of th
   await store.close()
 })
 
-void t.test('times in the log never decrease, and append returns the stored time', async (t) => {
+void t.test('event times in the log never decrease, and an append returns the stored time', async (t) => {
   const store = await open(await newDirectory(t))
   const early = await store.log.append('test-a', [happened(1000)], 'none')
   const late = await store.log.append('test-b', [happened(1), happened(2000)], 'none')
@@ -78,7 +78,7 @@ void t.test('times in the log never decrease, and append returns the stored time
   await store.close()
 })
 
-void t.test('more concurrent appends and rows than the limit all complete', async (t) => {
+void t.test('more concurrent writes than the limit all complete, because the rest waits', async (t) => {
   const store = await open(await newDirectory(t))
   const count = 10_000
   await Promise.all(Array.from({ length: count }, (_, n) => store.log.append(`test-${n}`, [happened(n)], 'none')))
@@ -90,7 +90,7 @@ void t.test('more concurrent appends and rows than the limit all complete', asyn
   await store.close()
 })
 
-void t.test('the views file can be deleted without affecting the log', async (t) => {
+void t.test('deleting the file of read models does not change the event log', async (t) => {
   const directory = await newDirectory(t)
   const view = { name: 'gone', version: 1, fields: [], indexes: [] }
   let store = await open(directory)
@@ -127,7 +127,7 @@ void t.test('a finished or abandoned scan does not block a checkpoint of the wri
   await store.close()
 })
 
-void t.test('the build of a new version drops the old version', async (t) => {
+void t.test('building a new version of a read model deletes the old version', async (t) => {
   const store = await open(await newDirectory(t))
   const [first, second] = [1, 2].map((version) => ({ name: 'pets', version, fields: [], indexes: [] }))
   const near = { name: 'pets_old', version: 1, fields: [], indexes: [] }
@@ -139,7 +139,7 @@ void t.test('the build of a new version drops the old version', async (t) => {
   await store.close()
 })
 
-void t.test('a destroyed key is left in no file of the directory', async (t) => {
+void t.test('a destroyed encryption key is left in no file of the data directory', async (t) => {
   const directory = await newDirectory(t)
   let store = await open(directory)
   await store.keys.make('ann')
@@ -161,7 +161,7 @@ void t.test('a destroyed key is left in no file of the directory', async (t) => 
   await store.close()
 })
 
-void t.test('a connection waits 5 s for a locked file but not for a directory in use', async (t) => {
+void t.test('a connection waits 5 s for a locked file, but not for a directory in use', async (t) => {
   const directory = await newDirectory(t)
   const waits: number[] = []
   for (const mode of ['durable', 'rebuildable', 'erasing', 'read', 'lock'] as const) {
@@ -172,7 +172,7 @@ void t.test('a connection waits 5 s for a locked file but not for a directory in
   t.same(waits, [5_000, 5_000, 5_000, 5_000, 0])
 })
 
-void t.test('only the owner can read the directory', async (t) => {
+void t.test('only the owner can read the data directory', async (t) => {
   const directory = join(await newDirectory(t), 'data')
   await (await open(directory)).close()
   t.equal((await stat(directory)).mode & 0o777, 0o700)

@@ -23,7 +23,7 @@ const world = () => {
   return { clock, disk, write }
 }
 
-await t.test('retries rows every 250 ms until the disk has space', async (t) => {
+await t.test('rows that a full disk rejected are written again every 250 ms until the disk has space', async (t) => {
   const { clock, disk, write } = world()
   disk.full = true
   write([put(1)])
@@ -43,7 +43,7 @@ await t.test('retries rows every 250 ms until the disk has space', async (t) => 
   t.same(disk.refused, [])
 })
 
-await t.test('queues later rows behind waiting ones and refuses all other writes', async (t) => {
+await t.test('while rows wait for space, later rows are queued and all other writes are refused', async (t) => {
   const { clock, disk, write } = world()
   disk.full = true
   write([put(1), mark(2)])
@@ -67,7 +67,7 @@ await t.test('queues later rows behind waiting ones and refuses all other writes
   t.same([disk.tried.at(-1), disk.refused], [[5], [2, 3]])
 })
 
-await t.test('retries nothing when no rows wait', async (t) => {
+await t.test('nothing is retried when no rows wait', async (t) => {
   const { clock, disk, write } = world()
   disk.full = true
   write([mark(1)])

@@ -48,7 +48,7 @@ const plans = (database: Database, query: Query, inOrder = false) => {
   return { page: steps(page), total: steps(total) }
 }
 
-void t.test('token queries use an index in their order', async (t) => {
+void t.test('every query for tokens uses an index that has the order of the result', async (t) => {
   const database = await openDatabase(join(t.testdir(), 'views.sqlite'), 'rebuildable')
   t.teardown(() => database.close())
   database.exec(createTable('tokens', shape))
@@ -184,7 +184,7 @@ void t.test('token queries use an index in their order', async (t) => {
   }
 })
 
-void t.test('combined reads of many streams use an index without sorting', async (t) => {
+void t.test('a combined read of many streams uses an index and sorts nothing', async (t) => {
   const database = await openDatabase(join(t.testdir(), 'both.sqlite'), 'rebuildable')
   t.teardown(() => database.close())
   database.exec(eventsSchema)
@@ -198,7 +198,7 @@ void t.test('combined reads of many streams use an index without sorting', async
   t.match(least.join('; '), /SEARCH stream_states_\d+ USING INDEX \S+_by_stream_before \(stream=\? AND before>\?\)$/)
 })
 
-void t.test('a list sorted by another field than creation uses its index, for few or many rows', async (t) => {
+void t.test('a list sorted by another field than the creation time uses the index of that field', async (t) => {
   const database = await openDatabase(join(t.testdir(), 'views.sqlite'), 'rebuildable')
   t.teardown(() => database.close())
   database.exec(createTable('tokens', shape))

@@ -2,7 +2,9 @@ import t from 'tap'
 import { checkpointAt, viewsContract } from '../../contracts/views.ts'
 import { portOf } from './store.ts'
 
-void t.test('Views', async (t) => viewsContract(t, (t, clock) => portOf(t, 'views', clock)))
+void t.test('the embedded read models pass the shared tests of all read-model stores', async (t) =>
+  viewsContract(t, (t, clock) => portOf(t, 'views', clock)),
+)
 
 void t.test('a scan of large rows returns pages of at most 4 MiB plus one row', async (t) => {
   const { open } = await portOf(t, 'views')

@@ -39,7 +39,7 @@ for (const [kind, ms] of [
     t.same(clock.waiting(), [])
   })
 
-await t.test('returns an answer of the last millisecond and leaves no timer', async (t) => {
+await t.test('an answer in the last millisecond is returned, and no timer is left', async (t) => {
   const clock = virtualClock()
   const seen = outcomeOf(mongoCalls(clock).call('read', () => clock.sleep(1_499).then(() => 'there')))
   await clock.advance(1_499)
@@ -47,7 +47,7 @@ await t.test('returns an answer of the last millisecond and leaves no timer', as
   t.same(clock.waiting(), [])
 })
 
-await t.test('any driver error gives the same refusal with its cause; after close all is refused', async (t) => {
+await t.test('every error of the MongoDB driver gives the same refusal; after the close all is refused', async (t) => {
   const calls = mongoCalls(virtualClock())
   const cause = new MongoServerError({ message: 'no primary', code: 10107 })
   const refused = await calls.call('read', () => Promise.reject(cause)).catch((error: unknown) => error)
@@ -62,7 +62,7 @@ await t.test('any driver error gives the same refusal with its cause; after clos
   t.equal(asked, 0)
 })
 
-await t.test('the timeouts of the driver are shorter than those of a call', (t) => {
+await t.test('the timeouts of the MongoDB driver are shorter than those of a call', (t) => {
   t.strictSame(driverLimits, {
     serverSelectionTimeoutMS: 1000,
     connectTimeoutMS: 1000,
@@ -76,7 +76,7 @@ await t.test('the timeouts of the driver are shorter than those of a call', (t) 
   t.end()
 })
 
-await t.test('close waits 2 s for a server that does not answer', async (t) => {
+await t.test('closing waits 2 s for a server that does not answer', async (t) => {
   const clock = virtualClock()
   const seen = outcomeOf(
     mongoCalls(clock)

@@ -21,9 +21,11 @@ const instances = async (url: string, count: number, clock?: Clock) => {
   return { opened, name, close: () => Promise.all(opened.map(({ close }) => close())) }
 }
 
-await t.test('Binding', { skip }, async (t) => bindingContract(t, async () => database(server!.url)))
+await t.test('the record that binds encryption keys to a log passes the shared tests', { skip }, async (t) =>
+  bindingContract(t, async () => database(server!.url)),
+)
 
-await t.test('instances that start at once without a key file share one set of keys', { skip }, async (t) => {
+await t.test('instances that start together without a key file agree on one set of keys', { skip }, async (t) => {
   const { opened, close } = await instances(server!.url, 8)
   const keys = (await Promise.all(opened.map(({ deploymentKeys }) => deploymentKeys()))).map(hex)
   for (const each of keys) t.same(each, keys[0])
@@ -32,7 +34,7 @@ await t.test('instances that start at once without a key file share one set of k
   await close()
 })
 
-await t.test('refuses an instance whose key file differs from that of the deployment', { skip }, async (t) => {
+await t.test('an instance with another key file than its deployment is refused', { skip }, async (t) => {
   const { opened, close } = await instances(server!.url, 2)
   const [one, other] = opened.map(({ deploymentKeys }) => deploymentKeys)
   const file = keyFile()
@@ -46,31 +48,35 @@ await t.test('refuses an instance whose key file differs from that of the deploy
   await close()
 })
 
-await t.test('a migrated deployment starts with its own keys; an existing one keeps its keys', { skip }, async (t) => {
-  const { opened, close } = await instances(server!.url, 1)
-  const { deploymentKeys } = opened[0]!
-  const moved = keyFile()
-  t.same(hex(await deploymentKeys(undefined, moved)), hex(moved))
-  t.same(hex(await deploymentKeys()), hex(moved))
-  t.same(hex(await deploymentKeys(undefined, keyFile())), hex(moved))
-  await close()
-})
+await t.test(
+  'a migrated deployment starts with its own keys, and an existing one keeps its keys',
+  { skip },
+  async (t) => {
+    const { opened, close } = await instances(server!.url, 1)
+    const { deploymentKeys } = opened[0]!
+    const moved = keyFile()
+    t.same(hex(await deploymentKeys(undefined, moved)), hex(moved))
+    t.same(hex(await deploymentKeys()), hex(moved))
+    t.same(hex(await deploymentKeys(undefined, keyFile())), hex(moved))
+    await close()
+  },
+)
 
-await t.test('accepts a key file with the keys that were created without one', { skip }, async (t) => {
+await t.test('a key file with the keys that were created without a key file is accepted', { skip }, async (t) => {
   const { opened, close } = await instances(server!.url, 1)
   const made = await opened[0]!.deploymentKeys()
   t.same(hex(await opened[0]!.deploymentKeys(made)), hex(made))
   await close()
 })
 
-await t.test('subject keys do not open with another key-encryption key', { skip }, async (t) => {
+await t.test('encryption keys of people cannot be opened with another main key', { skip }, async (t) => {
   const { opened, close } = await instances(server!.url, 1)
   await opened[0]!.keys(randomBytes(32))
   await t.rejects(opened[0]!.keys(randomBytes(32)), { message: /wrapped with a different key-encryption key/ })
   await close()
 })
 
-await t.test('an erasure by one instance takes effect in others within 1 s', { skip }, async (t) => {
+await t.test('an erasure by one instance takes effect in all others within 1 s', { skip }, async (t) => {
   const clock = virtualClock()
   const { opened, close } = await instances(server!.url, 2, clock)
   const kek = randomBytes(32)

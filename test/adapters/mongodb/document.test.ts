@@ -36,7 +36,7 @@ const json = fc.letrec<{ value: unknown }>((tie) => ({
 })).value
 const object = fc.dictionary(key, json, { maxKeys: 6, noNullPrototype: true })
 
-await t.test('any JSON object is read back unchanged, whatever its keys', async (t) => {
+await t.test('any JSON object is read back from MongoDB unchanged, whatever its keys', async (t) => {
   fc.assert(
     fc.property(object, (value) => {
       const there = BSON.deserialize(BSON.serialize({ doc: toDocument(value) }), { useBigInt64: true })['doc'] as object
@@ -46,7 +46,7 @@ await t.test('any JSON object is read back unchanged, whatever its keys', async 
   )
 })
 
-await t.test('no stored key is a path, an operator or a type of the driver', async (t) => {
+await t.test('no stored key looks like a path, an operator or a type to the MongoDB driver', async (t) => {
   const deep = (value: unknown): string[] =>
     typeof value === 'object' && value !== null
       ? Object.entries(value).flatMap(([name, item]) => [name, ...deep(item)])

@@ -70,11 +70,11 @@ const goneAndBack = async (t: Test, away: () => Promise<void>, back: () => Promi
   await close()
 }
 
-await t.test('calls to a killed server fail within 2 s and succeed after its restart', { skip }, (t) =>
+await t.test('calls to a killed MongoDB fail within 2 s, and succeed after its restart', { skip }, (t) =>
   goneAndBack(t, server!.kill, server!.start),
 )
 
-await t.test('calls to a hanging server fail within 2 s and succeed after its recovery', { skip }, (t) =>
+await t.test('calls to a hanging MongoDB fail within 2 s, and succeed after its recovery', { skip }, (t) =>
   goneAndBack(
     t,
     async () => server!.freeze(),
@@ -82,7 +82,7 @@ await t.test('calls to a hanging server fail within 2 s and succeed after its re
   ),
 )
 
-await t.test('close takes at most 2 s while the server hangs, and refuses pending calls', { skip }, async (t) => {
+await t.test('closing takes at most 2 s while MongoDB hangs, and pending calls are refused', { skip }, async (t) => {
   const { close, views } = await database(server!.url, time).open()
   await views.get(pets, 'a')
   server!.freeze()
@@ -92,7 +92,7 @@ await t.test('close takes at most 2 s while the server hangs, and refuses pendin
   t.same([pending.outcome, closing.outcome], ['backend_unavailable', 'done'])
 })
 
-await t.test('reports an unreachable server at start without its address', { skip }, async (t) => {
+await t.test('a MongoDB that is unreachable at the start is reported without its address', { skip }, async (t) => {
   await server!.kill()
   const opening = outcomeOf(database(server!.url.replace('//', '//user:secret@'), time).open())
   await time.advance(WRITE)
@@ -103,22 +103,26 @@ await t.test('reports an unreachable server at start without its address', { ski
   t.notMatch(String((outcome as Error).cause), /secret/)
 })
 
-await t.test('concurrent writers of the same rows leave the latest of each', { skip }, async (t) => {
-  const { open } = database(server!.url)
-  const opened = await Promise.all([open(), open(), open(), open()])
-  for (let n = 0; n < 5; n++) {
-    const puts = [0, 3, 1, 2].map((revision, i) =>
-      opened[i]!.views.put(pets, [row(`k${n}`, revision), row(`l${n}`, 3 - revision)]),
-    )
-    await Promise.all(puts)
-  }
-  const { rows } = await opened[0].views.list(pets, all)
-  t.equal(rows.length, 10)
-  for (const { key, revision } of rows) t.equal(revision, 3n, key)
-  await Promise.all(opened.map(({ close }) => close()))
-})
+await t.test(
+  'of rows that several instances write concurrently, the latest one of each remains',
+  { skip },
+  async (t) => {
+    const { open } = database(server!.url)
+    const opened = await Promise.all([open(), open(), open(), open()])
+    for (let n = 0; n < 5; n++) {
+      const puts = [0, 3, 1, 2].map((revision, i) =>
+        opened[i]!.views.put(pets, [row(`k${n}`, revision), row(`l${n}`, 3 - revision)]),
+      )
+      await Promise.all(puts)
+    }
+    const { rows } = await opened[0].views.list(pets, all)
+    t.equal(rows.length, 10)
+    for (const { key, revision } of rows) t.equal(revision, 3n, key)
+    await Promise.all(opened.map(({ close }) => close()))
+  },
+)
 
-await t.test('rows of another instance during a build are in the new view, and readers follow', { skip }, async (t) => {
+await t.test('rows that another instance writes during a rebuild are in the new read model', { skip }, async (t) => {
   const { open } = database(server!.url)
   const [builder, other] = await Promise.all([open(), open()])
   await other.views.put(pets, [row('stale', 0)])
@@ -138,7 +142,7 @@ await t.test('rows of another instance during a build are in the new view, and r
   await Promise.all([builder.close(), other.close()])
 })
 
-await t.test('keeps the previous version for running instances and drops older ones', { skip }, async (t) => {
+await t.test('a new version of a read model keeps the previous one for running instances', { skip }, async (t) => {
   const { views, close } = await database(server!.url).open()
   for (const version of [1, 2, 3]) {
     const building = await views.build({ ...pets, version })

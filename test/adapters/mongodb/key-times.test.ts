@@ -37,7 +37,7 @@ const world = () => {
   return { clock, store, instance }
 }
 
-await t.test('caches a key for 1 s from its request, however late the answer arrives', async (t) => {
+await t.test('a key is cached for 1 s from its request, however late the answer arrives', async (t) => {
   for (const slow of [0, 400]) {
     const { clock, store, instance } = world()
     const keys = await instance()

@@ -46,7 +46,7 @@ const world = () => {
   return { clock, store, instance }
 }
 
-await t.test('renews a lease at each third of its length', async (t) => {
+await t.test('a lease is renewed at each third of its length', async (t) => {
   const { clock, store, instance } = world()
   const { lease } = instance()
   await clock.settle()
@@ -64,7 +64,7 @@ await t.test('renews a lease at each third of its length', async (t) => {
   t.same(store.asked.at(-1), 'update 600', 'and given up with one more, in the same moment')
 })
 
-await t.test('a term starts when its renewal is sent, however late the answer arrives', async (t) => {
+await t.test('the term of a lease begins when its renewal is sent, however late the answer arrives', async (t) => {
   const { clock, store, instance } = world()
   const { lease, lose } = instance()
   await clock.advance(200)
@@ -84,7 +84,7 @@ for (const [after, taken] of [
   [751, true],
 ] as const)
   await t.test(
-    `${after} ms without a renewal ${taken ? 'lets' : 'do not let'} another instance take a lease of 600`,
+    `${after} ms without a renewal ${taken ? 'lets' : 'do not let'} another instance take a lease of 600 ms`,
     async (t) => {
       const { clock, store, instance } = world()
       const first = instance()
@@ -106,7 +106,7 @@ for (const [after, taken] of [
     },
   )
 
-await t.test('each observed renewal restarts the wait', async (t) => {
+await t.test('an instance that sees a renewal starts its wait for the lease again', async (t) => {
   const { clock, instance } = world()
   const [first, second] = [instance(), instance()]
   await clock.advance(1_000)
@@ -117,7 +117,7 @@ await t.test('each observed renewal restarts the wait', async (t) => {
   t.ok(second.lease.held())
 })
 
-await t.test('an instance retakes a lease it gave up only after twice its length', async (t) => {
+await t.test('an instance that gave up a lease takes it again only after twice the length of the lease', async (t) => {
   const { clock, store, instance } = world()
   const { lease } = instance()
   let able = true
@@ -134,7 +134,7 @@ await t.test('an instance retakes a lease it gave up only after twice its length
   t.same(store.asked, ['find 1400', 'update 1400'])
 })
 
-await t.test('sends no further request until a late answer arrives', async (t) => {
+await t.test('no further request for a lease is sent until a late answer arrives', async (t) => {
   const { clock, store, instance } = world()
   const { lease } = instance()
   await clock.settle()

@@ -81,7 +81,7 @@ for (const [what, revision] of [
   })
 }
 
-await t.test('retries only duplicates, without upsert', async (t) => {
+await t.test('only writes that failed as duplicates are repeated, then without an insert', async (t) => {
   once({ n: 2, nModified: 2, writeErrors: failed([DUPLICATE, undefined, DUPLICATE]) })
   await put(collection, at(1n))
   t.strictSame(commands, ['update 4 upsert', 'update 2'])
@@ -90,7 +90,7 @@ await t.test('retries only duplicates, without upsert', async (t) => {
   t.strictSame(commands, ['insert 4', 'update 4 upsert'])
 })
 
-await t.test('one row: retries a duplicate without upsert and refuses other errors', async (t) => {
+await t.test('a single row that fails as a duplicate is written again; any other error is refused', async (t) => {
   for (const revision of [0n, 1n]) {
     once({ n: 0, writeErrors: failed([DUPLICATE]) })
     await put(collection, at(revision, 1))

@@ -63,14 +63,14 @@ const throughPauses = async (t: Tap, { clock, seen }: Failing, pauses: readonly 
 type Tap = Pick<typeof t, 'same' | 'equal'>
 
 for (const [name, read] of Object.entries(reads)) {
-  await t.test(`${name}: retries a read that fails four times after ${PAUSES.join(', ')} ms`, async (t) => {
+  await t.test(`${name}: a read that fails four times is repeated after ${PAUSES.join(', ')} ms`, async (t) => {
     const world = failing(4)
     const result = outcomeOf(read(world.views))
     await throughPauses(t, world, PAUSES)
     t.strictSame(result.outcome, name === 'scan' ? 1 : [['7', 2]])
   })
 
-  await t.test(`${name}: gives up after the fifth failure`, async (t) => {
+  await t.test(`${name}: a read that fails five times is given up`, async (t) => {
     const world = failing(Number.POSITIVE_INFINITY)
     const result = outcomeOf(read(world.views))
     await throughPauses(t, world, PAUSES)
@@ -79,7 +79,7 @@ for (const [name, read] of Object.entries(reads)) {
     t.equal(world.seen.asked, 5)
   })
 
-  await t.test(`${name}: does not retry other errors, or after close`, async (t) => {
+  await t.test(`${name}: a read is not repeated after another error or after the close`, async (t) => {
     const other = failing(1, new TypeError('a mistake'))
     await t.rejects(read(other.views), { message: 'a mistake' })
     t.equal(other.seen.asked, 1)

@@ -40,7 +40,7 @@ const commandsOf = (tell: (name: string, database: string) => void) => {
 
 const { stack, skip } = await startStack(t)
 
-await t.test('readWrite on one database is a sufficient right', { skip }, async (t) => {
+await t.test('a MongoDB user with readWrite on one database has sufficient rights', { skip }, async (t) => {
   const asked = new Map<string, Set<string>>()
   const target = Number(new URL(stack!.mongo.url).port)
   const tap = createServer((near) => {

@@ -26,23 +26,27 @@ const collectionOf = async () => {
   return client.db(`rollcall_test_${randomUUID().replaceAll('-', '')}`)
 }
 
-await t.test('a bulk replaces only older rows, in any mix of new, older, equal and later ones', { skip }, async (t) => {
-  const to = (await collectionOf()).collection<StoredRow>('rows')
-  const writer = rowWriter(calls, 8)
-  const expected = new Map<string, bigint>()
-  for (const [n, revisionOf] of [() => 5, (n: number) => n % 10, () => 5, (n: number) => 12 - n].entries()) {
-    const written = rows(revisionOf).slice(0, 10 * (n + 1))
-    await writer.put(to, written)
-    for (const { key, revision } of written) {
-      const there = expected.get(key)
-      if (there === undefined || revision > there) expected.set(key, revision)
+await t.test(
+  'a bulk write replaces only older rows, also if new, equal and later rows are mixed',
+  { skip },
+  async (t) => {
+    const to = (await collectionOf()).collection<StoredRow>('rows')
+    const writer = rowWriter(calls, 8)
+    const expected = new Map<string, bigint>()
+    for (const [n, revisionOf] of [() => 5, (n: number) => n % 10, () => 5, (n: number) => 12 - n].entries()) {
+      const written = rows(revisionOf).slice(0, 10 * (n + 1))
+      await writer.put(to, written)
+      for (const { key, revision } of written) {
+        const there = expected.get(key)
+        if (there === undefined || revision > there) expected.set(key, revision)
+      }
+      const stored = await to.find().toArray()
+      t.same(new Map(stored.map(({ _id, revision }) => [_id, revision])), expected)
     }
-    const stored = await to.find().toArray()
-    t.same(new Map(stored.map(({ _id, revision }) => [_id, revision])), expected)
-  }
-})
+  },
+)
 
-await t.test('duplicates in a bulk cost one more command in total', async (t) => {
+await t.test('duplicates in a bulk write cost one more command in total', async (t) => {
   const commands: string[] = []
   const fake = {
     bulkWrite: async (operations: readonly { replaceOne: { upsert: boolean } }[]) => {
@@ -66,7 +70,7 @@ await t.test('duplicates in a bulk cost one more command in total', async (t) =>
   t.same(commands, ['30 true', '2 false'])
 })
 
-await t.test('removes expired records one minute after a write', { skip }, async (t) => {
+await t.test('expired records are deleted one minute after a write', { skip }, async (t) => {
   const db = await collectionOf()
   const errors: unknown[] = []
   const clock = virtualClock()

@@ -11,7 +11,7 @@ type Items = Readonly<Record<string, readonly { readonly key: string }[]>> & {
 }
 const positionOf = ({ headers }: Answer) => String(headers['event-position'])
 
-await t.test('at', async (t) => {
+await t.test('GET requests with the parameter "at"', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   /** Instant `ms` from now. */
   const then = (ms: number) => new Date(clock.now().getTime() + ms).toISOString()
@@ -22,7 +22,7 @@ await t.test('at', async (t) => {
   const keys = async (path: string, name: string) =>
     (await request<Items>('GET', path)).json[name]?.map(({ key }) => key)
 
-  await t.test('an answer has the position and instant of its moment', async (t) => {
+  await t.test('an answer about a past moment has the position and the time of the moment', async (t) => {
     const told = async (path: string, method = 'GET', body?: object) => {
       const { headers } = await request(method, path, body)
       return [headers['as-of-position'], headers['as-of-time']]
@@ -46,7 +46,7 @@ await t.test('at', async (t) => {
     t.same(await told(`${N}/flags?at=0`), ['0', undefined])
   })
 
-  await t.test('every GET returns its past answer by position and by instant', async (t) => {
+  await t.test('every GET returns its past answer by position and by time', async (t) => {
     await create(t, '/api/v1/namespaces', { key: 'other', name: 'O' })
     await create(t, `${N}/segments`, { key: 's', name: 'S' })
     await create(t, `${N}/flags`, { key: 'f', name: 'F', enabled: true, metadata: { a: 1 } })
@@ -106,7 +106,7 @@ await t.test('at', async (t) => {
     t.equal((await request('GET', `${N}/flags/f?at=${positionOf(last)}`, undefined, tag)).status, 304)
   })
 
-  await t.test('a past list shows the incarnation of the namespace at the moment', async (t) => {
+  await t.test('a past list shows the namespace as it existed at the moment', async (t) => {
     await create(t, '/api/v1/namespaces', { key: 'twice', name: 'first' })
     const flag = await request('POST', '/api/v1/namespaces/twice/flags', { key: 'f', name: 'of the first' })
     const gone = await request('DELETE', '/api/v1/namespaces/twice?force=true')
@@ -127,7 +127,7 @@ await t.test('at', async (t) => {
     t.match((await request('GET', `/api/v1/namespaces/twice?${at(again)}`)).json, { name: 'second' })
   })
 
-  await t.test('returns 404 and empty lists before the first event', async (t) => {
+  await t.test('before the first event a resource gets 404 and a list is empty', async (t) => {
     for (const at of ['0', '1970-01-01T00:00:00Z', '0000-01-01T00:00:00.000Z']) {
       await refused(t, ['GET', `${N}?at=${at}`], 404, 'namespace "default" not found', 'not_found')
       await refused(t, ['GET', `${N}/flags/f?at=${at}`], 404, 'flag "default/f" not found', 'not_found')
@@ -147,7 +147,7 @@ await t.test('at', async (t) => {
     }
   })
 
-  await t.test('refuses a future or invalid moment', async (t) => {
+  await t.test('a moment that is in the future or invalid is refused', async (t) => {
     const head = BigInt(positionOf(await request('DELETE', `${N}/flags/none`)))
     for (const path of [
       '/api/v1/namespaces',
@@ -177,7 +177,7 @@ await t.test('at', async (t) => {
     await refused(t, ['GET', `${N}?at=1&at=2`], 400, 'invalid field at: given twice')
   })
 
-  await t.test('page tokens of a past list stay at its moment', async (t) => {
+  await t.test('the page tokens of a past list stay at its moment', async (t) => {
     await create(t, '/api/v1/namespaces', { key: 'paged', name: 'x' })
     const path = '/api/v1/namespaces/paged/flags'
     for (const key of ['a', 'b', 'c']) await create(t, path, { key, name: key })
@@ -201,7 +201,7 @@ await t.test('at', async (t) => {
     )
   })
 
-  await t.test('shows past tokens with their status at the moment', async (t) => {
+  await t.test('past tokens are shown with their status at the moment', async (t) => {
     type Token = { readonly id: string; readonly status: string }
     type Tokens = {
       readonly authentications: readonly Token[]

@@ -32,7 +32,7 @@ const shown = ({ segment, defaultVariantId, ...rest }: Body): Body => ({
   ...(defaultVariantId !== undefined && { defaultVariant: { id: defaultVariantId } }),
 })
 
-await t.test('stores and returns every request field', async (t) => {
+await t.test('every field of a request is stored and returned', async (t) => {
   const { request } = await startService(t)
   const { paths, components } = (await request<Document>('GET', '/openapi.json')).json
   const followed = ({ $ref, ...schema }: Schema): Schema =>

@@ -20,7 +20,7 @@ type Changed = {
 }
 const rollout = (percentage: number, value = true) => ({ op: 'rollout.create', threshold: { percentage, value } })
 
-await t.test('applies all kinds of changes in one request as one revision', async (t) => {
+await t.test('one request with changes of all kinds creates one revision', async (t) => {
   const { request, directory } = await startService(t)
   const make = maker({ request })
   for (const key of ['s', 'q']) await make.segment(key)
@@ -144,7 +144,7 @@ await t.test('applies all kinds of changes in one request as one revision', asyn
   t.notOk('defaultVariant' in changed.json.flag)
 })
 
-await t.test('appends nothing if nothing changes', async (t) => {
+await t.test('a batch that changes nothing writes no event', async (t) => {
   const { request } = await startService(t)
   const make = maker({ request })
   await make.segment('s')
@@ -165,7 +165,7 @@ await t.test('appends nothing if nothing changes', async (t) => {
   t.match(same, { status: 200, headers: { etag: headers['etag'], 'event-position': head } }, same.text)
 })
 
-await t.test('refuses all changes because of the first invalid one', async (t) => {
+await t.test('one invalid change makes the whole batch be refused', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
@@ -304,7 +304,7 @@ await t.test('refuses all changes because of the first invalid one', async (t) =
     t.equal((await request('DELETE', `${N}/segments/${key}`)).status, 200, 'no segment is held by what was refused')
 })
 
-await t.test('handles concurrent and repeated requests', async (t) => {
+await t.test('concurrent and repeated batches have the effect of one after another', async (t) => {
   const { request, directory } = await startService(t)
   const make = maker({ request })
   await make.segment('s')
@@ -339,7 +339,7 @@ await t.test('handles concurrent and repeated requests', async (t) => {
   t.equal(attached.length - detached.length, 2, 'one reservation for each of the two that use it')
 })
 
-await t.test('accepts 200 changes, and as many as a large flag allows', async (t) => {
+await t.test('a batch may have 200 changes, and as many as a large flag allows', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
@@ -383,7 +383,7 @@ await t.test('accepts 200 changes, and as many as a large flag allows', async (t
   )
 })
 
-await t.test('a full namespace accepts changes that shrink it and no others', async (t) => {
+await t.test('a full namespace accepts changes that shrink it, and no others', async (t) => {
   const { request } = await startService(t, { 'quotas.bytes_per_namespace': '20000' })
   await maker({ request }).boolean('f')
   const text = JSON.stringify('x'.repeat(9_000))
@@ -396,7 +396,7 @@ await t.test('a full namespace accepts changes that shrink it and no others', as
   t.equal((await request('POST', CHANGES, swap)).status, 200, 'what counts is what the changes come to')
 })
 
-await t.test('refuses changes above the append size of EventStoreDB without effect', async (t) => {
+await t.test('a batch larger than one append to EventStoreDB is refused without an effect', async (t) => {
   const { request } = await startService(t)
   const make = maker({ request })
   await make.segment('s')

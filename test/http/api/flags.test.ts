@@ -4,13 +4,13 @@ import { creator, refuses } from './refusals.ts'
 
 const N = '/api/v1/namespaces/default'
 
-await t.test('flags and variants', async (t) => {
+await t.test('flags and their variants', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
   const create = creator(service)
 
-  await t.test('creates a flag with defaults under both paths', async (t) => {
+  await t.test('a flag is created with defaults under both paths of the API', async (t) => {
     const made = await create(t, '/api/v1/flags', { key: 'plain', name: 'Plain' })
     const { createdAt, updatedAt, ...rest } = made
     t.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -30,7 +30,7 @@ await t.test('flags and variants', async (t) => {
     t.same((await request('GET', '/api/v1/namespaces//flags/plain')).json, made, 'an empty namespace is default')
   })
 
-  await t.test('accepts keys such as __proto__ and constructor', async (t) => {
+  await t.test('keys such as __proto__ and constructor are accepted', async (t) => {
     for (const key of ['__proto__', 'constructor', 'toString']) {
       await refused(t, ['GET', `${N}/flags/${key}`], 404, `flag "default/${key}" not found`, 'not_found')
       await create(t, '/api/v1/flags', { key, name: 'x', metadata: { ['__proto__']: { a: 1 } } })
@@ -38,7 +38,7 @@ await t.test('flags and variants', async (t) => {
     }
   })
 
-  await t.test('PUT replaces all fields and keeps absent metadata', async (t) => {
+  await t.test('PUT replaces all fields of a flag and keeps absent metadata', async (t) => {
     await create(t, '/api/v1/flags', {
       key: 'put',
       name: 'x',
@@ -59,7 +59,7 @@ await t.test('flags and variants', async (t) => {
     t.same((await put({ name: 'y', metadata: { b: 1 } }))['metadata'], { b: 1 })
   })
 
-  await t.test('field rules of flags', async (t) => {
+  await t.test('invalid fields of a flag are refused with the documented messages', async (t) => {
     const post = (body: object) => ['POST', '/api/v1/flags', { key: 'rules', name: 'x', ...body }] as const
     await refused(t, post({ key: 'a/b' }), 400, 'invalid field key: contains invalid characters')
     await refused(t, post({ name: '' }), 400, 'invalid field name: must not be empty')
@@ -97,7 +97,7 @@ await t.test('flags and variants', async (t) => {
     await refused(t, ['PUT', `${N}/flags/none`, { name: 'x' }], 404, 'flag "default/none" not found', 'not_found')
   })
 
-  await t.test('variants', async (t) => {
+  await t.test('variants of a flag', async (t) => {
     await create(t, '/api/v1/flags', { key: 'v', name: 'x' })
     const path = `${N}/flags/v/variants`
     const made = await create(t, '/api/v1/flags/v/variants', {
@@ -168,7 +168,7 @@ await t.test('flags and variants', async (t) => {
     t.notOk('defaultVariant' in (await request('PUT', `${N}/flags/v`, { name: 'x' })).json)
   })
 
-  await t.test('accepts seven attachments of maximum size in a flag, not eight', async (t) => {
+  await t.test('a flag may have seven attachments of the maximum size, but not eight', async (t) => {
     await create(t, '/api/v1/flags', { key: 'large', name: 'x' })
     const attachment = JSON.stringify('x'.repeat(1_023_998))
     const made = await create<{ readonly attachment: string }>(t, '/api/v1/flags/large/variants', {

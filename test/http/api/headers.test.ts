@@ -8,14 +8,14 @@ const positionOf = (answer: { readonly headers: Readonly<Record<string, unknown>
   position: BigInt(String(answer.headers['event-position'])),
 })
 
-await t.test('common headers', async (t) => {
+await t.test('headers that all routes have in common', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
   const create = creator(service)
   await create(t, '/api/v1/segments', { key: 's', name: 'S' })
 
-  await t.test('a flag and its parts have one revision, changed by each change only', async (t) => {
+  await t.test('a flag and its parts have one revision, and only a change increases it', async (t) => {
     await create(t, '/api/v1/flags', { key: 'f', name: 'F' })
     const path = `${N}/flags/f`
     const etag = async (url = path) => (await request('GET', url)).headers.etag
@@ -39,7 +39,7 @@ await t.test('common headers', async (t) => {
     t.equal(await etag(N), '"1"', 'nor having flags a namespace')
   })
 
-  await t.test('If-None-Match returns 304 without a body, with the tag', async (t) => {
+  await t.test('If-None-Match with the present tag gets 304 without a body', async (t) => {
     for (const [path, tag] of [
       [`${N}/flags/f`, '4'],
       [`${N}/segments/s`, '2'],
@@ -54,7 +54,7 @@ await t.test('common headers', async (t) => {
     t.match(await request('HEAD', `${N}/flags/f`), { status: 200, text: '', headers: { etag: '"4"' } })
   })
 
-  await t.test('If-Match: 412 for another revision, success for the present one and *', async (t) => {
+  await t.test('If-Match gets 412 for another revision, and succeeds for the present one and for *', async (t) => {
     const path = `${N}/flags/f`
     const moved = (have: number, given: string) => `revision moved: have "${have}", given "${given}"`
     await refused(t, ['PUT', path, { name: 'G' }, { 'if-match': '"3"' }], 412, moved(4, '3'), 'revision_moved')
@@ -102,7 +102,7 @@ await t.test('common headers', async (t) => {
       )
   })
 
-  await t.test('If-Match on a missing resource', async (t) => {
+  await t.test('If-Match on a missing resource is refused', async (t) => {
     for (const given of ['*', '"1"']) {
       const tag = given === '*' ? '*' : '1'
       const header = { 'if-match': given }
@@ -162,7 +162,7 @@ await t.test('common headers', async (t) => {
     }
   })
 
-  await t.test('Event-Position grows with each event, and is the head if nothing changed', async (t) => {
+  await t.test('Event-Position grows with each event, and is the newest position if nothing changed', async (t) => {
     const one = positionOf(await request('PUT', `${N}/flags/f`, { name: '1' }))
     const two = positionOf(await request('POST', `${N}/flags/f/rules`, { segmentKey: 's' }))
     const three = positionOf(await request('DELETE', `${N}/flags/none`))
@@ -180,7 +180,7 @@ await t.test('common headers', async (t) => {
     )
   })
 
-  await t.test('Idempotency-Key: one effect and one answer for concurrent and later repeats', async (t) => {
+  await t.test('requests with the same Idempotency-Key have one effect and one answer', async (t) => {
     let n = 0
     const parts = [
       [`${N}/flags`, { key: 'once', name: 'x' }],

@@ -131,7 +131,7 @@ const headers = fc.constantFrom(
   { 'idempotency-key': 'k' },
 )
 
-await t.test('no request gets 5xx, and every refusal has the standard shape', async (t) => {
+await t.test('no request gets a 5xx, and every refusal has the usual form', async (t) => {
   const { request, logged } = await startService(t)
   const create = creator({ request })
   await create(t, '/api/v1/flags', { key: 'f', name: 'F' })

@@ -7,7 +7,7 @@ const N = '/api/v1/namespaces/default'
 type Item = { readonly key: string; readonly id: string }
 type Page = Readonly<Record<string, readonly Item[]>> & { readonly nextPageToken: string; readonly totalCount: number }
 
-await t.test('lists', async (t) => {
+await t.test('lists of resources', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
@@ -23,7 +23,7 @@ await t.test('lists', async (t) => {
     await create(t, rules, { segmentKey: 'k9' })
   }
 
-  await t.test('pages concatenate to the list, in order of creation or rank', async (t) => {
+  await t.test('all pages together are the whole list, in order of creation or rank', async (t) => {
     for (const [name, path] of [...Object.entries(lists), ['rules', rules], ['rules', rollouts]] as const) {
       const whole = await get(path)
       const all = whole[name]!
@@ -49,7 +49,7 @@ await t.test('lists', async (t) => {
     }
   })
 
-  await t.test('offset skips items and is ignored with a page token', async (t) => {
+  await t.test('offset skips items, and is ignored together with a page token', async (t) => {
     const keys = async (query: string) => (await get(`${N}/flags?${query}`))['flags']!.map(({ key }) => key)
     t.same(await keys('offset=5'), names.slice(5))
     t.same(await keys('offset=2&limit=2'), names.slice(2, 4))
@@ -69,7 +69,7 @@ await t.test('lists', async (t) => {
     await refused(t, ['GET', `${N}/flags?limit=1&limit=1`], 400, 'invalid field limit: given twice')
   })
 
-  await t.test('a page token is valid for its own list only', async (t) => {
+  await t.test('a page token is valid only for its own list', async (t) => {
     const { nextPageToken: token } = await get(`${N}/flags?limit=2`)
     const changed = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`
     for (const [path, given] of [
@@ -105,7 +105,7 @@ await t.test('lists', async (t) => {
     )
   })
 
-  await t.test('concurrent changes neither hide nor repeat other items', async (t) => {
+  await t.test('changes during paging neither hide nor repeat other items', async (t) => {
     const first = await get(`${N}/flags?limit=3`)
     await request('DELETE', `${N}/flags/k8`)
     await request('DELETE', `${N}/flags/k7`)
@@ -139,7 +139,7 @@ await t.test('lists', async (t) => {
   })
 })
 
-await t.test('a list continues by rank if its remembered items were deleted', async (t) => {
+await t.test('a list ordered by rank continues if the last item of the page was deleted', async (t) => {
   const all = Array.from({ length: 12 }, (_, n) => ({ id: `r${n + 1}`, rank: n + 1 }))
   const cursor = byRank.cursor(all, 10)
   t.equal(byRank.behind(all, cursor), 10)

@@ -4,13 +4,13 @@ import { creator, refuses } from './refusals.ts'
 
 const N = '/api/v1/namespaces'
 
-await t.test('namespaces', async (t) => {
+await t.test('routes of namespaces', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
   const create = creator(service)
 
-  await t.test('default exists from the start, is protected and can be updated', async (t) => {
+  await t.test('the namespace "default" exists from the start, is protected and can be updated', async (t) => {
     const first = await request('GET', `${N}/default`)
     t.match(first.json, { key: 'default', name: 'Default', description: 'Default namespace', protected: true })
     t.match(await request('PUT', `${N}/default`, { name: 'Main' }), {
@@ -21,7 +21,7 @@ await t.test('namespaces', async (t) => {
     await refused(t, ['DELETE', `${N}/default?force=true`], 400, 'namespace "default" is protected', 'protected')
   })
 
-  await t.test('creates, returns, replaces and deletes a namespace', async (t) => {
+  await t.test('a namespace can be created, read, replaced and deleted', async (t) => {
     const made = await request('POST', N, { key: 'one', name: 'One', description: 'first', protected: true })
     t.match(made, {
       status: 200,
@@ -42,7 +42,7 @@ await t.test('namespaces', async (t) => {
     await refused(t, ['GET', `${N}/one`], 404, 'namespace "one" not found', 'not_found')
   })
 
-  await t.test('field rules', async (t) => {
+  await t.test('invalid fields of a namespace are refused with the documented messages', async (t) => {
     const long = (n: number) => 'é'.repeat(n)
     await refused(t, ['POST', N, { name: 'x' }], 400, 'invalid field key: must not be empty')
     await refused(t, ['POST', N, { key: 'a b', name: 'x' }], 400, 'invalid field key: contains invalid characters')
@@ -69,7 +69,7 @@ await t.test('namespaces', async (t) => {
     await create(t, N, { key: 'a-Z_9,', name: '😀'.repeat(255), description: long(10_000) })
   })
 
-  await t.test('duplicate and missing namespaces', async (t) => {
+  await t.test('a duplicate namespace is refused, and a missing one gets 404', async (t) => {
     await create(t, N, { key: 'twice', name: 'x' })
     await refused(t, ['POST', N, { key: 'twice', name: 'x' }], 400, 'namespace "twice" is not unique', 'not_unique')
     await refused(t, ['PUT', `${N}/nowhere`, { name: 'x' }], 404, 'namespace "nowhere" not found', 'not_found')
@@ -90,7 +90,7 @@ await t.test('namespaces', async (t) => {
     )
   })
 
-  await t.test('deletes a namespace with flags only by force, and a new one is empty', async (t) => {
+  await t.test('a namespace with flags is deleted only by force, and is empty if created again', async (t) => {
     await create(t, N, { key: 'full', name: 'x' })
     await create(t, `${N}/full/flags`, { key: 'f', name: 'x' })
     await create(t, `${N}/full/segments`, { key: 's', name: 'x' })
@@ -118,7 +118,7 @@ await t.test('namespaces', async (t) => {
     t.equal((await request('DELETE', `${N}/full`)).status, 200, 'segments alone do not hold it')
   })
 
-  await t.test('keeps namespaces over a restart', async (t) => {
+  await t.test('namespaces are still there after a restart', async (t) => {
     const before = await request('GET', N)
     await service.reopen()
     t.same((await request('GET', N)).json, before.json)

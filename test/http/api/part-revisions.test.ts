@@ -5,7 +5,7 @@ import { maker } from '../flags.ts'
 const N = '/api/v1/namespaces/default'
 type Made = { readonly id: string }
 
-await t.test('writes and lists of parts return the revision of the flag or segment', async (t) => {
+await t.test('writes and lists of parts return the revision of their flag or segment', async (t) => {
   const { request } = await startService(t)
   const make = maker({ request })
   await make.segment('s')
@@ -63,7 +63,7 @@ await t.test('writes and lists of parts return the revision of the flag or segme
   )
 })
 
-await t.test('a list has its revision, also in the past, and supports 304', async (t) => {
+await t.test('a list has a revision, also in the past, and answers 304 if it is unchanged', async (t) => {
   const { request } = await startService(t)
   const make = maker({ request })
   await make.boolean('f')

@@ -8,7 +8,7 @@ type Listed = {
   readonly flags: readonly { readonly key: string }[]
 }
 
-await t.test('a searched or sorted past list has all items of the moment', async (t) => {
+await t.test('a past list that is searched or sorted has all items of the moment', async (t) => {
   const { request } = await startService(t)
   const base = '/api/v1/namespaces/default/flags'
   const name = (n: number) => `name ${String(FLAGS - n).padStart(3, '0')}`

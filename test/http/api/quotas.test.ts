@@ -15,7 +15,7 @@ type Ids = { readonly id: string }
 type Issued = { readonly clientToken: string; readonly authentication: Ids }
 const text = (length: number) => JSON.stringify('x'.repeat(length - 2))
 
-await t.test('limits flags and segments of a namespace, and namespaces', async (t) => {
+await t.test('the number of flags and segments in a namespace, and of namespaces, is limited', async (t) => {
   const service = await startService(t, quotas)
   const { request } = service
   const [refused, create] = [refuses(service), creator(service)]
@@ -114,7 +114,7 @@ await t.test('a namespace that has reached its quota of bytes still accepts chan
   await refuses(lowered)(t, ['GET', `${D}/flags/f`], 404, 'flag "default/f" not found', 'not_found')
 })
 
-await t.test('limits the rights of the active tokens of one maker', async (t) => {
+await t.test('the rights of all active tokens of one creator are limited in size', async (t) => {
   const service = await startService(t, { 'quotas.grant_bytes_per_credential': '2000' })
   const refused = refuses(service)
   const P = '/auth/v1/method/token'
@@ -150,7 +150,7 @@ await t.test('limits the rights of the active tokens of one maker', async (t) =>
   await beyond(2238, 9)
 })
 
-await t.test('limits the active tokens of one maker', async (t) => {
+await t.test('the number of active tokens of one creator is limited', async (t) => {
   const service = await startService(t, { ...quotas, 'authentication.required': 'false' })
   const refused = refuses(service)
   const P = '/auth/v1/method/token'

@@ -4,13 +4,13 @@ import { creator } from './refusals.ts'
 
 const N = '/api/v1/namespaces/default'
 
-await t.test('races between two aggregates end in a valid state', async (t) => {
+await t.test('races between two resources end in a valid state', async (t) => {
   const service = await startService(t)
   const { request } = service
   const create = creator(service)
   await create(t, `${N}/flags`, { key: 'f', name: 'x' })
 
-  await t.test('deletes a segment while rules and rollouts start to use it', async (t) => {
+  await t.test('a segment is deleted while rules and rollouts start to use it', async (t) => {
     const outcomes = new Set<string>()
     for (let n = 0; n < 25; n++) {
       const key = `s${n}`
@@ -40,7 +40,7 @@ await t.test('races between two aggregates end in a valid state', async (t) => {
       t.equal((await request('DELETE', `${N}/segments/${key}`)).status, 200, `${key} is held by nobody any more`)
   })
 
-  await t.test('deletes a namespace while flags are created in it', async (t) => {
+  await t.test('a namespace is deleted while flags are created in it', async (t) => {
     for (let n = 0; n < 20; n++) {
       const path = `/api/v1/namespaces/n${n}`
       await create(t, '/api/v1/namespaces', { key: `n${n}`, name: 'x' })

@@ -12,7 +12,7 @@ const scoped = {
 }
 const parts = ['flags', 'flags/f', 'flags/f/rules', 'flags/f/rules/r', 'segments', 'segments/s'] as const
 
-await t.test('a namespaced token reaches its own namespace and nothing else', async (t) => {
+await t.test('a token for one namespace reaches nothing outside of it', async (t) => {
   const service = await startService(t)
   const { request } = service
   const create = creator(service)
@@ -20,7 +20,7 @@ await t.test('a namespaced token reaches its own namespace and nothing else', as
   const mine = await tokenFor(service, 'mine')
   const ofDefault = await tokenFor(service, 'default')
 
-  await t.test('allows access within the namespace', async (t) => {
+  await t.test('a token for one namespace has access inside of it', async (t) => {
     t.equal((await request('GET', '/api/v1/namespaces/mine', undefined, mine)).status, 200)
     t.equal((await request('PUT', '/api/v1/namespaces/mine', { name: 'M' }, mine)).status, 200)
     await create(t, '/api/v1/namespaces/mine/segments', { key: 's', name: 's' }, mine)
@@ -32,7 +32,7 @@ await t.test('a namespaced token reaches its own namespace and nothing else', as
     t.equal((await request('GET', '/api/v1/namespaces//flags/f', undefined, ofDefault)).status, 200)
   })
 
-  await t.test('refuses access outside the namespace, whether or not the resource exists', async (t) => {
+  await t.test('a token for one namespace is refused elsewhere, whether or not the resource exists', async (t) => {
     for (const part of parts) {
       for (const root of ['/api/v1/namespaces/other', '/api/v1/namespaces/none', '/api/v1/namespaces/', '/api/v1'])
         t.match(await request('GET', `${root}/${part}`, undefined, mine), scoped, `GET ${root}/${part}`)
@@ -50,14 +50,14 @@ await t.test('a namespaced token reaches its own namespace and nothing else', as
     t.equal((await request('GET', '/api/v1/namespaces/mine', undefined, mine)).status, 200, 'all are still there')
   })
 
-  await t.test('the binding to a key survives deletion and creation of the namespace', async (t) => {
+  await t.test('a token for one namespace still works after the namespace was deleted and created again', async (t) => {
     t.equal((await request('DELETE', '/api/v1/namespaces/mine?force=true')).status, 200)
     t.equal((await request('GET', '/api/v1/namespaces/mine', undefined, mine)).status, 404)
     await create(t, '/api/v1/namespaces', { key: 'mine', name: 'again' })
     t.match(await request('GET', '/api/v1/namespaces/mine', undefined, mine), { status: 200, json: { name: 'again' } })
   })
 
-  await t.test('refuses requests without a credential', async (t) => {
+  await t.test('a request without a credential is refused', async (t) => {
     for (const part of parts)
       t.match(
         await request('GET', `/api/v1/${part}`, undefined, {
@@ -69,7 +69,7 @@ await t.test('a namespaced token reaches its own namespace and nothing else', as
   })
 })
 
-await t.test('open management routes still limit presented tokens to their access', async (t) => {
+await t.test('if management routes are open, a token in the request still limits it', async (t) => {
   const service = await startService(t, { 'authentication.exclude.management': 'true' })
   const nobody = { authorization: '' }
   t.equal((await service.request('POST', '/api/v1/flags', { key: 'f', name: 'x' }, nobody)).status, 200)

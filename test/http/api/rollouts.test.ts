@@ -5,7 +5,7 @@ import { creator, refuses } from './refusals.ts'
 const N = '/api/v1/namespaces/default'
 type Part = { readonly id: string; readonly rank: number; readonly description: string; readonly updatedAt: string }
 
-await t.test('rollouts', async (t) => {
+await t.test('routes of rollouts', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
@@ -17,7 +17,7 @@ await t.test('rollouts', async (t) => {
   }
   const threshold = (percentage: unknown, value = true) => ({ threshold: { percentage, value } })
 
-  await t.test('returns a threshold rollout as the contract shows it', async (t) => {
+  await t.test('a rollout by threshold is returned as docs/api.md shows it', async (t) => {
     const path = await flag('f')
     const made = await request<Part>('POST', path, { rank: 1, ...threshold(33.33) })
     t.match(made, { status: 200, headers: { etag: '"2"', 'event-position': /^\d+$/ } })
@@ -39,7 +39,7 @@ await t.test('rollouts', async (t) => {
     t.equal((await request('GET', '/api/v1/flags/f/rollouts')).status, 404, 'only under a namespace')
   })
 
-  await t.test('creates and replaces a segment rollout', async (t) => {
+  await t.test('a rollout by segment can be created and replaced', async (t) => {
     const path = await flag('segments')
     const made = await create(t, path, {
       description: 'd',
@@ -63,7 +63,7 @@ await t.test('rollouts', async (t) => {
     })
   })
 
-  await t.test('field rules, missing parts, and the type that stays', async (t) => {
+  await t.test('invalid fields and missing parts of a rollout are refused, and its type never changes', async (t) => {
     const path = await flag('wrong')
     const { id } = await create(t, path, threshold(0))
     const one = `${path}/${id}`
@@ -152,7 +152,7 @@ await t.test('rollouts', async (t) => {
     t.match((await request('GET', `${N}/flags/none/rollouts`)).json, { rules: [], rollouts: [], totalCount: 0 })
   })
 
-  await t.test('removal closes ranks, reordering moves the listed first, others keep times', async (t) => {
+  await t.test('ranks have no gaps after a removal, and a new order puts the listed rollouts first', async (t) => {
     const path = await flag('ranks')
     const [a, b, c, d] = [
       await create(t, path, threshold(1)),
@@ -207,7 +207,7 @@ await t.test('rollouts', async (t) => {
     )
   })
 
-  await t.test('stores the parts of the other flag type', async (t) => {
+  await t.test('a flag may have the parts of the other flag type, and they are stored', async (t) => {
     await create(t, '/api/v1/flags', { key: 'variants', name: 'x' })
     await create(t, `${N}/flags/variants/rollouts`, threshold(50))
     await create(t, `${N}/flags/f/rules`, { segmentKey: 's1' })

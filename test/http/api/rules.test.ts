@@ -5,7 +5,7 @@ import { creator, refuses } from './refusals.ts'
 const N = '/api/v1/namespaces/default'
 type Part = { readonly id: string; readonly rank: number; readonly updatedAt: string }
 
-await t.test('rules and distributions', async (t) => {
+await t.test('routes of rules and distributions', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
@@ -18,7 +18,7 @@ await t.test('rules and distributions', async (t) => {
   const ranks = async (path: string) =>
     (await request<{ rules: Part[] }>('GET', path)).json.rules.map(({ id, rank }) => [id, rank])
 
-  await t.test('returns one segment in segmentKey, several in segmentKeys, without repeats', async (t) => {
+  await t.test('a rule returns one segment in segmentKey and several in segmentKeys', async (t) => {
     const rules = await flag('shapes')
     const one = await create(t, rules, { segmentKey: 's1', segmentOperator: 'AND_SEGMENT_OPERATOR' })
     const { id, createdAt, updatedAt, ...rest } = one
@@ -52,7 +52,7 @@ await t.test('rules and distributions', async (t) => {
     t.match((await request('GET', `/api/v1/flags/shapes/rules/${id}`)).json, { id, segmentKeys: ['s1', 's3'] })
   })
 
-  await t.test('ranks: last by default, gaps allowed, duplicates refused, removal closes up', async (t) => {
+  await t.test('a rule is added last by default; a used rank is refused, and removal closes the gap', async (t) => {
     const rules = await flag('ranks')
     const a = await create(t, rules, { segmentKey: 's1' })
     const b = await create(t, rules, { segmentKey: 's1', rank: '7' })
@@ -112,7 +112,7 @@ await t.test('rules and distributions', async (t) => {
     ])
   })
 
-  await t.test('field rules and missing parts of rules', async (t) => {
+  await t.test('invalid fields and missing parts of rules are refused', async (t) => {
     const rules = await flag('wrong')
     const other = await flag('other')
     const mine = await create(t, rules, { segmentKey: 's1' })
@@ -164,7 +164,7 @@ await t.test('rules and distributions', async (t) => {
     t.match((await request('GET', `${N}/flags/none/rules`)).json, { rules: [], totalCount: 0, nextPageToken: '' })
   })
 
-  await t.test('distributions', async (t) => {
+  await t.test('distributions of a rule', async (t) => {
     const rules = await flag('shares')
     const one = await create(t, `${N}/flags/shares/variants`, { key: 'one' })
     const two = await create(t, `${N}/flags/shares/variants`, { key: 'two' })
@@ -242,7 +242,7 @@ await t.test('rules and distributions', async (t) => {
     t.equal(await count(), 0, 'a variant takes its distributions along')
   })
 
-  await t.test('refuses to delete a segment in use, allows it once unused', async (t) => {
+  await t.test('a segment in use cannot be deleted until it is no longer used', async (t) => {
     const rules = await flag('uses')
     await create(t, '/api/v1/segments', { key: 'used', name: 'x' })
     const rule = await create(t, rules, { segmentKeys: ['used', 's1'] })

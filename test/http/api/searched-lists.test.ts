@@ -13,7 +13,7 @@ type Page = Readonly<Record<string, readonly Keyed[]>> & {
   readonly totalCount: number
 }
 
-await t.test('searched and sorted lists', async (t) => {
+await t.test('lists with a search and an order', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
@@ -47,7 +47,7 @@ await t.test('searched and sorted lists', async (t) => {
   await create(t, `${N}/flags/checkout/rollouts`, { segment: { segmentKey: 'beta', value: false } })
   await create(t, `${N}/flags/Ranking/rules`, { segmentKey: 'beta' })
 
-  await t.test('finds text in key or name, ignoring case', async (t) => {
+  await t.test('a search finds text in keys and names, in upper and lower case', async (t) => {
     t.same(await keys(`${N}/flags?q=CHECKout`), ['checkout', 'era'])
     t.same(await keys(`${N}/flags?q=50+%25`), ['banner', 'basket'])
     t.same(await keys(`${N}/flags?q=.`), [], 'as text, not as a pattern')
@@ -56,7 +56,7 @@ await t.test('searched and sorted lists', async (t) => {
     t.match((await request('GET', `${N}/flags?q=checkout&limit=1`)).json, { totalCount: 2 })
   })
 
-  await t.test('filters by type and state, alone and together', async (t) => {
+  await t.test('a list can be filtered by type and state, alone and together', async (t) => {
     t.same(await keys(`${N}/flags?type=BOOLEAN_FLAG_TYPE`), ['checkout', 'banner'])
     t.same(await keys(`${N}/flags?type=0`), ['Ranking', 'basket', 'era'])
     t.same(await keys(`${N}/flags?enabled`), ['checkout', 'Ranking'])
@@ -64,7 +64,7 @@ await t.test('searched and sorted lists', async (t) => {
     t.same(await keys(`${N}/flags?enabled=false&type=BOOLEAN_FLAG_TYPE&q=n`), ['banner'])
   })
 
-  await t.test('finds the flags that use a segment, with their rules and rollouts', async (t) => {
+  await t.test('a list of flags can be filtered by segment, and names the rules and rollouts', async (t) => {
     t.same(await keys(`${N}/flags?segmentKey=beta`), ['checkout', 'Ranking'])
     t.same(await keys(`${N}/flags?segmentKey=beta&type=BOOLEAN_FLAG_TYPE`), ['checkout'])
     t.same(await keys(`${N}/flags?segmentKey=Beta`), [], 'a key is no text')
@@ -88,7 +88,7 @@ await t.test('searched and sorted lists', async (t) => {
     })
   })
 
-  await t.test('sorts both ways, and pages concatenate', async (t) => {
+  await t.test('a list can be sorted both ways, and all pages together are the whole list', async (t) => {
     const orders = {
       createdAt: ['checkout', 'Ranking', 'banner', 'basket', 'era'],
       name: ['banner', 'basket', 'era', 'checkout', 'Ranking'],
@@ -118,7 +118,7 @@ await t.test('searched and sorted lists', async (t) => {
     t.same(await keys('/api/v1/namespaces?sort=changedAt'), ['default', 'shop', 'attic'])
   })
 
-  await t.test('a page continues after its last item, even if that moved or was deleted', async (t) => {
+  await t.test('a page continues after its last item, even if that was moved or deleted', async (t) => {
     const path = `${N}/flags?sort=name&limit=2`
     const { json } = await request<FlagList>('GET', path)
     await request('DELETE', `${N}/flags/basket`)
@@ -126,7 +126,7 @@ await t.test('searched and sorted lists', async (t) => {
     await create(t, `${N}/flags`, flags[3]!)
   })
 
-  await t.test('a page token is valid for its own search and order only', async (t) => {
+  await t.test('a page token is valid only for its own search and order', async (t) => {
     const { json } = await request<FlagList>('GET', `${N}/flags?sort=name&limit=2`)
     const { nextPageToken: token } = json
     for (const query of ['', 'sort=key&', 'sort=name&order=desc&', 'sort=name&q=a&', 'sort=name&enabled=true&'])
@@ -140,7 +140,7 @@ await t.test('searched and sorted lists', async (t) => {
     t.equal((await request('GET', `${N}/flags?sort=name&include=targeting&pageToken=${token}`)).status, 200)
   })
 
-  await t.test('refuses unknown values of parameters', async (t) => {
+  await t.test('unknown values of parameters are refused', async (t) => {
     for (const [path, field, value] of [
       [`${N}/flags`, 'sort', 'createdat'],
       [`${N}/flags`, 'order', 'up'],
@@ -187,7 +187,7 @@ await t.test('searched and sorted lists', async (t) => {
     t.same(await flag('checkout', '&sort=name&q=check'), after)
   })
 
-  await t.test('include=usage adds counts', async (t) => {
+  await t.test('include=usage adds the number of uses, flags and segments to items of lists', async (t) => {
     const { json } = await request<{ segments: readonly ListedSegment[] }>('GET', `${N}/segments?include=usage`)
     const count = ({ key, usageCount }: ListedSegment) => [key, usageCount]
     t.same(json.segments.map(count), [
@@ -222,7 +222,7 @@ await t.test('searched and sorted lists', async (t) => {
     )
   })
 
-  await t.test('searches and sorts a past moment like the present', async (t) => {
+  await t.test('a past moment can be searched and sorted like the present', async (t) => {
     const paths = [
       `${N}/flags?q=banner&sort=key&order=desc`,
       `${N}/flags?sort=changedAt&include=targeting`,

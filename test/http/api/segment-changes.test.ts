@@ -15,7 +15,7 @@ const constraint = {
   value: 'v',
 }
 
-await t.test('applies changes of a segment and its constraints atomically', async (t) => {
+await t.test('changes of a segment and its constraints take effect together', async (t) => {
   const service = await startService(t)
   const { request, directory } = service
   const refused = refuses(service)
@@ -116,7 +116,7 @@ await t.test('applies changes of a segment and its constraints atomically', asyn
   t.strictSame([again.json, again.headers['etag']], [first.json, first.headers['etag']])
 })
 
-await t.test('creates 200 constraints at once', async (t) => {
+await t.test('200 constraints can be created at once', async (t) => {
   const { request } = await startService(t)
   await maker({ request }).segment('s')
   const of = (length: number) => ({ changes: Array.from({ length }, (_, n) => ({ ...constraint, value: String(n) })) })

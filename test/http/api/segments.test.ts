@@ -4,7 +4,7 @@ import { creator, refuses } from './refusals.ts'
 
 const N = '/api/v1/namespaces/default'
 
-await t.test('segments and constraints', async (t) => {
+await t.test('routes of segments and constraints', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
@@ -12,7 +12,7 @@ await t.test('segments and constraints', async (t) => {
   const first = await create(t, '/api/v1/segments', { key: 's', name: 'S' })
   const path = `${N}/segments/s/constraints`
 
-  await t.test('creates a segment with defaults, replaces and deletes it', async (t) => {
+  await t.test('a segment is created with defaults, and can be replaced and deleted', async (t) => {
     const { createdAt, updatedAt, ...rest } = first
     t.equal(createdAt, updatedAt)
     t.same(rest, {
@@ -48,7 +48,7 @@ await t.test('segments and constraints', async (t) => {
     await refused(t, ['GET', `${N}/segments/gone`], 404, 'segment "default/gone" not found', 'not_found')
   })
 
-  await t.test('stores constraints in a canonical form', async (t) => {
+  await t.test('constraints are stored in a canonical form', async (t) => {
     const stored = async (
       type: string | number,
       operator: string,
@@ -72,7 +72,7 @@ await t.test('segments and constraints', async (t) => {
     t.same(await stored(1, 'isoneof', 'null'), ['isoneof', 'null'])
   })
 
-  await t.test('returns a constraint with its segment, replaces and deletes it', async (t) => {
+  await t.test('a constraint is returned with its segment, and can be replaced and deleted', async (t) => {
     const made = await create(t, '/api/v1/segments/s/constraints', {
       type: 5,
       property: 'entityId',
@@ -111,7 +111,7 @@ await t.test('segments and constraints', async (t) => {
     )
   })
 
-  await t.test('refuses invalid constraints', async (t) => {
+  await t.test('invalid constraints are refused', async (t) => {
     const ask = (body: object) =>
       ['POST', path, { type: 1, property: 'p', operator: 'eq', value: 'x', ...body }] as const
     await refused(t, ask({ property: '' }), 400, 'invalid field property: must not be empty')
