@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
-import { type About, EXIT, fail, isFailure } from '../failure.ts'
+import { fail, isFailure } from '../failure.ts'
+import { refused } from './refused.ts'
 
 export const DEFAULT_ADDRESS = 'http://127.0.0.1:8080'
 
@@ -17,51 +18,15 @@ export type Client = {
    * timeout. Any other answer is a Failure with its exit code.
    */
   readonly ask: <T>(method: string, path: string, asked?: ClientRequest) => Promise<T>
-}
-
-const EXITS: Readonly<Record<number, keyof typeof EXIT>> = {
-  401: 'denied',
-  403: 'denied',
-  404: 'notFound',
-  409: 'conflict',
-  412: 'conflict',
-  429: 'unavailable',
-  502: 'unavailable',
-  503: 'unavailable',
-  504: 'unavailable',
-}
-/** Exit codes by reason, which are more specific than the status (api.md §2.3). */
-const REASONS: Readonly<Record<string, keyof typeof EXIT>> = {
-  not_unique: 'conflict',
-  rank_taken: 'conflict',
-  in_use: 'conflict',
-  not_empty: 'conflict',
-}
-const NEXT: Readonly<Record<string, string>> = {
-  credential_missing: 'Set a token: ROLLCALL_TOKEN, --token-file PATH, or the file ~/.config/rollcall/token.',
-  credential_invalid:
-    'The token is unknown, expired or revoked: get another, or on the host of the service run: rollcall token create NAME --data DIR',
-  token_scoped: 'The token is bound to one namespace: use a token with access to all namespaces.',
-  right_missing: 'The token in use does not have this right: rollcall whoami lists its rights.',
-  grant_exceeds: 'A token can grant no more rights than it has: rollcall whoami lists the rights of the token in use.',
-  route_not_found:
-    'The service does not have this route: check that the login method is enabled, and that the address is right.',
-}
-
-type Detail = { readonly value?: { readonly reason?: string; readonly metadata?: About } }
-type ErrorBody = { readonly message?: unknown; readonly details?: readonly Detail[] }
-
-const refused = (status: number, body: unknown): never => {
-  const { message, details } = (typeof body === 'object' && body !== null ? body : {}) as ErrorBody
-  const detail = Array.isArray(details) ? (details as readonly Detail[])[0]?.value : undefined
-  const reason = detail?.reason ?? ''
-  const text = typeof message === 'string' ? message : `HTTP status ${status}`
-  return fail(
-    REASONS[reason] ?? EXITS[status] ?? 'failed',
-    `The service refused: ${text}`,
-    NEXT[reason],
-    detail?.metadata,
-  )
+  /**
+   * Begins a GET whose 200 answer has no end, and returns its body. The timeout ends with the headers of the answer.
+   * Any other answer is a Failure as for `ask`. `stop` ends the body too.
+   */
+  readonly open: (
+    path: string,
+    asked: Pick<ClientRequest, 'query' | 'headers'>,
+    stop: AbortSignal,
+  ) => Promise<ReadableStream<Uint8Array>>
 }
 
 const base = (address: string): string => {
@@ -126,15 +91,20 @@ const pauseOf = (method: string, { status, headers }: Response): number | undefi
  */
 export const client = (address: string, token: string | undefined, timeout: number, clock: Clock): Client => {
   const root = base(address)
+  const urlOf = (path: string, query: Query): URL => {
+    const url = new URL(root + path)
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined && value !== '') url.searchParams.set(name, String(value))
+    return url
+  }
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
   return {
     ask: async <T>(
       method: string,
       path: string,
       { query = {}, body, headers = {}, whole = false }: ClientRequest = {},
     ) => {
-      const url = new URL(root + path)
-      for (const [name, value] of Object.entries(query))
-        if (value !== undefined && value !== '') url.searchParams.set(name, String(value))
+      const url = urlOf(path, query)
       const last = clock.monotonic() + timeout
       const once = () =>
         fetch(url, {
@@ -144,7 +114,7 @@ export const client = (address: string, token: string | undefined, timeout: numb
           headers: {
             accept: 'application/json',
             ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-            ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+            ...authorization,
             ...headers,
           },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -174,6 +144,17 @@ export const client = (address: string, token: string | undefined, timeout: numb
       if (answer.status !== 200) return refused(answer.status, parsed)
       if (whole) insistOnWhole(answer.headers)
       return parsed as T
+    },
+    open: async (path, { query = {}, headers = {} }, stop) => {
+      const late = new AbortController()
+      const timer = clock.after(timeout, () => late.abort(new DOMException('no answer', 'TimeoutError')))
+      const signal = AbortSignal.any([stop, late.signal])
+      const asked = { redirect: 'manual', signal, headers: { ...authorization, ...headers } } as const
+      const answer = await fetch(urlOf(path, query), asked)
+        .catch((error: unknown) => unanswered(error, root, timeout))
+        .finally(timer.cancel)
+      if (answer.status === 200) return answer.body!
+      return refused(answer.status, await answer.json().catch(() => undefined))
     },
   }
 }

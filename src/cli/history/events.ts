@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import { fail } from '../../failure.ts'
 import type { Client } from '../client.ts'
@@ -6,78 +6,20 @@ import { momentOf } from '../moment.ts'
 import { clientOf, type TargetOptions, wholeNumber, withField, withOutput, withTarget } from '../options.ts'
 import type { CommandServices } from '../services.ts'
 import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
+import { actorText, EVENTS } from './event.ts'
+import { type FilterOptions, filtersOf, withFilters } from './filters.ts'
+import { addTail } from './tail.ts'
 
-const EVENTS = '/audit/v1/events'
 const PAGE = 1000
-
-/** Options that are filters: option, parameter of api.md §16.3, and meaning. */
-const FILTERS: readonly (readonly [option: string, parameter: string, meaning: string])[] = [
-  ['type', 'type', 'types, such as Token* or FlagUpdated'],
-  ['category', 'category', 'categories: token, login, refusal, namespace, flag, segment, …'],
-  ['stream', 'stream', 'streams, such as flag-default+checkout or flag-shop+*'],
-  ['actor', 'actor', 'actors: id of a token, or token, anonymous, system, operator'],
-  ['token-id', 'tokenId', 'events about a token or by it'],
-  ['subject', 'subject', 'persons (person-…)'],
-  ['namespace', 'namespaceKey', 'namespaces'],
-  ['flag', 'flagKey', 'flags of --namespace'],
-  ['segment', 'segmentKey', 'segments of --namespace'],
-  ['method', 'method', 'methods: token, oidc, codehost, orchestrator'],
-  ['provider', 'provider', 'providers of logins'],
-  ['outcome', 'outcome', 'results: success, denied, failed'],
-  ['request-id', 'requestId', 'requests'],
-  ['correlation-id', 'correlationId', 'logins or requests with all their events'],
-  ['command', 'command', 'commands, such as IssueToken'],
-  ['route', 'route', 'routes'],
-  ['search', 'q', 'text in summary, reason, stream, type or route'],
-]
-const PARAMETERS: ReadonlyMap<string, string> = new Map(
-  FILTERS.flatMap(([option, parameter]) => [
-    [option, parameter],
-    [parameter, parameter],
-  ]),
-)
-
-const camel = (option: string): string => option.replace(/-[a-z]/g, (part) => part[1]!.toUpperCase())
-
-/** Parses `--where 'type:Token* outcome:denied'`. A value ends at a space. */
-const whereOf = (text: string): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    text
-      .split(/\s+/)
-      .filter((part) => part !== '')
-      .map((part) => {
-        const colon = part.indexOf(':')
-        const parameter = PARAMETERS.get(part.slice(0, Math.max(0, colon)))
-        if (parameter === undefined) throw new InvalidArgumentError(`Expected filter:value, got "${part}".`)
-        return [parameter, part.slice(colon + 1)]
-      }),
-  )
 
 type ListOptions = TargetOptions &
   OutputOptions & {
-    readonly where?: Readonly<Record<string, string>>
     readonly from?: string
     readonly to?: string
     readonly limit: number
     readonly order: 'asc' | 'desc'
     readonly all?: boolean
-  } & Readonly<Record<string, unknown>>
-
-/** Filters of the options, as parameters of the request. */
-const queryOf = (options: ListOptions): Readonly<Record<string, string | undefined>> => ({
-  ...options.where,
-  ...Object.fromEntries(
-    FILTERS.flatMap(([option, parameter]) => {
-      const value = options[camel(option)]
-      return typeof value === 'string' ? [[parameter, value]] : []
-    }),
-  ),
-  from: options.from,
-  to: options.to,
-})
-
-const actorText = ({ actor: { kind, id, name, user, host } }: HistoryEvent): string =>
-  name ?? id ?? (user === undefined ? kind : `${user}@${host}`)
+  } & FilterOptions
 
 const COLUMNS: readonly Column<HistoryEvent>[] = [
   ['TIME', ({ time }) => time],
@@ -107,7 +49,8 @@ const list = async (options: ListOptions, given: CommandServices): Promise<void>
   let page: HistoryEvents = { events: [], nextPageToken: '' }
   do {
     const paging = { limit: Math.min(PAGE, limit - found.length), pageToken: page.nextPageToken, order: options.order }
-    page = await ask<HistoryEvents>('GET', EVENTS, { query: { ...queryOf(options), ...paging } })
+    const { from, to } = options
+    page = await ask<HistoryEvents>('GET', EVENTS, { query: { ...filtersOf(options), from, to, ...paging } })
     found.push(...page.events)
   } while (page.nextPageToken !== '' && found.length < limit)
   printMany(given.terminal, found, { ...page, events: found }, ({ position }) => `#${position}`, COLUMNS, options)
@@ -131,19 +74,17 @@ const show = async (moment: string, options: TargetOptions & OutputOptions, give
   printOne(given.terminal, event, ({ position }) => `#${position}`, MORE, options)
 }
 
-/** `rollcall events`: lists and shows the events of the history. */
+/** `rollcall events`: lists, shows and follows the events of the history. */
 export const addEvents = (program: Command, given: CommandServices): void => {
   const { now } = given.clock
   const instant = (text: string): string => momentOf(text, now().getTime(), '--from and --to')
-  const events = program.command('events').summary('list and show the events of the history')
+  const events = program.command('events').summary('list, show and follow the events of the history')
   const listing = withField(
     withOutput(withTarget(events.command('list'), given), ['table', 'csv', 'json', 'ndjson', 'name']),
   )
     .summary('list events, oldest first')
     .description('Lists the events that match all filters. Separate values with commas; ! in front excludes a value.')
-  for (const [option, , meaning] of FILTERS) listing.option(`--${option} <values>`, meaning)
-  listing
-    .option('--where <filters>', "filters as one text, such as 'type:Token* outcome:denied'", whereOf)
+  withFilters(listing)
     .option('--from <instant>', 'from this time on: an RFC 3339 instant, a day or -1h', instant)
     .option('--to <instant>', 'before this time', instant)
     .addOption(new Option('--order <order>', 'order').choices(['asc', 'desc']).default('asc'))
@@ -154,4 +95,5 @@ export const addEvents = (program: Command, given: CommandServices): void => {
     .summary('show one event')
     .description('Shows the event at a position (#12), an index (@11) or an instant: the last event until then.')
     .action((moment: string, options: TargetOptions & OutputOptions) => show(moment, options, given))
+  addTail(events, given)
 }

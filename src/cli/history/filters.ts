@@ -1,0 +1,64 @@
+import { type Command, InvalidArgumentError } from 'commander'
+
+/** Options that are filters: option, parameter of api.md §16.3, and meaning. */
+const FILTERS: readonly (readonly [option: string, parameter: string, meaning: string])[] = [
+  ['type', 'type', 'types, such as Token* or FlagUpdated'],
+  ['category', 'category', 'categories: token, login, refusal, namespace, flag, segment, …'],
+  ['stream', 'stream', 'streams, such as flag-default+checkout or flag-shop+*'],
+  ['actor', 'actor', 'actors: id of a token, or token, anonymous, system, operator'],
+  ['token-id', 'tokenId', 'events about a token or by it'],
+  ['subject', 'subject', 'persons (person-…)'],
+  ['namespace', 'namespaceKey', 'namespaces'],
+  ['flag', 'flagKey', 'flags of --namespace'],
+  ['segment', 'segmentKey', 'segments of --namespace'],
+  ['method', 'method', 'methods: token, oidc, codehost, orchestrator'],
+  ['provider', 'provider', 'providers of logins'],
+  ['outcome', 'outcome', 'results: success, denied, failed'],
+  ['request-id', 'requestId', 'requests'],
+  ['correlation-id', 'correlationId', 'logins or requests with all their events'],
+  ['command', 'command', 'commands, such as IssueToken'],
+  ['route', 'route', 'routes'],
+  ['search', 'q', 'text in summary, reason, stream, type or route'],
+]
+const PARAMETERS: ReadonlyMap<string, string> = new Map(
+  FILTERS.flatMap(([option, parameter]) => [
+    [option, parameter],
+    [parameter, parameter],
+  ]),
+)
+
+const camel = (option: string): string => option.replace(/-[a-z]/g, (part) => part[1]!.toUpperCase())
+
+/** Parses `--where 'type:Token* outcome:denied'`. A value ends at a space. */
+const whereOf = (text: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    text
+      .split(/\s+/)
+      .filter((part) => part !== '')
+      .map((part) => {
+        const colon = part.indexOf(':')
+        const parameter = PARAMETERS.get(part.slice(0, Math.max(0, colon)))
+        if (parameter === undefined) throw new InvalidArgumentError(`Expected filter:value, got "${part}".`)
+        return [parameter, part.slice(colon + 1)]
+      }),
+  )
+
+/** Values of the options of `withFilters`. */
+export type FilterOptions = { readonly where?: Readonly<Record<string, string>> } & Readonly<Record<string, unknown>>
+
+/** Adds the options that filter events. */
+export const withFilters = (command: Command): Command => {
+  for (const [option, , meaning] of FILTERS) command.option(`--${option} <values>`, meaning)
+  return command.option('--where <filters>', "filters as one text, such as 'type:Token* outcome:denied'", whereOf)
+}
+
+/** Filters of the options, as parameters of the request. */
+export const filtersOf = (options: FilterOptions): Readonly<Record<string, string | undefined>> => ({
+  ...options.where,
+  ...Object.fromEntries(
+    FILTERS.flatMap(([option, parameter]) => {
+      const value = options[camel(option)]
+      return typeof value === 'string' ? [[parameter, value]] : []
+    }),
+  ),
+})

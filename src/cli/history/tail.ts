@@ -1,0 +1,136 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
+import { EXIT, fail } from '../../failure.ts'
+import type { Client } from '../client.ts'
+import { momentOf } from '../moment.ts'
+import { clientOf, type TargetOptions, withTarget } from '../options.ts'
+import type { CommandServices } from '../services.ts'
+import { escapeControl, printForeign, type Terminal } from '../terminal/terminal.ts'
+import { readCursor, writeCursor } from './cursor.ts'
+import { actorText, EVENTS } from './event.ts'
+import { type FilterOptions, filtersOf, withFilters } from './filters.ts'
+import { followed } from './follow.ts'
+
+const PAGE = 1000
+const LINES = 10
+
+type TailOptions = TargetOptions &
+  FilterOptions & {
+    readonly follow?: boolean
+    readonly lines?: number
+    readonly from?: string
+    readonly format: 'text' | 'ndjson'
+    readonly cursor?: string
+  }
+
+type Query = Readonly<Record<string, string | number | undefined>>
+
+/** Beginning of the output: events to print first, parameters of the range after them, and its last index before. */
+type Start = { readonly shown: readonly HistoryEvent[]; readonly range: Query; readonly last?: number }
+
+/** Range of the events from a moment on: `@` index, `#` position, or an instant. */
+const rangeFrom = (moment: string, now: number): Query => {
+  const [, index] = /^@(\d{1,15})$/.exec(moment) ?? []
+  if (index !== undefined) return { afterIndex: Number(index) - 1 }
+  const at = momentOf(moment, now, '--from')
+  if (!/^\d+$/.test(at)) return { from: at }
+  const position = BigInt(at)
+  return position > 0n ? { after: String(position - 1n) } : { afterIndex: -1 }
+}
+
+/** The newest events that pass, oldest first, and the index of the newest event of the log. */
+const newest = async ({ ask }: Client, filters: Query, lines: number): Promise<Start> => {
+  const found: HistoryEvent[] = []
+  let page: HistoryEvents | undefined
+  let last: number | undefined
+  do {
+    const paging = { order: 'desc', limit: Math.min(PAGE, Math.max(1, lines)), pageToken: page?.nextPageToken }
+    page = await ask<HistoryEvents>('GET', EVENTS, { query: { ...filters, ...paging } })
+    last ??= page.head?.index ?? -1
+    found.push(...page.events)
+  } while (page.nextPageToken !== '' && found.length < lines)
+  return { shown: found.slice(0, lines).reverse(), range: { afterIndex: last }, last }
+}
+
+const startOf = async (
+  { cursor, from, lines = LINES }: TailOptions,
+  client: Client,
+  filters: Query,
+  now: number,
+): Promise<Start> => {
+  const last = cursor === undefined ? undefined : await readCursor(cursor)
+  if (last !== undefined) return { shown: [], range: { afterIndex: last }, last }
+  return from === undefined ? newest(client, filters, lines) : { shown: [], range: rangeFrom(from, now) }
+}
+
+const textLine = (event: HistoryEvent): string =>
+  [event.time, actorText(event), event.summary, `#${event.position}`].map(escapeControl).join('  ')
+
+/** Prints events and then notes the last one in the file of the cursor. Resolves when both are done. */
+const printer =
+  (terminal: Terminal, { format, cursor }: TailOptions) =>
+  async (events: readonly { readonly index: number; readonly json: string }[]): Promise<void> => {
+    if (events.length === 0) return
+    const line =
+      format === 'ndjson' ? (json: string) => json : (json: string) => textLine(JSON.parse(json) as HistoryEvent)
+    printForeign(terminal, events.map(({ json }) => `${line(json)}\n`).join(''))
+    await new Promise<void>((flushed) => void terminal.streams.stdout.write('', () => flushed()))
+    if (cursor !== undefined) await writeCursor(cursor, events.at(-1)!.index)
+  }
+
+const jsonOf = (event: HistoryEvent) => ({ index: event.index, json: JSON.stringify(event) })
+
+const tail = async (options: TailOptions, given: CommandServices): Promise<void> => {
+  const { terminal, clock, endWith } = given
+  const stopped = new AbortController()
+  const stop = () => stopped.abort()
+  process.once('SIGINT', stop)
+  try {
+    const client = await clientOf(options, given)
+    const filters = filtersOf(options)
+    const { shown, range, last } = await startOf(options, client, filters, clock.now().getTime())
+    const print = printer(terminal, options)
+    await print(shown.map(jsonOf))
+    if (options.follow) {
+      const query = { ...filters, ...(last === undefined && range) }
+      for await (const blocks of followed(client, EVENTS, { last, query }, clock, stopped.signal))
+        await print(blocks.flatMap(({ index, json }) => (json === undefined ? [] : [{ index, json }])))
+    } else
+      for (let [pageToken, more] = ['', true]; more && !stopped.signal.aborted; more = pageToken !== '') {
+        const query = { ...filters, ...range, limit: PAGE, pageToken }
+        const page = await client.ask<HistoryEvents>('GET', EVENTS, { query })
+        if (last !== undefined && last > (page.head?.index ?? -1))
+          fail('failed', `The history ends before index ${last}, at which this output ended earlier.`)
+        await print(page.events.map(jsonOf))
+        pageToken = page.nextPageToken
+      }
+    if (stopped.signal.aborted) endWith(EXIT.interrupted)
+  } finally {
+    process.off('SIGINT', stop)
+  }
+}
+
+const lineCount = (text: string): number => {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('Expected an integer of at least 0.')
+  return Number(text)
+}
+
+/** `rollcall events tail`: prints the newest events and follows those to come. */
+export const addTail = (events: Command, given: CommandServices): void => {
+  withFilters(withTarget(events.command('tail'), given))
+    .summary('print the newest events, and follow those to come')
+    .description(
+      `Prints the last events that match all filters; with -f also each new one, until interrupted. A lost connection
+continues behind the last event. Exit code 5 when the credential ends.`,
+    )
+    .option('-f, --follow', 'follow the events as they happen')
+    .addOption(
+      new Option('-n, --lines <n>', `number of earlier events (default: ${LINES})`)
+        .argParser(lineCount)
+        .conflicts('from'),
+    )
+    .option('--from <moment>', 'from this moment on: an RFC 3339 instant, a day, -1h, #position or @index')
+    .addOption(new Option('--format <format>', 'format of a line').choices(['text', 'ndjson']).default('text'))
+    .option('--cursor <file>', 'file with the index of the last printed event; the next run continues there')
+    .action((options: TailOptions) => tail(options, given))
+}
