@@ -4,12 +4,14 @@ import type { Views } from '../projections/views.ts'
 import { eventSearch } from './event-index/search.ts'
 import { factsOf, type IndexedEvent } from './facts.ts'
 import type { EventFilter } from './filter.ts'
+import { type HistogramRequest, histogramOf } from './histogram.ts'
 import { countEvents, type EventPageRequest, eventPage, exportedEvents } from './pages.ts'
 import { type LogPlace, placeFinder } from './places.ts'
 import { type EventRange, type Head, type Span, spanOf } from './spans.ts'
+import { type StatisticsRequest, statisticsOf } from './statistics.ts'
 
 type Sources = {
-  readonly log: Pick<EventLog, 'readAll' | 'head' | 'at'>
+  readonly log: Pick<EventLog, 'readAll' | 'head' | 'at' | 'first'>
   readonly views: Pick<Views, 'getMany'>
   /** Key of the marks in the log. */
   readonly key: Uint8Array
@@ -52,6 +54,15 @@ export const history = ({ log, views, key, seen, counted, onDamage }: Sources) =
       exportedEvents({ log, find, search, signal }, filter, span),
     count: (range: EventRange, filter: EventFilter, head: Head, signal: AbortSignal) =>
       countEvents({ log, find, search, signal }, range, filter, head),
+    /** Time of the first event in epoch ms; undefined for an empty log. */
+    began: async (): Promise<number | undefined> => {
+      const first = await log.first()
+      return first && Date.parse(first.time)
+    },
+    histogram: (wanted: HistogramRequest, head: Head, signal: AbortSignal) =>
+      histogramOf({ log, find, search, signal }, wanted, head),
+    statistics: (wanted: StatisticsRequest, head: Head, signal: AbortSignal) =>
+      statisticsOf({ log, find, search, signal }, wanted, head),
     /** Place of the last event at or before a position. */
     placeAt: (position: bigint, head: Head): Promise<LogPlace> => find((place) => place.position <= position, head),
     /** The event at exactly this position; undefined if there is none. */

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { METHODS, type Method } from '../events/token.ts'
 import { evaluator } from './evaluation/evaluator.ts'
 import { auditAccessRoutes } from './routes/audit/access.ts'
+import { auditCountsRoutes } from './routes/audit/counts.ts'
 import { auditEventsRoutes } from './routes/audit/events.ts'
 import { auditStateRoutes } from './routes/audit/state.ts'
 import { auditSubjectsFindRoutes } from './routes/audit/subjects-find.ts'
@@ -59,6 +60,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   authAccessRoutes(app, service)
   auditAccessRoutes(app, service)
   auditEventsRoutes(app, service)
+  auditCountsRoutes(app, service)
   auditStateRoutes(app, service)
   auditTokensFindRoutes(app, service)
   auditSubjectsFindRoutes(app, service)

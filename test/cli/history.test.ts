@@ -110,6 +110,17 @@ await t.test('subjects find looks up a person', async (t) => {
   t.match(await find('nobody'), { exit: 4, out: '', err: /no login of this person/ })
 })
 
+await t.test('events stats counts by property', async (t) => {
+  const service = await startService(t)
+  const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
+  await service.request('POST', `${N}/flags`, { key: 'f', name: 'F', type: 'BOOLEAN_FLAG_TYPE' })
+  const byNamespace = await rollcall(['events', 'stats', '--by', 'namespaceKey'], env)
+  t.match(byNamespace, { exit: 0, out: /NAMESPACEKEY +TOKENS ISSUED +FLAG CHANGES/ })
+  t.match(byNamespace.out, /\ndefault +\d+ +1\b/)
+  const csv = (await rollcall(['events', 'stats', '--bucket', 'day', '-o', 'csv', '--from', '-1d'], env)).out
+  t.match(csv, /^START,TOKENS ISSUED,.*HISTORY READS\r\n\d{4}-\d\d-\d\dT00:00:00\.000Z,1,/)
+})
+
 await t.test('every command in the guide exists', async (t) => {
   const service = await startService(t)
   const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }

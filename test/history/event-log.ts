@@ -34,6 +34,7 @@ export const eventLog = () => {
       }
     },
     head: async () => BigInt(all.length * 10),
+    first: async () => all[0],
     at: async (position: bigint) => {
       read++
       return atPosition(position)

@@ -54,6 +54,8 @@ const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
     '/audit/v1/events/{position}': 'GET',
     '/audit/v1/state/{category}/{id}': 'GET',
     '/audit/v1/diff': 'GET',
+    '/audit/v1/histogram': 'GET',
+    '/audit/v1/stats': 'GET',
     '/audit/v1/tokens/find': 'POST',
     '/audit/v1/subjects/find': 'POST',
   },

@@ -34,6 +34,8 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'GET /audit/v1/events/{position}',
     'GET /audit/v1/state/{category}/{id}',
     'GET /audit/v1/diff',
+    'GET /audit/v1/histogram',
+    'GET /audit/v1/stats',
     'POST /audit/v1/tokens/find',
     'POST /audit/v1/subjects/find',
   ],

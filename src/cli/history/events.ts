@@ -8,6 +8,7 @@ import type { CommandServices } from '../services.ts'
 import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
 import { actorText, EVENTS } from './event.ts'
 import { type FilterOptions, filtersOf, withFilters } from './filters.ts'
+import { addStats } from './stats.ts'
 import { addTail } from './tail.ts'
 
 const PAGE = 1000
@@ -74,11 +75,11 @@ const show = async (moment: string, options: TargetOptions & OutputOptions, give
   printOne(given.terminal, event, ({ position }) => `#${position}`, MORE, options)
 }
 
-/** `rollcall events`: lists, shows and follows the events of the history. */
+/** `rollcall events`: lists, shows, follows and counts the events of the history. */
 export const addEvents = (program: Command, given: CommandServices): void => {
   const { now } = given.clock
   const instant = (text: string): string => momentOf(text, now().getTime(), '--from and --to')
-  const events = program.command('events').summary('list, show and follow the events of the history')
+  const events = program.command('events').summary('list, show, follow and count the events of the history')
   const listing = withField(
     withOutput(withTarget(events.command('list'), given), ['table', 'csv', 'json', 'ndjson', 'name']),
   )
@@ -96,4 +97,5 @@ export const addEvents = (program: Command, given: CommandServices): void => {
     .description('Shows the event at a position (#12), an index (@11) or an instant: the last event until then.')
     .action((moment: string, options: TargetOptions & OutputOptions) => show(moment, options, given))
   addTail(events, given)
+  addStats(events, given)
 }

@@ -3,7 +3,7 @@ import { invalid } from '../../errors.ts'
 import type { Method } from '../../events/token.ts'
 import { Actor, AnyObject, Id, Instant, named, type Shown, Text } from '../answer.ts'
 import { choice, flag, integer, optional, text } from '../readers/fields.ts'
-import { query, type ReadBy } from '../readers/input.ts'
+import { query, type ReadBy, type ReadOf } from '../readers/input.ts'
 import { order } from '../resource.ts'
 import { filterValues, index, instant, position, searchText } from './event-filters.ts'
 
@@ -67,11 +67,15 @@ type KnownNames = {
 
 const OUTCOMES = ['success', 'denied', 'failed']
 
+/** Number of buckets of a histogram: default and maximum. */
+const [BUCKETS, BUCKETS_MAX] = [60, 240]
+
 /** Forms of an answer with events. */
 const FORMATS = { json: 0, ndjson: 1, csv: 2, sse: 3 } as const
 export type EventsFormat = keyof typeof FORMATS
 
-const fieldsOf = ({ types, categories, methods }: KnownNames) => ({
+/** Filters of events (api.md §16.3). */
+const filtersOf = ({ types, categories, methods }: KnownNames) => ({
   type: filterValues((type) => type.startsWith('*') || type.endsWith('*') || types.has(type)),
   category: filterValues((category) => categories.has(category)),
   stream: filterValues(),
@@ -95,6 +99,10 @@ const fieldsOf = ({ types, categories, methods }: KnownNames) => ({
   before: position,
   afterIndex: index,
   beforeIndex: index,
+})
+
+const fieldsOf = (known: KnownNames) => ({
+  ...filtersOf(known),
   order,
   limit: integer({ min: 0, minMessage: 'must not be negative' }),
   pageToken: text(),
@@ -103,6 +111,20 @@ const fieldsOf = ({ types, categories, methods }: KnownNames) => ({
   format: optional(choice(FORMATS)),
 })
 
+/** Filters as read. */
+export type EventFilters = ReadOf<ReturnType<typeof filtersOf>>
+
+/** Refuses filters that do not fit each other. */
+const insistOnFilters = (asked: EventFilters): void => {
+  for (const name of ['flagKey', 'segmentKey'] as const)
+    if (asked[name] && !(asked.namespaceKey && asked.namespaceKey.none.length === 0))
+      invalid(name, 'needs namespaceKey')
+  if (asked.after !== undefined && asked.afterIndex !== undefined)
+    invalid('afterIndex', 'only one of after and afterIndex can be present')
+  if (asked.before !== undefined && asked.beforeIndex !== undefined)
+    invalid('beforeIndex', 'only one of before and beforeIndex can be present')
+}
+
 /** Query of the history of events (api.md §16.3). */
 export const eventsQuery = (known: KnownNames) => {
   const { schema, read } = query(fieldsOf(known))
@@ -110,14 +132,23 @@ export const eventsQuery = (known: KnownNames) => {
     schema,
     read: (given: Parameters<typeof read>[0]) => {
       const asked = read(given)
-      for (const name of ['flagKey', 'segmentKey'] as const)
-        if (asked[name] && !(asked.namespaceKey && asked.namespaceKey.none.length === 0))
-          invalid(name, 'needs namespaceKey')
-      if (asked.after !== undefined && asked.afterIndex !== undefined)
-        invalid('afterIndex', 'only one of after and afterIndex can be present')
-      if (asked.before !== undefined && asked.beforeIndex !== undefined)
-        invalid('beforeIndex', 'only one of before and beforeIndex can be present')
+      insistOnFilters(asked)
       return asked
+    },
+  }
+}
+
+/** Query of a histogram of events (api.md §16.12). */
+export const histogramQuery = (known: KnownNames) => {
+  const { schema, read } = query({ ...filtersOf(known), buckets: integer() })
+  return {
+    schema,
+    read: (given: Parameters<typeof read>[0]) => {
+      const { buckets: asked, ...filters } = read(given)
+      insistOnFilters(filters)
+      const buckets = asked === 0 ? BUCKETS : asked
+      if (buckets < 1 || buckets > BUCKETS_MAX) invalid('buckets', `must be between 1 and ${BUCKETS_MAX}`)
+      return { ...filters, buckets }
     },
   }
 }

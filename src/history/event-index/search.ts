@@ -1,9 +1,12 @@
 import { timeSlicer } from '../../event-loop.ts'
 import type { Views } from '../../projections/views.ts'
 import type { EventFilter } from '../filter.ts'
-import { type Bitmap, bitsOf, intersect, noBits, numbersOf } from './bitmap.ts'
+import { addSet, type Bitmap, bitsOf, intersect, noBits, numbersOf } from './bitmap.ts'
 import { everyEvent, indexConditions } from './conditions.ts'
 import {
+  type Facet,
+  type FacetSets,
+  facetKey,
   type IndexDoc,
   indexView,
   partSeals,
@@ -54,6 +57,17 @@ export const eventSearch = (sources: Sources) => {
     return { positions: numbersOf(positions, 0), times: numbersOf(times, 0) }
   }
 
+  /** Events of a segment by the values of a facet; undefined if they are unknown. */
+  const valuesOf = async (segment: number, name: Facet) => {
+    const text = (await read([facetKey(name, segment)])).get(facetKey(name, segment))
+    if (text === undefined) return undefined
+    return Object.entries(JSON.parse(text) as FacetSets).map(([value, set]) => {
+      const bits = noBits()
+      addSet(bits, set)
+      return [value, bits] as const
+    })
+  }
+
   /** Events of a segment whose time is within the filter; undefined if the times are unknown. */
   const withinTime = async (segment: number, range: TimeRange, filter: EventFilter): Promise<Bitmap | undefined> => {
     const test = timeTest(range, filter)
@@ -68,11 +82,11 @@ export const eventSearch = (sources: Sources) => {
 
   return {
     placesOf,
+    valuesOf,
     onDamage: sources.onDamage,
-    /** Search for a filter; undefined if the index has none of its conditions. */
+    /** Search for a filter. */
     by: (filter: EventFilter) => {
       const { conditions, isExact } = indexConditions(filter, hashOf)
-      if (conditions.length === 0) return undefined
       const isTimed = filter.from !== undefined || filter.to !== undefined
       const keysOf = (segment: number) => [
         ...(isTimed ? [timesKey(segment)] : []),
@@ -88,6 +102,8 @@ export const eventSearch = (sources: Sources) => {
       }
       return {
         isExact,
+        /** True if the index has no condition of the filter but its times. */
+        isPlain: conditions.length === 0,
         /** Events of each segment that may pass; undefined for a segment that is not in the index. */
         find: async (segments: readonly number[]): Promise<readonly (Bitmap | undefined)[]> => {
           const texts = await read([...new Set(segments.flatMap(keysOf))])

@@ -21,7 +21,7 @@ export type Sources = SpanSources & {
  * Part of a span in one segment: indexes from `first` up to `last`. `bits`: events that may pass; undefined if all of
  * them must be examined.
  */
-type SegmentPart = {
+export type SegmentPart = {
   readonly segment: number
   readonly first: number
   readonly last: number
@@ -49,17 +49,17 @@ export async function* partsOf(
   isDescending = false,
 ): AsyncGenerator<SegmentPart> {
   const { low, high } = span
-  const found = search.by(filter)
   if (high.index <= low.index) return
+  const found = search.by(filter)
   for (const segments of batchesOf(span, isDescending)) {
     if (signal.aborted) return
-    const bitmaps = await found?.find(segments)
+    const bitmaps = await found.find(segments)
     for (const [n, segment] of segments.entries()) {
       const begin = segment * SEGMENT
       const [first, last] = [Math.max(begin, low.index + 1), Math.min(begin + SEGMENT - 1, high.index)]
-      const bits = bitmaps?.[n]
+      const bits = bitmaps[n]
       if (bits) intersect(bits, bitsBetween(first - begin, last + 1 - begin))
-      yield { segment, first, last, bits, isExact: found?.isExact ?? false }
+      yield { segment, first, last, bits, isExact: found.isExact }
     }
   }
 }
@@ -174,7 +174,7 @@ export async function* stepsOfPart(
  */
 export async function* stepsThrough(sources: Sources, filter: EventFilter, span: Span, isDescending = false): Steps {
   const passes = eventFilter(filter)
-  if (!sources.search.by(filter)) return yield* examined(sources, passes, span, isDescending)
+  if (sources.search.by(filter).isPlain) return yield* examined(sources, passes, span, isDescending)
   for await (const part of partsOf(sources, filter, span, isDescending))
     yield* stepsOfPart(sources, passes, part, span, isDescending)
 }

@@ -2,7 +2,13 @@ import { EVERYWHERE } from '../../access/grants.ts'
 import { allowed, type Reach } from '../../access/reach.ts'
 import { bitOf } from '../../access/rights.ts'
 import { filterValues } from '../../contract/history/event-filters.ts'
-import { type EventsFormat, type EventsQuery, eventsQuery } from '../../contract/history/events.ts'
+import {
+  type EventFilters,
+  type EventsFormat,
+  type EventsQuery,
+  eventsQuery,
+  histogramQuery,
+} from '../../contract/history/events.ts'
 import type { Query } from '../../contract/readers/input.ts'
 import { catalog } from '../../events/catalog.ts'
 import { knownTypes } from '../../events/define.ts'
@@ -19,12 +25,14 @@ const AUDIT = bitOf('audit.read')
 /** Categories of the history of one namespace. */
 const IN_NAMESPACE = ['flag', 'segment', 'namespace']
 
-/** Query of the history, with the names that this version knows. */
-export const query = eventsQuery({
+/** Names that this version knows. */
+const known = {
   types: new Set(Object.values(catalog).flatMap(knownTypes)),
   categories: new Set(Object.keys(catalog)),
   methods: METHODS,
-})
+}
+export const query = eventsQuery(known)
+export const histogram = histogramQuery(known)
 
 const namespacesIn = beforeRules({ namespaceKey: filterValues() })
 
@@ -40,21 +48,27 @@ export const isAuditor = (reach: Reach): boolean => allowed(reach, AUDIT, EVERYW
 /** True if the caller sees only the history of flags, segments and namespaces. */
 const isBounded = ({ caller: { reach } }: EventsCall): boolean => reach !== undefined && !isAuditor(reach)
 
-/** Filter and range of a query, limited to what the caller may see. */
-export const selectionOf = (call: EventsCall): { readonly filter: EventFilter; readonly range: EventRange } => {
-  const { query: asked } = call
+type Selection = { readonly filter: EventFilter; readonly range: EventRange }
+
+/** Filter and range of a query. */
+export const selectionBy = (asked: EventFilters): Selection => {
   const { q, from, to, after, before, afterIndex, beforeIndex } = asked
   const lists = LISTED.flatMap((name) => (asked[name] ? [[name, asked[name]]] : []))
   return {
     filter: {
       ...Object.fromEntries(lists),
-      ...(isBounded(call) && { within: IN_NAMESPACE }),
       ...(q !== undefined && { q }),
       ...(from !== undefined && { from }),
       ...(to !== undefined && { to }),
     },
     range: { after, before, afterIndex, beforeIndex },
   }
+}
+
+/** Filter and range of a query, limited to what the caller may see. */
+export const selectionOf = (call: EventsCall): Selection => {
+  const { filter, range } = selectionBy(call.query)
+  return { filter: isBounded(call) ? { ...filter, within: IN_NAMESPACE } : filter, range }
 }
 
 const ACCEPTED: Readonly<Record<string, EventsFormat>> = {

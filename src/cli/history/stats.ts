@@ -1,0 +1,43 @@
+import { type Command, Option } from 'commander'
+import { type EventStatistics, FIGURES, type StatisticsRow } from '../../contract/history/counts.ts'
+import { momentOf } from '../moment.ts'
+import { clientOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
+import type { CommandServices } from '../services.ts'
+import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
+
+type StatsOptions = TargetOptions &
+  OutputOptions & { readonly by?: string; readonly bucket?: string; readonly from?: string; readonly to?: string }
+
+/** Title of a column: TOKENS ISSUED for `tokensIssued`. */
+const titleOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter}`).toUpperCase()
+
+const stats = async (
+  { by, bucket, from, to, ...options }: StatsOptions,
+  { terminal, ...given }: CommandServices,
+): Promise<void> => {
+  const { ask } = await clientOf(options, { terminal, ...given })
+  const query = { by, bucket, from, to }
+  const answer = await ask<EventStatistics>('GET', '/audit/v1/stats', { query, whole: true })
+  const shown = FIGURES.filter((name) => options.output === 'csv' || answer.rows.some((row) => row[name] > 0))
+  const columns: readonly Column<StatisticsRow>[] = [
+    ...(bucket === undefined ? [] : [['START', ({ start = '' }) => start] as Column<StatisticsRow>]),
+    ...(by === undefined ? [] : [[by.toUpperCase(), ({ by: value = '' }) => value] as Column<StatisticsRow>]),
+    ...shown.map((name): Column<StatisticsRow> => [titleOf(name), (row) => String(row[name])]),
+  ]
+  printMany(terminal, answer.rows, answer, ({ start = '', by: value = '' }) => `${start} ${value}`, columns, options)
+}
+
+/** `rollcall events stats`: counts events. */
+export const addStats = (events: Command, given: CommandServices): void => {
+  const instant = (text: string): string => momentOf(text, given.clock.now().getTime(), '--from and --to')
+  withField(withOutput(withTarget(events.command('stats'), given), ['table', 'csv', 'json', 'ndjson']))
+    .summary('count tokens, logins, refusals and changes')
+    .description('Counts tokens, logins, exchanges, refusals, changes and readings. A table leaves out empty columns.')
+    .addOption(
+      new Option('--by <property>', 'a row for each value').choices(['method', 'provider', 'namespaceKey', 'reason']),
+    )
+    .addOption(new Option('--bucket <length>', 'a row for each period').choices(['hour', 'day']))
+    .option('--from <instant>', 'from this time on: an RFC 3339 instant, a day or -1h', instant)
+    .option('--to <instant>', 'before this time', instant)
+    .action((options: StatsOptions) => stats(options, given))
+}
