@@ -31,6 +31,8 @@ await t.test('the form for a flag derives the key from the name, and its fields 
 
   await page.goto('/ns/default/flags/new')
   await field(page, 'Name').fill('Checkout')
+  // On a busy machine a frame may come before the next render.
+  await page.evaluate('void (requestAnimationFrame = (work) => void work(0))')
   await create(page).click()
   await page.getByText('This key is taken in this namespace.').waitFor()
   await becomesTrue(page, `document.activeElement.value === 'checkout'`)

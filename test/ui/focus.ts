@@ -18,10 +18,15 @@ const HELD = `document.activeElement?.closest('${OPENED}') != null`
 export const settledFocus = (page: Page): Promise<void> =>
   becomesTrue(page, `document.querySelector('${OPENED}') === null || ${HELD}`)
 
+/** Waits until an overlay has the focus. Until then, a key reaches the overlay below. */
+export const hasEntered = async (page: Page, opened: Locator): Promise<void> => {
+  const focus = page.locator(':focus')
+  await opened.and(focus).or(opened.locator(focus)).first().waitFor({ state: 'attached' })
+}
+
 /** Closes an overlay with Escape, once it has the focus and handles keys. */
 export const closeByEscape = async (page: Page, opened: Locator): Promise<void> => {
-  await opened.waitFor()
-  await becomesTrue(page, HELD)
+  await hasEntered(page, opened)
   await page.keyboard.press('Escape')
   await opened.waitFor({ state: 'detached' })
 }

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { startService } from '../start.ts'
 import { openBrowser, signedIn, signIn, skip } from './browser.ts'
-import { closeByEscape } from './focus.ts'
+import { closeByEscape, hasEntered } from './focus.ts'
 import { tokenNamed, withWays } from './ways.ts'
 
 const path = '/settings/tokens'
@@ -28,7 +28,7 @@ const lostSession = async (t: Test) => {
   await typed(page)
   await service.request('DELETE', `/auth/v1/tokens/${first.id}`)
   await form(page).getByRole('button', { name: 'Create token' }).click()
-  await ended(page).waitFor()
+  await hasEntered(page, ended(page))
   return { service, page }
 }
 

@@ -2,6 +2,7 @@ import t from 'tap'
 import { startService } from '../start.ts'
 import { openBrowser, signedIn, signIn, skip, withSession } from './browser.ts'
 import { gate, withFates } from './fates.ts'
+import { hasEntered } from './focus.ts'
 import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'
@@ -23,6 +24,7 @@ await t.test('a new token is shown once and works', { skip }, async (t) => {
   const { status } = await service.request('GET', '/auth/v1/self', undefined, { authorization: `Bearer ${token}` })
   t.equal(status, 200)
 
+  await hasEntered(page, reveal)
   await page.keyboard.press('Escape')
   await page.mouse.click(5, 400)
   t.ok(await reveal.isVisible(), 'neither Escape nor a click beside takes it away')
