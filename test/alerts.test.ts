@@ -100,7 +100,7 @@ const fullPage = async (t: Test) => {
   t.equal((await service.request('GET', '/auth/v1/tokens', undefined, bearer('no'))).status, 401)
   await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
   for (const flagKey of ['f', 'g']) await service.request('POST', '/evaluate/v1/boolean', { flagKey, entityId: 'e' })
-  for (const path of ['/auth/v1/tokens', '/auth/v1/self']) await service.request('GET', path)
+  for (const path of ['/auth/v1/tokens', '/auth/v1/self', '/audit/v1/events']) await service.request('GET', path)
   // Jump past the expiry of the token, but less than a detected clock jump.
   clock.jump(120_000)
   const page = await eventually(async () => {
@@ -152,6 +152,8 @@ await t.test('the alert rules and the dashboard match the metrics that a running
       'past_reads_waiting',
       'budget_waiting',
       'tokens_held',
+      'history_reads_total',
+      'history_streams',
     )
     for (const metric of metrics.keys()) {
       t.ok(panelled.has(metric), `${metric} is on the dashboard`)

@@ -11,6 +11,7 @@ import { FORMAT } from '../events/catalog.ts'
 import type { EventLog } from '../events/log.ts'
 import { sealer } from '../events/personal.ts'
 import { tappedLog } from '../events/tapped-log.ts'
+import { indexView } from '../history/event-index/rows.ts'
 import { addBudgetGauges } from '../http/operations/budget-gauges.ts'
 import { addGauges } from '../http/operations/gauges.ts'
 import { metricsOf, metricsPage } from '../http/operations/metrics.ts'
@@ -84,10 +85,19 @@ const budgetsOf = ({ answers, bodies }: Config['budgets'], clock: Clock) => ({
 
 /** Values of the metrics of the stores and the follower. */
 const storeFacts = (
-  { queue, restarts, writes, sharing }: Stores,
-  { viewLag, refusedRows }: ReturnType<typeof runner>,
+  { queue, restarts, writes, sharing, views }: Stores,
+  { viewLag, counted, refusedRows }: ReturnType<typeof runner>,
   lease: ReturnType<typeof freshness> | undefined,
-) => ({ queue, restarts, writesViews: writes, sharing, viewLag, refusedRows, provenFor: () => lease?.age() ?? 0 })
+) => ({
+  queue,
+  restarts,
+  writesViews: writes,
+  sharing,
+  viewLag,
+  indexLag: async () => Math.max(0, counted().events - ((await views.checkpoint(indexView))?.events ?? 0)),
+  refusedRows,
+  provenFor: () => lease?.age() ?? 0,
+})
 
 /** Creates commands and read models over the stores. Nothing runs yet. */
 export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Clock, fatal: Fatal) => {

@@ -15,8 +15,13 @@ const EXPORTS = 10
 type Export = HistoryReadCommands['RecordExport']
 type Reads = HistoryReadCommands['RecordReads']
 
-/** A reading of the history: its route, the number of events shown, and whether personal data was opened. */
-type HistoryReading = { readonly route: string; readonly events: number; readonly opened: boolean }
+/** A reading of the history: its route and format, the number of events shown, and whether personal data was opened. */
+type HistoryReading = {
+  readonly route: string
+  readonly format: string
+  readonly events: number
+  readonly opened: boolean
+}
 
 /** Readings of one caller in a minute. */
 const windowOf = (actor: Actor, time: Date) => ({
@@ -42,7 +47,7 @@ const readingWindows = (now: () => Date) => {
   }
   return {
     windowFor,
-    count: (actor: Actor, { route, events, opened }: HistoryReading): void => {
+    count: (actor: Actor, { route, events, opened }: Omit<HistoryReading, 'format'>): void => {
       const window = windowFor(actor)
       window.requests++
       window.events += events
@@ -91,8 +96,15 @@ const liveStreams = (now: () => Date) => {
   }
 }
 
-/** Records readings of the history: exports individually, all others as counts per caller and minute. */
-export const historyReadRecorder = (execute: Execute, clock: Clock, onError: (error: unknown) => void) => {
+/**
+ * Records readings of the history: exports individually, all others as counts per caller and minute. `onRead` receives
+ * each reading, for the metrics.
+ */
+export const historyReadRecorder = (
+  execute: Execute,
+  clock: Clock,
+  { onRead, onError }: { onRead: (route: string, format: string) => void; onError: (error: unknown) => void },
+) => {
   const { now } = clock
   const { windowFor, count, take } = readingWindows(now)
   /** Counts that are due. A write with an unknown result is retried with the same id, until it succeeds. */
@@ -117,13 +129,17 @@ export const historyReadRecorder = (execute: Execute, clock: Clock, onError: (er
 
   return {
     /** Counts a reading. Synchronous and bounded. */
-    counted: count,
+    counted: (actor: Actor, reading: HistoryReading): void => {
+      onRead(reading.route, reading.format)
+      count(actor, reading)
+    },
     ...liveStreams(now),
     /**
      * Records an export durably before its answer begins. An equal export of the caller in the same minute, and the
      * eleventh, are counted instead. Refuses with `backend_unavailable` if it cannot be written.
      */
     exported: async (context: Context, route: string, data: Export): Promise<void> => {
+      onRead(route, data.format)
       const { exports } = windowFor(context.actor)
       const name = JSON.stringify([data.format, data.filter, data.personal])
       if (exports.has(name) || exports.size >= EXPORTS)

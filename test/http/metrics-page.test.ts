@@ -141,6 +141,7 @@ await t.test('jobs are exported by their last result, and leases by their holder
     writesViews: () => false,
     sharing: () => true,
     viewLag: async () => 7,
+    indexLag: async () => 8,
     refusedRows: () => 1,
     provenFor: () => 500,
     clock: virtualClock('1970-01-01T00:00:06.500Z'),
@@ -170,6 +171,7 @@ await t.test('jobs are exported by their last result, and leases by their holder
   )
   t.match(page, /^m_view_lease_held 0$/m)
   t.match(page, /^m_view_lag_events 7$/m)
+  t.match(page, /^m_history_index_lag_events 8$/m)
 })
 
 await t.test('joining the texts of a metrics page lets other work run every 2 ms', async (t) => {

@@ -30,21 +30,30 @@ const world = () => {
     return appended
   }
   const { execute } = executor({ ...log, append }, enveloper(sealer, 'test', clock.now), { clock })
-  const recorder = historyReadRecorder(execute, clock, (error) => errors.push(error))
+  const reads: (readonly [string, string])[] = []
+  const recorder = historyReadRecorder(execute, clock, {
+    onRead: (...read) => reads.push(read),
+    onError: (error) => errors.push(error),
+  })
   const written = () =>
     log.all.map(({ type, data, meta }) => ({
       type,
       ...(JSON.parse(data) as object),
       actor: (JSON.parse(meta) as { readonly actor: { readonly id?: string } }).actor.id,
     }))
-  return { clock, log, faults, errors, recorder, written }
+  return { clock, log, faults, errors, reads, recorder, written }
 }
 
 await t.test('reads of the history by one caller in one minute are recorded as one event', async (t) => {
-  const { clock, recorder, written } = world()
-  recorder.counted(ada, { route: ROUTE, events: 100, opened: false })
-  recorder.counted(ada, { route: '/audit/v1/events/:position', events: 1, opened: true })
-  recorder.counted(bob, { route: ROUTE, events: 5, opened: false })
+  const { clock, reads, recorder, written } = world()
+  recorder.counted(ada, { route: ROUTE, format: 'json', events: 100, opened: false })
+  recorder.counted(ada, { route: '/audit/v1/events/:position', format: 'json', events: 1, opened: true })
+  recorder.counted(bob, { route: ROUTE, format: 'json', events: 5, opened: false })
+  t.strictSame(reads, [
+    [ROUTE, 'json'],
+    ['/audit/v1/events/:position', 'json'],
+    [ROUTE, 'json'],
+  ])
   await clock.advance(25_000)
   t.strictSame(written(), [], 'the minute is not over')
   await clock.advance(10_000)
@@ -55,7 +64,7 @@ await t.test('reads of the history by one caller in one minute are recorded as o
   ])
   await clock.advance(120_000)
   t.equal(written().length, 2, 'a minute without readings has no event')
-  recorder.counted(ada, { route: ROUTE, events: 1, opened: false })
+  recorder.counted(ada, { route: ROUTE, format: 'json', events: 1, opened: false })
   await recorder.close()
   t.equal(written().length, 3, 'the end writes all counts')
 })
@@ -88,10 +97,10 @@ await t.test('an export that cannot be recorded is refused, and the next one is 
 
 await t.test('counts of reads survive faults of the log and are written once', async (t) => {
   const { clock, faults, errors, recorder, written } = world()
-  recorder.counted(ada, { route: ROUTE, events: 1, opened: false })
+  recorder.counted(ada, { route: ROUTE, format: 'json', events: 1, opened: false })
   faults.push('before', 'after')
   await clock.advance(60_000)
-  recorder.counted(ada, { route: ROUTE, events: 2, opened: false })
+  recorder.counted(ada, { route: ROUTE, format: 'json', events: 2, opened: false })
   await clock.advance(120_000)
   t.ok(errors.length > 0)
   t.strictSame(

@@ -4,6 +4,7 @@ import type { Config } from '../../config/load.ts'
 import type { EventLog } from '../../events/log.ts'
 import { history } from '../../history/history.ts'
 import { streamSlots } from '../../http/history/stream-slots.ts'
+import type { Metrics } from '../../http/operations/metrics.ts'
 import { historyReadRecorder } from '../../jobs/history-reads.ts'
 import type { runner } from '../../projections/engine/runner.ts'
 import type { Views } from '../../projections/views.ts'
@@ -14,22 +15,35 @@ type Parts = {
   readonly stores: { readonly views: Views; readonly pepper: { readonly key: Uint8Array } }
   readonly follower: Pick<ReturnType<typeof runner>, 'seen' | 'counted'>
   readonly execute: Execute
+  readonly metrics: Pick<Metrics, 'historyReads' | 'gauge'>
   readonly onError: (what: string) => (error: unknown) => void
 }
 
 /** Creates the services of the history: its reader, the limit of its streams, and the record of its readings. */
-export const historyServicesOf = (config: Config, { clock, log, stores, follower, execute, onError }: Parts) => ({
-  history: history({
-    log,
-    views: stores.views,
-    key: stores.pepper.key,
-    seen: follower.seen,
-    counted: follower.counted,
-    onDamage: (what) =>
-      onError('the index of events is damaged; rollcall projections rebuild event_index builds it anew')(
-        new Error(what),
-      ),
-  }),
-  historyStreams: streamSlots(config.history.streams),
-  historyReads: historyReadRecorder(execute, clock, onError('cannot write the readings of the history')),
-})
+export const historyServicesOf = (
+  config: Config,
+  { clock, log, stores, follower, execute, metrics, onError }: Parts,
+) => {
+  const historyStreams = streamSlots(config.history.streams)
+  metrics.gauge('history_streams', 'Exports and live streams of the history that run.', [], () => [
+    { labels: [], value: historyStreams.running() },
+  ])
+  return {
+    history: history({
+      log,
+      views: stores.views,
+      key: stores.pepper.key,
+      seen: follower.seen,
+      counted: follower.counted,
+      onDamage: (what) =>
+        onError('the index of events is damaged; rollcall projections rebuild event_index builds it anew')(
+          new Error(what),
+        ),
+    }),
+    historyStreams,
+    historyReads: historyReadRecorder(execute, clock, {
+      onRead: (route, format) => metrics.historyReads(route, format).value++,
+      onError: onError('cannot write the readings of the history'),
+    }),
+  }
+}

@@ -6,6 +6,7 @@ export const countReading = (
   { historyReads }: Pick<RecordingServices, 'historyReads'>,
   { caller, route, request }: Call<unknown, unknown>,
   events: number,
+  format = 'json',
 ): void => {
-  if (request.method !== 'HEAD') historyReads.counted(caller.actor, { route, events, opened: false })
+  if (request.method !== 'HEAD') historyReads.counted(caller.actor, { route, format, events, opened: false })
 }

@@ -102,7 +102,7 @@ export const eventStreamAnswer = async (
   whenOver(call, () => {
     over.abort()
     leave()
-    if (!isIndividual) historyReads.counted(caller.actor, { route, events: count(), opened: false })
+    if (!isIndividual) historyReads.counted(caller.actor, { route, format, events: count(), opened: false })
   })
   if (isIndividual) {
     const record = { format, filter: filterGiven(call), fromIndex: from, toIndex: to, personal: false }

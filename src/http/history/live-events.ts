@@ -130,7 +130,7 @@ export const liveEvents = (service: Service) => {
       historyReads.followed(stream)
     })
     if (request.headers['last-event-id'] !== undefined && historyReads.continues(stream))
-      historyReads.counted(caller.actor, { route, events: 0, opened: false })
+      historyReads.counted(caller.actor, { route, format: 'sse', events: 0, opened: false })
     else {
       const { filter: given, fromIndex } = stream
       await historyReads.exported(contextOf(call, service), route, {

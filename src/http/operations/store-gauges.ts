@@ -15,6 +15,8 @@ type StoreGauged = {
   readonly sharing: () => boolean
   /** Number of events that the views lag behind. */
   readonly viewLag: () => Promise<number>
+  /** Number of events that the index of events lacks. */
+  readonly indexLag: () => Promise<number>
   /** Number of documents that are too large for the views; their rows stay out of date. */
   readonly refusedRows: () => number
   /** Milliseconds since this instance last proved that it has seen the head of the log. */
@@ -31,7 +33,7 @@ const outcomeOf = ({ finishedAt, error }: Run): (typeof OUTCOMES)[number] =>
  */
 export const addStoreGauges = (
   { gauge, count }: Metrics,
-  { queue, intervals, restarts, writesViews, sharing, viewLag, refusedRows, provenFor, clock }: StoreGauged,
+  { queue, intervals, restarts, writesViews, sharing, viewLag, indexLag, refusedRows, provenFor, clock }: StoreGauged,
 ): void => {
   let pending: Promise<readonly Run[]> | undefined
   /** Reads the runs once for all gauges of a page. */
@@ -61,12 +63,15 @@ export const addStoreGauges = (
   gauge('queue_shared', '1 if jobs and limits are shared with the other instances, else 0.', [], () => [
     { labels: [], value: sharing() ? 1 : 0 },
   ])
-  gauge('view_lag_events', 'Events that this instance has followed and the read models do not contain.', [], () =>
-    viewLag().then(
-      (value) => [{ labels: [], value }],
-      () => [],
-    ),
-  )
+  const lag = (name: string, help: string, read: () => Promise<number>) =>
+    gauge(name, help, [], () =>
+      read().then(
+        (value) => [{ labels: [], value }],
+        () => [],
+      ),
+    )
+  lag('view_lag_events', 'Events that this instance has followed and the read models do not contain.', viewLag)
+  lag('history_index_lag_events', 'Events that this instance has followed and the index lacks.', indexLag)
   gauge(
     'view_documents_refused',
     'Documents that are too large for the read models; their rows are out of date.',

@@ -95,7 +95,7 @@ const getStatistics: Mount = (app, service) =>
         const period = await periodOf(service, query)
         const bucketMs = query.bucket && BUCKETS[query.bucket]
         const found = await history.statistics({ period, bucketMs, by: query.by }, head, request.stop)
-        countReading(service, call, 0)
+        countReading(service, call, 0, wantsTable(call) ? 'csv' : 'json')
         const rows = found.map(rowShown)
         return wantsTable(call) ? asTable(rows) : { body: { rows } }
       }),
