@@ -17,7 +17,7 @@ export const unwrap = (kek: Uint8Array, subject: string, wrapped: Uint8Array): U
   try {
     return Buffer.concat([decipher.update(wrapped.subarray(12, -16)), decipher.final()])
   } catch (cause) {
-    throw new Error('the stored keys are wrapped with a different key-encryption key', { cause })
+    throw new Error('the stored keys are encrypted with another main key than the one in the key file', { cause })
   }
 }
 

@@ -50,7 +50,8 @@ export const configuredAccess = (
   ...(assumeVerified.length > 0 && { assumeVerified }),
 })
 
-const LATER = 'the access configuration is recorded when every instance reads the event format'
+const LATER =
+  'the access configuration is not recorded yet: an older instance that cannot read its event format is still running'
 const NO_LOGINS = `${LATER}: until then logins and exchanges are refused, because rules apply to them`
 
 type PolicyOptions = {
@@ -119,5 +120,5 @@ export const accessOf = (config: Config, { execute, stores, membership, onError 
     configured: configuredAccess(accessPolicy(config), config, pseudonyms(stores.pepper.key)),
     onFormat: membership.onChange,
     logger,
-    onError: onError('cannot record the access configuration in the history'),
+    onError: onError('the access configuration cannot be recorded in the event log'),
   })

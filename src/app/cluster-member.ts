@@ -40,10 +40,10 @@ export const formatBeside = async ({
   readonly alone: boolean
 }): Promise<number> => (alone ? FORMAT : formatOf((await streamFolds(log).newest(membership, STREAM)).state))
 
-const EVERY = 'every member of the cluster reads a later history format: it is written from now on'
-const NOT_EVERY = 'an earlier history format is written: a member of the cluster reads no later one'
+const EVERY = 'every instance reads a later event format, so events are written in that format from now on'
+const NOT_EVERY = 'events are written in an earlier format, because one instance reads no later format'
 const UNKNOWN =
-  'the first history format is written: the cluster may have instances that are not members; set eventstore.all_on_roll when no instance of an older version runs'
+  'events are written in the first format, because instances of an older version may be running; set eventstore.all_on_roll when none is'
 
 /**
  * Cluster membership according to the followed log. Logs an INFO line when the written format changes. `reads`: latest
@@ -112,7 +112,7 @@ type ClusterMember = {
 }
 
 const NOT_LEFT =
-  'this instance could not leave the cluster: another instance evicts it when it does not respond to a probe'
+  'this instance could not record that it leaves; another instance removes it later, because it does not respond'
 
 /** Membership of this instance: responds to probes, probes others, and evicts members that do not respond. */
 export const clusterMember = ({

@@ -89,8 +89,8 @@ const serviceOf = async (config: Config, core: Core, { logger, past, draining, p
     fresh,
     ...(await authServicesOf(config, core, { policy })),
     pageTokens: pageTokens(pepper.key),
-    refusals: refusalHistory(execute, clock, onError('cannot write refusals')),
-    uses: tokenUses({ views, clock, onError: onError('cannot write the last uses of tokens') }),
+    refusals: refusalHistory(execute, clock, onError('refused requests cannot be recorded')),
+    uses: tokenUses({ views, clock, onError: onError('the last uses of tokens cannot be written') }),
     failures: limiter('failures', FAILURES_A_MINUTE),
     clients: settings.rateLimited && settings.clientLimit > 0 ? limiter('clients', settings.clientLimit) : undefined,
     metrics,
@@ -128,9 +128,8 @@ export const compose = async (
 ): Promise<Composed> => {
   const core = coreOf(config, opened, logger, clock, fatal)
   const { follower, guard, lease, snapshots, log, stores, time } = core
-  const member =
-    lease &&
-    clusterMember({ ...core, version, fresh: lease.fresh, logger, onError: core.onError('cannot update membership') })
+  const onError = core.onError('the list of running instances cannot be updated')
+  const member = lease && clusterMember({ ...core, version, fresh: lease.fresh, logger, onError })
   let draining = false
   const past = asOfReaderOf(core)
   const access = accessOf(config, core, logger)
@@ -159,7 +158,7 @@ export const compose = async (
       if (token !== undefined)
         logger
           .child({}, { level: 'info' })
-          .info({ client_token: token }, 'bootstrap token created; it is shown only once')
+          .info({ client_token: token }, 'the first token was created; it is shown only once')
       await access.begin()
       await recordLogIdentity(stores)
       if (rebuilt) await presence.rebuilt(rebuilt)

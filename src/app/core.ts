@@ -41,7 +41,7 @@ import { staleSpells } from './telemetry/stale-spells.ts'
 export type Core = ReturnType<typeof coreOf>
 
 const DIVERGED =
-  'rollcall ends: the event log differs from the log that this instance followed; the next start reports the difference'
+  'rollcall ends: the event log is not the one that this instance has read so far; the next start reports the difference'
 
 /** Checks that the log is still the followed one. Otherwise it stops the view updates and ends the service. */
 const guardOf = (
@@ -146,8 +146,8 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     restore: kept.restore,
     take: ({ name }, event) => name === tokens.name && index.apply(event),
     writes,
-    onError: onError('cannot update the read models'),
-    onLost: (error) => fatal(error, 'rollcall ends: the read models are lost; the next start rebuilds them'),
+    onError: onError('the read models cannot be updated'),
+    onLost: (error) => fatal(error, 'rollcall ends, because the read models are lost; the next start rebuilds them'),
     ...(guard && { agrees: guard.agrees, has: guard.has }),
   })
   addGauges(metrics, {
@@ -170,7 +170,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     remembered: follower.remembered,
     // None while a document is quarantined: a later version may be able to read its stream.
     mayWrite: () => writes() && (lease?.fresh() ?? true) && closed.none(),
-    onError: (err) => logger.warn({ err }, 'cannot write the memory snapshot'),
+    onError: (err) => logger.warn({ err }, 'the memory snapshot cannot be written'),
   })
   const intervals = new Map<string, number>()
   addStoreGauges(metrics, { ...storeFacts(stores, follower, lease), intervals, clock })

@@ -11,14 +11,14 @@ const TOLD_MS = 5_000
 const BELIEVED_MS = 3_600_000
 
 const states = {
-  right: ['info', 'the clock is no longer behind the newest event'],
+  right: ['info', 'the clock has reached the time of the newest event'],
   behind: [
     'warn',
-    'the newest event is ahead of the clock: a clock is or was wrong; new events get the time of the newest one until the clock reaches it',
+    'the newest event has a later time than the clock, so a clock is or was wrong; new events get the time of the newest one until the clock reaches it',
   ],
   far_behind: [
     'error',
-    'the newest event is more than an hour ahead of the clock: expiry is checked by the clock alone; check the clock',
+    'the newest event is more than an hour ahead of the clock, so tokens expire by the clock alone; check the clock',
   ],
 } as const
 

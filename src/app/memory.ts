@@ -13,7 +13,7 @@ import type { Row } from '../projections/views.ts'
 import type { Logger } from './telemetry/logger.ts'
 
 const UNREADABLE =
-  'an event cannot be read: its document is quarantined and answers 503 event_unreadable; start the version of rollcall that wrote the event, or a later one; a quarantined token can be revoked'
+  'this version cannot read an event; requests for its flag, segment or token get 503 event_unreadable; start the version of rollcall that wrote the event, or a later one; such a token can still be revoked'
 
 /** Memory of one read model; `recall` returns a whole row, if memory holds whole rows. */
 type Keeper = {

@@ -26,7 +26,7 @@ export const sweepOf = (
         onDone: ({ narrowed, ended }) =>
           logger.info(
             { narrowed, ended },
-            'existing logins and exchanges have only the access that the current rules give',
+            'all tokens of earlier logins now have only the access that the current rules give',
           ),
         onError: onError('cannot apply the current rules to all existing logins and exchanges; retrying'),
       })

@@ -74,7 +74,7 @@ const begun = async (
     let composed: Composed | undefined
     const { during, ofViews, ...watching } = damageWatch(fatal, (error) => composed?.renew(error))
     const opened = stores ?? (await openStores(config, clock, { onError, onFull, ...watching, logger }, accepting))
-    logger.info({ kid: opened.pepper.kid }, 'the keys match this event log')
+    logger.info({ kid: opened.pepper.kid }, 'the encryption keys belong to this event log')
     try {
       composed = await compose(config, opened, logger, clock, fatal)
       await during(unlessEnding(clock, composed.begin(ending), ending))
@@ -119,7 +119,8 @@ const listening = async (config: Config, logger: Logger, fatal: Fatal, options: 
         const patience = config.server.shutdown_grace * REQUESTS
         const cut = await Promise.all(apps.map((app) => shutDown(app, patience)))
         const requests = cut.reduce((sum, each) => sum + each, 0)
-        if (requests > 0) logger.warn({ requests }, 'requests exceed server.shutdown_grace and are cut off')
+        if (requests > 0)
+          logger.warn({ requests }, 'some requests take longer than server.shutdown_grace and are cut off')
         await close(cause)
         logger.info('rollcall has stopped')
       },
@@ -161,7 +162,7 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
     if (isFailure(error)) logger.error(error.message.replaceAll('\n', ' '))
     release()
     const stopped = ending?.aborted === true && !isFailure(error)
-    if (stopped) logger.info('rollcall has stopped before it began to listen')
+    if (stopped) logger.info('rollcall was stopped before it accepted requests')
     await flushed()
     throw stopped ? ending.reason : error
   }

@@ -76,7 +76,7 @@ export const addConfig = (program: Command, given: CommandServices): void => {
     .summary('report all problems at once; exit code 3 if there is one')
     .option(
       '--as <file>',
-      'also show the grants that authorization.rules give to one login: a JSON file with its method and its claims, memberships or account (- for standard input); exit code 3 if the login would be refused',
+      'also show the grants that authorization.rules give to the login described in this JSON file (method, and claims, memberships or account; - reads standard input); the exit code is 3 if the login would be refused',
     )
     .action((file: string | undefined, options: CheckOptions) =>
       check(file === undefined ? options : { ...options, config: file }, given),

@@ -12,6 +12,6 @@ export const expiryOf = (text: string, now: number): string | undefined => {
   if (span > 0) return new Date(now + span).toISOString()
   const instant = INSTANT.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(instant))
-    return fail('usage', '--expires must be a duration such as 30d or 12h, an RFC 3339 instant, or never.')
+    return fail('usage', '--expires must be a duration such as 30d or 12h, an RFC 3339 time, or never.')
   return instant > now ? new Date(instant).toISOString() : fail('usage', '--expires must be in the future.')
 }

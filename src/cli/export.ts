@@ -80,7 +80,7 @@ const lost = ({ namespaceKey, key }: Flag): never =>
 
 const exported = async (options: ExportOptions, given: CommandServices): Promise<void> => {
   const { output = '-', namespaces, allNamespaces = false, sortByKey: sort = false, at, quiet = false } = options
-  if (allNamespaces && namespaces) fail('usage', '--namespaces and --all-namespaces exclude each other.')
+  if (allNamespaces && namespaces) fail('usage', '--namespaces and --all-namespaces cannot be used together.')
   const client = await clientOf(options, given)
   const { clock, terminal } = given
   const { update, end } = progressBar(terminal, clock, { progress: options.progress, quiet, unit: 'flags' })
@@ -120,13 +120,16 @@ export const addExport = (program: Command, given: CommandServices): void => {
     .description('Writes namespaces with their flags and segments as a YAML stream or JSON that import reads.')
     .option('-o, --output <file>', 'output file, - for standard output', '-')
     .addOption(
-      new Option('--format <format>', 'yaml or json (default: by the file name, else yaml)').choices(['yaml', 'json']),
+      new Option(
+        '--format <format>',
+        'format of the document: format of the document: yaml or json (default: by the file name, else yaml)',
+      ).choices(['yaml', 'json']),
     )
     .option('-n, --namespaces <keys>', 'comma-separated namespaces (default: default)', (text) =>
       text.split(',').filter((key) => key !== ''),
     )
     .option('--all-namespaces', 'every namespace')
-    .option('--sort-by-key', 'sort flags, segments and variants by key instead of by creation')
+    .option('--sort-by-key', 'sort flags, segments and variants by key instead of by time of creation')
     .option('--no-progress', 'no progress bar')
     .action((options: ExportOptions) => exported(options, given))
 }

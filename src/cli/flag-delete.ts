@@ -46,7 +46,7 @@ export const addFlagDelete = (flag: Command, given: CommandServices): void => {
     .summary('delete a flag with its variants, rules and rollouts')
     .description('Deletes a flag: through the running service, or with --data on the data of a stopped one.')
     .option('-n, --namespace <key>', 'the namespace', 'default')
-    .option('--data <dir>', 'directory of the embedded store of a stopped service')
+    .option('--data <dir>', 'data directory of a service that is not running')
     .option('-y, --yes', 'skip the confirmation')
     .action((key: string, options: DeleteOptions) => remove(key, options, given))
 }

@@ -29,7 +29,7 @@ const sourceOf = ({ from, fromKeys }: MigrateOptions): Config =>
 const targetOf = (options: MigrateOptions, { env }: Terminal): Config => {
   const { to, from } = options
   if (to === 'cluster') return loadConfig({ ...fileOf(options), env, flags: { 'storage.type': 'cluster' } }).config
-  if (resolve(to) === resolve(from)) fail('usage', '--from and --to are the same directory.')
+  if (resolve(to) === resolve(from)) fail('usage', '--from and --to must be different directories.')
   return loadConfig({ env: {}, flags: directory(to) }).config
 }
 

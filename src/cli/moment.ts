@@ -15,5 +15,5 @@ export const momentOf = (text: string, now: number, name = '--at'): string => {
   const [, days = '0', after = ''] = /^-(?:(\d{1,5})d)?(.*)$/.exec(text) ?? []
   const span = Number(days) * DAY_MS + (after === '' ? 0 : (parseDuration(after) ?? Number.NaN))
   if (span > 0) return new Date(now - span).toISOString()
-  return fail('usage', `${name} must be an RFC 3339 instant, a day, a span such as -1h, or a position such as #12.`)
+  return fail('usage', `${name} must be an RFC 3339 time, a day, a time span such as -1h, or a position such as #12.`)
 }

@@ -93,7 +93,7 @@ export const withConfig = (command: Command, { terminal }: CommandServices): Com
 export const withMoment = (command: Command, { clock: { now } }: CommandServices): Command =>
   command.option(
     '--at <moment>',
-    'state at this moment: an RFC 3339 instant, a day, -1h, or a position such as #12',
+    'show the state at this moment: an RFC 3339 time, a day, -1h, or a position such as #12',
     (text) => momentOf(text, now().getTime()),
   )
 

@@ -62,8 +62,11 @@ export const addServe = (program: Command, given: CommandServices): void => {
     .option('--host <address>', 'address to listen on')
     .option('--port <number>', 'port to listen on')
     .option('--data <dir>', 'directory of the embedded store')
-    .option('--accept-lost-keys <reason>', 'start although keys of the log are lost; the reason is kept in the history')
-    .option('--accept-damaged-log <reason>', 'start although the log is damaged; the reason is kept in the history')
+    .option('--accept-lost-keys <reason>', 'start although encryption keys are lost; the event log records the reason')
+    .option(
+      '--accept-damaged-log <reason>',
+      'start although the event log is damaged; the event log records the reason',
+    )
     .action(async ({ acceptLostKeys, acceptDamagedLog, ...options }: ServeOptions) => {
       const ending = shutdownSignal()
       if (acceptLostKeys !== undefined) reasonOf(acceptLostKeys, '--accept-lost-keys')

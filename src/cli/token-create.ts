@@ -47,7 +47,7 @@ const makeOnData = async (
   if (request.reason === undefined)
     fail(
       'usage',
-      'Add --reason TEXT: for a token created on the data itself, the history keeps your name and the reason.',
+      'Add --reason TEXT, because the event log records your name and the reason for a token that is created without the service.',
     )
   return (await load()).createTokenOffline(config, request, terminal.info)
 }
@@ -183,13 +183,13 @@ export const addTokenCreate = (
       'Creates a static token through the running service. With --reason it can work on the data itself: with --data on that of a stopped service, or on the servers of the configuration if there is no token.',
     )
     .option('--description <text>', 'purpose of the token')
-    .option('--expires <when>', 'a duration such as 30d, an RFC 3339 instant, or never', '30d')
-    .option('--role <role>', 'role: client, server, viewer, editor, admin, auditor or a configured one')
+    .option('--expires <when>', 'end of the token: a duration such as 30d, an RFC 3339 time, or never', '30d')
+    .option('--role <role>', 'role of the token: client, server, viewer, editor, admin, auditor or a configured role')
     .option('--namespace <key>', 'bind it to this namespace')
-    .option('--grant <role@namespace>', 'a role in one namespace, or in all (editor@*); repeatable', roleAt)
+    .option('--grant <role@namespace>', 'a role in one namespace, or in all (editor@*); can be repeated', roleAt)
     .option('--rights <right,right@namespace>', 'single rights instead of a role; repeatable', rightsAt)
     .option('--metadata <key=value>', 'a pair of metadata; repeatable', pair)
-    .option('--data <dir>', 'directory of the embedded store of a stopped service')
+    .option('--data <dir>', 'data directory of a service that is not running')
     .option('--dry-run', 'print the request without sending it')
     .action((name: string, options: CreateOptions, command: Command) =>
       create(name, options, given, command.getOptionValueSource('address') !== 'default', columns),

@@ -150,6 +150,6 @@ export const addToken = (program: Command, given: CommandServices): void => {
   withReason(withTarget(token.command('revoke <id...>'), given))
     .summary('revoke tokens; they stop working immediately')
     .option('--dry-run', 'print the plan without changing anything')
-    .option('-y, --yes', 'skip the confirmation; required without a terminal')
+    .option('-y, --yes', 'do not ask for confirmation; required without a terminal')
     .action((ids: readonly string[], options: RevokeOptions) => revoke(ids, options, given))
 }

@@ -77,7 +77,8 @@ export const enveloper = (
       const text = data[field]
       if (typeof text !== 'string') continue
       const owner = data[subject]
-      if (typeof owner !== 'string') throw new Error(`${event.type}.${field} is personal data without a subject`)
+      if (typeof owner !== 'string')
+        throw new Error(`${event.type}.${field} is personal data, but the event does not name the person`)
       data[field] = await sealer.seal(owner, text)
     }
     return data

@@ -57,7 +57,7 @@ export const setting: Set = <T>(kind: SettingKind<T>, initial: unknown, sentence
 export const required: Derived<never> = {
   shown: 'required',
   from: () => {
-    throw new Error('a required setting has no default')
+    throw new Error('a setting that is required must not have a default')
   },
 }
 

@@ -138,7 +138,7 @@ export const settings = {
     database: setting(
       matching(
         /^(?!(?:admin|config|local)$)[^/\\. "$*<>:|?]{1,63}$/i,
-        'must be a database name other than admin, config and local, which belong to the server',
+        'must not be admin, config or local, because these databases belong to the MongoDB server',
       ),
       'rollcall',
       'Database for the views and the keys of personal data.',

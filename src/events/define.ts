@@ -132,7 +132,7 @@ const jsonOf = (wire: string, json: string): unknown => {
     return JSON.parse(json)
   } catch {
     // The message of the parser quotes the data.
-    throw new Error(`the data of ${wire} are not JSON`)
+    throw new Error(`the data of an event ${wire} are not JSON`)
   }
 }
 
@@ -167,7 +167,7 @@ export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: strin
     const raise = lift.get(wire)
     if (!raise) throw new Error(`event ${wire} was written by a newer version of rollcall`)
     const event = raise(jsonOf(wire, json))
-    if (!event) throw new Error(`the data of ${wire} do not match its schema`)
+    if (!event) throw new Error(`the data of an event ${wire} do not have the form of that event`)
     return event
   }
 }

@@ -57,7 +57,7 @@ const unreported: Answered = () => undefined
  * read fields and write answers themselves.
  */
 const noCompiler = () => () => {
-  throw new Error('a route declares its fields in its spec, not in a schema of the framework')
+  throw new Error('a route must declare its fields in its specification, not in a schema of Fastify')
 }
 /** First path segments that never answer with the page, even without a route. */
 const RESERVED = ['audit', 'metrics', 'ui']
@@ -117,7 +117,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     else if (method !== 'HEAD') specs.push(config.spec)
   })
 
-  app.server.on('error', (error) => logger.error({ err: error }, 'cannot accept a connection'))
+  app.server.on('error', (error) => logger.error({ err: error }, 'a connection cannot be accepted'))
   // Any expectation but 100-continue is ignored, because a bare 417 helps no client.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.server.maxHeadersCount = HEADERS

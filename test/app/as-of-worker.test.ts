@@ -180,7 +180,9 @@ await t.test(
     await setImmediate()
     await begun[0]!.terminate()
     await Promise.all([rows, position])
-    t.match(told, [{ level: 'ERROR', adapter: 'past', why: 'the as-of thread has ended', advice: /disk/ }])
+    t.match(told, [
+      { level: 'ERROR', adapter: 'past', why: 'the thread that reads past states has ended', advice: /disk/ },
+    ])
     t.match(await reads.rows(100n, [flag], never), [{ revision: 99n }])
     t.strictSame([told.length, begun.length], [1, 2])
   },

@@ -80,7 +80,7 @@ void t.test('an instance writes the later event format once the last older insta
   t.equal(old.format(), 1)
   const fresh = await instance(t, world, 'new', 2)
   t.equal(fresh.format(), 1)
-  t.match(fresh.lines, [[{ from: 2, to: 1, instances: 2 }, /an earlier history format is written/]])
+  t.match(fresh.lines, [[{ from: 2, to: 1, instances: 2 }, /events are written in an earlier format/]])
   await clock.advance(499)
   t.notOk(typesOf(log).includes('MemberResponded'))
   await clock.advance(1)
@@ -88,7 +88,7 @@ void t.test('an instance writes the later event format once the last older insta
   await old.leave()
   await clock.settle()
   t.equal(fresh.format(), 2, 'the later format is written')
-  t.match(fresh.lines.at(-1), [{ from: 1, to: 2, instances: 1 }, /is written from now on/])
+  t.match(fresh.lines.at(-1), [{ from: 1, to: 2, instances: 1 }, /in that format from now on/])
 
   const back = await instance(t, world, 'back', 1)
   await clock.settle()
@@ -160,7 +160,7 @@ void t.test('an instance that cannot record its departure logs that and ends wit
   const one = await instance(t, history(), 'one', 1)
   one.away(true)
   await one.leave()
-  t.match(one.lines.at(-1), [{ err: /away/ }, /could not leave the cluster/])
+  t.match(one.lines.at(-1), [{ err: /away/ }, /could not record that it leaves/])
 })
 
 void t.test('an instance waits one second for the record of its departure, then ends', async (t) => {
@@ -173,5 +173,5 @@ void t.test('an instance waits one second for the record of its departure, then 
   t.notOk(left)
   await world.clock.advance(1)
   await leaving
-  t.match(one.lines.at(-1), [{ err: /did not answer in time/ }, /could not leave the cluster/])
+  t.match(one.lines.at(-1), [{ err: /did not answer in time/ }, /could not record that it leaves/])
 })

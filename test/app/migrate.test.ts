@@ -199,7 +199,7 @@ await t.test('the migration refuses other secrets, another encryption key and a 
   await from.log.append('token-s', [{ ...happened(1), data: '{"subject":"person-ann"}' }], 'none')
   await from.keys.make('person-ann')
   await to.keys.make('person-ann')
-  t.match(await failure(migrate(from, to, options)), { exit: 6, message: /a different key for subject person-ann/ })
+  t.match(await failure(migrate(from, to, options)), { exit: 6, message: /another encryption key for person-ann/ })
 
   const log = memoryLog()
   const busy: EventLog = {

@@ -71,7 +71,7 @@ const startOn = async (t: Test, settings: Settings, found: (line: Line) => boole
 const tells = async (t: Test, settings: Settings, missing: string, why: RegExp) => {
   const lines = await startOn(t, settings, (line) => line.missing !== undefined)
   const told = lines.filter((line) => line.missing !== undefined)
-  t.match(told, [{ level: 'WARN', missing: `${missing} is out of reach or refuses`, why }])
+  t.match(told, [{ level: 'WARN', missing: `${missing} is unreachable or refuses the connection`, why }])
 }
 
 const none = async (scheme: string) => `${scheme}://127.0.0.1:${await freePort()}`

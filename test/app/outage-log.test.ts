@@ -112,7 +112,7 @@ await t.test('a failure of Redis is logged with advice and with the fact that no
     t.equal(redis.failing.size, 0)
     redis.failed('queue', 'share', new Error(why))
     t.equal(redis.failing.size, 1)
-    t.match(lines, [['ERROR', { port: 'queue', adapter: 'redis', why, advice }, /nothing is refused/]])
+    t.match(lines, [['ERROR', { port: 'queue', adapter: 'redis', why, advice }, /no request is refused/]])
   }
   t.end()
 })

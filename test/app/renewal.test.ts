@@ -142,7 +142,7 @@ await t.test('a damaged event log ends the service within one second; damaged re
   watch.onLost(new Error('subjects.sqlite: torn'))
   t.strictSame(told.slice(1), [
     ['rollcall ends: the event log is damaged;', 1_000],
-    ['rollcall ends: the embedded store can no', 1_000],
+    ['rollcall ends: this process can no longe', 1_000],
   ])
 })
 

@@ -28,10 +28,10 @@ const ask = async (
 await t.test('while a server is missing, the service is live but not ready, and names it on request', async (t) => {
   t.match(await ask('/livez'), { status: 200, json: { status: 'ok' } })
   t.strictSame((await ask('/readyz')).json, { status: 'not_ready' })
-  room.missing(new Error('mongodb is out of reach or refuses\nand more'))
+  room.missing(new Error('mongodb is unreachable or refuses the connection\nand more'))
   const { status, json } = await ask('/readyz/?verbose')
   t.equal(status, 503)
-  t.strictSame(json['checks'], [{ name: 'mongodb is out of reach or refuses', status: 'failed' }])
+  t.strictSame(json['checks'], [{ name: 'mongodb is unreachable or refuses the connection', status: 'failed' }])
   const { status: refused, headers, json: body } = await ask('/api/v1/namespaces')
   t.equal(refused, 503)
   t.equal(headers.get('retry-after'), '1')
@@ -95,7 +95,7 @@ await t.test('a missing server is logged with its cause, when that changes, and 
     ['warn', { missing: 'mongodb is away', why: 'connect ECONNREFUSED mongodb://127.0.0.1:1' }, 'not ready to start'],
     ['warn', { missing: 'mongodb is away', why: 'timed out' }, 'not ready to start'],
     ['warn', { missing: 'eventstoredb is away', why: 'no leader' }, 'not ready to start'],
-    ['info', { seconds: 5 }, 'the missing servers are available'],
+    ['info', { seconds: 5 }, 'the servers that were missing are available'],
   ])
   t.equal(lines.length, 4)
   t.notMatch(JSON.stringify(lines), /secret|stack/)

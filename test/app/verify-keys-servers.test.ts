@@ -109,7 +109,7 @@ void t.test("an emptied MongoDB is refused; with the operator's consent new keys
   t.match(event, ['LostKeysAccepted', { tokens: true, subjects: true, kid: /^[0-9a-f]{8}$/ }])
   await (await service.open()).close()
   const lines = (await service.logged()).trim().split('\n')
-  const told = lines.filter((line) => line.includes('"the keys match this event log"'))
+  const told = lines.filter((line) => line.includes('"the encryption keys belong to this event log"'))
   t.match(JSON.parse(told.at(-1)!), { kid: (event![1] as { kid: string }).kid })
 })
 

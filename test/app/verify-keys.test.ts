@@ -116,7 +116,7 @@ void t.test('the service starts when the keys are restored, and logs the key id'
   t.equal(await service.asks(running.url), 200)
   await running.close()
   const { pepper } = await openKeyFile(service.path('keys'))
-  const told = (await service.logged()).filter(({ msg }) => msg === 'the keys match this event log')
+  const told = (await service.logged()).filter(({ msg }) => msg === 'the encryption keys belong to this event log')
   t.same(
     told.map(({ level, kid }) => [level, kid]),
     [

@@ -62,7 +62,7 @@ await t.test(
 
     const now = await serve(t, present, stack!.settings)
     const next = await serve(t, main, stack!.settings)
-    t.ok(next.told('INFO').some(({ msg }) => String(msg).startsWith('an earlier history format is written')))
+    t.ok(next.told('INFO').some(({ msg }) => String(msg).startsWith('events are written in an earlier format')))
     t.same(await instances(next), [
       ['2', '1'],
       ['3', '1'],
@@ -76,7 +76,7 @@ await t.test(
     t.equal((await expire(now)).status, 200, 'which the present build does as ever')
 
     t.equal(await now.end(), 0)
-    const switched = () => next.told('INFO').find(({ msg }) => String(msg).endsWith('is written from now on'))
+    const switched = () => next.told('INFO').find(({ msg }) => String(msg).endsWith('in that format from now on'))
     t.match(await eventually(switched, 'a build that writes its own format'), { from: 2, to: 3, instances: 1 })
     const second = await ended(next)
     t.equal(second.wire, 'TokenRevoked.v2')

@@ -41,7 +41,7 @@ await onStack(
     t.equal(late, 0, 'no token of a lost history is accepted')
     for (const one of [a, b]) {
       await ends(one)
-      t.match(own(await lines(one)), [/^rollcall ends: the event log differs from the log that this instance followed/])
+      t.match(own(await lines(one)), [/^rollcall ends: the event log is not the one that this instance has read/])
     }
 
     await a.reopen()
@@ -105,7 +105,7 @@ for (const [what, other] of [
     t.equal(await writesTaken([a, b]), 0)
     for (const one of [a, b]) {
       await ends(one)
-      t.match(own(await lines(one)), [/^rollcall ends: the event log differs from the log that this instance followed/])
+      t.match(own(await lines(one)), [/^rollcall ends: the event log is not the one that this instance has read/])
     }
   })
 
@@ -175,7 +175,7 @@ await onStack(
     await stack.eventstore.restore()
     for (const one of [a, b]) {
       await ends(one)
-      t.match(own(await lines(one)), [/^rollcall ends: the event log differs from the log that this instance followed/])
+      t.match(own(await lines(one)), [/^rollcall ends: the event log is not the one that this instance has read/])
     }
     t.match(await refusedStart(t, stack.settings, { clock: walkingClock(t) }), /it is empty/)
   },

@@ -51,6 +51,6 @@ await t.test('personal data without the person they belong to are an error', asy
   const envelope = enveloper({ seal: async () => 'sealed', open }, 'test', () => new Date(0))
   const issued = written('TokenIssued', { id: 'a', profile: 'Ada' })
   await t.rejects(envelope('token-a', issued, 'IssueToken', { actor }), {
-    message: 'TokenIssued.profile is personal data without a subject',
+    message: 'TokenIssued.profile is personal data, but the event does not name the person',
   })
 })

@@ -122,7 +122,7 @@ void t.test('a rebuild of read models on a full disk waits for space and complet
   t.match(whole, /"totalCount":21/)
   const errors = service.lines().filter(({ level }) => level === 'ERROR')
   // SQLite may report a disk I/O error if it has no space for its auxiliary files.
-  const others = errors.filter(({ msg }) => msg !== 'cannot rebuild the read models; retrying')
+  const others = errors.filter(({ msg }) => msg !== 'the read models cannot be rebuilt; the service tries again')
   t.match(others, [{ msg: /^disk full/ }])
   t.equal(others.length, 1)
   service.kill('SIGTERM')

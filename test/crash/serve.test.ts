@@ -97,7 +97,7 @@ await t.test('the service survives a full disk', async (t) => {
   t.match(refused, {
     msg: 'answered',
     reason: 'backend_unavailable',
-    why: `disk full: no space left in ${directory}`,
+    why: `the disk is full: no space is left in ${directory}`,
   })
   t.match(await checks(), { status: 200, storage: 'degraded', log: 'ok', views: 'ok' })
   t.equal((await evaluate()).status, 200, 'evaluation goes on')
@@ -133,7 +133,7 @@ const lost = async (t: Test, through: readonly string[]): Promise<void> => {
   t.ok(made.length > 0 && status !== 200, `${made.length} acknowledged, then ${status}`)
   t.equal(await service.exited, 1)
   t.match(service.at('ERROR')[0], {
-    msg: /^rollcall ends: the embedded store can no longer be written/,
+    msg: /^rollcall ends: this process can no longer write/,
     err: { message: /\.sqlite: / },
   })
   t.ok(

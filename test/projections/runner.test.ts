@@ -585,7 +585,7 @@ await t.test('all rows of a batch are written, except one that is too large', as
   )
   t.strictSame(put, ['one', 'two'])
   t.equal(fitting.count(), 1)
-  t.match(told, [{ message: 'tokens large is larger than the views take and stays behind' }])
+  t.match(told, [{ message: 'tokens large is larger than a read model accepts, so lists show its earlier state' }])
 })
 
 await t.test('an oversized document is reported once, and complete in memory after a restart', async (t) => {
@@ -613,7 +613,7 @@ await t.test('an oversized document is reported once, and complete in memory aft
   t.equal(store.rows.get('large')?.revision, 0n)
   t.equal(ours.refusedRows(), 1)
   await ours.close()
-  t.match(ours.errors, [/tokens large is larger than the views take/])
+  t.match(ours.errors, [/tokens large is larger than a read model accepts/])
   t.ok(store.checkpoint()! <= good, 'whoever starts finds in the log what is missing')
 
   const again = await start(log, { store })

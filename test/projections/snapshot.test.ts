@@ -139,7 +139,7 @@ await t.test('memory is restored from a snapshot without reading the read models
   const second = instance(log, views, store.snapshots, 25)
   t.type(await second.run.start(), 'bigint', 'says where it began')
   t.same(second.scans, [])
-  t.match(second.told, [['memory is restored from its snapshot', { tokens: 25 }]])
+  t.match(second.told, [['the start restored the memory from its snapshot', { tokens: 25 }]])
   await second.run.close()
   const without = instance(log, views, kept().snapshots, 25)
   t.equal(await without.run.start(), undefined)
@@ -212,7 +212,9 @@ const saved = async (t: Parameters<typeof portOf>[0]) => {
   }
   return { begin, log, ...store }
 }
-const notUsed = (why: string) => [['the memory snapshot is not used; memory is loaded without it', { why }]]
+const notUsed = (why: string) => [
+  ['the snapshot of the memory cannot be used; the start reads the stored data instead', { why }],
+]
 
 await t.test('a snapshot that is modified, truncated or of another key is not used', async (t) => {
   const { begin, bytes, set } = await saved(t)
@@ -230,7 +232,7 @@ await t.test('a snapshot that is modified, truncated or of another key is not us
   }
   set(good)
   t.match(await begin(undefined, undefined, Buffer.alloc(32, 8)), damaged)
-  t.match(await begin(), [['memory is restored from its snapshot', {}]])
+  t.match(await begin(), [['the start restored the memory from its snapshot', {}]])
 })
 
 await t.test('a snapshot of another version or log, or with too many tokens, is not used', async (t) => {

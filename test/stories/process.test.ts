@@ -143,7 +143,7 @@ const authorized = (token: string) => ({ authorization: `Bearer ${token}` })
 for (const [fault, why] of [
   ['rejection', /Error: a provoked rejection\\n +at /],
   ['exception', /Error: a provoked exception\\n +at /],
-  ['writer', /Error: the writer thread is not running\\n +at /],
+  ['writer', /Error: the thread that writes to the disk has ended\\n +at /],
 ] as const) {
   await t.test(`a fault ends the process with 1, and a restart finds all data: ${fault}`, async (t) => {
     const directory = await directoryOf(t)

@@ -42,7 +42,7 @@ await t.test('a restart loads the memory snapshot and applies the later events',
   t.equal((await service.request('POST', flags, { key: 'f', name: 'F', enabled: true })).status, 200)
   t.equal((await service.request('DELETE', `/auth/v1/tokens/${revoked.id}`)).status, 200)
   await service.reopen()
-  t.match(await service.logged(), /memory is restored from its snapshot/)
+  t.match(await service.logged(), /the start restored the memory from its snapshot/)
   t.same([await self(service, valid.bearer), await self(service, revoked.bearer)], [200, 401])
   t.equal((await service.request('GET', `${flags}/f`)).status, 200)
 

@@ -74,7 +74,7 @@ export const mongoCalls = (clock: Clock) => {
       } catch (cause) {
         if (cause instanceof Refusal) throw cause
         throw isTooLarge(cause)
-          ? new Refusal('body_too_large', 'a document is larger than the read models take', { cause })
+          ? new Refusal('body_too_large', 'a document is larger than MongoDB accepts', { cause })
           : new Refusal('backend_unavailable', undefined, { cause })
       }
     },

@@ -41,7 +41,7 @@ const standingOf = ({ fingerprint, kid, pepper, kek }: StoredKeys): StandingKeys
   const are = (keys: KeyFile) => fingerprint === fingerprintOf(keys)
   if (kid === undefined || !pepper || !kek) return { keys: undefined, are }
   const keys: KeyFile = { pepper: { kid, key: pepper.value() }, kek: kek.value() }
-  if (!are(keys)) throw new Error('the keys of the deployment are damaged: they do not match their fingerprint')
+  if (!are(keys)) throw new Error('the keys of the deployment are damaged, because they do not match their fingerprint')
   return { keys, are }
 }
 
@@ -83,16 +83,18 @@ export const deploymentKeys = async (
     await calls.call('write', () => place(db).replaceOne({ _id: 'keys', fingerprint }, mine))
     stored = await find(db, calls)
   }
-  if (!stored) throw new Error('the keys of the deployment cannot be read back')
+  if (!stored) throw new Error('the keys of the deployment were written but cannot be read')
   const { keys, are } = standingOf(stored)
   if (!given) return keys ?? inFile()
   if (!are(given))
-    throw new Error('the key file belongs to another deployment: its keys differ from those of the other instances')
+    throw new Error(
+      'the key file belongs to another deployment, because its keys differ from those of the other instances',
+    )
   return given
 }
 
 const inFile = (): never => {
-  throw new Error('this deployment has its keys in a key file: set keys.file to a copy of it')
+  throw new Error('this deployment keeps its keys in a key file; set keys.file to the path of a copy of it')
 }
 
 type StoredBinding = { readonly _id: 'log'; readonly event: string; readonly position: bigint; readonly madeAt: Date }

@@ -135,7 +135,7 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
     } catch (error) {
       if (!signal.aborted) throw new UnrecoverableError(messageOf(error))
     }
-    if (signal.aborted) throw new Error('interrupted: this instance is closing')
+    if (signal.aborted) throw new Error('the job was interrupted, because this instance is closing')
   }
 
   let opened: ReturnType<typeof openQueue> | undefined

@@ -44,7 +44,7 @@ const startThread = (
   const workerData: AsOfThreadData = { events: paths.events, views: paths.views, key: Uint8Array.from(key) }
   const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData })
   const waiting = new Map<number, Waiting>()
-  let cause: unknown = new Error('the as-of thread has ended')
+  let cause: unknown = new Error('the thread that reads past states has ended')
   worker.on('message', (response: ThreadResponse) => {
     if ('damaged' in response) onDamage(response.damaged, response.error, era)
     else settle(waiting, response)

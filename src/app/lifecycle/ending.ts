@@ -39,7 +39,10 @@ export const endInTime = (
 ): void => {
   const late = () => {
     const left = process.getActiveResourcesInfo().length
-    logger.warn({ left }, 'the shutdown exceeds server.shutdown_grace and is cut off; acknowledged writes are durable')
+    logger.warn(
+      { left },
+      'the shutdown takes longer than server.shutdown_grace and is cut off; no acknowledged write is lost',
+    )
     cut?.()
   }
   ending?.addEventListener('abort', () => void after(grace, late).unref(), { once: true })

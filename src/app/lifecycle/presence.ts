@@ -63,7 +63,10 @@ export const presenceOf = (
         configDigest: createHash('sha256').update(canonical(config)).digest('hex'),
       }
       const work = execute(decider, instance, 'RecordStart', started, SYSTEM)
-      return record(work, 'the history does not record the start of this instance; it serves without that event')
+      return record(
+        work,
+        'the start of this instance could not be recorded in the event log; the instance runs without that event',
+      )
     },
     /** Does nothing if the instance has not started. Waits for the read models, so that the next start finds them complete. */
     stop: async (cause: StopCause): Promise<void> => {
@@ -73,7 +76,7 @@ export const presenceOf = (
         const last = stored.at(-1)
         if (last) await follower.seen(last.position, PATIENCE_MS)
       }
-      await record(stopped(), 'the history does not record the stop of this instance')
+      await record(stopped(), 'the stop of this instance could not be recorded in the event log')
     },
   }
 }

@@ -16,7 +16,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { uiFiles } from './ui-files.ts'
 
 const FORWARDED =
-  'forwarded headers come from a peer that server.trust_proxy does not name, so they have no effect and all clients behind it count as one'
+  'an address sent forwarded headers but is not in server.trust_proxy; the headers are ignored, and all clients behind that address count as one'
 
 /**
  * Binds the ports before anything is created, so that a failed start leaves nothing behind. The first port is that of

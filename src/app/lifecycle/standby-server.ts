@@ -93,12 +93,13 @@ export const sooner = async <T>(
     try {
       const begun = await begin()
       const seconds = Math.round((monotonic() - since) / 1000)
-      if (lastCause !== undefined) logger.info({ seconds }, 'the missing servers are available')
+      if (lastCause !== undefined) logger.info({ seconds }, 'the servers that were missing are available')
       return begun
     } catch (error) {
       if (isFailure(error) || isConfigError(error) || ending?.aborted) throw error
       const [missing, why] = [room.missing(error), whyOf(rootCause(error))]
-      if (`${missing}: ${why}` !== lastCause) logger.warn({ missing, why }, 'not ready to start; retrying')
+      if (`${missing}: ${why}` !== lastCause)
+        logger.warn({ missing, why }, 'the service cannot start yet, because a server is missing; it tries again')
       lastCause = `${missing}: ${why}`
       await sleep(RETRY_MS, ending)
     }

@@ -26,7 +26,7 @@ export const uiFiles = (
   const page = read(join(directory, 'index.html'))
   const icon = read(join(directory, 'icon.svg'))
   if (!page || !icon) {
-    logger.warn({ directory }, 'the web UI is not built; run npm run build, or set ui.enabled: false')
+    logger.warn({ directory }, 'the files of the web UI are missing; run npm run build, or set ui.enabled: false')
     return 'unbuilt'
   }
   const folder = join(directory, 'assets')

@@ -58,7 +58,8 @@ export const verified = async (
     progress('comparing', (events += ours.length), total)
   }
   const digest = source.digest('hex')
-  if (target.digest('hex') !== digest) fail('check', 'The target differs: its digest is not that of the source.')
+  if (target.digest('hex') !== digest)
+    fail('check', 'The events in the target differ from those in the source: their digests are not equal.')
 
   const names = [...streams]
   for (let n = 0; n < names.length; n += STREAMS_AT_ONCE) {

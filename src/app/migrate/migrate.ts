@@ -12,7 +12,7 @@ const nothing = async function* () {}
 const empty = (
   pepper: HistoryStore['pepper'],
 ): Pick<Stores, 'log' | 'keys' | 'pepper' | 'binding' | 'alone' | 'close'> => {
-  const none = async () => fail('failed', 'A dry run writes nothing.')
+  const none = async () => fail('failed', 'This is a dry run, so nothing was written.')
   const close = async () => {}
   return {
     log: {

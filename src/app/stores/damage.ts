@@ -2,8 +2,8 @@ import { fail } from '../../failure.ts'
 import type { Fatal } from '../telemetry/fatal.ts'
 
 const LOG =
-  'rollcall ends: the event log is damaged; list the damage with: rollcall log check. Restore the file from the backup'
-const LOST = 'rollcall ends: the embedded store can no longer be written by this process'
+  'rollcall ends: the event log is damaged; list the damage with: rollcall log check. Then restore the file from a backup'
+const LOST = 'rollcall ends: this process can no longer write to the data directory'
 
 /** Timeout in ms of the shutdown after a store is lost or damaged. */
 const AT_ONCE_MS = 1_000

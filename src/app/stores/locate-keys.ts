@@ -48,12 +48,12 @@ export const locateOnServers = async (
   const { file } = config.keys
   const { deployment, subjects } = await standing()
   if (file === undefined && deployment && !deployment.keys)
-    fail('check', 'This deployment has its keys in a key file.', 'Set keys.file to a copy of it.')
+    fail('check', 'This deployment keeps its keys in a key file.', 'Set keys.file to a copy of it.')
   const given = file === undefined ? undefined : await readKeyFile(file)
   if (file !== undefined && !given && deployment?.keys)
     fail(
       'check',
-      `The key file ${file} is missing, and this deployment has its keys in MongoDB.`,
+      `The key file ${file} is missing, because this deployment keeps its keys in MongoDB.`,
       'Remove keys.file from the configuration, or write those keys to the file: see docs/guides/operations.md, Kubernetes.',
     )
   const { database } = config.mongodb

@@ -57,14 +57,17 @@ export const memorySnapshot = (memory: MemoryToKeep) => {
         const { unfit: why, err } = snapshot
         logger.warn(
           { why, ...(err !== undefined && { err }) },
-          'the memory snapshot is not used; memory is loaded without it',
+          'the snapshot of the memory cannot be used; the start reads the stored data instead',
         )
         return undefined
       }
       const { position, events, ahead, tokens, rows } = snapshot
       index.load(tokens)
       for (const [view, row] of rows) for (const holder of holders) holder.set(view, row)
-      logger.info({ position: String(position), tokens: index.size() }, 'memory is restored from its snapshot')
+      logger.info(
+        { position: String(position), tokens: index.size() },
+        'the start restored the memory from its snapshot',
+      )
       return { position, events, ahead }
     },
     /**

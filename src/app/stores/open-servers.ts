@@ -15,7 +15,7 @@ const reaching = async <T>(name: string, work: () => Promise<T>): Promise<T> => 
   try {
     return await work()
   } catch (cause) {
-    throw new Error(`${name} is out of reach or refuses`, { cause })
+    throw new Error(`${name} is unreachable or refuses the connection`, { cause })
   }
 }
 

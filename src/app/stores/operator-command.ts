@@ -12,7 +12,7 @@ import { operator } from './operator.ts'
 export type ClockListeners = Parameters<typeof eventClock>[1]
 
 const nothingPersonal = async (): Promise<never> => {
-  throw new Error('a command of the operator at startup has no personal data')
+  throw new Error('the record of a command of the operator must not contain personal data')
 }
 
 /** Executes a command of the operator before the service exists. It needs no keys, and takes its time from the log. */

@@ -58,7 +58,7 @@ export const viewRenewal = (options: RenewalOptions) => {
     renewal.built()
     await followed()
     renewal.done()
-    logger.info('the read models are complete again: they were rebuilt from the event log')
+    logger.info('the read models are complete again, because they were rebuilt from the event log')
   }
   const run = async (): Promise<void> => {
     for (let pause = AGAIN_MS; wanted && !stop.signal.aborted; pause = Math.min(2 * pause, AT_MOST_MS)) {
@@ -67,7 +67,8 @@ export const viewRenewal = (options: RenewalOptions) => {
         await once()
       } catch (error) {
         if (stop.signal.aborted) return
-        if (!wanted && !hasOwnLine(error)) logger.error({ err: error }, 'cannot rebuild the read models; retrying')
+        if (!wanted && !hasOwnLine(error))
+          logger.error({ err: error }, 'the read models cannot be rebuilt; the service tries again')
         wanted = true
         await clock.sleep(pause, stop.signal)
       }

@@ -103,7 +103,7 @@ const openDirectory: Open = async (config, clock, listeners, { secrets, acceptLo
   const onSetAside = (file: string, { message }: Error) =>
     logger.warn({ file, why: message }, 'damaged read models were set aside; they are rebuilt from the event log')
   const onSnapshotSetAside = (file: string, { message }: Error) =>
-    logger.warn({ file, why: message }, 'the path of the memory snapshot is not a file; it was set aside')
+    logger.warn({ file, why: message }, 'the path of the memory snapshot is not a file; what is there was renamed')
   const watching = {
     ...(onLost && { onLost }),
     ...(onDamage && { onDamage }),

@@ -119,10 +119,7 @@ export const verifyKeys = async (
   const loss = await lossOf(found)
   if (loss === undefined) {
     if (reason !== undefined)
-      listeners.warn(
-        {},
-        'the keys match the event log, so --accept-lost-keys has no effect: remove it from the command',
-      )
+      listeners.warn({}, 'no key is lost, so --accept-lost-keys has no effect; remove it from the command')
     return {}
   }
   const { places } = found

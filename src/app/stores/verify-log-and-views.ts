@@ -109,7 +109,7 @@ export const verify = async (
       return rebuilt
     }
     if (waits === 0)
-      logger.info('the read models do not match the event log; waiting for the view writer to rebuild them')
+      logger.info('the read models do not match the event log; this instance waits until another one has rebuilt them')
     await clock.sleep(AGAIN_MS)
   }
 }

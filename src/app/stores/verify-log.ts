@@ -38,7 +38,7 @@ export const verifyLog = async (
     if (reason !== undefined)
       listeners.warn(
         {},
-        'the event log has no new damage, so --accept-damaged-log has no effect: remove it from the command',
+        'the event log has no new damage, so --accept-damaged-log has no effect; remove it from the command',
       )
     return undefined
   }

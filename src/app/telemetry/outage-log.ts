@@ -22,15 +22,18 @@ const advice: Readonly<Record<string, string>> = {
 /** Advice by the error of Redis, for errors other than a wrong address. */
 const adviceOfRedis: readonly (readonly [RegExp, string])[] = [
   [/MOVED|CROSSSLOT|CLUSTERDOWN/, 'check that every node of the Redis Cluster runs, and set redis.mode to cluster'],
-  [/OOM|maxmemory/, 'give Redis more memory (maxmemory), or a database of its own with maxmemory-policy noeviction'],
+  [
+    /OOM|maxmemory/,
+    'give Redis more memory (maxmemory), or give this service a Redis of its own with maxmemory-policy noeviction',
+  ],
   [
     /NOPERM|no permissions/i,
-    'give the user of redis.url the permissions listed in docs/guides/operations.md, Least privilege',
+    'give the user in redis.url the permissions in docs/guides/operations.md, section Least privilege',
   ],
   [/NOAUTH|WRONGPASS|invalid password/i, 'check redis.username and redis.password'],
   [
     /READONLY|MISCONF|NOREPLICAS/,
-    'check that redis.url is the address of the primary; with Sentinels set redis.mode to sentinel',
+    'check that redis.url is the address of the primary server; if you use Sentinels, set redis.mode to sentinel',
   ],
   [/certificate|self.signed|SSL|TLS/i, 'check redis.ca_file, and that the certificate of Redis contains its host name'],
 ]
@@ -38,12 +41,12 @@ const adviceOf = (adapter: string, port: string, why = ''): string | undefined =
   (adapter === 'redis' && adviceOfRedis.find(([pattern]) => pattern.test(why))?.[1]) ||
   (advice[adapter] ?? advice[port])
 
-const REFUSED = 'out of reach or failing: requests that need it are refused until it works again'
+const REFUSED = 'the store is unreachable or fails; requests that need it are refused until it works again'
 /** Effects of the outages that do not refuse every request of their adapter. */
 const effects: Readonly<Record<string, string>> = {
   redis:
-    'out of reach or failing: until it works again each instance runs jobs and counts limits by itself; nothing is refused',
-  past: 'as-of queries fail and are refused; the next one tries again',
+    'Redis is unreachable or fails; until it works again each instance runs jobs and counts rate limits by itself, and no request is refused',
+  past: 'reads of past states fail and are refused; the next one tries again',
 }
 
 /** Receives the outcomes of the calls of one store. */

@@ -14,7 +14,7 @@ export const staleSpells = (
   onStale: ({ forMs, why, head }) =>
     logger.warn(
       { seconds: seconds(forMs), why, ...(head !== undefined && { head: String(head) }), memory: String(position()) },
-      'no proof that this instance has every revocation: requests with a credential are refused (503 auth_stale); check that EventStoreDB runs, has a leader and is reachable',
+      'this instance cannot prove that it knows every revoked token, so requests with a credential are refused (503 auth_stale); check that EventStoreDB runs, has a leader and is reachable',
     ),
-  onFresh: (afterMs) => logger.info({ seconds: seconds(afterMs) }, 'this instance has every revocation again'),
+  onFresh: (afterMs) => logger.info({ seconds: seconds(afterMs) }, 'this instance knows every revoked token again'),
 })

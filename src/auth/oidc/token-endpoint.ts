@@ -143,7 +143,7 @@ const usable = (
   if (typeof access_token !== 'string' || access_token === '' || typeof token_type !== 'string')
     return unusable(place, 'answer without an access token')
   if (!TOKEN_TYPES.has(token_type.toLowerCase()))
-    return unusable(place, 'answer without an access token of a known type')
+    return unusable(place, 'the answer has no access token of a known type')
   if (!withIdToken) return { access_token, token_type }
   return typeof id_token === 'string' && id_token !== ''
     ? { access_token, token_type, id_token }

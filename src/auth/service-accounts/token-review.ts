@@ -22,7 +22,9 @@ const REFUSED_LIMIT = 10_000
 const EXTRA = 'authentication.kubernetes.io/'
 const tooMany = new Refusal('orchestrator_unavailable', undefined, {
   headers: { 'retry-after': '1' },
-  cause: new Error('too many exchanges at once: the queue for TokenReview is full, or the wait exceeds 5 s'),
+  cause: new Error(
+    'too many token exchanges run at once: the queue for TokenReview is full, or the wait took more than 5 s',
+  ),
 })
 
 type Settings = { readonly discoveryUrl: string; readonly audiences: readonly string[]; readonly clock: Clock }

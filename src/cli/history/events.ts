@@ -86,7 +86,7 @@ export const addEvents = (program: Command, given: CommandServices): void => {
     .summary('list events, oldest first')
     .description('Lists the events that match all filters. Separate values with commas; ! in front excludes a value.')
   withFilters(listing)
-    .option('--from <instant>', 'from this time on: an RFC 3339 instant, a day or -1h', instant)
+    .option('--from <instant>', 'events from this time on: an RFC 3339 time, a day or -1h', instant)
     .option('--to <instant>', 'before this time', instant)
     .addOption(new Option('--order <order>', 'order').choices(['asc', 'desc']).default('asc'))
     .addOption(new Option('--limit <n>', 'maximum number of events').argParser(wholeNumber).default(100))

@@ -3,9 +3,9 @@ import { type Command, InvalidArgumentError } from 'commander'
 /** Options that are filters: option, parameter of api.md §16.3, and meaning. */
 const FILTERS: readonly (readonly [option: string, parameter: string, meaning: string])[] = [
   ['type', 'type', 'types, such as Token* or FlagUpdated'],
-  ['category', 'category', 'categories: token, login, refusal, namespace, flag, segment, …'],
-  ['stream', 'stream', 'streams, such as flag-default+checkout or flag-shop+*'],
-  ['actor', 'actor', 'actors: id of a token, or token, anonymous, system, operator'],
+  ['category', 'category', 'kinds of events: token, login, refusal, namespace, flag, segment, …'],
+  ['stream', 'stream', 'event streams, such as flag-default+checkout or flag-shop+*'],
+  ['actor', 'actor', 'who caused the events: id of a token, or token, anonymous, system, operator'],
   ['token-id', 'tokenId', 'events about a token or by it'],
   ['subject', 'subject', 'persons (person-…)'],
   ['namespace', 'namespaceKey', 'namespaces'],
@@ -18,7 +18,7 @@ const FILTERS: readonly (readonly [option: string, parameter: string, meaning: s
   ['correlation-id', 'correlationId', 'logins or requests with all their events'],
   ['command', 'command', 'commands, such as IssueToken'],
   ['route', 'route', 'routes'],
-  ['search', 'q', 'text in summary, reason, stream, type or route'],
+  ['search', 'q', 'events with this text in summary, reason, stream, type or route'],
 ]
 const PARAMETERS: ReadonlyMap<string, string> = new Map(
   FILTERS.flatMap(([option, parameter]) => [

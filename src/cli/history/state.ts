@@ -20,7 +20,7 @@ const STATE: readonly Column<StreamState>[] = [
 
 const state = async (name: string, options: StateOptions, given: CommandServices): Promise<void> => {
   const slash = name.indexOf('/')
-  if (slash < 1) fail('usage', 'Expected CATEGORY/ID, such as flag/default+checkout.')
+  if (slash < 1) fail('usage', 'The argument must be CATEGORY/ID, such as flag/default+checkout.')
   const path = `/audit/v1/state/${segment(name.slice(0, slash))}/${segment(name.slice(slash + 1))}`
   const { ask } = await clientOf(options, given)
   const found = await ask<StreamState>('GET', path, { query: { at: options.at } })
@@ -47,7 +47,8 @@ const diff = async (
   given: CommandServices,
 ): Promise<void> => {
   const { stream, namespace: namespaceKey } = options
-  if ((stream === undefined) === (namespaceKey === undefined)) fail('usage', 'Give one of --stream and --namespace.')
+  if ((stream === undefined) === (namespaceKey === undefined))
+    fail('usage', 'Give exactly one of --stream and --namespace.')
   const { ask } = await clientOf(options, given)
   const now = given.clock.now().getTime()
   const moments = { a: momentOf(a, now, 'A'), ...(b !== undefined && { b: momentOf(b, now, 'B') }) }

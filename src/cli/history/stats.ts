@@ -37,7 +37,7 @@ export const addStats = (events: Command, given: CommandServices): void => {
       new Option('--by <property>', 'a row for each value').choices(['method', 'provider', 'namespaceKey', 'reason']),
     )
     .addOption(new Option('--bucket <length>', 'a row for each period').choices(['hour', 'day']))
-    .option('--from <instant>', 'from this time on: an RFC 3339 instant, a day or -1h', instant)
+    .option('--from <instant>', 'events from this time on: an RFC 3339 time, a day or -1h', instant)
     .option('--to <instant>', 'before this time', instant)
     .action((options: StatsOptions) => stats(options, given))
 }

@@ -32,7 +32,7 @@ export const addSubjects = (program: Command, given: CommandServices): void => {
     .summary('find the subjects of a person')
     .description('Finds the subjects of a person: the names under which the history has their personal data.')
     .requiredOption('--method <method>', 'method of the logins, such as METHOD_OIDC')
-    .requiredOption('--identity <identity>', 'identifier of the person at the provider (claim sub)')
+    .requiredOption('--identity <identity>', 'identifier of the person at the login provider (claim sub)')
     .option('--provider <name>', 'provider, for METHOD_OIDC')
     .action((options: FindOptions) => find(options, given))
 }

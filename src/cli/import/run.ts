@@ -97,7 +97,7 @@ const run = async (file: string | undefined, options: ImportOptions, given: Comm
   const { stdin = false, skipExisting = false, drop = false, dryRun = false, yes = false, quiet = false } = options
   const headers = reasonHeaders(options.reason)
   if (options.tokenFile === '-' && (stdin || file === '-'))
-    fail('usage', 'Standard input cannot hold both the token and the document.')
+    fail('usage', 'Standard input cannot contain both the token and the document; give one of them in a file.')
   const unknown = (path: string) =>
     info(`warning: ${escapeControl(path)} is not defined in any document version and is ignored`)
   const documents = documentsIn(await contentOf(file, stdin, terminal), quiet ? () => {} : unknown)

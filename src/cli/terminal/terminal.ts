@@ -79,7 +79,8 @@ export const processTerminal = (): Terminal =>
 export const confirm = async ({ streams }: Terminal, question: string, yes: boolean): Promise<void> => {
   if (yes) return
   const { stdin: input, stderr: output } = streams
-  if (!input.isTTY) fail('usage', `${question} There is no terminal for the confirmation.`, 'Confirm with --yes.')
+  if (!input.isTTY)
+    fail('usage', `${question} The command cannot ask, because there is no terminal.`, 'Confirm with --yes.')
   const terminal = createInterface({ input, output })
   const answer = await terminal.question(`${question} [y/N] `)
   terminal.close()

@@ -44,7 +44,7 @@ export const admit = async <I, G>(
 
 const TOO_MANY = `a login or exchange is refused, because the rules give it more than ${MAX_GRANTS} grants; reduce the rules that match it`
 const REFERENCED =
-  'a claim that rules use counts as absent, because the provider sends only a reference; configure the provider to put the values into the ID token'
+  'an access rule uses a claim of which the provider sends only a reference, so the claim counts as absent; configure the provider to put its values into the ID token'
 
 /** Number of the access configuration; undefined if the history has none and there are no rules. */
 const numberWithoutRules = async ({ policy }: Pick<AuthServices, 'policy'>): Promise<number | undefined> => {

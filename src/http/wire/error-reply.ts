@@ -91,4 +91,7 @@ export const refuser =
 export const brokenOff =
   (logger: Logger) =>
   ({ id, method, spec }: FastifyRequest, error: unknown): void =>
-    logger.error({ err: error, requestId: id, method, route: spec?.url }, 'an answer is cut, because its source failed')
+    logger.error(
+      { err: error, requestId: id, method, route: spec?.url },
+      'an answer was cut off, because reading its data failed',
+    )

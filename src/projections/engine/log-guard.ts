@@ -27,7 +27,7 @@ const TICK_MS = 250
 /** First and longest pause between two reads of an event in doubt, in ms; each pause doubles. */
 const FIRST_PAUSE_MS = 10
 const MOST_PAUSE_MS = 250
-const UNSURE = 'the history does not show what was followed: nothing is written to it'
+const UNSURE = 'the event log does not contain the events that this instance has read, so nothing is written to it'
 
 /** Reads until the log returns the event, or until its absence is final. */
 const asker =

@@ -80,7 +80,7 @@ const followedEvents = () => {
 const insistOnLog = async (agrees: () => Promise<boolean>, { stream, position }: Stored): Promise<void> => {
   if (!(await agrees()))
     refuse('backend_unavailable', undefined, {
-      cause: new Error(`${stream} was appended at ${position}, which another log had`),
+      cause: new Error(`${stream} was appended at ${position}, where another event log has a different event`),
     })
 }
 

@@ -23,7 +23,8 @@ export const oversizedRows = (
   const refuse = (projection: ReadModel, key: string, cause: unknown) => {
     const name = nameOf(projection, key)
     if (!refused.has(name)) refused.set(name, { projection, checkpoint: reached().get(projection) })
-    if (!reported.has(name)) onError(new Error(`${name} is larger than the views take and stays behind`, { cause }))
+    if (!reported.has(name))
+      onError(new Error(`${name} is larger than a read model accepts, so lists show its earlier state`, { cause }))
     reported.add(name)
   }
 

@@ -19,7 +19,7 @@ const world = async (t: Test, directory?: string) => {
 await t.test('a disk counts as full until a check, which runs every 5 s, finds free space', async (t) => {
   const { clock, told, place, room } = await world(t)
   t.equal(room.full(), false)
-  t.match(room.lacking(), { message: `disk full: no space left in ${place}`, code: 'ENOSPC' })
+  t.match(room.lacking(), { message: `the disk is full: no space is left in ${place}`, code: 'ENOSPC' })
   t.same([room.full(), told], [true, [true]])
   await clock.advance(LOOK_MS - 1)
   t.match(room.lacking(), { code: 'ENOSPC' })

@@ -42,7 +42,7 @@ void t.test('a store that fails to open unlocks its data directory', async (t) =
   const directory = await newDirectory(t)
   await (await open(directory)).close()
   const other = openEmbedded(directory, { clock: systemClock, kek: randomBytes(32), onError: () => undefined })
-  await t.rejects(other, { message: /wrapped with a different key-encryption key/ })
+  await t.rejects(other, { message: /encrypted with another main key/ })
   await (await open(directory)).close()
 })
 

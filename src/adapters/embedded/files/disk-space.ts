@@ -37,7 +37,7 @@ export const roomOf = (directory: string, clock: Clock, onFull: (full: boolean) 
         onFull(true)
         lookLater()
       }
-      return Object.assign(new Error(`disk full: no space left in ${directory}`), { code: 'ENOSPC' })
+      return Object.assign(new Error(`the disk is full: no space is left in ${directory}`), { code: 'ENOSPC' })
     },
     close: (): void => {
       timer?.cancel()

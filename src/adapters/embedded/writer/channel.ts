@@ -74,7 +74,7 @@ const batches = (worker: Worker) => {
 const endOf = (worker: Worker, onEnd: (cause: Error) => void): Promise<void> =>
   new Promise((resolve) => {
     worker.once('exit', () => {
-      onEnd(new Error('the writer thread is not running'))
+      onEnd(new Error('the thread that writes to the disk has ended'))
       resolve()
     })
   })
