@@ -78,6 +78,16 @@ await t.test('docs/api.md lists every reason for a refusal', async (t) => {
   for (const reason of Object.keys(refusals)) t.ok(contract.includes(`\`${reason}\``), reason)
 })
 
+await t.test('GET /asyncapi.json returns docs/asyncapi.json without a credential', async (t) => {
+  const { service } = await everyWay(t)
+  const file = readFileSync(join(root, 'docs/asyncapi.json'), 'utf8')
+  const ask = (search: string) => service.request('GET', `/asyncapi.json${search}`, undefined, open)
+  const [compact, pretty] = [await ask(''), await ask('?pretty')]
+  t.equal(compact.headers['content-type'], 'application/json')
+  t.strictSame(compact.json, JSON.parse(file))
+  t.equal(`${pretty.text}\n`, file)
+})
+
 await t.test('docs/api.md lists every route and every metric', async (t) => {
   const { service } = await everyWay(t)
   const bare = (path: string) => path.replaceAll(/\{\w+\}/g, '{}')

@@ -31,6 +31,7 @@ const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
     '/health': 'GET',
     '/metrics': 'GET',
     '/openapi.json': 'GET',
+    '/asyncapi.json': 'GET',
     '/auth/v1/method': 'GET',
     '/auth/v1/self/session': 'GET DELETE',
     '/auth/v1/method/oidc/{provider}/authorize': 'GET',

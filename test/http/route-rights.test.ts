@@ -11,6 +11,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'GET /health',
     'GET /metrics',
     'GET /openapi.json',
+    'GET /asyncapi.json',
     'GET /auth/v1/method',
     'GET /auth/v1/method/oidc/{provider}/authorize',
     'GET /auth/v1/method/oidc/{provider}/callback',
