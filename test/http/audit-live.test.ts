@@ -1,9 +1,11 @@
 import { get } from 'node:http'
 import t, { type Test } from 'tap'
 import type { HistoryEvent, HistoryEvents } from '../../src/contract/history/events.ts'
+import { onCluster } from '../cluster/own.ts'
 import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
+import { writeForeign } from './foreign.ts'
 import type { Issued } from './people.ts'
 
 const N = '/api/v1/namespaces/default'
@@ -119,6 +121,27 @@ await t.test('the event stream ends when the token is revoked or the service sto
   t.equal((await followed(t, service, { token: auditor.clientToken })).status, 401)
   await service.close()
   await eventually(() => mine.ended(), 'the end at shutdown')
+})
+
+const NARROWED = 'the event stream ends after audit.read is taken from its token'
+// The only instance of an embedded log applies rules at its start, so grants never change during a stream.
+await t.test(NARROWED, { skip: onCluster ? false : 'grants change during a stream on servers only' }, async (t) => {
+  const service = await startService(t)
+  const body = { name: 'a', role: 'auditor' }
+  const { json: auditor } = await service.request<Issued>('POST', '/auth/v1/method/token', body)
+  const { id } = auditor.authentication
+  const theirs = await followed(t, service, { token: auditor.clientToken })
+  const ofShop = await followed(t, service, { token: auditor.clientToken, search: 'namespaceKey=shop' })
+  const mine = await followed(t, service)
+  t.strictSame([theirs.status, ofShop.status], [200, 200])
+  const to = { grants: [{ place: 'shop', rights: ['history.read'] }], roles: {} }
+  const narrowed = JSON.stringify({ id, to, policy: 1 })
+  await writeForeign(service.directory, { stream: `token-${id}`, type: 'TokenGrantsNarrowed', data: narrowed })
+  await eventually(() => theirs.ended() && ofShop.ended(), 'the end of both streams')
+  t.notOk(mine.ended())
+  t.equal((await followed(t, service, { token: auditor.clientToken })).status, 403)
+  const again = await followed(t, service, { token: auditor.clientToken, search: 'namespaceKey=shop' })
+  t.equal(again.status, 200, 'only the events of its namespace remain')
 })
 
 await t.test("without an event the stream sends a sign of life and moves the client's position", async (t) => {

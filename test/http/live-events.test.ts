@@ -1,19 +1,34 @@
 import { EventEmitter } from 'node:events'
 import t from 'tap'
-import { FULL } from '../../src/access/reach.ts'
+import { FULL, type Reach, reachOf } from '../../src/access/reach.ts'
+import type { Right } from '../../src/access/rights.ts'
 import type { LogPlace } from '../../src/history/places.ts'
 import { liveEvents } from '../../src/http/history/live-events.ts'
-import type { EventsCall } from '../../src/http/history/query.ts'
+import { type EventsCall, namespaceIn, query } from '../../src/http/history/query.ts'
 import { streamSlots } from '../../src/http/history/stream-slots.ts'
+import { requiredRightsOf } from '../../src/http/route/required-rights.ts'
 import type { Service } from '../../src/http/services/service.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 const place = (index: number): LogPlace => ({ index, position: BigInt(index), time: '' })
 
+/** Reach of a token with a right in a place. */
+const reachIn = (place: string, right: Right): Reach => reachOf({ grants: [{ place, rights: [right] }] })
+
+const wants = requiredRightsOf(
+  {
+    credential: 'required',
+    namespace: 'none',
+    right: 'audit.read',
+    inOne: { right: 'history.read', namespaceIn },
+  },
+  query,
+)
+
 /** Live stream after event 7 of a log in which no event passes the filter. */
-const streaming = async () => {
+const streaming = async (reach: Reach = FULL, namespaceKey?: string) => {
   const clock = virtualClock()
-  const state = { head: 7, checks: 0, valid: true, sent: [] as string[], ended: false }
+  const state = { head: 7, checks: 0, valid: true, reach, sent: [] as string[], ended: false }
   const service = {
     clock,
     history: {
@@ -31,14 +46,15 @@ const streaming = async () => {
       state.checks++
       return state.valid
     },
-    verifier: { cached: () => ({ reach: FULL }) },
+    verifier: { cached: () => ({ reach: state.reach }) },
   }
-  const caller = { actor: { kind: 'authentication', method: 'token', id: 'a' }, reach: FULL }
+  const caller = { actor: { kind: 'authentication', method: 'token', id: 'a' }, reach }
   const headers = { 'last-event-id': '7', authorization: 'Bearer a' }
   const raw = { headers, rawHeaders: [], socket: new EventEmitter() }
-  const request = { method: 'GET', headers, parameters: [], caller, raw, spec: { wants: {} } }
+  const parameters = namespaceKey === undefined ? [] : [{ name: 'namespaceKey', text: namespaceKey, bare: false }]
+  const request = { method: 'GET', headers, parameters, caller, raw, spec: { wants } }
   const reply = { raw: new EventEmitter() }
-  const call = { query: {}, params: {}, request, reply, caller, route: '/audit/v1/events' }
+  const call = { query: query.read(parameters), params: {}, request, reply, caller, route: '/audit/v1/events' }
   const { chunks } = await liveEvents(service as unknown as Service)(call as unknown as EventsCall)
   void (async () => {
     for await (const chunk of chunks!) state.sent.push(String(chunk))
@@ -82,4 +98,31 @@ await t.test('an event stream ends after an hour', async (t) => {
   t.notOk(state.ended)
   await at(3_600_000)
   t.ok(state.ended)
+})
+
+await t.test('an event stream ends when the grants of its caller no longer suffice', async (t) => {
+  const [auditor, reader] = [reachIn('*', 'audit.read'), reachIn('shop', 'history.read')]
+  const cases: readonly (readonly [
+    name: string,
+    before: Reach,
+    after: Reach,
+    namespaceKey: string | undefined,
+    ends: boolean,
+  ])[] = [
+    ['without audit.read', auditor, reachIn('*', 'flag.read'), undefined, true],
+    ['with history.read alone', auditor, reachIn('*', 'history.read'), undefined, true],
+    ['with history.read alone, in the namespace of the query', auditor, reader, 'shop', true],
+    ['with audit.read', FULL, auditor, undefined, false],
+    ['without history.read in the namespace', reader, reachIn('shop', 'flag.read'), 'shop', true],
+    ['with history.read in another namespace', reader, reachIn('other', 'history.read'), 'shop', true],
+    ['with history.read in the namespace', reachIn('*', 'history.read'), reader, 'shop', false],
+  ]
+  for (const [name, before, after, namespaceKey, ends] of cases) {
+    const { state, at } = await streaming(before, namespaceKey)
+    await at(2_500)
+    t.notOk(state.ended, `${name}: runs with the first grants`)
+    state.reach = after
+    await at(3_000)
+    t.equal(state.ended, ends, name)
+  }
 })
