@@ -1,6 +1,6 @@
 /**
- * Folds the case of a code host name. Only ASCII letters are folded, so that no other letter becomes equal to one of
- * them.
+ * Folds the case of a code host name. The case of ASCII letters alone is folded, so that no other letter becomes equal
+ * to one of them.
  */
 const foldName = (name: string): string => name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 

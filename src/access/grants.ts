@@ -15,8 +15,8 @@ export type Grant = {
 }
 
 /**
- * Access in the events of a token: its grants, the rights of their roles, and the namespace that it is bound to.
- * Without grants and without namespace it has all rights.
+ * Access in the events of a token: its grants, the rights of their roles, and the namespace that it is bound to. A
+ * token without grants and without namespace has all rights.
  */
 export type Holding = {
   readonly grants?: readonly Grant[] | undefined

@@ -17,9 +17,9 @@ const placesIn = (...reaches: readonly Reach[]): readonly string[] => [
 ]
 
 /**
- * Intersects the old grants of a login or an exchange with new ones. Undefined if nothing is lost; an empty list if
- * nothing remains. New grants within the old rights are kept unchanged. The other remaining rights become grants of
- * rights.
+ * Intersects the old grants of a login or an exchange with new ones. The result is undefined if nothing is lost, and an
+ * empty list if nothing remains. New grants within the old rights are kept unchanged. The other remaining rights become
+ * grants of rights.
  */
 export const narrowed = (old: Holding, under: Holding): Narrowed | undefined => {
   const [before, now] = [reachOf(old, true), reachOf(under, true)]

@@ -78,8 +78,8 @@ export const reachOf = ({ grants, roles, namespace }: Holding, self = false): Re
 }
 
 /**
- * Returns true if a reach has a right (as a bit) in a place: a namespace, or `*`. This is the only decision about
- * access; it depends on the token and on names only.
+ * Returns true if a reach has a right (as a bit) in a place: a namespace, or `*`. This function makes the only decision
+ * about access; it depends on the token and on names only.
  */
 export const allowed = ({ everywhere, places }: Reach, bit: RightSet, place: string): boolean =>
   (everywhere & bit) !== 0 || ((places.get(place) ?? 0) & bit) !== 0

@@ -13,7 +13,7 @@ const viewer: readonly Right[] = [...server, 'flag.read', 'segment.read', 'names
 
 const inOrder = (rights: readonly string[]): readonly string[] => RIGHTS.filter((right) => rights.includes(right))
 
-/** Roles of every deployment. Their rights never shrink in a minor version. */
+/** Roles of every deployment. The rights of built-in roles never shrink in a minor version. */
 export const BUILT_IN: readonly Role[] = [
   { name: 'client', description: 'Browsers and mobile apps: safe to publish.', rights: ['flag.evaluate'] },
   { name: 'server', description: 'Services that evaluate flags.', rights: server },

@@ -34,7 +34,10 @@ export type Rule = OidcRule | CodehostRule | OrchestratorRule
 /** Access configuration of a deployment. */
 export type AccessPolicy = {
   readonly rules: readonly Rule[]
-  /** Grants of a login that no rule matches. Undefined: it has no rights if there are rules, and all rights otherwise. */
+  /**
+   * Grants of a login that no rule matches. If undefined, such a login has no rights if rules exist, and all rights
+   * otherwise.
+   */
   readonly unmatched: 'refuse' | readonly Grant[] | undefined
   /** Providers that send no `email_verified`, and whose e-mail addresses count as verified. */
   readonly assumeVerified: readonly string[]
@@ -99,7 +102,7 @@ type Matcher = (rule: Rule, subject: Subject, assumeVerified: readonly string[])
 const matches: Matcher = (rule, subject, assumeVerified) =>
   rule.method === subject.method && (matchers[rule.method] as Matcher)(rule, subject, assumeVerified)
 
-/** Matching rules by name. Their order in the configuration does not count. */
+/** Matching rules by name. The order of rules in the configuration does not count. */
 export const matchingRules = (
   { rules, assumeVerified }: Pick<AccessPolicy, 'rules' | 'assumeVerified'>,
   subject: Subject,

@@ -5,7 +5,7 @@ import { cleanup } from '../jobs/cleanup.ts'
 import type { Core } from './core.ts'
 import type { Logger } from './telemetry/logger.ts'
 
-/** Timeout in ms for the views to catch up with the log before a run. After a start they may lag far behind. */
+/** Timeout in ms for the views to catch up with the log before a run. After a start the views may lag far behind. */
 const VIEWS_MS = 30_000
 const CLOCK_JUMPED =
   'this cleanup of expired tokens is skipped, because the clock has jumped by more than an hour; the next cleanup runs if the clock does not jump again'

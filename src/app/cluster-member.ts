@@ -166,7 +166,10 @@ export const clusterMember = ({
   }
 
   return {
-    /** Joins the cluster and probes the other members. Then `format` is the latest format that all members read. */
+    /**
+     * Joins the cluster and probes the other members. After joining, `format` is the latest format that all members
+     * read.
+     */
     join: async (complete: boolean): Promise<void> => {
       me = { ...me, complete }
       followed.onChange(respondIfProbed)

@@ -42,7 +42,9 @@ const FAILURES_A_MINUTE = 300
 /** The composed service, not started yet. */
 export type Composed = {
   readonly service: Service
-  /** Fills memory, creates the initial documents, and starts the jobs. After an abort it stops at the next page. */
+  /**
+   * Fills memory, creates the initial documents, and starts the jobs. After an abort the start stops at the next page.
+   */
   readonly begin: (ending?: AbortSignal) => Promise<void>
   /** Rebuilds read models that were found damaged. */
   readonly renew: (error: Error) => void

@@ -43,7 +43,7 @@ export type Core = ReturnType<typeof coreOf>
 const DIVERGED =
   'rollcall ends: the event log is not the one that this instance has read so far; the next start reports the difference'
 
-/** Checks that the log is still the followed one. Otherwise it stops the view updates and ends the service. */
+/** Checks that the log is still the followed one. If it is another log, the view updates stop and the service ends. */
 const guardOf = (
   clock: Clock,
   log: EventLog,
@@ -168,7 +168,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     clock,
     write: kept.write,
     remembered: follower.remembered,
-    // None while a document is quarantined: a later version may be able to read its stream.
+    // No snapshot is written while a document is quarantined, because a later version may be able to read its stream.
     mayWrite: () => writes() && (lease?.fresh() ?? true) && closed.none(),
     onError: (err) => logger.warn({ err }, 'the memory snapshot cannot be written'),
   })

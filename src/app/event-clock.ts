@@ -23,8 +23,8 @@ const states = {
 } as const
 
 /**
- * Time of the newest known event, in addition to the clock of the machine. After a clock that was ahead is corrected,
- * it is behind the events written before; their effects must remain.
+ * Time of the newest known event, in addition to the clock of the machine. If a clock that was ahead is corrected, it
+ * is behind the events written before, and their effects must remain.
  */
 export const eventClock = (
   { now, monotonic }: Pick<Clock, 'now' | 'monotonic'>,
@@ -71,7 +71,7 @@ export const eventClock = (
     },
     /**
      * Returns a function that checks whether the clock advanced like real time since its last call, with a tolerance of
-     * an hour. After a jump, the next call accepts the new clock.
+     * an hour. The first call after a jump returns false, and the next call accepts the new clock.
      */
     steady: (): (() => boolean) => {
       let origin = now().getTime() - monotonic()

@@ -37,7 +37,7 @@ export const quotas = (limits: Limits, held: CountedFlags, index: Pick<TokenInde
   }
   const room = (namespace: string, growth: () => number) => {
     const { bytes } = held.tally(namespace)
-    // A command adds at most `MOST_BYTES`. If that fits, the growth need not be measured.
+    // A command adds at most `MOST_BYTES`. If `MOST_BYTES` fits, the growth of the command need not be measured.
     if (bytes + MOST_BYTES <= limits.bytes_per_namespace) return
     const more = growth()
     if (more > 0 && bytes + more > limits.bytes_per_namespace)

@@ -5,7 +5,7 @@ import { reapplyRulesSweep } from '../jobs/reapply-rules.ts'
 import type { Core } from './core.ts'
 import type { Logger } from './telemetry/logger.ts'
 
-/** Timeout in ms for the views to catch up with the log before a run. After a start they may lag far behind. */
+/** Timeout in ms for the views to catch up with the log before a run. After a start the views may lag far behind. */
 const VIEWS_MS = 30_000
 
 /** Creates the sweep that applies the current rules to existing unused tokens; undefined without rules. */

@@ -20,7 +20,7 @@ export { createTokenOffline, deleteFlagOffline, projectionStatus, rebuildProject
 export { checkLog } from './stores/check-log.ts'
 export { wrongAddresses } from './stores/store-addresses.ts'
 
-/** Fraction of the grace period for running requests. The rest is for the stores. */
+/** Fraction of the grace period for running requests. The rest of the grace period is for closing the stores. */
 const REQUESTS = 0.8
 
 type Running = { readonly url: string; readonly close: () => Promise<void> }

@@ -15,7 +15,7 @@ const read = reader(accessEvents)
 
 /**
  * Returns these settings at a position, as recorded in the history; before the first record, those of the first record.
- * Undefined without a record.
+ * The result is undefined if nothing is recorded.
  */
 export const opennessAt = async (log: Pick<EventLog, 'read'>, position: bigint): Promise<Openness | undefined> => {
   let last: Openness | undefined

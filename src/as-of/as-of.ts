@@ -151,8 +151,8 @@ export const asOf =
 
     return {
       /**
-       * Position of the moment, and its instant. For a position this is the time of its event; undefined if it has no
-       * event.
+       * Position of the moment, and its instant. The instant of a position is the time of its event; it is undefined if
+       * the position has no event.
        */
       moment: async () => ({ position, instant: await clockAt(log, asked) }),
       namespace,

@@ -123,7 +123,7 @@ export const listsAsOf = (moment: AtMoment) => {
     const life = await lifeOf(namespace)
     const keys = lives.at(lived, position, namespace)
     if (life !== undefined) return list(model, keys, ({ incarnation }) => incarnation === life)
-    // Only the quarantined namespace could decide which of them existed.
+    // The quarantined namespace alone could decide the existence of these keys.
     if (closedOf(namespaces.category).has(namespace)) for (const each of keys) if (each.life) left++
     return []
   }

@@ -73,7 +73,9 @@ const whereThere = <T>(work: Promise<T>): Promise<T | undefined> =>
     throw error
   })
 
-/** Documents per read, as a multiple of `atOnce`. It bounds memory, because an answer may have no room for more. */
+/**
+ * Documents per read, as a multiple of `atOnce`. The number limits memory, because an answer may have no room for more.
+ */
 const GO = 2
 
 /** Maps items with `atOnce` concurrent workers. Stops at the first failure. */

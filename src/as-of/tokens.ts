@@ -11,7 +11,7 @@ import type { Query, Row, Views } from '../projections/views.ts'
  */
 export type TokenListRequest = TokensWanted & TokenPage & { readonly closed: readonly string[]; readonly able?: Able }
 /**
- * A right in a place, for a search of tokens that have it. For tokens bound to a namespace, the place must be that
+ * A right in a place, for a search of tokens that have it. If a token is bound to a namespace, the place must be that
  * namespace.
  */
 export type Able = { readonly right: Right; readonly place: string }
@@ -43,7 +43,7 @@ async function* inPages(views: Sources['views'], where: Where): AsyncGenerator<r
   }
 }
 
-/** Maximum number of distinct reaches that are checked. If there are more, each token is checked. */
+/** Maximum number of distinct reaches that are checked. If there are more distinct reaches, each token is checked. */
 const REACHES = 5_000
 
 /** Checks of a right: by the text of a reach, for tokens bound to the place, and by a record. */
@@ -78,8 +78,8 @@ const ableParts = async (
 }
 
 /**
- * Tokens as of a position, found by the positions at which each began, ended and changed. Only records whose rows
- * cannot decide whether they belong to the list are folded.
+ * Tokens as of a position, found by the positions at which each began, ended and changed. A record is folded only if
+ * its row cannot decide whether it belongs to the list.
  */
 export const tokensAt = async (
   { views, read }: Sources,

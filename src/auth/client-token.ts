@@ -52,8 +52,8 @@ export const plausible = (token: string): boolean => {
 type Pepper = { readonly kid: string; readonly key: Uint8Array }
 
 /**
- * Digest of a secret: `<kid>.<HMAC-SHA-256 under the pepper, base64url>`. Without the pepper a guess cannot be verified
- * and a token cannot be forged.
+ * Digest of a secret: `<kid>.<HMAC-SHA-256 under the pepper, base64url>`. Nobody without the pepper can verify a guess
+ * or forge a token.
  */
 export const digester =
   ({ kid, key }: Pepper) =>
@@ -61,8 +61,8 @@ export const digester =
     `${kid}.${createHmac('sha256', key).update(secret).digest('base64url')}`
 
 /**
- * Fingerprint of a secret from its SHA-256: `<kid>.2.<HMAC-SHA-256 of the 32 bytes under the pepper, base64url>`. It
- * finds a token by its SHA-256, without the secret.
+ * Fingerprint of a secret from its SHA-256: `<kid>.2.<HMAC-SHA-256 of the 32 bytes under the pepper, base64url>`. The
+ * fingerprint is used to find a token by its SHA-256, without the secret.
  */
 export const fingerprinter = ({ kid, key }: Pepper) => {
   const prefix = `${kid}.2.`

@@ -4,7 +4,10 @@ import type { LoginKind } from '../events/login.ts'
 import type { Identity } from './identity.ts'
 import { refuseCallback } from './oidc/callback.ts'
 
-/** Maximum size in bytes of a stored identity. Its sealed form, a third larger, must fit into an event of 64 KiB. */
+/**
+ * Maximum size in bytes of a stored identity. The encrypted form of an identity, a third larger, must fit into an event
+ * of 64 KiB.
+ */
 const LIMIT = 40_960
 
 type Attributes = Readonly<Record<string, string | undefined>>

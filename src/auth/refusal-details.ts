@@ -11,7 +11,7 @@ type Extras = {
   /** The provider's error description, filtered by `provider-says.ts`. */
   readonly providerSays?: string | undefined
 }
-/** Details of a refusal for the operator's log. They never reach a client. */
+/** Details of a refusal for the operator's log. These details are never sent to a client. */
 type RefusalDetails = {
   readonly fault: LoginCause
   readonly change: string

@@ -51,7 +51,7 @@ const moreColumns = (from: AnswersFrom): readonly Column<Flag>[] => [
 const PAGE = 1000
 const rootOf = (namespace: string) => `/api/v1/namespaces/${segment(namespace)}/flags`
 
-/** Only a table shows the answers of a flag; other formats print the response of the service unchanged. */
+/** The answers of a flag are shown in a table only; other formats print the response of the service unchanged. */
 const asTable = ({ output, field }: OutputOptions): boolean => output === 'table' && field === undefined
 
 type ListOptions = FlagOptions & { readonly limit: number; readonly all?: boolean }

@@ -95,11 +95,11 @@ const storedAs = (
   }))
 
 /**
- * Executes commands. It is the only writer: reads the stream, folds it, decides, and appends at the revision read
- * (optimistic concurrency). Commands of one stream run one at a time. After a conflict with another process the command
- * is decided again, at most 12 times, then refused with `write_conflict`. A caller that has the fold already passes it
- * as `known`. The stream is then read again only after a conflict, or if the command has an id, because it may have
- * been executed before.
+ * Executes commands. The executor is the only writer: it reads the stream, folds it, decides, and appends at the
+ * revision that it read (optimistic concurrency). Commands of one stream run one at a time. After a conflict with
+ * another process the command is decided again, at most 12 times, then refused with `write_conflict`. A caller that has
+ * the fold already passes it as `known`. The stream is then read again only after a conflict, or if the command has an
+ * id, because it may have been executed before.
  */
 export const executor = (
   log: EventLog,

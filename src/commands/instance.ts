@@ -11,7 +11,7 @@ type InstanceCommands = {
 /** Recorded events of the process. */
 type InstanceState = { readonly recorded: boolean; readonly started: boolean; readonly stopped: boolean }
 
-/** Decider of the events of one service process. It starts and stops at most once. */
+/** Decider of the events of one service process. An instance starts and stops at most once. */
 export const instance: Decider<InstanceState, InstanceCommands, InstanceEvent> = {
   category: 'instance',
   shapes: instanceEvents,

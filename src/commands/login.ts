@@ -5,7 +5,8 @@ import type { Decider } from './decider.ts'
 
 export type LoginCommands = {
   /**
-   * Consumes the login. Its start data comes from the sealed state in the browser, because it was not stored before.
+   * Consumes the login. The data of the start come from the sealed state in the browser, because they were not stored
+   * before.
    */
   ReturnToLogin: DataOf<LoginEvent, 'LoginStarted'> & { readonly now: string }
   CompleteLogin: DataOf<LoginEvent, 'LoginCompleted'>

@@ -54,8 +54,8 @@ export const releaser = (execute: Execute) => {
   }
 
   /**
-   * Awaits a command on a flag. Then releases all reservations that the flag does not hold: unused new ones and former
-   * ones.
+   * Awaits a command on a flag. Afterwards it releases all reservations that the flag does not hold: unused new ones
+   * and former ones.
    */
   const settled = async (
     of: OfFlag,

@@ -3,12 +3,12 @@ import type { AnyEvent } from '../events/define.ts'
 import { type Decided, type Decider, evolve } from './decider.ts'
 
 /**
- * Maximum size in bytes of a flag or segment with all its parts, as UTF-8 JSON. Its document then fits MongoDB
- * (docs/decisions/0005).
+ * Maximum size in bytes of a flag or segment with all its parts, as UTF-8 JSON. A document of this size fits into
+ * MongoDB (docs/decisions/0005).
  */
 export const MOST_BYTES = 7 * 1_048_576
 
-/** Size in bytes as UTF-8 JSON. For small values it is the number of UTF-16 units. */
+/** Size in bytes as UTF-8 JSON. The size of a small value is its number of UTF-16 units. */
 export const bytesOf = (parts: object): number => {
   const text = JSON.stringify(parts)
   // A UTF-16 unit takes at most three bytes in UTF-8, so a small text need not be counted exactly.

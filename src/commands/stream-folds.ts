@@ -94,8 +94,8 @@ export const foldAfter = <S>({
 }
 
 /**
- * Folds of streams. Those of long streams are cached (LRU), and only newer events are read. The cache never changes a
- * result.
+ * Folds of streams. The folds of long streams are cached (LRU), and only newer events are read. The cache never changes
+ * a result.
  */
 export const streamFolds = (log: Pick<EventLog, 'read'>) => {
   const kept = new LRUCache<string, Fold<unknown>>({ max: KEPT })

@@ -17,7 +17,8 @@ export type TokenCommands = {
 }
 
 /**
- * `unreadable`: an event of the stream cannot be read, so the token may or may not be live. It can still be revoked.
+ * `unreadable`: an event of the stream cannot be read, so the token may or may not be live. Such a token can still be
+ * revoked.
  */
 export type Token = {
   readonly status: 'absent' | 'live' | 'unreadable' | 'deleted'

@@ -31,7 +31,7 @@ const webAddress: Check = (value) => {
 const cutSlashes = (value: string): string => value.replace(/\/+$/, '')
 /** An http or https URL without trailing slashes. */
 export const url = textual('URL', { check: webAddress, fix: cutSlashes, schema: { format: 'uri' } })
-/** Issuer. It is compared byte for byte, so it is kept unchanged. */
+/** Issuer. The URL is compared byte for byte, so it is kept unchanged. */
 export const issuer = textual('URL', {
   check: (value) => (/\/\.well-known\//.test(value) ? 'must be the issuer, without /.well-known/…' : webAddress(value)),
   schema: { format: 'uri' },

@@ -12,7 +12,7 @@ const enumOf = <const W extends Readonly<Record<string, string>>>(wire: W) => {
   return {
     wire,
     names: [...words.keys()] as W[Word][],
-    /** Absent is `byDefault`. */
+    /** If the field is absent, it has the value `byDefault`. */
     field: (byDefault: Word): Field<Word> => {
       const { schema, read } = choice(numbers, wire[byDefault])
       return { schema, optional: true, read: (value, name) => words.get(read(value, name))! }

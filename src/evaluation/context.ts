@@ -1,5 +1,6 @@
 /**
- * Properties of the entity. Only values that are text count, so any name, including inherited ones, can be looked up.
+ * Properties of the entity. A property counts only if its value is text, so any name, including inherited ones, can be
+ * looked up.
  */
 export type Context = Readonly<Record<string, string>>
 

@@ -31,7 +31,9 @@ const offsetAt = (text: string, at: number): number => {
   return hours <= 24 && minutes <= 60 ? (sign === '-' ? -60 : 60) * (hours * 60 + minutes) : NaN
 }
 
-/** Parses a datetime text (api.md §8.4). A date stands for midnight UTC. Undefined if the text is invalid. */
+/**
+ * Parses a datetime text (api.md §8.4). A date stands for midnight UTC. The result is undefined if the text is invalid.
+ */
 export const parseDatetime = (text: string): Instant | undefined => {
   const year = two(text, 0) * 100 + two(text, 2)
   const [month, day] = [two(text, 5), two(text, 8)]
@@ -62,8 +64,8 @@ export const compareInstants = (one: Instant, other: Instant): number =>
   one.seconds - other.seconds || one.nanoseconds - other.nanoseconds
 
 /**
- * Normalizes a datetime for storage: UTC with whole seconds; a date stays a date. Undefined if it is invalid, or if its
- * year in UTC is outside 0000 to 9999, because it could not be read again.
+ * Normalizes a datetime for storage: UTC with whole seconds; a date stays a date. The result is undefined if the
+ * datetime is invalid, or if its year in UTC is outside 0000 to 9999, because it could not be read again.
  */
 export const normalDatetime = (text: string): string | undefined => {
   const instant = parseDatetime(text)

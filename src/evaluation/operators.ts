@@ -11,7 +11,7 @@ export const operators = {
   entityId: ['eq', 'neq', 'isoneof', 'isnotoneof', 'contains', 'notcontains'],
 } as const satisfies Readonly<Record<ConstraintType, readonly string[]>>
 
-/** Operators without a value. Their value is stored as `""`. */
+/** Operators without a value. The value of a constraint with such an operator is stored as `""`. */
 export const valueless: ReadonlySet<string> = new Set(['true', 'false', 'empty', 'notempty', 'present', 'notpresent'])
 
 const lists: ReadonlySet<string> = new Set(['isoneof', 'isnotoneof'])

@@ -55,7 +55,7 @@ const MOST_WORK = 2_097_152
 const MOST_WORK_TOGETHER = 16 * MOST_WORK
 /** Cost of a constraint in addition to the characters of the value. */
 const CONSTRAINT_WORK = 32
-/** Minimum length of a value for caching its parsed forms. For shorter values the cache costs more than it saves. */
+/** Minimum length of a value for caching its parsed forms. The cache costs more than it saves for shorter values. */
 const LONG = 256
 
 /** Parsed forms of long values, by property; undefined stands for the entity's id. */
@@ -71,7 +71,10 @@ export const workTogether = (): Work => ({ left: MOST_WORK_TOGETHER })
 /** The same for evaluations of one entity in one context. */
 export const workOnOne = (): Work => ({ left: MOST_WORK_TOGETHER, known: new Map() })
 
-/** Entity of one evaluation and its remaining work. If `left` is negative, the result must not be used. */
+/**
+ * Entity of one evaluation and its remaining work. If `left` is negative, the result of the evaluation must not be
+ * used.
+ */
 export type Subject = {
   readonly entityId: string
   readonly context: Context

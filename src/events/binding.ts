@@ -6,7 +6,7 @@ export type LogIdentity = { readonly event: string; readonly position: bigint }
  * Refusal `backend_unavailable`.
  */
 export type Binding = {
-  /** Undefined before the first event. */
+  /** The result is undefined before the first event. */
   readonly read: () => Promise<LogIdentity | undefined>
   /** Stores the identity once, and returns the stored one: a different log if one was bound before. */
   readonly write: (identity: LogIdentity) => Promise<LogIdentity>

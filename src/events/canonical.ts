@@ -1,6 +1,6 @@
 /**
- * Canonical JSON (RFC 8785): members sorted by UTF-16 code units, no white space. Undefined members are left out.
- * Throws on NaN and infinite numbers.
+ * Canonical JSON (RFC 8785): members sorted by UTF-16 code units, no white space. Members with the value undefined are
+ * left out. Throws on NaN and infinite numbers.
  */
 export const canonical = (value: unknown): string => {
   if (typeof value === 'number' && !Number.isFinite(value)) throw new Error(`${value} is not a JSON number`)

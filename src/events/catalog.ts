@@ -26,7 +26,10 @@ export const catalog = {
   instance: { ...instanceEvents, ...membershipEvents },
 } as const satisfies Readonly<Record<string, Shapes>>
 
-/** Latest format of the history that this build reads. It is written once every instance reads it. */
+/**
+ * Latest format of the history that this build reads. Events are written in this format as soon as every instance reads
+ * it.
+ */
 export const FORMAT: number = Object.values<Shapes>(catalog)
   .flatMap((shapes) => Object.values<Shape>(shapes))
   .reduce((latest, { format }) => Math.max(latest, format), FIRST_FORMAT)

@@ -2,8 +2,8 @@ import { type TObject, type TSchema, Type } from 'typebox'
 import { canonical } from './canonical.ts'
 
 /**
- * A field of an update event, present only if its value changed, with the old and the new value. Its description is
- * that of the value.
+ * A field of an update event, present only if its value changed, with the old and the new value. The description of the
+ * field is that of its value.
  */
 export const change = <S extends TSchema>(schema: S) =>
   Type.Optional(Type.Object({ from: schema, to: schema }, { change: true }))

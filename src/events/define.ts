@@ -22,7 +22,10 @@ export type Shape = {
    * information.
    */
   readonly downcast?: ((data: never) => object | undefined) | undefined
-  /** Returns true if the previous shape represents the data completely. Such data is written in it in every format. */
+  /**
+   * Returns true if the previous shape represents the data completely. Such data are written in the previous shape in
+   * every format.
+   */
   readonly asBefore?: ((data: never) => boolean) | undefined
 }
 export type Shapes = Readonly<Record<string, Shape>>
@@ -139,8 +142,8 @@ const jsonOf = (wire: string, json: string): unknown => {
 type Lift<E> = (data: unknown) => E | undefined
 
 /**
- * Converters of a category's JSON data to the newest shape, by wire name. They return undefined for data of another
- * shape.
+ * Converters of a category's JSON data to the newest shape, by wire name. The converters return undefined for data of
+ * another shape.
  */
 export const lifts = <S extends Shapes>(shapes: S): ReadonlyMap<string, Lift<EventOf<S>>> => {
   const lift = new Map<string, Lift<EventOf<S>>>()

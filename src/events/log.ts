@@ -66,8 +66,8 @@ export type StreamStart = readonly [stream: string, from: bigint]
 
 /**
  * Reads several stream parts together, up to a position, faster than one by one. Returns results for the first parts
- * only, up to a limit on the amount of text; none if the first part alone exceeds it. Undefined for a part that is
- * empty, has `most` events or more, or lacks an event.
+ * only, up to a limit on the amount of text; none if the first part alone exceeds it. The result of a part is undefined
+ * if it is empty, has `most` events or more, or lacks an event.
  */
 export type ReadParts = (
   parts: readonly StreamStart[],

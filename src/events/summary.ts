@@ -5,8 +5,8 @@ import { cut, plain, type Summary } from './summaries/sentence.ts'
 type ByType = Readonly<Record<string, Summary<never>>>
 
 /**
- * Summary of a record: one English sentence on one line, at most 300 UTF-16 units, without a final stop. It contains no
- * sealed value, digest or secret. It never throws.
+ * Summary of a record: one English sentence on one line, at most 300 UTF-16 units, without a final stop. The summary
+ * contains no sealed value, digest or secret. It never throws.
  */
 export const summaryOf = (recorded: Recorded): string => {
   const event = eventOf(recorded)

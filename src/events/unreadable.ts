@@ -10,7 +10,7 @@ export type Unreadable = {
   readonly revision: string
   /** Wire name of the event; `''` if the event is missing. */
   readonly type: string
-  /** Position in the log. For a missing event it is the position of the next one; `''` if unknown. */
+  /** Position in the log. The position of a missing event is that of the next one, or `''` if unknown. */
   readonly position: string
   readonly why: string
 }

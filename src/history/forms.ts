@@ -50,7 +50,7 @@ export const eventJson = (event: IndexedEvent, name: string | undefined): string
   )
 }
 
-/** Line of an event in NDJSON. It depends on the record and its index alone. */
+/** Line of an event in NDJSON. The line depends on the record and its index alone. */
 export const eventLine = (event: IndexedEvent): string => {
   const { index, record } = event
   const { id, stream, type, time } = record

@@ -31,8 +31,8 @@ const between = (low: number, high: number): readonly number[] => {
 }
 
 /**
- * Finds the last place for which a condition holds, up to the head of the log. It searches the marks and then reads at
- * most the events between two of them. Missing marks only cost time.
+ * Finds the last place for which a condition holds, up to the head of the log. The search uses the marks and then reads
+ * at most the events between two of them. Missing marks only cost time.
  */
 export const placeFinder = ({ log, views, key }: Sources) => {
   const seals = markSeals(key)

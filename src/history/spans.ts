@@ -6,7 +6,7 @@ import { type FindPlace, type LogPlace, START, type UpTo } from './places.ts'
 /** Maximum number of characters kept of a block that is read in descending order. */
 const KEPT = 8_388_608
 
-/** Part of the log: after and before a position or an index. Undefined is no bound. */
+/** Part of the log: after and before a position or an index. An undefined bound does not limit the part. */
 export type EventRange = {
   readonly after?: bigint | undefined
   readonly before?: bigint | undefined
@@ -81,7 +81,10 @@ export async function* ascending(
   }
 }
 
-/** All events of a span in descending order. It reads blocks between two marks and keeps at most `KEPT` characters. */
+/**
+ * All events of a span in descending order. The function reads blocks between two marks and keeps at most `KEPT`
+ * characters.
+ */
 export async function* descending(sources: Sources, { low, high }: Span): AsyncGenerator<readonly Indexed[]> {
   for (let end = high; end.index > low.index && !sources.signal.aborted; ) {
     const mark = Math.floor((end.index - 1) / MARK_EVERY) * MARK_EVERY

@@ -50,8 +50,8 @@ const countedByIndex = async (
 }
 
 /**
- * Counts the events of a span that pass a filter, with their times. It examines at most `most` events that the index
- * does not decide, and returns false if there are more.
+ * Counts the events of a span that pass a filter, with their times. The function examines at most `most` events that
+ * the index does not decide, and returns false if there are more.
  */
 export const tally = async (
   sources: Sources,

@@ -50,7 +50,8 @@ const tag = /^(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/
 const bare = /^(?!W\/)[\w.~+/=:-]+$/
 
 /**
- * Opaque tags of a list such as `"7", W/"8", 9`, without quotes and `W/`. Undefined if the text is not a list of tags.
+ * Opaque tags of a list such as `"7", W/"8", 9`, without quotes and `W/`. The result is undefined if the text is not a
+ * list of tags.
  */
 const tagsOf = (text: string): string[] | undefined => {
   const tags: string[] = []

@@ -75,7 +75,7 @@ const readingWindows = (now: () => Date) => {
 /** A recorded live stream: its caller and filter, and the index of its first event. */
 type LiveStream = { readonly actor: Actor; readonly filter: Export['filter']; readonly fromIndex: number }
 
-/** Live streams that run or have just ended. Their clients continue them without a new record. */
+/** Live streams that run or have just ended. A client that continues such a stream causes no new record. */
 const liveStreams = (now: () => Date) => {
   const seen = new Map<string, { readonly fromIndex: number; readonly at: number }>()
   const nameOf = ({ actor: { id, kind }, filter }: LiveStream): string => JSON.stringify([id ?? kind, filter])

@@ -19,7 +19,7 @@ export type Refused = {
   readonly attempt?: boolean
 }
 
-/** Maximum number of refusals recorded individually per flush. The others are in the summary's counts. */
+/** Maximum number of refusals recorded individually per flush. All other refusals are in the counts of the summary. */
 const TOLD_A_FLUSH = 50
 /** Maximum number of refusals recorded individually per token and minute, for all rights and namespaces. */
 const TOLD_A_TOKEN = 10
@@ -50,9 +50,9 @@ export const tally = (bound: number) => {
 export const subjectOf = (time: Date) => `network-${time.toISOString().slice(0, 10)}`
 
 /**
- * Selects the refusals that become events of their own. For an identity: one per minute, reason, right and namespace,
- * at most ten per minute. For failed logins and exchanges: five per minute and network. The next event contains the
- * number of omitted refusals.
+ * Selects the refusals that become events of their own. Of one identity, one refusal per minute, reason, right and
+ * namespace is selected, at most ten per minute. Of failed logins and exchanges, five per minute and network are
+ * selected. The next event contains the number of omitted refusals.
  */
 export const refusalSampler = () => {
   let sampled: RecordedRefusal[] = []

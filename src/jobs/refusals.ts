@@ -83,7 +83,10 @@ export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: 
   const { now } = clock
   const singly = refusalSampler()
   const counts = countsSince(now())
-  /** A batch whose write has an unknown result. It is retried unchanged, with the same id, until the write succeeds. */
+  /**
+   * A batch whose write has an unknown result. The batch is written again unchanged, with the same id, until the write
+   * succeeds.
+   */
   let unwritten: Batch | undefined
   let flushing: Promise<void> = Promise.resolve()
 

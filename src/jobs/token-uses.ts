@@ -29,7 +29,10 @@ export const tokenUses = ({ views, clock, onError }: TokenUsesOptions) => {
   const waiting = new Map<string, string>()
   let flushing: Promise<void> = Promise.resolve()
 
-  /** Writes a use unless a later one is stored. After a conflict with another instance the next flush tries again. */
+  /**
+   * Writes a use unless a later one is stored. If the write conflicts with another instance, the next flush tries
+   * again.
+   */
   const write = async (id: string, at: string): Promise<void> => {
     const stored = (await views.records<Used>(TABLE, [id])).get(id)
     const isNews = stored === undefined || stored.value.at < at
@@ -64,8 +67,8 @@ export const tokenUses = ({ views, clock, onError }: TokenUsesOptions) => {
       return hour + HOUR_MS
     },
     /**
-     * Hours of the last use of tokens. Unavailable records are left out. For a past moment only hours that had ended by
-     * then are returned.
+     * Hours of the last use of tokens. Unavailable records are left out. If a past moment is given, only hours that had
+     * ended by then are returned.
      */
     lastOf: async (ids: readonly string[], moment?: Date): Promise<ReadonlyMap<string, string>> => {
       const last = new Map<string, string>()

@@ -15,9 +15,9 @@ export const compareOrder = (a: Ordered, b: Ordered): number => (a.doc.order < b
 type Ordered = { readonly doc: { readonly order: string } }
 
 /**
- * A read model: the documents of one category, one per stream, with the id of the stream as key. Its folds are pure and
- * total over the events of the category, so that live, rebuilt and past documents result from the same code.
- * `undefined`: no document.
+ * A read model: the documents of one category, one per stream, with the id of the stream as key. The folds of a read
+ * model are pure and cover all events of the category, so that live, rebuilt and past documents result from the same
+ * code. `undefined`: no document.
  */
 export type Projection<D extends object, E extends AnyEvent> = View & {
   readonly category: string
@@ -89,7 +89,10 @@ export const lastKnown = <D extends object>(row: Row<D> | undefined): D | undefi
 /** A projection of any type, as the follower uses it. */
 export type AnyProjection = Projection<object, AnyEvent>
 
-/** Converts a typed projection for the follower. Its documents and events are only passed to its own functions. */
+/**
+ * Converts a typed projection for the follower. The documents and events of a projection are only passed to its own
+ * functions.
+ */
 export const anyProjection = <D extends object, E extends AnyEvent>(projection: Projection<D, E>): AnyProjection =>
   projection as unknown as AnyProjection
 

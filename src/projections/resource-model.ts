@@ -77,8 +77,8 @@ type Model<D extends object, E extends AnyEvent> = Omit<Projection<D, E>, 'field
 }
 
 /**
- * Read model of a kind of resource. Its documents state their last change. No field is searchable, because memory has
- * the documents.
+ * Read model of a kind of resource. The documents of a resource contain their last change. No field is searchable,
+ * because memory has the documents.
  */
 export const resourceModel = <D extends ResourceDoc, E extends AnyEvent>(model: Model<D, E>): Projection<D, E> => ({
   ...model,

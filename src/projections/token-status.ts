@@ -28,8 +28,8 @@ const behind = (instant: string) => `${instant}~`
 export const notDeleted: Where = { deletedAt: { equals: [undefined] } }
 
 /**
- * Conditions of each status at an instant (RFC 3339 UTC with milliseconds). This is the only definition of usable
- * tokens: exactly one status applies to a record, and only `ACTIVE` tokens are usable.
+ * Conditions of each status at an instant (RFC 3339 UTC with milliseconds). These conditions are the only definition of
+ * usable tokens: exactly one status applies to a record, and only `ACTIVE` tokens are usable.
  */
 export const ofStatus = {
   ACTIVE: (now) => ({ ...notDeleted, expiresAt: { from: behind(now), orAbsent: true } }),

@@ -36,7 +36,7 @@ export type Row<D extends object = object> = {
   readonly position: bigint
   /** Revision that clients see: the number of events that changed or quarantined the document. */
   readonly changes: bigint
-  /** Undefined in a tombstone, which prevents older events from restoring the document. */
+  /** The document is undefined in a tombstone, which prevents older events from restoring it. */
   readonly doc: D | undefined
   /** Set if an event of the stream is unreadable here. The state after it is unknown, and lists omit the row. */
   readonly unreadable?: Closed<D>
@@ -128,7 +128,7 @@ export type Building = {
   readonly getMany: <D extends object>(keys: readonly string[]) => Promise<readonly Row<D>[]>
   /** Writes each row unless the stored one is later. */
   readonly put: (rows: readonly Row[]) => Promise<void>
-  /** Stores the progress. It becomes durable only after the rows that were put before. */
+  /** Stores the progress. The checkpoint becomes durable only after the rows that were put before. */
   readonly mark: (checkpoint: Checkpoint) => Promise<void>
   /** Replaces the rows and the checkpoint of the view atomically. */
   readonly swap: (checkpoint: Checkpoint) => Promise<void>
@@ -164,14 +164,16 @@ export type Views = {
   /** All rows, including tombstones and quarantined ones, or a part of them, in pages, in undefined order. */
   readonly scan: <D extends object>(view: View, part?: ViewPart) => AsyncIterable<readonly Row<D>[]>
   /**
-   * Counts the documents with the field `having` by the value of the field `by`, as text. Both fields are searchable.
+   * Counts the documents with the field `having` by the value of the field `by`, as text. Both fields must be
+   * searchable.
    */
   readonly tally: (view: View, having: string, by: string) => Promise<ReadonlyMap<string, number>>
   /** Checkpoint of the view; undefined if this version of the view was never built. */
   readonly checkpoint: (view: View) => Promise<Checkpoint | undefined>
   /**
-   * Moves the checkpoint forward from the position `from` (undefined: no checkpoint yet). It becomes durable only after
-   * the rows that were put before. Returns false, and writes nothing, if the checkpoint is elsewhere or missing.
+   * Moves the checkpoint forward from the position `from` (undefined: no checkpoint yet). The checkpoint becomes
+   * durable only after the rows that were put before. Returns false, and writes nothing, if the checkpoint is elsewhere
+   * or missing.
    */
   readonly mark: (view: View, from: bigint | undefined, to: Checkpoint) => Promise<boolean>
   /** Number of rows of the view, including tombstones, and the sum of their `changes`. */
@@ -182,7 +184,7 @@ export type Views = {
   readonly newest: (view: View) => Promise<bigint>
   /** Continues the unfinished rebuild, or starts one. */
   readonly build: (view: View) => Promise<Building>
-  /** Reads a record. It is absent after its `until` (epoch ms). */
+  /** Reads a record. The record is absent after its `until` (epoch ms). */
   readonly record: <V>(table: string, key: string) => Promise<RecordOf<V> | undefined>
   /** Existing records of these keys, by key. */
   readonly records: <V>(table: string, keys: readonly string[]) => Promise<ReadonlyMap<string, RecordOf<V>>>

@@ -10,9 +10,9 @@ const CACHED = 10_000
 export const WITNESS = ''
 
 /**
- * Keys of subjects in a file of their own, each wrapped by the key-encryption key (AES-256-GCM). A different
- * key-encryption key throws. If an operator `accepted` the loss, the keys that it cannot unwrap are moved to
- * `lost_subjects`; erased subjects stay erased.
+ * Keys of subjects in a file of their own, each wrapped by the key-encryption key (AES-256-GCM). Another key-encryption
+ * key causes an error. If an operator `accepted` the loss, the keys that it cannot unwrap are moved to `lost_subjects`;
+ * erased subjects stay erased.
  */
 export const embeddedKeys = async (channel: Channel, kek: Uint8Array, accepted = false): Promise<Keys> => {
   const cache = new LRUCache<string, Uint8Array | 'erased'>({ max: CACHED })

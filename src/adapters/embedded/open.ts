@@ -101,7 +101,7 @@ const viewsOf =
 
 type Opened = { readonly store: Embedded } | { readonly spoiled: Error }
 
-/** Opens the store. If the file of the read models is damaged, sets it aside and returns the damage. */
+/** Opens the store. If the file of the read models is damaged, the function renames it and returns the damage. */
 const opened = async (directory: string, options: EmbeddedOptions): Promise<Opened> => {
   const { clock, kek: given, onError, onLost = () => undefined, onFull = () => undefined, onSetAside } = options
   let spoiled: Error | undefined
@@ -182,7 +182,7 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
 }
 
 /**
- * Opens the embedded store with one writer thread. It has three databases: events.sqlite must never be lost;
+ * Opens the embedded store with one writer thread. The store has three databases: events.sqlite must never be lost;
  * views.sqlite may be deleted and is rebuilt if it does not open; subjects.sqlite supports erasure. Throws if another
  * process has locked the directory.
  */

@@ -13,8 +13,8 @@ type Address = {
 const SHAPE = /^(?:esdb|kurrentdb)(\+discover)?:\/\/(?:([^:@/?]*)(?::([^?]*))?@)?([^@/?]+)\/*(?:\?(.+))?$/
 const HOST = /^[^:\s]+(?::\d+)?$/
 /**
- * Options that the driver supports, in its normalized form. For any other option it would log a warning with the
- * address, including the password.
+ * Options that the driver supports, in its normalized form. For any other option the driver would log a warning with
+ * the address, including the password.
  */
 const OPTIONS = new Set(
   'tls tlsCAFile userCertFile userKeyFile connectionName nodePreference gossipTimeout discoveryInterval maxDiscoverAttempts keepAliveInterval keepAliveTimeout defaultDeadline throwOnAppendFailure'
@@ -78,8 +78,8 @@ export const addressOf = (url: string): Address => {
 }
 
 /**
- * Problem of an address that can be found without a server: its syntax, its options and the files that it names.
- * Undefined if there is none.
+ * Problem of an address that can be found without a server: its syntax, its options and the files that it names. The
+ * result is undefined if there is none.
  */
 export const wrongWith = (url: string): string | undefined => {
   try {

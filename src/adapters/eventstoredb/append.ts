@@ -144,7 +144,8 @@ export const appender = ({ connection, clock, reader, credentials, patience, inF
 
   return {
     /**
-     * Appends as the port specifies. Without a certain result within `patience`, refuses with `backend_unavailable`.
+     * Appends as the port specifies. If the result is still uncertain after `patience`, the append is refused with
+     * `backend_unavailable`.
      */
     append: async (stream: string, events: readonly NewEvent[], expected: Expected): Promise<Appended> => {
       if (events.length === 0) throw new Error(`nothing to append to ${stream}`)

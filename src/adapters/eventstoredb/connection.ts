@@ -63,7 +63,7 @@ const noTurn = (): never => {
 /** Closes a client that is no longer used. */
 const leave = async (old: EventStoreDBClient) => {
   const inside = insideOf(old)
-  // The driver never closes a channel that it abandons, so its socket would stay open. It must not search for a
+  // The driver never closes a channel that it abandons, so its socket would stay open. The driver must not search for a
   // server again either.
   const close = async () => (await inside.getChannel()).close()
   inside.resolveUri = () => Promise.reject(new Error('this client is closed'))

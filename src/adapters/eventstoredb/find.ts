@@ -59,7 +59,7 @@ export const headFinder = (connection: Connection, isOwn: IsOwn) => {
       await readBackwards(connection, 'head', from, most, (event) => {
         last = position(event)
         first ??= last
-        // If the newest known event is missing, the log was replaced or this leader lags behind.
+        // If the newest known event is missing, the log was replaced, or this leader does not have it yet.
         if (last === before.newest) found = before.head
         else if (isOwn(event)) found = last
         return found !== undefined

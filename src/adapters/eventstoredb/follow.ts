@@ -38,7 +38,7 @@ const orAborted = async <T>(signal: AbortSignal, next: Promise<T>): Promise<T | 
 
 /**
  * Follows the log over a connection of its own. Subscriptions do not resume by themselves, and the server drops slow
- * ones. So paged reads close every gap, and a subscription delivers new events.
+ * ones. Therefore the follower reads pages to close every gap, and uses a subscription for new events.
  */
 export const follower = ({
   driver,

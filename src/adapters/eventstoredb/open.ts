@@ -16,13 +16,13 @@ export const STREAM_PREFIX = 'rollcall.'
 type Options = {
   readonly clock: Clock
   /**
-   * Prefix of every stream name in the store, invisible outside the adapter. It must not contain `-`, which ends a
-   * category.
+   * Prefix of every stream name in the store, invisible outside the adapter. The prefix must not contain `-`, which
+   * ends the category in a stream name.
    */
   readonly prefix?: string
   /**
-   * Categories that may be written. Without a prefix, the log consists of their streams. With a prefix, it consists of
-   * the streams of any category under the prefix, including those of later versions.
+   * Categories that may be written. If there is no prefix, the log consists of the streams of these categories. With a
+   * prefix, it consists of the streams of any category under the prefix, including those of later versions.
    */
   readonly categories: Iterable<string>
   /** Called once per outage that a follower survives. */
@@ -34,7 +34,7 @@ type Options = {
    * may have been replaced.
    */
   readonly onBreak?: () => void
-  /** Timeout of one call in ms. It is short, because a hanging leader is abandoned after two timeouts. */
+  /** Timeout of one call in ms. The timeout is short, because a hanging leader is abandoned after two timeouts. */
   readonly deadline?: number
   /**
    * Time in ms after which an append or a read without a certain result is refused. Electing a new leader takes up to

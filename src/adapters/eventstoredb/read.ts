@@ -10,7 +10,7 @@ import { isFailure } from './failures.ts'
 import { at, carriedPosition, eventAt, firstFinder, headFinder, type IsOwn, isBetween, position } from './find.ts'
 
 const PAGE = 1000
-/** Maximum characters of data and metadata in a page. It bounds memory and the time of one read. */
+/** Maximum characters of data and metadata in a page. The maximum limits the memory and the time of one read. */
 const PAGE_CHARACTERS = 4 * 1_048_576
 
 const sizeOf = ({ data, meta }: Stored) => data.length + meta.length

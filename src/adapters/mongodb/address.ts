@@ -32,8 +32,8 @@ const unsafe = ({ readPreference, writeConcern = {} }: AddressOptions): string |
 }
 
 /**
- * Problem of an address that can be found without a server: its syntax, its options and the files that it names.
- * Undefined if there is none.
+ * Problem of an address that can be found without a server: its syntax, its options and the files that it names. The
+ * result is undefined if there is none.
  */
 export const wrongWith = (url: string): string | undefined => {
   try {

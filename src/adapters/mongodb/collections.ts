@@ -175,7 +175,9 @@ export const mongoPlaces = (db: Db, calls: Calls, clock: Clock, onError: (error:
           .find(where, { sort: { _id: 1 }, limit, ...limits, ...(projection && { projection }) })
           .toArray()
       }),
-    /** Moves the checkpoint if it is at `from`, else returns false. Without a checkpoint, creates the first one. */
+    /**
+     * Moves the checkpoint if it is at `from`, else returns false. If there is no checkpoint, the first one is created.
+     */
     mark: async (view: View, from: bigint | undefined, checkpoint: Checkpoint): Promise<boolean> => {
       const state = await find(view)
       if (state.checkpoint?.position !== from) return false

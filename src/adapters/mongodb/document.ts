@@ -1,7 +1,7 @@
 /**
  * Encoding of client-chosen keys of metadata, attributes and attachments, because some have a special meaning. Dots and
  * dollars are paths and operators; the driver treats `_bsontype` and `toBSON` as its own types; some servers reject the
- * empty key. Such keys are percent-encoded, so nothing is lost and any tool can address them.
+ * empty key. Keys with these characters are percent-encoded, so nothing is lost and any tool can address them.
  */
 const special = /[%.$\0]|^_(?=bsontype$)|^t(?=oBSON$)/g
 const EMPTY = '%'

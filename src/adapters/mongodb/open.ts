@@ -48,7 +48,7 @@ export type Mongo = {
   readonly close: () => Promise<void>
 }
 
-/** Timeouts of the driver. Its retries stay within the timeout of a call. */
+/** Timeouts of the driver. The retries of the driver stay within the timeout of a call. */
 export const driverLimits = {
   serverSelectionTimeoutMS: 1000,
   connectTimeoutMS: 1000,

@@ -28,8 +28,8 @@ async function* inChunks(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Buffe
 }
 
 /**
- * Snapshot in a collection. Its chunks are written first, then the head that names them; the next write removes chunks
- * without a head.
+ * Snapshot in a collection. The chunks of a snapshot are written first, then the head that names them; the next write
+ * removes chunks without a head.
  */
 export const mongoSnapshots = (db: Db, calls: Calls): Snapshots => {
   const stored = db.collection<Stored>('snapshots')

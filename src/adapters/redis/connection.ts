@@ -102,8 +102,8 @@ const endAlone = (redis: Redis) => {
 }
 
 /**
- * Returns a function that permanently ends a connection and all connections duplicated from it. Without a server,
- * BullMQ does not end its own connections or even reopens them.
+ * Returns a function that permanently ends a connection and all connections duplicated from it. If the server is down,
+ * BullMQ does not end its own connections, or even opens them again.
  */
 export const familyOf = (client: Client): (() => void) => {
   const family: Client[] = [client]

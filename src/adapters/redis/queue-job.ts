@@ -19,8 +19,8 @@ const CLOSE_MS = 1000
 const BACK_OFF_MS = 2000
 
 /**
- * Releases the locks of a worker immediately. Its `close` stops their timer only after Redis has answered, which may
- * never happen.
+ * Releases the locks of a worker immediately. The `close` of a worker stops their timer only after Redis has answered,
+ * which may never happen.
  */
 const giveUpLocks = (worker: Worker): Promise<void> => worker['lockManager'].close()
 

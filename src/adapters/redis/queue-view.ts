@@ -38,7 +38,9 @@ const silent = (): never => {
   throw SILENT
 }
 
-/** Answer of Redis. Undefined if Redis refuses or does not answer in time; that is reported to `failed`. */
+/**
+ * Answer of Redis. The value is undefined if Redis refuses or does not answer in time; that is reported to `failed`.
+ */
 export const heard = async <T>(
   clock: Clock,
   work: Promise<T>,
@@ -82,7 +84,7 @@ export const redisView = ({ name, every }: Job, queue: Queue, { clock, client, r
     return { runs: held, startedAt: last?.startedAt }
   }
 
-  /** Undefined if Redis does not answer. */
+  /** The value is undefined if Redis does not answer. */
   return async (): Promise<Seen | undefined> => {
     if (!looking) {
       lookedAt = clock.monotonic()

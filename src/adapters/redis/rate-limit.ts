@@ -9,7 +9,7 @@ const FLUSH_MS = 250
 const MOST_SENT = 5_000
 
 type RedisLimitsOptions = {
-  /** Its wall clock defines the minutes. */
+  /** The wall clock of Redis defines the minutes. */
   readonly clock: Clock
   readonly health: Pick<Health, 'failed'>
   /**

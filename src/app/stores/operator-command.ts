@@ -15,7 +15,10 @@ const nothingPersonal = async (): Promise<never> => {
   throw new Error('the record of a command of the operator must not contain personal data')
 }
 
-/** Executes a command of the operator before the service exists. It needs no keys, and takes its time from the log. */
+/**
+ * Executes a command of the operator before the service exists. Such a command needs no encryption keys, and takes its
+ * time from the log.
+ */
 export const operatorCommand = async <
   S,
   C extends Readonly<Record<string, object>>,

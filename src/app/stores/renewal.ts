@@ -11,7 +11,7 @@ import { hasOwnLine } from '../telemetry/outage-log.ts'
 /** If the read models are damaged more than `MOST` times within `WITHIN_MS`, the service ends. */
 const MOST = 2
 const WITHIN_MS = 600_000
-/** Delay in ms before a failed rebuild is retried. It doubles each time up to the maximum. */
+/** Delay in ms before a failed rebuild is retried. The delay doubles after each failure, up to the maximum. */
 const AGAIN_MS = 1_000
 const AT_MOST_MS = 60_000
 /** Interval in ms between two checks whether the rebuilt views have caught up with the log. */

@@ -84,7 +84,7 @@ const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promis
 
 type Open = (config: Config, clock: Clock, listeners: StoreListeners, initial?: InitialState) => Promise<Stores>
 
-/** Opens a data directory with SQLite files. This process is its only writer. */
+/** Opens a data directory with SQLite files. This process is the only writer of the directory. */
 const openDirectory: Open = async (config, clock, listeners, { secrets, acceptLostKeys, acceptDamagedLog } = {}) => {
   const { onError = () => undefined, onFull, onLost, onDamage, onDamagedViews, logger = silent } = listeners
   const { openEmbedded } = await import('../../adapters/embedded/open.ts')

@@ -16,7 +16,7 @@ const PAGES = 10
 
 /** The log and the keys found before anything is created. */
 export type Found = {
-  /** Undefined if there is no log. */
+  /** The value is undefined if there is no log. */
   readonly log: Pick<EventLog, 'first' | 'read' | 'readAll'> | undefined
   /** Digests of some later tokens, compared if the first token has other keys. */
   readonly lately: () => Promise<readonly string[]>

@@ -4,7 +4,7 @@ import type { Logger } from './logger.ts'
 /** Shuts the service down after a fault that it cannot survive, within `patience` ms. Later faults are only logged. */
 export type Fatal = (error: unknown, message: string, patience?: number) => void
 
-/** Timeout of the shutdown in ms. Then the process exits, because acknowledged writes are durable. */
+/** Timeout of the shutdown in ms. After the timeout the process exits, because acknowledged writes are durable. */
 const PATIENCE_MS = 20_000
 
 /** Log messages of uncaught errors by their source. */

@@ -2,7 +2,7 @@ import { EVERYWHERE } from '../../access/grants.ts'
 import { type AccessPolicy, ITS_NAMESPACE } from '../../access/rules.ts'
 import type { Logger } from './logger.ts'
 
-/** Warns of grants in missing namespaces. Such a grant takes effect when the namespace is created. */
+/** Warns of grants in missing namespaces. A grant in a missing namespace takes effect when the namespace is created. */
 export const tellMissingPlaces = (
   { rules, unmatched }: Pick<AccessPolicy, 'rules' | 'unmatched'>,
   isThere: (namespace: string) => boolean,

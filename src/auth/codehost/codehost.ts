@@ -29,12 +29,16 @@ export type CodehostSettings = Restrictions &
     readonly redirectAddress: string
     readonly callbackPath: string
     /**
-     * Organizations and teams are read only with the kind's membership scope. Without it a restriction admits no login.
+     * Organizations and teams are read only with the kind's membership scope. If the scope is missing, a restriction
+     * admits no login.
      */
     readonly scopes: readonly string[]
     /** Further parameters of the authorization request. */
     readonly parameters: Readonly<Record<string, string>>
-    /** Organizations and teams that rules name. They are stored even if the restrictions would drop them. */
+    /**
+     * Organizations and teams that rules name. Organizations and teams named by rules are stored even if the
+     * restrictions would drop them.
+     */
     readonly named?: Named
   }
 

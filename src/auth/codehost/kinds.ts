@@ -17,7 +17,7 @@ export type CodehostKind = {
   readonly nameOf: (user: Fields) => unknown
   readonly organizations: string
   readonly organizationOf: (organization: Fields) => unknown
-  /** Undefined if the host has nested groups, which are all organizations. */
+  /** The value is undefined if the host has nested groups, which all count as organizations. */
   readonly teams: string | undefined
   readonly teamOf: (team: Fields) => unknown
   /** `link`: follows the Link header. `number`: increments the page number until the total count is reached. */
@@ -54,7 +54,7 @@ export const codehostKinds = {
     organizationOf: ({ name, username }) => name ?? username,
     teams: '/user/teams?limit=50',
     teamOf: ({ name }) => name,
-    // Its lists of teams have no link to the next page, and its links use the host's own configured address.
+    // In Gitea, lists of teams have no link to the next page, and links use the host's own configured address.
     pages: 'number',
   },
   gitlab: {
@@ -67,7 +67,7 @@ export const codehostKinds = {
     membershipScope: 'read_api',
     addressScopes: [],
     loginOf: ({ username }) => username,
-    // Access level 10 is Guest. Without it the list contains every public group.
+    // Access level 10 is Guest. If this parameter is missing, the list contains every public group.
     organizations: '/groups?min_access_level=10&per_page=100',
     organizationOf: ({ full_path }) => full_path,
     teams: undefined,

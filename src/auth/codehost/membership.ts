@@ -33,8 +33,8 @@ const cut = (
 const NOBODY: Named = { organizations: [], teams: [] }
 
 /**
- * Checks memberships against the restrictions and selects the memberships to store (api.md §5.2, §5.6). Without
- * restrictions all are stored, otherwise the allowed ones and those that rules name. Names are compared
+ * Checks memberships against the restrictions and selects the memberships to store (api.md §5.2, §5.6). If there are no
+ * restrictions, all memberships are stored; otherwise the allowed ones and those that rules name. Names are compared
  * case-insensitively and stored as the host writes them.
  */
 export const admit = (

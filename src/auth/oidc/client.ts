@@ -19,7 +19,7 @@ const KEYS_OLD_S = 60
 
 export type OidcSettings = Discovery & {
   readonly name: string
-  /** Absent if the client has no secret: `clientAuthentication` is `none`. */
+  /** The secret is absent if the client has none: then `clientAuthentication` is `none`. */
   readonly clientSecret?: string | undefined
   /** Client authentication method; absent: chosen by the discovery document, `basic` first. */
   readonly clientAuthentication?: 'basic' | 'post' | 'none' | undefined
@@ -33,7 +33,7 @@ export type OidcSettings = Discovery & {
   readonly claims: 'id_token' | 'userinfo'
   /** Further parameters of the authorization request. */
   readonly parameters: Readonly<Record<string, string>>
-  /** Claims that rules use. They are kept when an identity exceeds the size limit. */
+  /** Claims that rules use. These claims are kept when an identity exceeds the size limit. */
   readonly asked: readonly ClaimUse[]
 }
 

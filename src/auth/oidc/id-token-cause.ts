@@ -18,7 +18,7 @@ const ofClaim: Readonly<Record<string, LoginCause>> = {
   nonce: 'id_token_nonce',
 }
 
-/** Returns true if the signature check failed. Only that library error has a cause with a `signature`. */
+/** Returns true if the signature check failed. No other error of the library has a cause with a `signature`. */
 const isOfSignature = (error: unknown): boolean => {
   const { cause } = (error ?? {}) as { readonly cause?: unknown }
   return cause instanceof Error ? isOfSignature(cause) : isObject(cause) && 'signature' in cause

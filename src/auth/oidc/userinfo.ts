@@ -13,7 +13,7 @@ import { safeCause } from '../safe-cause.ts'
 import { refuseCallback, tooMuchTold } from './callback.ts'
 import type { Known } from './discovery.ts'
 
-/** Claims about the login, not the person. They are taken from the ID token only. */
+/** Claims about the login, not the person. These claims are taken from the ID token only. */
 const OF_THE_LOGIN: ReadonlySet<string> = new Set(
   'iss sub aud exp iat nbf jti nonce azp sid auth_time acr amr at_hash c_hash s_hash'.split(' '),
 )
@@ -58,7 +58,7 @@ type UserinfoRequest = {
 
 /**
  * Reads the claims of the person from the userinfo endpoint (OpenID Connect Core §5.3). The answer must be about `sub`.
- * If it is signed, the signature must be valid. Refuses with `userinfo_invalid`, `identity_too_large` or
+ * If the answer is signed, its signature must be valid. Refuses with `userinfo_invalid`, `identity_too_large` or
  * `provider_unavailable`.
  */
 export const readUserinfo = async ({

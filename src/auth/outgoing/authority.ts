@@ -22,8 +22,8 @@ const systemList = (): readonly string[] =>
 export type Trust = (url: URL) => Promise<SecureContext | undefined>
 
 /**
- * Trusts the authority in a file in addition to the system's. For the origin `alone` it is the only one. The file is
- * read for each call, so a replaced file takes effect immediately.
+ * Trusts the authority in a file in addition to the system's. For the origin `alone` this authority is the only trusted
+ * one. The file is read for each call, so a replaced file takes effect immediately.
  */
 export const trustIn = (path: string | undefined, alone?: string): Trust => {
   let content: string | undefined

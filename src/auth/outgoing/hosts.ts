@@ -15,7 +15,9 @@ const rangeOf = (text: string): Range | undefined => {
   return version === 0 || bits > most ? undefined : { address, bits, family: version === 4 ? 'ipv4' : 'ipv6' }
 }
 
-/** Returns a test for addresses in the range. It returns false for a host name, because names are not resolved. */
+/**
+ * Returns a test for addresses in the range. The test returns false for a host name, because names are not resolved.
+ */
 const holds = ({ address, bits, family }: Range): ((host: string) => boolean) => {
   const range = new BlockList()
   range.addSubnet(address, bits, family)

@@ -43,8 +43,8 @@ type OutgoingRequest = {
   readonly body?: string | undefined
   readonly signal?: AbortSignal | undefined
   /**
-   * True if the request is safe to repeat. Only such a request uses a kept connection. It is sent once more if the
-   * server closes that connection at the same moment.
+   * True if the request is safe to repeat. An idle connection is used only for such a request. The request is sent once
+   * more if the server closes that connection at the same moment.
    */
   readonly repeatable: boolean
 }
@@ -70,8 +70,8 @@ export const isGoodButLarge = (error: unknown): boolean => error instanceof Erro
 type Send = (options: RequestOptions, body: string | undefined, state: { reused: boolean }) => Promise<Answered>
 
 /**
- * HTTP client for outgoing calls. It follows no redirect, reads at most 1 MiB of an answer, and uses plain http only
- * where `mayBeHttp` allows it.
+ * HTTP client for outgoing calls. The client follows no redirect, reads at most 1 MiB of an answer, and uses plain http
+ * only where `mayBeHttp` allows it.
  */
 export const outgoing = ({ clock, userAgent, limit, trust, proxyOf, mayBeHttp }: Settings) => {
   const agentOf = agents()

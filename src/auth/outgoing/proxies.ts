@@ -25,7 +25,10 @@ export const wrongWithProxy = (text: string): string | undefined =>
     ? undefined
     : 'must be an http or https proxy, such as http://proxy.example.com:3128 or http://name:password@proxy.example.com:3128, with special characters in name and password percent-encoded (%40)'
 
-/** `own` applies to every URL. Without it the others apply, like curl's environment variables of the same names. */
+/**
+ * `own` applies to every URL. If `own` is absent, the other settings apply, like curl's environment variables of the
+ * same names.
+ */
 type Proxies = {
   readonly own?: string | undefined
   readonly https?: string | undefined

@@ -18,7 +18,8 @@ export const clusterUnavailable = (cause: unknown): never => {
 }
 
 /**
- * `caPath` is the only authority for the configured origin. For other origins the system's authorities count as well.
+ * `caPath` is the only authority for the configured origin. For other origins the authorities of the system are trusted
+ * as well.
  */
 export type ClusterSettings = Reach & {
   readonly clock: Clock

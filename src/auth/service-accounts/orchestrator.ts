@@ -16,7 +16,7 @@ export type OrchestratorSettings = ClusterSettings & {
 export type Orchestrator = {
   /**
    * Verifies a token and returns its service account. Callers are queued by `address`. Refuses as listed in api.md
-   * §5.7. If the account is not allowed, the refusal's `metadata` names it.
+   * §5.7. If the account is not allowed, the `metadata` of the refusal name the account.
    */
   readonly verify: (token: string, address: string) => Promise<ServiceAccount>
 }

@@ -15,7 +15,10 @@ import { type Cluster, clusterUnavailable } from './cluster.ts'
 import { type Account, accountDetails, accountNamed, agree, refuseToken } from './service-account.ts'
 
 const DEADLINE_MS = 2000
-/** Maximum time in ms that an exchange waits in the queue. It does not count as a timeout of the cluster. */
+/**
+ * Maximum time in ms that an exchange waits in the queue. A wait that is too long does not count as a timeout of the
+ * cluster.
+ */
 const WAIT_MS = 5000
 const REFUSED_LIFE_MS = 10_000
 const REFUSED_LIMIT = 10_000

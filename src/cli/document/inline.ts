@@ -20,9 +20,9 @@ export const isJson = (text: string): boolean => {
 const LINE = /^[ \t]*(?:- +)*"?attachment"?: +(?=[[{])/
 
 /**
- * Replaces each attachment that is JSON on a line of its own, as written by an export, with a placeholder. So the YAML
- * reader is not affected by its size or depth. A line of a text block that only looks like an attachment is restored
- * unchanged.
+ * Replaces each attachment that is JSON on a line of its own, as written by an export, with a placeholder. Therefore
+ * size and depth of an attachment do not affect the YAML reader. A line of a text block that only looks like an
+ * attachment is restored unchanged.
  */
 export const extractAttachments = (source: string): Lightened => {
   const mark = `json${randomUUID().replaceAll('-', '')}n`

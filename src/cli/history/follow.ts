@@ -37,7 +37,7 @@ async function* blocksOf(body: ReadableStream<Uint8Array>, { after }: Clock): As
 type From = { readonly last: number | undefined; readonly query: Readonly<Record<string, string | number | undefined>> }
 
 /**
- * Follows the live stream of events. After the end of a connection it continues behind the last whole block, with an
+ * Follows the live stream of events. When a connection ends, the command continues after the last whole block, with an
  * exponential back-off. Ends when `stop` aborts; fails if the service refuses the first connection, or the credential.
  */
 export async function* followed(

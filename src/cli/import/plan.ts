@@ -63,7 +63,7 @@ const sorted = <T extends FlagPart | SegmentPart>(parts: readonly T[], present: 
 }
 const keysOf = (parts: readonly (FlagPart | SegmentPart)[]) => parts.map(({ body }) => body.key ?? '')
 
-/** Plan of the import and all problems. Only reads from the service. */
+/** Plan of the import and all problems. The function only reads from the service. */
 export const planned = async (client: Client, documents: readonly Document[], { skipExisting, drop }: PlanOptions) => {
   const [plans, problems]: [Plan[], Problem[]] = [[], []]
   for (const [key, { namespace, ...given }] of grouped(documents)) {

@@ -44,7 +44,7 @@ const contentOf = async (file: string | undefined, stdin: boolean, { readStdin }
 /** Items whose remaining requests run concurrently. */
 const AT_ONCE = 8
 
-/** Runs the steps. After a failure or an interrupt, starts no further steps and waits for the running ones. */
+/** Runs the steps. After a failure or an interrupt no further steps are started, and the running ones are awaited. */
 const done = async (
   steps: readonly Step[],
   options: ImportOptions,

@@ -17,7 +17,10 @@ import {
 
 export type OwnCommands = {
   CreateFlag: DataOf<FlagEvent, 'FlagCreated'>
-  /** Absent `metadata` stays unchanged. Absent or empty `defaultVariantId` removes the default. */
+  /**
+   * If `metadata` is absent, the present metadata stay unchanged. An absent or empty `defaultVariantId` removes the
+   * default variant.
+   */
   UpdateFlag: OfFlag & {
     readonly name: string
     readonly description: string

@@ -12,7 +12,7 @@ export type Flag = {
   readonly incarnation: string | undefined
   readonly generation: number
   readonly reservation: string | undefined
-  /** Voided reservations. They stay voided even if the flag is deleted or created again. */
+  /** Voided reservations. Voided reservations stay voided even if the flag is deleted or created again. */
   readonly voided: ReadonlySet<string>
   readonly name: string
   readonly description: string

@@ -8,7 +8,7 @@ const none = undefined
 
 /** Hides a URL that may contain a password. */
 const show = (value: string): string | undefined => (value.includes('@') ? undefined : value)
-/** Proxy from the usual variables. It is validated only if a method uses it. */
+/** Proxy from the usual variables. The proxy is checked only if a login method uses it. */
 const proxy = textual('proxy URL', { show })
 const proxyOrNone = textual(`proxy URL or \`${DIRECT}\``, {
   check: (value) => (value === DIRECT ? undefined : wrongWithProxy(value)),

@@ -40,6 +40,6 @@ export const eachOnce = (ids: readonly string[], field: string): readonly string
 
 type ItemWithId = { readonly id: string }
 
-/** Returns the part with this id. It existed when the command was decided, so its absence is a write conflict. */
+/** Returns the part with this id. The part existed when the command was decided, so its absence is a write conflict. */
 export const partOf = <P extends ItemWithId>(parts: readonly P[], id: string): P =>
   parts.find((part) => part.id === id) ?? refuse('write_conflict')

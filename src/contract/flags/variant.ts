@@ -4,7 +4,7 @@ import { text } from '../readers/fields.ts'
 import { input } from '../readers/input.ts'
 import { description } from '../resource.ts'
 
-/** A variant of a flag. Its attachment is JSON as text (api.md §7.2). */
+/** A variant of a flag. The attachment of a variant is JSON as text (api.md §7.2). */
 export const Variant = named('Variant', {
   id: Text,
   flagKey: Text,

@@ -25,8 +25,8 @@ const listed = (text: string): readonly string[] => {
 const unlimited = text({ stored: false })
 
 /**
- * Filter with a list of values; values that begin with `!` are excluded. Absent and empty are undefined. `isKnown`
- * refuses other values.
+ * Filter with a list of values; values that begin with `!` are excluded. An absent or empty filter is undefined.
+ * `isKnown` refuses other values.
  */
 export const filterValues = (isKnown: (value: string) => boolean = () => true): Field<Values | undefined> => ({
   schema: Type.String(),

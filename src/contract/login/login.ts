@@ -8,7 +8,7 @@ import { Authentication } from '../token.ts'
 
 const Paths = named('LoginPaths', { authorize_url: Text, callback_url: Text, name: Type.Optional(Text) })
 
-/** Methods of getting a client token (api.md §5.4 A1). Only methods with a redirect have `metadata`. */
+/** Methods of getting a client token (api.md §5.4 A1). A method has `metadata` only if it redirects the browser. */
 export const Methods = named('Methods', {
   methods: Type.Array(
     named('Method', {

@@ -25,7 +25,7 @@ export const partly = <F extends Fields>(fields: F) =>
     readonly [K in keyof F]: F[K] extends Field<infer T> ? Field<T | undefined> : never
   }
 
-/** Defines a kind of change. `meant` converts its fields. Its refusals name the place of the change. */
+/** Defines a kind of change. `meant` converts its fields. The refusals of `meant` name the place of the change. */
 export const kind = <F extends Fields, T = ReadOf<F>>(
   fields: F,
   meant: (read: ReadOf<F>) => T = (read) => read as unknown as T,

@@ -2,8 +2,8 @@ import type { TObject, TSchema } from 'typebox'
 import type { Raw } from './value.ts'
 
 /**
- * One field of a request: its JSON Schema for the documentation, and its reader (api.md §1.1). Undefined and null are
- * absent. `query` is the reader for query parameters, if it differs.
+ * One field of a request: its JSON Schema for the documentation, and its reader (api.md §1.1). A field that is
+ * undefined or null counts as absent. `query` is the reader for query parameters, if it differs.
  */
 export type Field<T> = {
   readonly schema: TSchema

@@ -56,8 +56,8 @@ const instant =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,3})\d*)?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
 /**
- * Converts an RFC 3339 timestamp to UTC text with milliseconds; further digits are truncated. Undefined for other text,
- * impossible days, and years outside 0000 to 9999.
+ * Converts an RFC 3339 timestamp to UTC text with milliseconds; further digits are truncated. The result is undefined
+ * for other text, impossible days, and years outside 0000 to 9999.
  */
 export const instantOf = (text: string): string | undefined => {
   const parts = instant.exec(text)

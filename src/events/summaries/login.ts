@@ -2,7 +2,7 @@ import type { loginEvents } from '../login.ts'
 import { plain, type Summaries } from './sentence.ts'
 import { loginText } from './token.ts'
 
-/** Summaries of the events of a login. They omit its id, which is a digest. */
+/** Summaries of the events of a login. The summaries omit the id of the login, which is a digest. */
 export const loginSummaries: Summaries<typeof loginEvents> = {
   LoginStarted: {
     patterns: ['login through (<provider>|the code host) started at <time>'],

@@ -5,7 +5,8 @@ const SEGMENT = 'segment <namespace>/<key>'
 const segmentOf = ({ namespace, key }: SegmentEvent['data']) => `segment ${plain(namespace)}/${plain(key)}`
 
 /**
- * Summaries of the events of a segment. They omit the values of constraints, because these may contain personal data.
+ * Summaries of the events of a segment. The summaries omit the values of constraints, because these may contain
+ * personal data.
  */
 export const segmentSummaries: Summaries<typeof segmentEvents> = {
   SegmentCreated: {

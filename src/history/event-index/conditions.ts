@@ -13,7 +13,7 @@ export const everyEvent = (): Bitmap => bitsBetween(0, SEGMENT)
 const facetSets = (text: string): readonly (readonly [string, StoredSet])[] =>
   Object.entries(JSON.parse(text) as FacetSets)
 
-/** Events whose value of a facet passes. If `any` is empty, events without a value pass too. */
+/** Events whose value of a facet passes. If `any` is empty, events without a value of the facet pass too. */
 const facetCondition = (name: Facet, values: FilterValues): Condition => {
   const passes = listedTest(name, values)
   const isWanted = values.any.length > 0

@@ -4,7 +4,9 @@ import type { View } from '../../projections/views.ts'
 import type { Listed } from '../filter.ts'
 import type { StoredSet } from './bitmap.ts'
 
-/** Index of the events of the log, in segments. It only narrows a search; every event shown is read from the log. */
+/**
+ * Index of the events of the log, in segments. The index only narrows a search; every event shown is read from the log.
+ */
 export const indexView: View = { name: 'event_index', version: 1, fields: [], indexes: [] }
 
 /** Filters with few different values. A segment lists these values as text. Values of the other filters are hashed. */

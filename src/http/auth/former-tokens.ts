@@ -25,7 +25,8 @@ type FormerTokensOptions = {
 
 /**
  * Finds the tokens of refused credentials: revoked, expired or removed ones. Memory has those that were valid here. For
- * others the view locates the stream of a token, and the stream decides. Lookups beyond the limit are skipped, because anyone can cause them.
+ * other tokens the view locates the stream, and the stream decides. Lookups beyond the limit are skipped, because
+ * anyone can cause them.
  */
 export const formerTokens = ({ idBefore, digest, plausible, log, views, clock, onError }: FormerTokensOptions) => {
   const known = new LRUCache<string, string>({ max: REMEMBERED })

@@ -15,9 +15,9 @@ const nameOf = (host: string): string =>
 
 /**
  * Tests whether a request names a host of this service. In DNS rebinding, a page's host name is later pointed at this
- * service; therefore only names that others cannot point here are accepted. These are addresses, names without a dot,
- * `localhost`, the machine's name, the host of `publicUrl`, and allowed hosts (`.example.com` covers every name below
- * it).
+ * service; therefore only names that others cannot point here are accepted. Such names are addresses, names without a
+ * dot, `localhost`, the machine's name, the host of `publicUrl`, and allowed hosts (`.example.com` covers every name
+ * below it).
  */
 export const ownHost = (publicUrl: string | undefined, allowed: readonly string[]) => {
   const names = new Set(['localhost', hostname().toLowerCase()])

@@ -44,7 +44,7 @@ export const refusalNotes =
   }
 
 /**
- * Records a refusal whose credential was a token of this installation with that token. It looks the token up behind the
+ * Records a refusal whose credential was a token of this installation with that token. The token is looked up after the
  * answer, so the answer does not depend on it.
  */
 export const formerTokenNotes =

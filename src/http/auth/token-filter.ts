@@ -48,8 +48,8 @@ const searchedByAccount: Readonly<Record<Method, boolean>> = {
 
 /**
  * Filter for one method of a list; undefined if the method is excluded. A search in sessions matches service accounts
- * only, because personal data of logins is sealed. It excludes logins, unless the list was requested for that login
- * method; then `q` is ignored.
+ * only, because personal data of logins is sealed. The search excludes logins, unless the list was requested for that
+ * login method; then `q` is ignored.
  */
 export const searchedBy = (
   filter: Omit<TokenFilter, 'method'>,

@@ -45,8 +45,9 @@ export const ofrepError = (refusal: Refusal, { params }: FastifyRequest) =>
   failureOf(refusal, (params as Readonly<Record<string, string>>)['key'])
 
 /**
- * Evaluates one flag for OpenFeature (api.md §10); the targeting key is the entity id. Without it, only a boolean flag
- * that reaches no threshold rollout has an answer. `names` includes segments; `work` limits the work of a bulk request.
+ * Evaluates one flag for OpenFeature (api.md §10); the targeting key is the entity id. If there is no targeting key,
+ * only a Boolean flag that reaches no threshold rollout has an answer. `names` includes segments; `work` limits the
+ * work of a bulk request.
  */
 export const resolve = (
   evaluator: Evaluator,

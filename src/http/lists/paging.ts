@@ -134,8 +134,8 @@ const shownOf = async <T, L, I>(
 }
 
 /**
- * One page of a fully known list (api.md §7.7). It begins after the items of the page token, or at the offset, and ends
- * before it exceeds the size limit.
+ * One page of a fully known list (api.md §7.7). The page begins after the items of the page token, or at the offset,
+ * and ends before it exceeds the size limit.
  */
 export const pageOf = async <T, L, N extends string, I>(
   of: Of,

@@ -68,8 +68,8 @@ const merged = (
 }
 
 /**
- * Methods to list separately; undefined lists all methods at once. Only the order of creation has an index over all
- * methods.
+ * Methods to list separately; undefined lists all methods at once. An index over all methods exists only for the order
+ * of creation.
  */
 const methodsOf = ({ method, isReserved, kind }: Listed, sort: TokenSort): readonly (Method | undefined)[] => {
   if (isReserved) return []

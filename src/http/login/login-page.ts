@@ -48,8 +48,8 @@ export const loginPage =
 const short = (text: string | undefined): string | undefined => text && Array.from(text).slice(0, MOST).join('')
 
 /**
- * Stores the provider's identity of a refused login in a cookie, for the login page (api.md §5.5). Only for refusals
- * that depend on the person.
+ * Stores the provider's identity of a refused login in a cookie, for the login page (api.md §5.5). The cookie is set
+ * only for refusals that depend on the person.
  */
 export const rememberRefused = (
   { cookies, logins, now }: CommandServices & LoginServices,

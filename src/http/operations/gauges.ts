@@ -22,7 +22,10 @@ type Gauged = {
   readonly instances: () => readonly { readonly version: string; readonly reads: number }[]
 }
 
-/** Gauges of api.md §11.1, read when the page is written. If the log is unreachable, only the lag is missing. */
+/**
+ * Gauges of api.md §11.1, read when the page is written. If the log is unreachable, only the gauge of the lag is
+ * missing.
+ */
 export const addGauges = (
   metrics: Metrics,
   { log, projections, position, census, tokensHeld, aheadMs, closed, instances }: Gauged,

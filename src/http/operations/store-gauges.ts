@@ -29,7 +29,7 @@ const outcomeOf = ({ finishedAt, error }: Run): (typeof OUTCOMES)[number] =>
 
 /**
  * Gauges of the lease, freshness, the log's client, and the last run of each job over all instances. If the queue is
- * unreachable, only the runs are missing.
+ * unreachable, only the gauges of runs are missing.
  */
 export const addStoreGauges = (
   { gauge, count }: Metrics,

@@ -25,7 +25,7 @@ export const actorNames = ({ views }: TokenView): ((actor: Actor) => Promise<str
   return async ({ method, id }) => (method === 'token' && id !== undefined ? nameOf(id) : undefined)
 }
 
-/** Last change of a document for lists. For a static token it includes the token's name. */
+/** Last change of a document for lists. The last change by a static token includes the name of the token. */
 export const lastChanges = (service: TokenView) => {
   const nameOf = actorNames(service)
   return async ({ changedAt, changedBy }: LastChange) => {

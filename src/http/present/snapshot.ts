@@ -151,8 +151,8 @@ function* flagOf(segmentsOf: SegmentTexts, form: Form, flag: FlagDoc): Generator
 
 /**
  * JSON text of the snapshot of a namespace, for clients that evaluate flags themselves: all flags in list order, each
- * rule once. It is produced in small pieces, regardless of the size of a flag. It shows the state at the time of the
- * first piece.
+ * rule once. The snapshot is produced in small pieces, however large a flag is. The snapshot shows the state at the
+ * time of the first piece.
  */
 export function* snapshotText(held: SnapshotSource, namespace: string, form: Form): Generator<string> {
   const flags = held.evaluable(namespace)

@@ -32,8 +32,8 @@ export type Exchange = {
 type Proceed = (exchange: Exchange) => Answer | Promise<Answer>
 
 /**
- * One step of api.md §1.3. It throws a Refusal, or returns an answer, or returns undefined to let the request go on. A
- * step that wraps the later ones calls `proceed` and returns the answer of `proceed`.
+ * One step of api.md §1.3. A step throws a Refusal, or returns an answer, or returns undefined to let the request go
+ * on. A step that wraps the later ones calls `proceed` and returns the answer of `proceed`.
  */
 export type Step = (
   exchange: Exchange,

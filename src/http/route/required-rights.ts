@@ -11,7 +11,7 @@ export type RequiredRight = { readonly right: Right; readonly bit: RightSet }
 /** Rights that a route requires, computed once when it is mounted. */
 export type RequiredRights = {
   readonly place: RightPlace
-  /** Undefined if any valid credential is sufficient. */
+  /** The value is undefined if any valid credential is sufficient. */
   readonly need: RequiredRight | undefined
   /** Additional rights for some queries, in the same places. */
   readonly more: readonly (RequiredRight & { readonly isAsked: (asked: Query) => boolean })[]

@@ -91,7 +91,7 @@ declare module 'fastify' {
   }
 }
 
-/** Mounts a route. Its checks run in the order of api.md §1.3; each failure is a Refusal. */
+/** Mounts a route. The checks of a route run in the order of api.md §1.3; each failure is a Refusal. */
 export const route = <A extends TSchema, B = undefined, Q = undefined>(
   app: FastifyInstance,
   options: RouteOptions<B, Q, A>,

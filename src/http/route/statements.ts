@@ -33,8 +33,8 @@ export type RightPlace =
   /** The namespace in the path parameter of this name. */
   | { readonly param: string }
   /**
-   * Every namespace named in the body, read before its field rules. If the body names none, namespaced tokens are
-   * refused.
+   * Every namespace named in the body, read before its field rules. If the body names no namespace, tokens for one
+   * namespace are refused.
    */
   | { readonly body: (body: Raw) => string | readonly string[] }
   /** The namespace of the token requested in the body, `*` for none: refuses namespaced tokens outside it. */

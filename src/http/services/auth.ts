@@ -16,8 +16,8 @@ export type Looked = { readonly isOurs: boolean; readonly entry?: TokenInUse }
 /** Finds the token of a secret. */
 export type TokenVerifier = {
   /**
-   * Entry of a cached token that is valid at `time` (epoch ms, by default now) and has the same reach. Undefined implies
-   * nothing about validity.
+   * Entry of a cached token that is valid at `time` (epoch ms, by default now) and has the same reach. An undefined
+   * result does not mean that the token is invalid.
    */
   readonly cached: (secret: string, time?: number) => TokenInUse | undefined
   /** Id of a token that was valid here and may have ended since; undefined implies nothing. */

@@ -17,7 +17,7 @@ export type CommandServices = {
   readonly instance: string
   /** True if no other instance writes to this log, so memory always has its head. */
   readonly alone: boolean
-  /** Current time, used to decide about expiry. It may be ahead of the clock (app/event-clock.ts). */
+  /** Current time, used to decide about expiry. This time may be ahead of the clock (app/event-clock.ts). */
   readonly now: () => Date
   readonly clock: Clock
 }

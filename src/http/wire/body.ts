@@ -36,9 +36,9 @@ const bodyOf = (request: FastifyRequest, isRead: boolean): Raw | Refusal => {
 
 /**
  * Receives the body into `request.bytes`, then passes its JSON object to `received`; at once for a request without a
- * body. It passes a refusal instead: 413 as soon as the body exceeds `limit`, and 503 when the shared budget for bodies
- * has no room; the remaining bytes are then read and discarded. An unfinished body ends with the request timeout of the
- * server.
+ * body. If the body is refused, `received` gets the refusal: 413 as soon as the body exceeds `limit`, and 503 when the
+ * shared budget for bodies has no room; the remaining bytes are then read and discarded. An unfinished body ends with
+ * the request timeout of the server.
  */
 export const receiveBody = (of: Of, limit: number, isRead: boolean, received: (body: Raw | Refusal) => void): void => {
   const { request } = of

@@ -21,7 +21,7 @@ const unmapped = (address: string): string => MAPPED.exec(address)?.[1] ?? addre
 
 /**
  * Canonical form of an address (RFC 5952), at most 45 characters: without brackets, port and zone; an IPv4-mapped
- * address as IPv4. Undefined if the text is not an address.
+ * address as IPv4. The result is undefined if the text is not an address.
  */
 export const addressIn = (text: string): string | undefined => {
   if (text.length > LONGEST) return undefined

@@ -14,7 +14,7 @@ declare module 'fastify' {
 }
 
 /**
- * Returns the response in progress on a connection, if any. It reads a private field of Node, because
+ * Returns the response in progress on a connection, if any. The function reads a private field of Node.js, because
  * `closeIdleConnections` treats a connection with a written but unsent response as idle and cuts it.
  */
 export const answering = (socket: Socket): unknown => Reflect.get(socket, '_httpMessage') ?? undefined

@@ -71,7 +71,7 @@ const basePathOf = ({ publicUrl, trustProxy }: Pick<CookieSettings, 'publicUrl' 
 export const cookieJar = (settings: CookieSettings) => {
   const { tokenName, stateName, domain, secure, clock } = settings
   const basePath = basePathOf(settings)
-  // Both values consist of cookie characters, so they are sent without encoding.
+  // The values of both cookies consist of allowed characters, so they are sent without encoding.
   const shared = {
     httpOnly: true,
     secure,
@@ -94,8 +94,8 @@ export const cookieJar = (settings: CookieSettings) => {
     setToken: (request: FastifyRequest, reply: FastifyReply, token: string, life: number) =>
       void reply.setCookie(tokenName, token, { ...ofToken(request), ...lasting(life) }),
     /**
-     * Clears the token cookie. If the browser sent two, clears it for every domain and path that may have set one,
-     * including sibling domains.
+     * Clears the token cookie. If the browser sent two token cookies, they are cleared for every domain and path that
+     * may have set one.
      */
     clearToken: (request: FastifyRequest, reply: FastifyReply): void => {
       const own = ofToken(request)

@@ -7,8 +7,8 @@ import { type Port, unbind } from './port.ts'
 const LOOK_MS = 25
 /**
  * Number of consecutive checks without new bytes (1 s in total) after which a connection is idle and may be closed
- * without losing a request. It counts checks, not time, because between two checks all received bytes are read, however
- * late the checks run.
+ * without losing a request. Checks are counted instead of time, because between two checks all received bytes are read,
+ * however late the checks run.
  */
 const QUIET_LOOKS = 40
 

@@ -25,9 +25,9 @@ export const underAnyWord = (
 }
 
 /**
- * Namespace of a request: from the deployment's own header or, if that is absent, from one under another word.
- * Undefined if no header has one. Refuses two different namespaces with 400 `invalid_header`, because one of them would
- * receive the other's answer.
+ * Namespace of a request: from the deployment's own header or, if that is absent, from one under another word. The
+ * result is undefined if no header names a namespace. Refuses two different namespaces with 400 `invalid_header`,
+ * because one of them would receive the other's answer.
  */
 export const namespaceOf = (headers: IncomingHttpHeaders, own: string): string | undefined => {
   const given = headers[own]

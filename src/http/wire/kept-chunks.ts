@@ -23,8 +23,8 @@ export const keptChunks = (most: number) => {
   }
 
   /**
-   * Returns the chunks of a text by its name; concurrent callers share one computation. Undefined if the text is too
-   * large to cache.
+   * Returns the chunks of a text by its name; concurrent callers share one computation. The result is undefined if the
+   * text is too large to cache.
    */
   return (place: string, name: string, make: () => Iterable<Buffer>): Promise<Chunks | undefined> => {
     const before = kept.get(place)

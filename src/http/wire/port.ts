@@ -11,7 +11,7 @@ export type WireSettings = {
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer }
 }
 
-/** A server and its open connections. Its request handler may be replaced while it listens. */
+/** A server and its open connections. The request handler of the server may be replaced while it listens. */
 export type Port = { readonly server: Server; readonly sockets: ReadonlySet<Socket> }
 
 export const HEADER_LIMIT = 65_536
@@ -21,7 +21,7 @@ const KEEP_ALIVE_MS = 72_000
  */
 const BACKLOG = 4_096
 
-/** Creates a server with the limits of the service. It does not listen yet and has no request handler. */
+/** Creates a server with the limits of the service. The new server does not listen yet and has no request handler. */
 export const openPort = (
   { headersTimeout, requestTimeout, tls }: WireSettings,
   clock: Clock,

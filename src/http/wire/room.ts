@@ -22,8 +22,8 @@ export const SMALL = 16_384
 export type Of = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
 /**
- * Calls back once, after the answer is sent or the client disconnects. It also listens to the socket, because an answer
- * queued behind another on its connection gets no `close` event.
+ * Calls back once, after the answer is sent or the client disconnects. The function also listens to the socket, because
+ * an answer queued behind another on its connection gets no `close` event.
  */
 export const whenOver = ({ request, reply: { raw } }: Of, work: () => void): void => {
   const { socket } = request.raw

@@ -21,8 +21,8 @@ const iteratorOf = (chunks: Chunks): Iterator<Buffer> | AsyncIterator<Buffer> =>
 
 /**
  * Sends chunks with back-pressure; a client that disconnects closes the source. `begin` sends the head and returns the
- * target stream. It runs after the first chunk exists, so an earlier failure gets an error answer; a later failure cuts
- * the connection.
+ * target stream. `begin` runs after the first chunk exists, so an earlier failure gets an error answer; a later failure
+ * cuts the connection.
  */
 export const sendStream = (
   request: FastifyRequest,

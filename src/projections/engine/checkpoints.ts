@@ -62,7 +62,10 @@ type CheckpointsOptions = {
   readonly has?: ((anchor: Anchor) => Promise<boolean>) | undefined
 }
 
-/** Checkpoints of views as one writer moves them. It moves a checkpoint only from the position where it left it (optimistic concurrency). */
+/**
+ * Checkpoints of views as one writer moves them. The writer moves a checkpoint only from the position where it left it
+ * (optimistic concurrency).
+ */
 export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { has }: CheckpointsOptions = {}) => {
   let reached: Checkpoints = new Map()
   let stored: Checkpoints = new Map()

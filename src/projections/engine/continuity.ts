@@ -64,7 +64,7 @@ export const continuityOf = ({ first, head, bound, views }: Found): Continuity =
 export const goneOf = ({ view, cause }: Unfit, events: number, head: bigint): number => {
   if (cause === 'another_log' || cause === 'rows_missing') return 0
   const counted = (view.checkpoint?.events ?? 0) - events
-  // If positions count events, the position of the newest row gives the exact number.
+  // If positions are numbered without gaps, the position of the newest row is the exact number.
   const rows = BigInt(events) === head ? Number(view.newest - head) : 0
   return Math.max(1, counted, rows)
 }

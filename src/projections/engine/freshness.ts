@@ -26,8 +26,8 @@ const UNANSWERED = 'the log does not tell its head: no answer yet'
 
 /**
  * The freshness lease (guides/operations.md): an instance is fresh while it has proven, within the lease, that it saw
- * the head of the log. So a revocation acknowledged anywhere is in force here within the lease, as long as the log
- * returns its true head. A deposed leader may return an older one for a moment.
+ * the head of the log. Therefore a revocation that any instance acknowledged takes effect here within the lease, as
+ * long as the log returns its true head. A deposed leader may return an older one for a moment.
  */
 export const freshness = ({ clock, head: ask, seen, onStale, onFresh }: FreshnessOptions) => {
   const shared = sharedCalls<bigint>()
@@ -69,7 +69,7 @@ export const freshness = ({ clock, head: ask, seen, onStale, onFresh }: Freshnes
       why = 'memory has not reached the head of the log'
       if (await seen(newest, LEASE_MS)) learn(asked)
     } catch (error) {
-      // Without an answer there is no proof: the lease expires, and callers see that.
+      // If the log does not answer, nothing is proven: the lease expires, and callers see that.
       why = `the log does not tell its head: ${whyOf(error)}`
     }
   }
@@ -77,7 +77,7 @@ export const freshness = ({ clock, head: ask, seen, onStale, onFresh }: Freshnes
     while (!stop.signal.aborted) {
       const asked = clock.monotonic()
       await prove()
-      // If proofs take long, the wait until the next one is shorter.
+      // If a proof takes long, the wait until the next one is shorter.
       await clock.sleep(Math.max(EVERY_MS / LEAST_PAUSE, EVERY_MS - (clock.monotonic() - asked)), stop.signal)
     }
   }

@@ -5,7 +5,10 @@
 export type Lease = {
   /** True while no other instance can hold it. Check before each piece of work, because it ends by itself when the server is out of reach. */
   readonly held: () => boolean
-  /** Holds the lease only while the condition is true. Otherwise it releases the lease, and waits before it competes again. */
+  /**
+   * Holds the lease only while the condition is true. If the condition is false, the instance releases the lease, and
+   * waits before it competes again.
+   */
   readonly onlyWhile: (able: () => boolean) => void
   /** Releases the lease for good, so that another instance does not wait for its end. */
   readonly close: () => Promise<void>

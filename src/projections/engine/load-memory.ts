@@ -13,7 +13,7 @@ type Needs = ViewPart & { readonly by: string; readonly others: (counts: Readonl
 /** Memory that is loaded from the views. */
 export type Filled = {
   readonly remember: (projection: AnyProjection, row: Row) => void
-  /** Undefined for a read model of which memory holds whole rows. */
+  /** The value is undefined for a read model whose whole rows are in memory. */
   readonly needs?: (projection: AnyProjection) => Needs | undefined
   /** True for a read model that memory loads from the log only, because its views are not trusted. */
   readonly fromLog?: (projection: AnyProjection) => boolean

@@ -64,9 +64,9 @@ const guardedAppend =
   }
 
 /**
- * Verifies that the log is still the one that was followed. A follower may deliver before the leader returns an event, and a
- * deposed leader returns an older log for a moment. So a missing event first makes the instance suspicious, and is final only
- * after both could have passed.
+ * Verifies that the log is still the one that was followed. A follower may deliver before the leader returns an event,
+ * and a deposed leader returns an older log for a moment. Therefore a missing event first makes the instance
+ * suspicious, and the log counts as lost only after a wait.
  */
 export const logGuard = (options: LogGuardOptions) => {
   const { clock, followed, renewed, onDiverged } = options
@@ -96,7 +96,7 @@ export const logGuard = (options: LogGuardOptions) => {
     }
     return has
   }
-  /** Checks in the background. Without an answer the freshness lease expires by itself. */
+  /** Checks in the background. If the log does not answer, the freshness lease expires by itself. */
   const doubt = (): Promise<unknown> => shared('look', () => look().catch(() => undefined))
   const sure = async (): Promise<boolean> => {
     const asked = generation()

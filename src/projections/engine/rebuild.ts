@@ -21,7 +21,7 @@ type RebuildSources = { readonly clock: Clock; readonly log: EventLog; readonly 
 /** A row, and its approximate number of characters. */
 type Sized = { readonly row: Row; readonly size: number }
 
-/** Build of one view. It folds new events onto the rows it has written, so its memory is bounded. */
+/** Build of one view. The rebuild folds new events onto the rows that it has written, so its memory is limited. */
 const construction = (sources: FoldSources, projection: AnyProjection, building: Building) => {
   const recent = new LRUCache<string, Sized>({ maxSize: RECENT_CHARACTERS, sizeCalculation: ({ size }) => size + 1 })
   const prefix = `${projection.category}-`
@@ -65,7 +65,7 @@ const construction = (sources: FoldSources, projection: AnyProjection, building:
   }
 }
 
-/** Build of one log projection. It reads the rows that it needs from those it has written. */
+/** Build of one log projection. The build reads the rows that it needs from those that it has written. */
 const chronicling = (log: EventLog, chronicle: LogProjection, building: Building) => {
   let checkpoint = building.checkpoint ?? START
   const sources = { log, find: building.getMany }

@@ -97,7 +97,9 @@ const lengthOf = (section: Uint8Array): Uint8Array => {
   return length
 }
 
-/** The snapshot in pieces, followed by a MAC over all of them. Only the holder of the key can create or change one. */
+/**
+ * The snapshot in pieces, followed by a MAC over all of them. Only a holder of the key can create or change a snapshot.
+ */
 export async function* written(snapshot: MemorySnapshot, key: Uint8Array): AsyncGenerator<Uint8Array> {
   const mac = createHmac('sha256', key)
   const pause = timeSlicer()

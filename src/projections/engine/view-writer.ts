@@ -23,7 +23,9 @@ type ViewWriterOptions = RowWriterOptions & {
   /** True while this instance holds the lease of the views; two writers at once are harmless. */
   readonly writes: () => boolean
   readonly onError: (error: unknown) => void
-  /** Called once if the views are lost. Only a restart repairs them; nothing is written until then. */
+  /**
+   * Called once if the views are lost. Lost views are repaired only by a restart, and nothing is written until then.
+   */
   readonly onLost?: (error: unknown) => void
   /** Set if other instances write the views too: whether the log has the event of a checkpoint. */
   readonly has?: (anchor: Anchor) => Promise<boolean>

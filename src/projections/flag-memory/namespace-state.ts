@@ -50,7 +50,10 @@ export const emptyNamespace = <C>(): NamespaceState<C> => ({
 const stateName = (view: string, key: string, state: string): bigint =>
   createHash('sha256').update(`${view}|${key}|${state}`).digest().readBigUInt64BE()
 
-/** Summand of a row in the version of its namespace. Only changes that clients see, and a quarantine, change it. */
+/**
+ * Summand of a row in the version of its namespace. The summand changes only with changes that clients see, and with a
+ * quarantine.
+ */
 export const weightOf = (view: string, row: Row | undefined): bigint => {
   if (row?.unreadable) return stateName(view, row.key, `closed ${row.unreadable.revision}`)
   return row === undefined || row.changes === 0n ? 0n : stateName(view, row.key, String(row.changes))
@@ -60,7 +63,7 @@ export const weightOf = (view: string, row: Row | undefined): bigint => {
 export const alike = (one: Row | undefined, other: Row): boolean =>
   one?.changes === other.changes && one.unreadable?.revision === other.unreadable?.revision
 
-/** The incarnation of a namespace; of a quarantined one, the last known. Undefined if there is none. */
+/** The incarnation of a namespace; of a quarantined one, the last known. The result is undefined if there is none. */
 export const lifeOf = <C>(state: NamespaceState<C> | undefined): string | undefined =>
   lastKnown(state?.namespace)?.incarnation
 

@@ -102,7 +102,7 @@ export const foldFrom = async (
           if (!isOf(state, event)) return 'stale'
         } else if (!within(event)) return row
         else row = project(model, row, event)
-        // Without `ends`, a quarantined document stays quarantined.
+        // If `ends` is absent, a quarantined document stays quarantined.
         if (row?.unreadable && !model.ends) return row
         isFirst = false
         const paused = pause()

@@ -61,7 +61,7 @@ export const rememberRow =
     const { table, bounded, evicted, ended, quarantined, deleted } = memory
     if (unreadable) return quarantine(memory, id, unreadable.before?.digest ?? unreadable.clue)
     const known = released(quarantined, id)
-    // Only an ended token has no document.
+    // A row without a document belongs to a token that has ended.
     if (known && !doc) ended.set(known, true)
     if (!doc) return
     const key = keyOf(doc.digest)
@@ -110,7 +110,7 @@ const restrict = (
 
 /**
  * Applies an event to a token in memory without its row. An ended token is removed; an earlier expiry or narrower
- * grants take effect immediately. Returns false if the row is needed. This is the case if the token is not in memory,
+ * grants take effect immediately. Returns false if the row is needed. The row is needed if the token is not in memory,
  * earlier events are missing, the event does not restrict the token, or the token should have ended already.
  */
 export const applyEvent =

@@ -12,8 +12,8 @@ const LAYERS = 32
 const MAX_SECOND_CHANCES = 64
 
 /**
- * Bloom filter of the digests of evicted tokens. It uses the words of the digest itself as hashes, because digests are
- * uniformly distributed and only this service can create one.
+ * Bloom filter of the digests of evicted tokens. The filter uses the words of the digest itself as hashes, because
+ * digests are uniformly distributed and only this service can create one.
  */
 export const bloomFilter = (perLayer = LAYER, most = LAYERS) => {
   const layers: Uint8Array[] = []

@@ -47,7 +47,7 @@ const hashOf = (words: Uint32Array): number => {
 
 /**
  * Hash table from a key of `width` 32-bit words to its slot. Keys are in one typed array by slot, with a table of slot
- * numbers. This costs 5 to 11 bytes per key in addition to the key, and no work of the garbage collector.
+ * numbers. The table takes 5 to 11 bytes per key in addition to the key, and no work of the garbage collector.
  */
 export const hashTable = (width: number) => {
   let keys = new Uint32Array(ROOM * width)

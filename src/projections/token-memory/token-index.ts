@@ -71,9 +71,9 @@ const standingOf =
   }
 
 /**
- * Index of the live tokens of this instance. It consists of columns of typed arrays, which take less than 100 bytes per
- * token and no work of the garbage collector. Beyond `capacity` tokens or `reachBytes` bytes of reaches, tokens are
- * evicted; an evicted token returns when its row is remembered again.
+ * Index of the live tokens of this instance. The index consists of columns of typed arrays, which take less than 100
+ * bytes per token and no work of the garbage collector. Beyond `capacity` tokens or `reachBytes` bytes of reaches,
+ * tokens are evicted; an evicted token returns when its row is remembered again.
  */
 export const tokenIndex = (capacity: number, reachBytes = REACH_BYTES) => {
   const [table, reaches, issuers, evicted] = [tokenTable(), reachPool(), issuerCounts(), bloomFilter()]

@@ -75,7 +75,10 @@ export type Loaded = {
 
 const READS = 3
 
-/** Reads a flag with its rollouts and rules. If their revisions differ, reads again, at most three times. */
+/**
+ * Reads a flag with its rollouts and rules. If the revisions of the flag and its parts differ, they are read again, at
+ * most three times.
+ */
 export const readFlag = async (
   namespace: string,
   key: string,

@@ -5,7 +5,7 @@ import type { Clock, Timer } from '../../../clock.ts'
 const ROOM = 1_048_576
 const LOOK_MS = 5_000
 
-/** Returns true if the file system has space for this process. Only the superuser may use the reserved blocks. */
+/** Returns true if the file system has space for this process. Some blocks of a disk are reserved for the superuser. */
 const hasRoom = async (directory: string): Promise<boolean> => {
   const { bsize, bfree, bavail } = await statfs(directory)
   return bsize * (process.getuid?.() === 0 ? bfree : bavail) >= ROOM

@@ -106,7 +106,7 @@ export const readKeyFile = async (path: string): Promise<KeyFile | undefined> =>
   return parse(await aboutFile(path, 'cannot be read', async () => String(await bytesOf(path))), path)
 }
 
-/** Reads the key file. If it does not exist, creates it durably from the given keys or from new ones. */
+/** Reads the key file. A key file that does not exist is created durably from the given keys or from new ones. */
 export const openKeyFile = async (path: string, given?: KeyFile): Promise<KeyFile> => {
   const found = await readKeyFile(path)
   if (found) return found

@@ -4,7 +4,8 @@ const EMPTY = 0
 
 /**
  * Hash table that numbers keys from 1 and finds the number of a key. A slot takes eight bytes; at most three quarters
- * of the slots are in use. It stores a hash per key and fetches the key itself with `keyOf` only when hashes are equal.
+ * of the slots are in use. The table stores a hash per key and fetches the key itself with `keyOf` only when hashes are
+ * equal.
  */
 export const keyPlaces = (keyOf: (number: number) => string) => {
   const seed = randomInt(2 ** 32)

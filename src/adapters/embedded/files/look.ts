@@ -127,7 +127,7 @@ export const checkLog = (database: Database): readonly Finding[] => {
 }
 
 const IS_THERE = "select 1 from sqlite_schema where type = 'table' and name = 'events'"
-/** Position of the newest event. It bounds a check, so that events appended during it do not matter. */
+/** Position of the newest event. A check ends at this position, so that events appended meanwhile do not matter. */
 const headOf = (database: Database): number =>
   (rowsOf(database, 'select coalesce(max(position), 0) from events').get() as [number])[0]
 
@@ -138,7 +138,7 @@ export const lookAtLog = (database: Database): Look => {
   const missing = wrong.map(([name, found]): Finding => {
     return { check: 'guards', where: `${kindOf(name)} ${name}`, found: `${found}, so ${WITHOUT[name]}` }
   })
-  // Without the index, counting would read the whole log.
+  // Counting without the index would read the whole log.
   if (wrong.some(([name]) => name === INDEX)) return { ...NOTHING, findings: missing }
   const head = headOf(database)
   const [positionsMissing, gaps] = positions(database, head)

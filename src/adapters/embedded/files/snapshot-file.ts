@@ -17,8 +17,8 @@ const synced = async (path: string): Promise<void> => {
 }
 
 /**
- * Snapshot in a file that only its owner can access. It is written to a temporary file and then renamed. An object at
- * its path that is not a file is set aside; `onSetAside` receives its new name and the reason.
+ * Snapshot in a file that only its owner can access. The snapshot is written to a temporary file, which is then
+ * renamed. An object at its path that is not a file is set aside; `onSetAside` receives its new name and the reason.
  */
 export const snapshotFile = (
   path: string,

@@ -39,7 +39,7 @@ const soon = (clock: Clock, work: Promise<unknown>) =>
   )
 
 /**
- * Rows in flight to the file. They are readable from memory until they are written, even if the file can no longer be
+ * Rows in flight to the file. Such rows are read from memory until they are written, even if the file can no longer be
  * written.
  */
 export const rowsUnderWay = (channel: Channel, clock: Clock) => {

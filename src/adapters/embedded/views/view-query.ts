@@ -48,7 +48,7 @@ const isPrefix = (match: Match) => 'prefix' in match
 const isThere = (match: Match) => !('equals' in match) && !('orAbsent' in match && match.orAbsent)
 const isFew = (match: Match) => 'prefix' in match || ('equals' in match && !isAbsent(match))
 
-/** A range with only an upper bound. It usually matches few rows, for example expired tokens. */
+/** A range with only an upper bound. Such a range usually matches few rows, for example expired tokens. */
 const isPast = (match: Match) => 'below' in match && match.from === undefined && !match.orAbsent
 
 /**
@@ -115,7 +115,8 @@ export const valuesOf = (shape: Shape, where: Query['where'], field: string, mos
 
 /**
  * Statements of a query on a table: one page of documents, and the total number of rows up to `count`. A row without a
- * document has no fields, so the index alone identifies the rows. For a sort, only the rows of the page are read.
+ * document has no fields, so the index alone identifies the rows. If the rows are sorted, only those of the page are
+ * read.
  */
 export const queryOf = (
   shape: Shape,

@@ -22,8 +22,8 @@ export const indexName = (table: string, { by, lacking, having }: Index) =>
   [table, 'by', ...by, ...(lacking ? ['no', lacking] : []), ...(having ? ['with', having] : [])].join('_')
 
 /**
- * Creates a partial index, because most fields are absent in most documents. It includes the field that must be absent;
- * otherwise SQLite would read the row.
+ * Creates a partial index, because most fields are absent in most documents. The index includes the field that must be
+ * absent; otherwise SQLite would read the row.
  */
 export const createIndex = (table: string, index: Index) => {
   const { by, lacking, having, also } = index

@@ -42,9 +42,9 @@ const keyless = (database: Database, table: string) => {
 type Statements = { readonly one: Statement; readonly many: Statement; readonly get: Statement; readonly width: number }
 
 /**
- * Writes rows into tables and finds the rows of a table under construction. Such a table gets its key index on
- * completion, because inserting keys in random order rewrites index pages. Until then a hash table in memory locates
- * its rows. The live table of a view is created on its first write.
+ * Writes rows into tables and finds the rows of a table under construction. A table under construction gets its key
+ * index on completion, because inserting keys in random order rewrites index pages. Until the table is complete, a hash
+ * table in memory locates its rows. The live table of a view is created on its first write.
  */
 export const rowWriter = (database: Database, isThere: (table: string) => boolean, most = MOST_PLACED) => {
   const prepared = new Map<string, Statements>()

@@ -18,8 +18,8 @@ import { logWriter } from './write-log.ts'
 import { viewsWriter } from './write-views.ts'
 
 /**
- * The writer thread. It takes all pending requests, commits the events as one group with one sync, and replies. Then it
- * writes the views, so views are never ahead of the log.
+ * The writer thread. The thread takes all pending requests, commits the events as one group with one sync, and replies.
+ * After the events it writes the views, so views are never ahead of the log.
  */
 const port = parentPort!
 const paths = workerData as Paths
@@ -67,8 +67,8 @@ const answer = (group: readonly Request[], outcome: Reply[1]) =>
   port.postMessage([group.map(([id]) => id), outcome] satisfies Reply)
 
 /**
- * Runs a group in one transaction. After a disk error the side is never written again, because the result of a failed
- * sync is unknown. View writes that find no space get no reply yet; the caller gets the failure.
+ * Runs a group in one transaction. After a disk error the database is never written again, because the result of a
+ * failed sync is unknown. View writes that find no space get no reply yet; the caller gets the failure.
  */
 const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
   const database = databases[side]

@@ -73,8 +73,8 @@ const ending = (service: Service, context: Context, alsoMakers: boolean) => {
 
 /**
  * POST /auth/v1/tokens/revoke: revokes all live tokens of a holder and, on request, all tokens issued by them,
- * recursively. It also works for a provider that is no longer configured, because tokens are found by their stored
- * data.
+ * recursively. The route also works for a provider that is no longer configured, because tokens are found by their
+ * stored data.
  */
 export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): void => {
   const { names, logins } = service

@@ -42,7 +42,7 @@ const Percentage = ({ rollout: { id, percentage }, flaws, onChange }: Given) => 
   )
 }
 
-/** Editor of a rollout. Its kind can be chosen only before it is saved. */
+/** Editor of a rollout. The kind of a rollout can be chosen only before it is saved. */
 export const RolloutEditor = ({
   namespace,
   fresh,

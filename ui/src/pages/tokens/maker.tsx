@@ -11,8 +11,8 @@ import { useSession } from '../../session.tsx'
 import { tokens as words } from '../../words/tokens.ts'
 
 /**
- * Reads the record of a token's creator, which may be deleted. It is read once per creator, and only if the user may
- * read all records.
+ * Reads the record of a token's creator, which may be deleted. The record is read once per creator, and only if the
+ * user may read all records.
  */
 const useMaker = ({ issuedBy }: Authentication): Authentication | undefined => {
   const { authentication: own } = useSession()

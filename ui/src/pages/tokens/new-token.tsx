@@ -21,7 +21,9 @@ import { LostToken, Reveal } from './reveal.tsx'
 
 const { form } = words
 
-/** Whether an active token has the same name, which is allowed. Only checked if the user may read tokens. */
+/**
+ * Whether an active token has the same name, which is allowed. The name is checked only if the user may read tokens.
+ */
 const useIsTaken = (typed: string, namespace: string, access: Access): boolean => {
   const name = useSettled(typed.trim())
   const all = holds(access, { right: 'token.read', namespaceKey: EVERY })

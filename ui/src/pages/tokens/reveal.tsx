@@ -27,8 +27,8 @@ const download = (name: string, token: string): void => {
 }
 
 /**
- * Dialog that shows a token once. It closes only with “Done”, after the checkbox is ticked. The token is only in a
- * field of this dialog.
+ * Dialog that shows a token once. The dialog closes only with “Done”, after the checkbox is ticked. The token is only
+ * in a field of this dialog.
  */
 export const Reveal = ({ issued, onDone }: { readonly issued: IssuedToken; readonly onDone: () => void }) => {
   const id = useId()

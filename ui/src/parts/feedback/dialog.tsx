@@ -62,8 +62,8 @@ const rows = (): readonly HTMLElement[] => [...document.querySelectorAll<HTMLEle
 const DRAWN_MS = 50
 
 /**
- * Restores the focus to the element that had it. If that is removed, focuses the row now at its position, else the
- * heading.
+ * Restores the focus to the element that had it. If that element is gone, the row now at its position gets the focus,
+ * else the heading.
  */
 const wayBack = (): WayBack => {
   const opener = document.activeElement

@@ -39,7 +39,7 @@ const wordsFor = (due: Due, inside: string | undefined): string => {
 
 const closing: Readonly<Record<string, string>> = { '{': '}', '[': ']' }
 
-/** Finds the first syntax error of a JSON text. It does not recurse, so nesting may have any depth. */
+/** Finds the first syntax error of a JSON text. The parser does not recurse, so nesting may have any depth. */
 const firstFlaw = (text: string): Flaw | undefined => {
   const open: string[] = []
   let due: Due = 'value'

@@ -9,7 +9,7 @@ import { isKey, keyOf } from './key.ts'
 
 type Draft = {
   readonly name: string
-  /** Undefined while it is derived from the name. */
+  /** The key is undefined while it is derived from the name. */
   readonly key: string | undefined
   readonly description: string
   readonly reason: string
