@@ -33,14 +33,14 @@ Events are never changed or removed: a replay in order gives the complete histor
   before \`…\`, a sentence at most 300. Sealed values and digests are never part of it. An event that the version cannot read has the summary \`event <wire name> that this version cannot read\`.
 * **Personal** is the class of personal data in a field. *pseudonym*: a keyed name that always stands for the same person or account. *operator's text*: text of operators and their
   programs, stored unchanged, which may mention people. *sealed*: encrypted with the key of the subject in the named field (\`sealed.1.<subject>.<bytes>\`). Erasing a subject destroys its
-  key. Its sealed data are then unreadable; the events stay.
+  key. The encrypted data of the subject are then unreadable; the events stay.
 
 ## Terms
 
 * **incarnation**: one life of a namespace's key, from \`NamespaceCreated\` to \`NamespaceDeleted\`, identified by a UUID. The deletion of a namespace is one event, without events for its flags and segments. Flags and
   segments of another incarnation than the present one are deleted, whatever their own streams contain.
 * **generation**: the number of the incarnation, 1, 2, 3 …; a flag or segment of an earlier one never replaces one of a later one.
-* **reservation**: an event that a flag writes on the stream of its namespace, and a rule or rollout on the stream of a segment, before it depends on it. It prevents the deletion of the namespace or segment
+* **reservation**: an event that a flag writes on the stream of its namespace, and a rule or rollout on the stream of a segment, before it depends on it. A reservation prevents the deletion of the namespace or segment
   ([decision 3](decisions/0003-reservations.md)). \`FlagRegistered\`, \`FlagUnregistered\`, \`SegmentAttached\`, \`SegmentDetached\` and \`ReservationVoided\` are reservation events. A history of the resources
   as clients see them can omit these.
 

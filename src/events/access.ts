@@ -25,9 +25,9 @@ export const accessEvents = {
         roles: meanings('Rights of each role, built-in and configured.'),
         rules: Type.Immutable(
           list(
-            'Rules that grant rights to logins and exchanges. With no rules and no `unmatched` they may do everything.',
+            'Rules that grant rights to logins and exchanges. Without rules and without `unmatched`, logins and exchanges may do everything.',
             object('A rule.', {
-              name: word('Its name.', 'name of a rule'),
+              name: word('The name of the rule.', 'name of a rule'),
               method: oneOf(
                 'Login or exchange method that the rule applies to.',
                 METHODS.filter((method) => method !== 'token'),

@@ -62,7 +62,7 @@ export const streams: Readonly<Record<keyof typeof catalog, { readonly name: str
   access: {
     name: 'access-main',
     tells:
-      'The access configuration: whether a credential is required, the rights of roles, and the rules for logins and exchanges. Recorded at start if it changed.',
+      'The access configuration: whether a credential is required, the rights of roles, and the rules for logins and exchanges. An instance records it at its start if it changed.',
   },
   instance: {
     name: 'instance-<instance>',

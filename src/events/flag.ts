@@ -80,7 +80,7 @@ const flag = {
  */
 export const flagEvents = {
   FlagCreated: v1(
-    object('A flag was created. It has no variants, rules or rollouts yet.', {
+    object('A flag was created. A new flag has no variants, rules or rollouts.', {
       ...flag,
       generation: count("Number of the incarnation of the namespace's key: 1 for the first."),
       reservation: uuid("The flag's reservation on the stream of its namespace."),
@@ -119,7 +119,7 @@ export const flagEvents = {
   ),
   VariantRemoved: v1(
     object(
-      'A variant was removed together with its distributions. If it was the default, the flag has no default any more. There are no separate events for that.',
+      'A variant was removed together with its distributions. If it was the default variant, the flag has no default any more. Removing them writes no separate events.',
       {
         ...flag,
         variant: variantId,
@@ -131,7 +131,7 @@ export const flagEvents = {
       },
     ),
   ),
-  RuleAdded: v1(object('A rule was added. It has no distributions yet.', { ...flag, rule: Rule })),
+  RuleAdded: v1(object('A rule was added. A new rule has no distributions.', { ...flag, rule: Rule })),
   RuleUpdated: v1(
     object('The segments or the operator of a rule changed.', {
       ...flag,

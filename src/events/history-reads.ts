@@ -21,7 +21,7 @@ export const historyReadEvents = {
   ),
   HistoryExported: v1(
     object(
-      'The history was exported or followed. Recorded before the first byte of the answer. Equal exports of one caller in the same minute, and more than ten of them, are counted in `HistoryRead`.',
+      'The history was exported or followed. The event is written before the first byte of the answer. Equal exports of one caller in the same minute, and more than ten of them, are counted in `HistoryRead`.',
       {
         format: word('Format of the answer.', 'value of the query `format`'),
         filter: texts('Filters as given, by parameter; without `limit`, `format` and `personal`.'),

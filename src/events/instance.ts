@@ -7,11 +7,11 @@ const instance = { instance: word('The instance.', 'name of an instance') }
 /** Start and stop of an instance, and its actions on shared data. One stream per service process: instance-{instance}. */
 export const instanceEvents = {
   InstanceStarted: v1(
-    object('An instance of the service has started and is about to become ready. Its recording of events begins.', {
+    object('An instance of the service has started and is about to become ready. From now on it records events.', {
       ...instance,
-      version: word('Its version.', 'Semantic Versioning'),
-      node: word('Its version of Node.js.', '`v` and Semantic Versioning'),
-      storage: word('Its type of storage.', 'value of `storage.type`'),
+      version: word('The version of the software.', 'Semantic Versioning'),
+      node: word('The version of Node.js that it runs on.', '`v` and Semantic Versioning'),
+      storage: word('The type of storage that it uses.', 'value of `storage.type`'),
       methods: list('The enabled methods of issuing a token.', oneOf('The method.', METHODS)),
       configDigest: word(
         'Digest of its configuration without secrets: of the canonical JSON (RFC 8785) of the body of GET /meta/config.',

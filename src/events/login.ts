@@ -23,13 +23,16 @@ const login = {
  */
 export const loginEvents = {
   LoginStarted: v1(
-    object('A login started: the browser was redirected to the provider at `startedAt`. Written at the callback.', {
-      ...login,
-      method: oneOf('The method of the login.', METHODS.filter(isLogin)),
-      provider: Type.Optional(word('The provider, for method `oidc`.', 'name of a provider in the configuration')),
-      startedAt: time('Time of the redirect to the provider.'),
-      expiresAt: time('Time from which the callback is refused.'),
-    }),
+    object(
+      'A login started: the browser was redirected to the provider at `startedAt`. The event is written when the browser comes back.',
+      {
+        ...login,
+        method: oneOf('The method of the login.', METHODS.filter(isLogin)),
+        provider: Type.Optional(word('The provider, for method `oidc`.', 'name of a provider in the configuration')),
+        startedAt: time('Time of the redirect to the provider.'),
+        expiresAt: time('Time from which the callback is refused.'),
+      },
+    ),
   ),
   LoginReturned: v1(
     object('The first callback of the login arrived in time. The login is consumed, regardless of its result.', {

@@ -13,7 +13,7 @@ export const membershipEvents = {
     object('An instance joined the cluster: it started, or it was evicted although it was running.', {
       ...instance,
       reads: count('The latest format of the history that it reads.'),
-      version: word('Its version.', 'Semantic Versioning'),
+      version: word('The version of the service.', 'Semantic Versioning'),
       complete: Type.Optional(
         truth(
           'True if every running instance is a member: the history began with this event, or `eventstore.all_on_roll` is set.',
@@ -28,7 +28,7 @@ export const membershipEvents = {
   ),
   MemberResponded: renamed('InstanceAnswered', v1(object('An instance responded to a probe.', instance), FIRST_FORMAT)),
   InstanceLeft: v1(
-    object('An instance left the cluster. None of its requests is in progress.', {
+    object('An instance left the cluster. No request to this instance is in progress.', {
       ...instance,
       cause: oneOf('`ended`: orderly shutdown. `silent`: no response to a probe.', ['ended', 'silent']),
     }),

@@ -14,7 +14,7 @@ const flag = key('The flag.')
  */
 export const namespaceEvents = {
   NamespaceCreated: v1(
-    object('A namespace was created. Its key may have been used by an earlier, deleted namespace.', {
+    object('A namespace was created. An earlier, deleted namespace may have had the same key.', {
       ...namespace,
       incarnation,
       name,
@@ -31,7 +31,7 @@ export const namespaceEvents = {
   ),
   NamespaceDeleted: v1(
     object(
-      'The namespace was deleted with all flags and segments of this incarnation. They have no deletion events of their own.',
+      'The namespace was deleted with all flags and segments of this incarnation. These flags and segments have no deletion events of their own.',
       {
         ...namespace,
         incarnation,
@@ -41,7 +41,7 @@ export const namespaceEvents = {
   ),
   FlagRegistered: v1(
     object(
-      'A reservation was made for a flag that is about to be created. A flag needs a reservation. While it exists, the namespace counts as not empty (decision 3).',
+      'A reservation was made for a flag that is about to be created. A flag needs a reservation. While the reservation exists, the namespace counts as not empty (decision 3).',
       {
         ...namespace,
         flag,

@@ -7,7 +7,7 @@ const day = 'Subject whose key seals the addresses, shared by all refusals of on
 const span = { from: time('Time of the first one.'), to: time('Time of the count.') }
 
 const REFUSED =
-  'A single refusal, recorded as a sample for investigation, not for counting. Recorded if the caller is identified (a token, also a revoked, expired or removed one, or a service account that its cluster confirmed), or if a login or an exchange fails. Limits: one per minute for each identity, reason, right and namespace; ten per minute for each token; five per minute for each network and reason; fifty in five seconds.'
+  'A single refusal, recorded as a sample for investigation, not for counting. A refusal is recorded if the caller is identified (a token, also a revoked, expired or removed one, or a service account that its cluster confirmed), or if a login or an exchange fails. Limits: one per minute for each identity, reason, right and namespace; ten per minute for each token; five per minute for each network and reason; fifty in five seconds.'
 const refused = {
   reason: word('Reason of the refusal.', reason),
   refusedAt: time('Time of the refusal.'),
@@ -19,7 +19,7 @@ const refused = {
   more: count('Number of similar refusals since the last recorded one that were not recorded.'),
   tokenId: Type.Optional(
     uuid(
-      'The token. It is valid but lacks the required right; with the reason `credential_invalid` it is revoked, expired or removed.',
+      'The token of the request. A valid token lacks the required right; with the reason `credential_invalid` the token is revoked, expired or removed.',
     ),
   ),
   provider: Type.Optional(
@@ -71,7 +71,7 @@ export const refusalEvents = {
   ),
   LoginsBegun: v1(
     object(
-      'Number of logins begun in a period of about one minute. Logins with a callback have a stream of their own. The others were abandoned.',
+      'Number of logins begun in a period of about one minute. Logins with a callback have a stream of their own. All other logins were abandoned.',
       {
         ...span,
         total: count('Number of logins begun in the period.'),

@@ -10,7 +10,7 @@ const constraint = {
   property: text('The compared property of the evaluation context; `entityId` for type `entityId`.'),
   operator: word('Comparison operator.', 'operator, such as `eq` or `isoneof`'),
   value: text(
-    'Comparison value. It is not sealed, although it may contain personal data such as ids of entities.',
+    'Comparison value. The value is not encrypted, although it may contain personal data such as ids of entities.',
     'text; a JSON array of texts or numbers for `isoneof` and `isnotoneof`; `""` for operators that need none',
   ),
   description: text('Description of the purpose of the constraint.'),
@@ -31,7 +31,7 @@ const segment = {
 /** Lifecycle of a segment with its constraints. Stream: segment-{namespace}+{key}. */
 export const segmentEvents = {
   SegmentCreated: v1(
-    object('A segment was created. It has no constraints yet.', {
+    object('A segment was created. A new segment has no constraints.', {
       ...segment,
       generation: count("Number of the incarnation of the namespace's key: 1 for the first."),
       name,
@@ -65,7 +65,7 @@ export const segmentEvents = {
   ConstraintRemoved: v1(object('A constraint was removed.', { ...segment, constraint: constraintId })),
   SegmentAttached: v1(
     object(
-      'A reservation was made for a rule or rollout that is about to use the segment. Each use needs a reservation. While it exists, the segment counts as in use (decision 3).',
+      'A reservation was made for a rule or rollout that is about to use the segment. Each use of a segment needs a reservation. While the reservation exists, the segment counts as in use (decision 3).',
       {
         ...segment,
         flag,

@@ -98,7 +98,7 @@ export const tokenEvents = {
   ),
   TokenGrantsNarrowed: v1(
     object(
-      'The rights of the token were reduced, because the access configuration grants fewer rights. They are never extended.',
+      'The rights of the token were reduced, because the access configuration grants fewer rights. The rights of a token are never extended.',
       {
         ...token,
         from: Type.Optional(access),
@@ -109,13 +109,13 @@ export const tokenEvents = {
     2,
   ),
   TokenExpiryChanged: v1(
-    object('The expiry of the token was moved to an earlier time. It is never moved to a later time.', {
+    object('The expiry of the token was moved to an earlier time. An expiry is never moved to a later time.', {
       ...token,
       from: Type.Optional(expiresAt),
       to: time('The new expiry time.'),
     }),
   ),
-  TokenRevoked: v1(object('The token was revoked. It is refused from this event on.', token)),
+  TokenRevoked: v1(object('The token was revoked. Requests with the token are refused from this event on.', token)),
   TokenExpired: v1(
     object(
       'Cleanup removed the record of an expired token after the grace period. The token had been refused since `expiresAt`.',
