@@ -22,7 +22,7 @@ import { bootstrap } from './bootstrap.ts'
 import { scheduleCleanups } from './cleanups.ts'
 import { clusterMember } from './cluster-member.ts'
 import { type Core, coreOf } from './core.ts'
-import { readModelsOf } from './history/read-models.ts'
+import { followedModelsOf } from './history/read-models.ts'
 import { historyServicesOf } from './history/services.ts'
 import { presenceOf, type StopCause } from './lifecycle/presence.ts'
 import { readinessOf } from './lifecycle/readiness.ts'
@@ -129,7 +129,7 @@ export const compose = async (
   fatal: Fatal,
 ): Promise<Composed> => {
   const core = coreOf(config, opened, logger, clock, fatal)
-  const { follower, guard, lease, snapshots, log, stores, time } = core
+  const { follower, guard, indexer, lease, snapshots, log, stores, time } = core
   const onError = core.onError('the list of running instances cannot be updated')
   const member = lease && clusterMember({ ...core, version, fresh: lease.fresh, logger, onError })
   let draining = false
@@ -140,8 +140,9 @@ export const compose = async (
   const sweep = sweepOf(service, core, logger)
   const presence = presenceOf(config, core, service.about, logger)
   const { renewal } = opened
-  const models = readModelsOf(stores.pepper.key)
-  const renewed = renewal && viewRenewal({ clock, log, views: stores.views, models, renewal, logger, fatal })
+  const renewed =
+    renewal &&
+    viewRenewal({ ...core, views: stores.views, models: followedModelsOf(stores.pepper.key), renewal, logger, fatal })
   return {
     service,
     begin: async (ending) => {
@@ -170,6 +171,7 @@ export const compose = async (
       // A start that fails earlier leaves no event, because it may be repeated every second.
       await presence.start()
       sweep?.begin()
+      indexer.start()
       if (lease) stores.writesWhile(() => lease.fresh() && follower.viewsAdvance())
     },
     renew: (error) => renewed?.met(error),
@@ -189,6 +191,7 @@ export const compose = async (
       await presence.stop(cause)
       await member?.leave()
       await guard?.close()
+      await indexer.close()
       await follower.close()
       await snapshots.end()
       await lease?.close()

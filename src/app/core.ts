@@ -11,12 +11,11 @@ import { FORMAT } from '../events/catalog.ts'
 import type { EventLog } from '../events/log.ts'
 import { sealer } from '../events/personal.ts'
 import { tappedLog } from '../events/tapped-log.ts'
-import { indexView } from '../history/event-index/rows.ts'
 import { addBudgetGauges } from '../http/operations/budget-gauges.ts'
 import { addGauges } from '../http/operations/gauges.ts'
 import { metricsOf, metricsPage } from '../http/operations/metrics.ts'
 import { addStoreGauges } from '../http/operations/store-gauges.ts'
-import { projections } from '../projections/all.ts'
+import { logMarksAndStates, projections } from '../projections/all.ts'
 import { freshness } from '../projections/engine/freshness.ts'
 import { type LogGuard, logGuard } from '../projections/engine/log-guard.ts'
 import { runner } from '../projections/engine/runner.ts'
@@ -25,7 +24,7 @@ import { tokens } from '../projections/tokens.ts'
 import { version } from '../version.ts'
 import { followedMembership } from './cluster-member.ts'
 import { eventClock } from './event-clock.ts'
-import { logProjectionsOf } from './history/read-models.ts'
+import { indexerOf, indexLag } from './history/indexer.ts'
 import { memoryOf } from './memory.ts'
 import { quotas } from './quotas.ts'
 import { memorySnapshot, snapshotKeeper } from './stores/memory-snapshot.ts'
@@ -85,17 +84,17 @@ const budgetsOf = ({ answers, bodies }: Config['budgets'], clock: Clock) => ({
 
 /** Values of the metrics of the stores and the follower. */
 const storeFacts = (
-  { queue, restarts, writes, sharing, views }: Stores,
-  { viewLag, counted, refusedRows }: ReturnType<typeof runner>,
+  stores: Stores,
+  follower: ReturnType<typeof runner>,
   lease: ReturnType<typeof freshness> | undefined,
 ) => ({
-  queue,
-  restarts,
-  writesViews: writes,
-  sharing,
-  viewLag,
-  indexLag: async () => Math.max(0, counted().events - ((await views.checkpoint(indexView))?.events ?? 0)),
-  refusedRows,
+  queue: stores.queue,
+  restarts: stores.restarts,
+  writesViews: stores.writes,
+  sharing: stores.sharing,
+  viewLag: follower.viewLag,
+  indexLag: indexLag(stores, follower),
+  refusedRows: follower.refusedRows,
   provenFor: () => lease?.age() ?? 0,
 })
 
@@ -137,7 +136,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     log,
     views,
     projections,
-    chronicles: logProjectionsOf(stores.pepper.key),
+    chronicles: logMarksAndStates(stores.pepper.key),
     remember,
     recall,
     needs: ({ name }) => (name === tokens.name ? index.needs : undefined),
@@ -176,5 +175,6 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
   addStoreGauges(metrics, { ...storeFacts(stores, follower, lease), intervals, clock })
   const made = { clock, faults, onError, names, metrics, budgets, stores, time, log, instance, seal, membership }
   const memory = { closed, index, flagStore: held, lives }
-  return { ...made, ...memory, execute, foldOf, follower, guard, lease, snapshots, intervals }
+  const indexer = indexerOf({ clock, log, stores, follower, onError })
+  return { ...made, ...memory, execute, foldOf, follower, guard, indexer, lease, snapshots, intervals }
 }

@@ -422,7 +422,7 @@ await t.test('projections shows and rebuilds read models on the data of a stoppe
     new Set(stood.map(({ name }) => name)),
     new Set(readModelsOf(new Uint8Array(32)).map(({ name }) => name)),
   )
-  for (const view of stood) t.match(view, { lag: 0, position: view['head'] })
+  for (const view of stood) t.match(view, { lag: 0, position: view['name'] === 'event_index' ? /^\d+$/ : view['head'] })
   t.match(await rollcall(['projections', 'status', '--data', data]), {
     exit: 0,
     out: /^NAME +VERSION +POSITION +HEAD +LAG *\n/,

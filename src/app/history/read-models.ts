@@ -1,12 +1,9 @@
 import { eventIndex } from '../../history/event-index/projection.ts'
 import { logMarksAndStates, projections } from '../../projections/all.ts'
-import type { LogProjection, ReadModel } from '../../projections/history/log-projection.ts'
+import type { ReadModel } from '../../projections/history/log-projection.ts'
 
-/** Log projections, sealed with a key of the service. */
-export const logProjectionsOf = (key: Uint8Array): readonly LogProjection[] => [
-  ...logMarksAndStates(key),
-  eventIndex(key),
-]
+/** Read models that requests wait for. They follow the log event by event. */
+export const followedModelsOf = (key: Uint8Array): readonly ReadModel[] => [...projections, ...logMarksAndStates(key)]
 
 /** All read models. */
-export const readModelsOf = (key: Uint8Array): readonly ReadModel[] => [...projections, ...logProjectionsOf(key)]
+export const readModelsOf = (key: Uint8Array): readonly ReadModel[] => [...followedModelsOf(key), eventIndex(key)]

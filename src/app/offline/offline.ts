@@ -174,10 +174,13 @@ export const projectionStatus: Services['projectionStatus'] = (config, say) =>
   withStores(config, say, async ({ log, views, pepper }) => {
     const head = await log.head()
     const status = []
-    for (const { name, version, ...view } of readModelsOf(pepper.key)) {
-      const { position } = (await views.checkpoint({ name, version, ...view })) ?? { position: 0n }
-      let lag = 0
-      for await (const page of log.readAll(position, head)) lag += page.length
+    for (const model of readModelsOf(pepper.key)) {
+      const { name, version } = model
+      const { position, events } = (await views.checkpoint(model)) ?? { position: 0n, events: 0 }
+      let all = events
+      for await (const page of log.readAll(position, head)) all += page.length
+      const { block = 1 } = 'block' in model ? model : {}
+      const lag = Math.max(0, all - (all % block) - events)
       status.push({ name, version, position: String(position), head: String(head), lag })
     }
     return status

@@ -101,7 +101,7 @@ const openSegment = (number: number, hashOf: ReturnType<typeof valueHash>) => {
  * Log projection that creates the index of events. A segment is written once it is full. The events of an open segment
  * are kept in memory, and are read from the log after a restart.
  */
-export const eventIndex = (key: Uint8Array): LogProjection => {
+export const eventIndex = (key: Uint8Array): LogProjection & { readonly block: number } => {
   const { seal, holds } = partSeals(key)
   const hashOf = valueHash(key)
   let open = openSegment(0, hashOf)
@@ -133,6 +133,7 @@ export const eventIndex = (key: Uint8Array): LogProjection => {
 
   return {
     ...indexView,
+    block: SEGMENT,
     rowsOf: async (sources, from, page) => {
       if (open.next() !== from.events) open = await reopened(sources, from)
       const rows: Row[] = []

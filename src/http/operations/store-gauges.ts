@@ -15,7 +15,7 @@ type StoreGauged = {
   readonly sharing: () => boolean
   /** Number of events that the views lag behind. */
   readonly viewLag: () => Promise<number>
-  /** Number of events that the index of events lacks. */
+  /** Number of events in full segments that the index of events lacks. */
   readonly indexLag: () => Promise<number>
   /** Number of documents that are too large for the views; their rows stay out of date. */
   readonly refusedRows: () => number
@@ -71,7 +71,7 @@ export const addStoreGauges = (
       ),
     )
   lag('view_lag_events', 'Events that this instance has followed and the read models do not contain.', viewLag)
-  lag('history_index_lag_events', 'Events that this instance has followed and the index lacks.', indexLag)
+  lag('history_index_lag_events', 'Events in full segments of the history that the index of events lacks.', indexLag)
   gauge(
     'view_documents_refused',
     'Documents that are too large for the read models; their rows are out of date.',

@@ -14,6 +14,8 @@ export type Sources = {
  * on the writer or on repeated writes. A missing row only costs time.
  */
 export type LogProjection = View & {
+  /** Number of events in a block, if the read model is brought forward in the background by whole blocks. */
+  readonly block?: number
   readonly rowsOf: (sources: Sources, from: Checkpoint, page: readonly Stored[]) => Promise<readonly Row[]>
 }
 

@@ -1,0 +1,84 @@
+import type { Clock } from '../../clock.ts'
+import type { EventLog, Stored } from '../../events/log.ts'
+import type { LogProjection } from '../history/log-projection.ts'
+import type { Checkpoint, Views } from '../views.ts'
+import { advanced, START } from './checkpoints.ts'
+
+/** Interval in ms at which a full block is looked for. */
+const LOOK_MS = 1_000
+/** Rows in one write. */
+const STEP_ROWS = 250
+
+type BackgroundOptions = {
+  readonly clock: Clock
+  readonly log: Pick<EventLog, 'read' | 'readAll' | 'at' | 'first'>
+  readonly views: Views
+  /** The projection. It is brought forward by whole blocks. */
+  readonly model: LogProjection & { readonly block: number }
+  /** Number of events that this instance has followed. */
+  readonly events: () => number
+  /** True while this instance holds the lease of the views; two writers at once are harmless. */
+  readonly writes: () => boolean
+  readonly onError: (error: unknown) => void
+}
+
+/**
+ * Builds a log projection while the service runs, and keeps it up to date in whole blocks of events. Nothing waits for
+ * it: neither a start, nor the other views.
+ */
+export const backgroundProjection = (options: BackgroundOptions) => {
+  const { clock, log, views, model, events, writes, onError } = options
+  const { block } = model
+  const stop = new AbortController()
+  const find = <D extends object>(keys: readonly string[]) => views.getMany<D>(model, keys)
+  let running: Promise<void> = Promise.resolve()
+
+  /** The stored checkpoint; undefined while the log is empty. Throws if the log has another event there. */
+  const standing = async (): Promise<Checkpoint | undefined> => {
+    const stored = await views.checkpoint(model)
+    const first = await log.first()
+    if (!first) return undefined
+    if (!stored) {
+      const begin = { ...START, log: first.id }
+      return (await views.mark(model, undefined, begin)) ? begin : undefined
+    }
+    if (stored.position > 0n && (await log.at(stored.position))?.id !== stored.event)
+      throw new Error(`the read model ${model.name} is at ${stored.position}, where the log has another event`)
+    return stored
+  }
+
+  /** Writes the rows of a page. Returns undefined if another writer has moved the checkpoint. */
+  const written = async (from: Checkpoint, page: readonly Stored[]): Promise<Checkpoint | undefined> => {
+    const rows = await model.rowsOf({ log, find }, from, page)
+    for (let n = 0; n < rows.length; n += STEP_ROWS) await views.put(model, rows.slice(n, n + STEP_ROWS))
+    const to = advanced(model, from, page)
+    return (await views.mark(model, from.position, to)) ? to : undefined
+  }
+
+  const advance = async (): Promise<void> => {
+    const due = Math.floor(events() / block) * block
+    let checkpoint = await standing()
+    if (!checkpoint || checkpoint.events >= due) return
+    for await (const page of log.readAll(checkpoint.position)) {
+      checkpoint = await written(checkpoint, page.slice(0, due - checkpoint.events))
+      if (!checkpoint || checkpoint.events >= due || stop.signal.aborted || !writes()) return
+    }
+  }
+
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      if (writes()) await advance().catch(onError)
+      await clock.sleep(LOOK_MS, stop.signal)
+    }
+  }
+
+  return {
+    start: (): void => {
+      running = run()
+    },
+    close: async (): Promise<void> => {
+      stop.abort()
+      await running
+    },
+  }
+}
