@@ -140,9 +140,8 @@ export const compose = async (
   const sweep = sweepOf(service, core, logger)
   const presence = presenceOf(config, core, service.about, logger)
   const { renewal } = opened
-  const renewed =
-    renewal &&
-    viewRenewal({ ...core, views: stores.views, models: followedModelsOf(stores.pepper.key), renewal, logger, fatal })
+  const models = followedModelsOf(stores.pepper.key)
+  const renewed = renewal && viewRenewal({ ...core, views: stores.views, models, renewal, logger, fatal })
   return {
     service,
     begin: async (ending) => {
