@@ -20,7 +20,7 @@ import {
   valueHash,
 } from './rows.ts'
 
-/** Maximum length of a facet. No version writes a longer one. */
+/** Maximum length of a value. No version writes a longer one. */
 const LONGEST = 512
 
 type Offsets = Map<string, number[]>
@@ -54,9 +54,8 @@ const openSegment = (number: number, hashOf: ReturnType<typeof valueHash>) => {
   let isIndexable = true
 
   const addValue = (name: Listed, value: string, offset: number) => {
-    const facet = facets.get(name)
-    if (facet && value.length > LONGEST) isIndexable = false
-    addOffset(facet ?? hashed.get(name)!, value, offset)
+    if (value.length > LONGEST) isIndexable = false
+    else addOffset(facets.get(name) ?? hashed.get(name)!, value, offset)
   }
 
   const hashParts = async (): Promise<readonly RowText[]> => {

@@ -102,6 +102,8 @@ export const eventSearch = (sources: Sources) => {
       }
       return {
         isExact,
+        /** Number of rows that are read of each segment. */
+        rows: keysOf(0).length,
         /** True if the index has no condition of the filter but its times. */
         isPlain: conditions.length === 0,
         /** Events of each segment that may pass; undefined for a segment that is not in the index. */

@@ -1,3 +1,4 @@
+import { timeSlicer } from '../../event-loop.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import type { IndexedEvent } from '../facts.ts'
 import { type EventFilter, eventFilter } from '../filter.ts'
@@ -5,10 +6,10 @@ import { ascending, descending, type Head, type Indexed, type Span, type Sources
 import { type Bitmap, bitsBetween, countBits, intersect, offsetsIn, SEGMENT } from './bitmap.ts'
 import type { EventSearch, Places } from './search.ts'
 
-/** Maximum number of segments in one query. The first query has one. */
-const BATCH = 16
+/** Maximum number of segments and of rows in one query. The first query has one segment. */
+const [BATCH, ROWS] = [16, 96]
 /** Number of events read at once. */
-const TOGETHER = 16
+const TOGETHER = 8
 /** Share of a segment from which its part of the log is read as a whole. */
 const DENSE = SEGMENT / 4
 
@@ -31,10 +32,10 @@ export type SegmentPart = {
 }
 
 /** Segments of a span in the order of the search, in growing batches. */
-function* batchesOf({ low, high }: Span, isDescending: boolean): Generator<readonly number[]> {
+function* batchesOf({ low, high }: Span, most: number, isDescending: boolean): Generator<readonly number[]> {
   const [begin, end] = [Math.floor((low.index + 1) / SEGMENT), Math.floor(high.index / SEGMENT)]
   let size = 1
-  for (let n = 0; n <= end - begin; size = Math.min(size * 2, BATCH)) {
+  for (let n = 0; n <= end - begin; size = Math.min(size * 2, most)) {
     const count = Math.min(size, end - begin + 1 - n)
     yield Array.from({ length: count }, (_, each) => (isDescending ? end - n - each : begin + n + each))
     n += count
@@ -51,7 +52,8 @@ export async function* partsOf(
   const { low, high } = span
   if (high.index <= low.index) return
   const found = search.by(filter)
-  for (const segments of batchesOf(span, isDescending)) {
+  const most = Math.max(1, Math.min(BATCH, Math.floor(ROWS / Math.max(1, found.rows))))
+  for (const segments of batchesOf(span, most, isDescending)) {
     if (signal.aborted) return
     const bitmaps = await found.find(segments)
     for (const [n, segment] of segments.entries()) {
@@ -125,10 +127,13 @@ async function* found(
     const chunk = places.slice(n, n + TOGETHER)
     const records = await Promise.all(chunk.map(({ position }) => log.at(position)))
     const steps: Step[] = []
+    const pause = timeSlicer()
     for (const [each, { index, position }] of chunk.entries()) {
       const record = records[each]
       const step = record?.position === position ? examinedStep(passes, index, record) : undefined
       if (step && (step.event || !isExact)) steps.push(step)
+      const paused = pause()
+      if (paused) await paused
     }
     const isWhole = steps.length === chunk.length
     if (!isWhole) search.onDamage(`events ${chunk[0]!.index} to ${chunk.at(-1)!.index}`)
