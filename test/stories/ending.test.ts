@@ -188,7 +188,7 @@ await t.test('a SIGTERM during the start closes everything and ends with 0', asy
     service.told().some(({ url }) => url !== undefined),
     'it never listened',
   )
-  t.match(service.told().at(-1), { level: 'INFO', msg: /^rollcall has stopped/ })
+  t.match(service.told().at(-1), { level: 'INFO', msg: /^rollcall (has|was) stopped/ })
   t.same(
     service.told().filter(({ level }) => level === 'ERROR' || level === 'WARN'),
     [],
@@ -219,7 +219,7 @@ await t.test('the service ends on request while it waits for a missing server', 
     ROLLCALL_REDIS_URL: 'redis://127.0.0.1:1',
   })
   await service.until(
-    (lines) => lines.some(({ msg }) => /not ready to start/.test(String(msg))),
+    (lines) => lines.some(({ msg }) => /cannot start yet/.test(String(msg))),
     'the server to be missed',
   )
   service.child.kill('SIGTERM')
