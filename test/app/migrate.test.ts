@@ -179,7 +179,7 @@ await t.test('the migration refuses a target whose events are not the first even
     const before = content(to.all)
     t.match(
       await failure(migrate(place(from), place(to), options)),
-      { exit: 6, message: /^The target contains another history/ },
+      { exit: 6, message: /^The target contains another event log/ },
       name,
     )
     t.strictSame(content(to.all), before)

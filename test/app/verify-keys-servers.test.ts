@@ -157,7 +157,7 @@ void t.test('encryption keys can move from MongoDB to a key file', { skip }, asy
   const service = await ran(t)
   const more = { 'keys.file': service.keyFile }
   const before = await service.made()
-  await t.rejects(service.open({}, more), { exit: 3, message: /has its keys in MongoDB.\nRemove keys\.file from/ })
+  await t.rejects(service.open({}, more), { exit: 3, message: /keeps its keys in MongoDB.\nRemove keys\.file from/ })
   t.same(await service.made(), before)
   const [stored] = await service.all('deployment').then((all) => all.filter(({ _id }) => _id === 'keys'))
   const { kid, pepper, kek } = stored as unknown as { kid: string; pepper: Binary; kek: Binary }

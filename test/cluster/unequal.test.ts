@@ -100,7 +100,7 @@ await onStack('instances with different settings work together', async (t, stack
       /belongs to another deployment|keys do not match/,
     ],
     ['another key file', { ...settings, 'keys.file': `${otherKeys}.copy` }, /keys do not match this event log/],
-    ['no key file', inMongo, /has its keys in a key file.*Set keys\.file/s],
+    ['no key file', inMongo, /keeps its keys in a key file.*Set keys\.file/s],
     ['another database', { ...settings, 'mongodb.database': 'other' }, /keys do not match this event log/],
   ] as const)
     await t.test(`${name} is refused with one log line and does not affect the other instance`, async (t) => {

@@ -244,7 +244,7 @@ await t.test('an unreachable store delays the end by the grace period at most', 
   const pid = await childOf(service.child.pid!)
   process.kill(pid, 'SIGTERM')
   await service.until(
-    (lines) => lines.some(({ msg }) => /exceeds server.shutdown_grace/.test(String(msg))),
+    (lines) => lines.some(({ msg }) => /takes longer than server.shutdown_grace/.test(String(msg))),
     'the grace to be over',
   )
   const isThere = async () => {

@@ -26,7 +26,7 @@ await t.test('a start completes after a server that is late, even if the clock s
   const clock = virtualClock()
   const begun = clock.now().getTime()
   const starting = startService(t, settings, { directory, clock })
-  await eventually(() => logged(/not ready to start/), 'a start in vain')
+  await eventually(() => logged(/cannot start yet/), 'a start in vain')
   await link.set('pass')
   const { request } = await starting
   t.equal((await request('GET', '/api/v1/namespaces')).status, 200)

@@ -51,7 +51,10 @@ await t.test('a restart loads the memory snapshot and applies the later events',
   await service.close()
   await damage(service)
   const again = await startService(t, { 'log.level': 'info' }, { directory })
-  t.match((await again.logged()).slice(before), /"level":"WARN".*it is damaged.*the snapshot of the memory cannot be used/)
+  t.match(
+    (await again.logged()).slice(before),
+    /"level":"WARN".*it is damaged.*the snapshot of the memory cannot be used/,
+  )
   t.same([await self(again, valid.bearer), await self(again, revoked.bearer)], [200, 401])
   t.equal((await again.request('GET', `${flags}/f`)).status, 200)
 })
