@@ -1,15 +1,18 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '../src/clock.ts'
-import type { Stored } from '../src/events/log.ts'
+import type { EventLog, Stored } from '../src/events/log.ts'
 import { eventIndex } from '../src/history/event-index/projection.ts'
+import { indexView } from '../src/history/event-index/rows.ts'
 import type { EventFilter } from '../src/history/filter.ts'
 import { history } from '../src/history/history.ts'
+import { backgroundProjection } from '../src/projections/engine/background-projection.ts'
 import { rebuild } from '../src/projections/engine/rebuild.ts'
 import { logMarks } from '../src/projections/history/log-marks.ts'
 import { appendHistory } from './history-data.ts'
+import { writers } from './log-append.ts'
 import { newStore } from './log-store.ts'
-import { median, progress, type Row, row, seconds } from './measure.ts'
+import { alternate, median, progress, type Row, row, seconds } from './measure.ts'
 
 const EVENTS = Number(process.env['ROLLCALL_BENCH_EVENTS'] ?? 1_000_000)
 const ROUNDS = 5
@@ -52,9 +55,56 @@ const valuesIn = (records: readonly Stored[]): readonly EventFilter[] => {
   ]
 }
 
-/** C6: the index of events built anew, and its size. C7: a page with each filter and each pair of filters. */
+const WRITERS = 64
+const SLICES = { rounds: 5, sliceMs: 3000 }
+
+/** C2: rate of appends with the index behind them / without it, in turns on two stores. */
+const commitRate = async (): Promise<Row> => {
+  const [bare, indexed] = [await newStore(), await newStore()]
+  let [appended, isOn] = [0, false]
+  const counted: EventLog['append'] = async (...given) => {
+    const done = await indexed.log.append(...given)
+    appended++
+    return done
+  }
+  const indexer = backgroundProjection({
+    clock: systemClock,
+    log: indexed.log,
+    views: indexed.views,
+    model: eventIndex(new Uint8Array(32)),
+    events: () => appended,
+    writes: () => isOn,
+    onError: (error) => progress(String(error)),
+  })
+  indexer.start()
+  const withIndex = async (until: number) => {
+    isOn = true
+    const count = await writers({ ...indexed.log, append: counted }, WRITERS)(until)
+    isOn = false
+    return count
+  }
+  try {
+    const rates = await alternate({ bare: writers(bare.log, WRITERS), indexed: withIndex }, SLICES)
+    const { events } = (await indexed.views.checkpoint(indexView)) ?? { events: 0 }
+    const note = `${Math.round(rates.indexed)}/s against ${Math.round(rates.bare)}/s; ${events} of ${appended} events in the index`
+    return row(
+      'C2',
+      'appends with the index of events / without it',
+      rates.indexed / rates.bare,
+      { atLeast: 0.8 },
+      '',
+      note,
+    )
+  } finally {
+    await indexer.close()
+    await bare.done()
+    await indexed.done()
+  }
+}
+
+/** C2: appends with the index. C6: the index of events built anew, and its size. C7: a page with each filter and each pair of filters. */
 export const run = async (): Promise<readonly Row[]> => {
-  progress(`C6, C7: a log of ${EVENTS} events`)
+  progress(`C2, C6, C7: a log of ${EVENTS} events`)
   const store = await newStore()
   const key = new Uint8Array(32)
   try {
@@ -107,6 +157,7 @@ export const run = async (): Promise<readonly Row[]> => {
         }
     const log = await bytesOf(store.directory, 'events')
     return [
+      await commitRate(),
       row(
         'C6',
         `index of ${EVENTS} events built anew / JSON.parse of the same`,

@@ -71,6 +71,7 @@ export const numbersOf = (distances: readonly number[], start: number): readonly
 
 /** Stored form of ascending offsets. */
 export const storedSet = (offsets: readonly number[]): StoredSet => {
+  if (offsets.length === 1) return [offsets[0]! + 1]
   if (offsets.length <= SPARSE) return distancesOf(offsets, -1)
   const bits = noBits()
   for (const n of offsets) bits[n >>> 3]! |= 1 << (n & 7)
