@@ -124,9 +124,9 @@ const lease = (
 }
 
 /**
- * Memory budget in bytes that all requests share for one purpose (docs/decisions/0034). Holders are served round-robin,
- * and no holder can take all of it. A request that does not fit waits at most `withinMs` and is then refused with
- * `busy`.
+ * Memory budget in bytes that all requests share for one purpose (docs/decisions/0034). Holders are served in turns,
+ * and no holder can take the whole budget. A request that does not fit waits at most `withinMs` and is then refused
+ * with `busy`.
  */
 export const byteBudget = (most: number, { after }: Pick<Clock, 'after'>, withinMs = WAIT_MS) => {
   const bytesHeld = account(most)

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export type Timer = {
   /** Cancels the work. */
   readonly cancel: () => void
-  /** Does not keep the process alive. */
+  /** The timer does not keep the process alive. */
   readonly unref: () => Timer
 }
 
@@ -23,7 +23,7 @@ export type Clock = {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   /** Runs work once after `ms` milliseconds. */
   readonly after: (ms: number, work: () => void) => Timer
-  /** Runs work every `ms` milliseconds. Does not keep the process alive. */
+  /** Runs work every `ms` milliseconds. The timer does not keep the process alive. */
   readonly every: (ms: number, work: () => void) => Timer
   /** Signal that aborts with a `TimeoutError` after `ms` milliseconds. */
   readonly timeout: (ms: number) => AbortSignal
@@ -59,7 +59,10 @@ export const systemClock: Clock = {
   timeout: (ms) => AbortSignal.timeout(ms),
 }
 
-/** Result of the work, or of `late` if the work takes longer than `ms` milliseconds. A later result is discarded. */
+/**
+ * Result of the work, or of `late` if the work takes longer than `ms` milliseconds. A result that arrives later is
+ * discarded.
+ */
 export const withTimeout = async <T, L>(
   { after }: Pick<Clock, 'after'>,
   ms: number,

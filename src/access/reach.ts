@@ -10,7 +10,7 @@ export type Reach = {
   readonly namespace: string | undefined
   /** Rights in all namespaces and of the deployment, and rights that apply regardless of their place. */
   readonly everywhere: RightSet
-  /** Additional rights by namespace. Excludes rights in `everywhere` and namespaces without rights. */
+  /** Additional rights by namespace. Rights in `everywhere` and namespaces without rights are excluded. */
   readonly places: ReadonlyMap<string, RightSet>
   /** Rights in at least one place. */
   readonly somewhere: RightSet
@@ -118,8 +118,9 @@ const setFrom = (text: string, place: string): RightSet => {
 const byKey = ([a]: readonly [string, RightSet], [b]: readonly [string, RightSet]): number => (a < b ? -1 : 1)
 
 /**
- * Serializes a reach. Equal reaches have equal texts. Empty for the full reach, the namespace alone for a token that is
- * bound to it and not narrowed. Contains the names of rights instead of bits, so that other versions can read it.
+ * Serializes a reach. Equal reaches have equal texts. The text is empty for the full reach, and only the namespace for
+ * a token that is bound to it and not narrowed. Contains the names of rights instead of bits, so that other versions
+ * can read it.
  */
 export const reachText = ({ full, namespace, everywhere, places }: Reach): string => {
   if (full) return ''

@@ -35,7 +35,7 @@ export type Rule = OidcRule | CodehostRule | OrchestratorRule
 export type AccessPolicy = {
   readonly rules: readonly Rule[]
   /**
-   * Grants of a login that no rule matches. If undefined, such a login has no rights if rules exist, and all rights
+   * Grants for a login that no rule matches. If undefined, such a login has no rights if rules exist, and all rights
    * otherwise.
    */
   readonly unmatched: 'refuse' | readonly Grant[] | undefined
@@ -109,7 +109,7 @@ export const matchingRules = (
 ): readonly Rule[] =>
   rules.filter((rule) => matches(rule, subject, assumeVerified)).sort((a, b) => (a.name < b.name ? -1 : 1))
 
-/** Replaces `{namespace}` with the namespace of the account. Drops the grant if that is not a valid key. */
+/** Replaces `{namespace}` with the namespace of the account. The grant is dropped if the name is not a valid key. */
 const placed = (grant: Grant, subject: Subject): readonly Grant[] => {
   if (grant.place !== ITS_NAMESPACE) return [grant]
   return subject.method === 'orchestrator' && isKey(subject.namespace) ? [{ ...grant, place: subject.namespace }] : []

@@ -116,7 +116,7 @@ export const loginMethods = async (
   const { methods } = config.authentication
   const restricted = methods.oidc.email_matches.length > 0
   const bar = restricted ? (await import('../config/email.ts')).emailBar(methods.oidc.email_matches) : undefined
-  // Uses the claims as the rules see them. The attribute of an earlier version has only some of these claims.
+  // The claims are used in the form in which rules see them. The attribute of an earlier version has only some of these claims.
   const barOf: Logins['barOf'] = (provider, attributes) =>
     bar && emailRule(bar, claimsIn(attributes), methods.oidc.providers.get(provider)?.assume_email_verified)
   const { rules } = accessPolicy(config)

@@ -82,7 +82,7 @@ export const limitWindow = (limit: number, now: () => number, onMinute: () => vo
     retryAfter: (): number => Math.max(1, Math.ceil(((current() + 1) * MINUTE - now()) / 1000)),
     /** Number of the current minute. */
     minute: current,
-    /** Replaces the count of a key, if the key is counted. */
+    /** Replaces the count of a key if the key has one. */
     set: counts.set,
   } satisfies Limiter & Readonly<Record<string, unknown>>
 }

@@ -20,8 +20,8 @@ const fromFile = (path: string, from: string): string => {
 
 /**
  * Client token from `--token-file PATH` (`-` for standard input), ROLLCALL_TOKEN, the file of ROLLCALL_TOKEN_FILE, or
- * `~/.config/rollcall/token`; undefined without any. Never taken from an argument, because every user of the machine
- * could read it.
+ * `~/.config/rollcall/token`; undefined without any. The token is never taken from an argument, because every user of
+ * the machine could read it.
  */
 export const findToken = async (
   tokenFile: string | undefined,

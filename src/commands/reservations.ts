@@ -13,8 +13,8 @@ import { type SegmentCommands, segment } from './segment.ts'
 import { aside, idOf, type Means, releaser, segmentUser } from './segment-reservations.ts'
 
 /**
- * Finds reservations that no flag holds, and voids them. Stops at the first valid reservation, because then the
- * deletion is refused anyway.
+ * Finds reservations that no flag holds, and voids them. The check stops at the first valid reservation, because then
+ * the deletion is refused anyway.
  */
 const staleFinder =
   ({ execute, now }: Means) =>
@@ -125,7 +125,10 @@ export const reservations = (execute: Execute, foldOf: FoldOf, newId: () => stri
     /** Applies several changes as one. A segment that several parts start to use is reserved once. */
     changeFlag: withSegments('ChangeFlag', (ask) => (state) => segmentsNeeded(state, ask), noSegmentOf),
 
-    /** Needs no reservation, because no other aggregate depends on a segment that is deleted with its namespace. */
+    /**
+     * The deletion needs no reservation, because no other resource depends on a segment that is deleted with its
+     * namespace.
+     */
     createSegment: async (
       ask: Omit<SegmentCommands['CreateSegment'], 'incarnation' | 'generation'>,
       context: Context,

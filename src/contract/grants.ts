@@ -15,7 +15,7 @@ export const GrantShown = named('Grant', {
   /** `*`: all namespaces and the deployment. */
   namespaceKey: Text,
   role: Type.Optional(Text),
-  /** `*` as the only right: all rights, including those of later versions. */
+  /** `*` as the only right means all rights, including those of later versions. */
   rights: Texts,
   /** The rule that granted it, for a login or an exchange. */
   rule: Type.Optional(Text),

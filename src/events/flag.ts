@@ -3,41 +3,41 @@ import { change, changeOfOptional } from './change.ts'
 import { type EventOf, v1 } from './define.ts'
 import { count, json, key, list, object, oneOf, percent, rank, text, truth, uuid } from './fields.ts'
 
-const name = text('Display name.')
+const name = text('Name that is shown to people.')
 const description = text('Description of the purpose.')
 const enabled = truth('Whether the flag is enabled.')
 const metadata = json('Metadata that operators attached.')
 const reservation = uuid("The reservation for this use, recorded on the segment's stream.")
 
 const variant = {
-  id: uuid('The variant.'),
+  id: uuid('Id of the variant.'),
   key: text('Key that an evaluation returns.', 'key, unique in its flag'),
   name,
   description,
   attachment: text('Attachment that an evaluation returns with the key.', 'JSON text; `""` for none'),
 }
 const Variant = object('The variant.', variant)
-const variantId = uuid('The variant.')
+const variantId = uuid('Id of the variant.')
 
 const operator = oneOf('Whether one matching segment is enough (`or`) or all must match (`and`).', ['or', 'and'])
 /** A segment that a rule or rollout uses, with the reservation on the segment's stream (docs/decisions/0003). */
 const segments = list(
   'The segments whose entities match.',
-  object('A segment.', { segment: key('The segment.'), reservation }),
+  object('A segment.', { segment: key('Key of the segment.'), reservation }),
 )
 
-const ruleId = uuid('The rule.')
+const ruleId = uuid('Id of the rule.')
 const Rule = object('The rule.', {
   id: ruleId,
   rank: rank('Order of evaluation: the lowest rank first.'),
   segments,
   operator,
 })
-const distributionId = uuid('The distribution.')
+const distributionId = uuid('Id of the distribution.')
 const share = percent('Percentage of the matching entities that get the variant.')
 const Distribution = object('The distribution.', { id: distributionId, variantId, rollout: share })
 
-const rolloutId = uuid('The rollout.')
+const rolloutId = uuid('Id of the rollout.')
 const value = truth('Value that an evaluation returns if the rollout matches.')
 const percentage = percent('Percentage of all entities that match.')
 const rollout = {
@@ -62,16 +62,16 @@ const Rollout = Type.Union(
 const movesOf = (id: ReturnType<typeof uuid>) =>
   list(
     'The parts whose rank changed.',
-    object('A part.', { id, from: rank('The old rank.'), to: rank('The new rank.') }),
+    object('A part.', { id, from: rank('Rank before the change.'), to: rank('Rank after the change.') }),
   )
 const ruleMoves = movesOf(ruleId)
 const rolloutMoves = movesOf(rolloutId)
 
 /** Identifies the flag and the incarnation of its namespace in every event. */
 const flag = {
-  namespace: key('The namespace.'),
-  key: key('The flag.'),
-  incarnation: uuid('The incarnation of the namespace that the flag belongs to.'),
+  namespace: key('Key of the namespace.'),
+  key: key('Key of the flag.'),
+  incarnation: uuid('Id of the incarnation of the namespace; each creation of a namespace has another one.'),
 }
 
 /**
@@ -97,7 +97,7 @@ export const flagEvents = {
       name: change(name),
       description: change(description),
       enabled: change(enabled),
-      defaultVariantId: changeOfOptional(uuid('The variant that is returned if no rule matches.')),
+      defaultVariantId: changeOfOptional(uuid('Id of the variant that is returned if no rule matches.')),
       metadata: change(metadata),
     }),
   ),
@@ -184,7 +184,7 @@ export const flagEvents = {
   ReservationVoided: v1(
     object(
       'An unused reservation was voided, so that its namespace or segment can be deleted. No flag, rule or rollout can use this reservation any more (decision 3).',
-      { ...flag, reservation: uuid('The voided reservation.') },
+      { ...flag, reservation: uuid('Id of the voided reservation.') },
     ),
   ),
 }

@@ -2,7 +2,7 @@ import { type EventOf, v1 } from './define.ts'
 import { count, list, object, oneOf, word } from './fields.ts'
 import { METHODS } from './token.ts'
 
-const instance = { instance: word('The instance.', 'name of an instance') }
+const instance = { instance: word('Name of the instance.', 'name of an instance') }
 
 /** Start and stop of an instance, and its actions on shared data. One stream per service process: instance-{instance}. */
 export const instanceEvents = {

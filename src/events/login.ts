@@ -43,7 +43,7 @@ export const loginEvents = {
   LoginCompleted: v1(
     object('The login succeeded and issued a client token.', {
       ...login,
-      tokenId: uuid('The issued token, which has its own stream.'),
+      tokenId: uuid('Id of the issued token, which has its own stream.'),
       subject: pseudonym(
         'The person who logged in. The value is the same for every login of this person at this provider.',
         '`person-` and 22 characters',

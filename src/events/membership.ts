@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { type EventOf, FIRST_FORMAT, renamed, v1 } from './define.ts'
 import { count, object, oneOf, truth, word } from './fields.ts'
 
-const instance = { instance: word('The instance.', 'name of an instance') }
+const instance = { instance: word('Name of the instance.', 'name of an instance') }
 
 /**
  * Cluster membership: the running instances that share servers. All in one stream, `instance-main`. Always of the first

@@ -2,11 +2,11 @@ import { change } from './change.ts'
 import { type EventOf, v1 } from './define.ts'
 import { key, object, text, time, truth, uuid } from './fields.ts'
 
-const namespace = { key: key('The namespace.') }
+const namespace = { key: key('Key of the namespace.') }
 const incarnation = uuid("The incarnation of the namespace's key.")
-const name = text('Display name.')
+const name = text('Name that is shown to people.')
 const description = text('Description of the purpose.')
-const flag = key('The flag.')
+const flag = key('Key of the flag.')
 
 /**
  * Lifecycle of a namespace. Stream: namespace-{key}. An incarnation is the time from the creation to the deletion of
@@ -45,7 +45,7 @@ export const namespaceEvents = {
       {
         ...namespace,
         flag,
-        reservation: uuid('The reservation, which `FlagCreated` refers to.'),
+        reservation: uuid('Id of the reservation, which `FlagCreated` refers to.'),
         reservedAt: time('Time of the reservation.'),
       },
     ),
@@ -54,7 +54,7 @@ export const namespaceEvents = {
     object('A reservation was released, because the flag was deleted or never created.', {
       ...namespace,
       flag,
-      reservation: uuid('The released reservation.'),
+      reservation: uuid('Id of the released reservation.'),
     }),
   ),
 }

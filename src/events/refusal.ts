@@ -19,7 +19,7 @@ const refused = {
   more: count('Number of similar refusals since the last recorded one that were not recorded.'),
   tokenId: Type.Optional(
     uuid(
-      'The token of the request. A valid token lacks the required right; with the reason `credential_invalid` the token is revoked, expired or removed.',
+      'Id of the token of the request. A valid token lacks the required right; with the reason `credential_invalid` the token is revoked, expired or removed.',
     ),
   ),
   provider: Type.Optional(

@@ -5,7 +5,7 @@ import { count, key, object, oneOf, text, time, uuid, word } from './fields.ts'
 
 const matchType = oneOf('Whether all constraints must match, or one is enough.', ['all', 'any'])
 const constraint = {
-  id: uuid('The constraint.'),
+  id: uuid('Id of the constraint.'),
   type: oneOf('Type of the comparison.', ['string', 'number', 'boolean', 'datetime', 'entityId']),
   property: text('The compared property of the evaluation context; `entityId` for type `entityId`.'),
   operator: word('Comparison operator.', 'operator, such as `eq` or `isoneof`'),
@@ -16,16 +16,16 @@ const constraint = {
   description: text('Description of the purpose of the constraint.'),
 }
 const Constraint = object('The constraint.', constraint)
-const constraintId = uuid('The constraint.')
-const name = text('Display name.')
+const constraintId = uuid('Id of the constraint.')
+const name = text('Name that is shown to people.')
 const description = text('Description of the purpose.')
-const flag = key('The flag that uses it.')
+const flag = key('Key of the flag that uses the segment.')
 
 /** Identifies the segment and the incarnation of its namespace in every event. */
 const segment = {
-  namespace: key('The namespace.'),
-  key: key('The segment.'),
-  incarnation: uuid('The incarnation of the namespace that the segment belongs to.'),
+  namespace: key('Key of the namespace.'),
+  key: key('Key of the segment.'),
+  incarnation: uuid('Id of the incarnation of the namespace; each creation of a namespace has another one.'),
 }
 
 /** Lifecycle of a segment with its constraints. Stream: segment-{namespace}+{key}. */
@@ -69,7 +69,7 @@ export const segmentEvents = {
       {
         ...segment,
         flag,
-        reservation: uuid('The reservation, which the rule or rollout refers to.'),
+        reservation: uuid('Id of the reservation, which the rule or rollout refers to.'),
         reservedAt: time('Time of the reservation.'),
       },
     ),
@@ -78,7 +78,7 @@ export const segmentEvents = {
     object('A reservation was released, because the rule or rollout stopped using the segment or never used it.', {
       ...segment,
       flag,
-      reservation: uuid('The released reservation.'),
+      reservation: uuid('Id of the released reservation.'),
     }),
   ),
 }

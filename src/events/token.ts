@@ -23,7 +23,7 @@ const issued = {
   method: oneOf('Method of issue.', METHODS),
   issuedAt: time('Time of issue.'),
   expiresAt: Type.Optional(expiresAt),
-  namespace: Type.Optional(key('The namespace that the token is bound to; absent: all namespaces.')),
+  namespace: Type.Optional(key('Key of the namespace that the token is bound to; absent: all namespaces.')),
   attributes: texts(
     'Metadata of the service: `token.name`, `token.description`, `token.namespace` for a static token; `oidc.provider` for a login; `orchestrator.…` (namespace, service account, pod) for an exchange.',
   ),
@@ -47,7 +47,7 @@ const issued = {
   login: Type.Optional(
     word('The login that issued the token, which has its own stream.', 'SHA-256, 64 hexadecimal digits'),
   ),
-  issuedBy: Type.Optional(uuid('The token with which this one was requested.')),
+  issuedBy: Type.Optional(uuid('Id of the token with which this one was requested.')),
   profile: Type.Optional(
     sealed(
       'Profile of the person from the provider: name, e-mail address, picture and so on.',

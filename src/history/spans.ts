@@ -32,7 +32,7 @@ const bothOf = (conditions: readonly (UpTo | undefined)[]): UpTo | undefined => 
   return given.length === 0 ? undefined : (place) => given.every((holds) => holds(place))
 }
 
-/** Condition of the places that come before a range. Each bound alone excludes them. */
+/** Condition of the places that come before a range. Each of these bounds alone excludes such events. */
 const beforeRange = ({ after, afterIndex }: EventRange, from: string | undefined): UpTo | undefined => {
   if (after === undefined && afterIndex === undefined && from === undefined) return undefined
   return ({ index, position, time }) =>

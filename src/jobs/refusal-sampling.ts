@@ -3,7 +3,7 @@ import type { RefusalEvent } from '../events/refusal.ts'
 
 type RecordedRefusal = DataOf<RefusalEvent, 'AuthenticationRefused'>
 
-/** One refused request. `network` is the client's address (IPv6: its /64). */
+/** One refused request. `network` is the address of the client, for IPv6 its /64 network. */
 export type Refused = {
   readonly reason: string
   readonly route: string

@@ -10,7 +10,7 @@ const FLUSH_MS = 5_000
 const SUMMARY_MS = 60_000
 const ROUTES = 256
 
-/** Refusals since a time. */
+/** Counts of the refusals since a time. */
 const span = (since: Date) => ({
   since,
   total: 0,

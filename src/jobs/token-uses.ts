@@ -22,8 +22,8 @@ type TokenUsesOptions = {
 }
 
 /**
- * Hour of the last use of each token. Not stored in the log but in a record next to the read models, written at most
- * once per hour and token. Never delays a request.
+ * Hour of the last use of each token. The hour is not stored in the log but in a record next to the read models, at
+ * most once per hour and token. Never delays a request.
  */
 export const tokenUses = ({ views, clock, onError }: TokenUsesOptions) => {
   const waiting = new Map<string, string>()

@@ -174,7 +174,7 @@ const damaged = (file: string, cause: unknown): Error => {
   const why = isSenseless(cause) || !(cause instanceof Error) ? 'a row has invalid content' : cause.message
   return Object.assign(new Error(`${file}: ${why}`), { code: DAMAGED, file })
 }
-/** File named by an error of `damaged`. */
+/** File that an error of `damaged` names. */
 export const damagedFile = (error: unknown): string | undefined =>
   error instanceof Error && 'file' in error && 'code' in error && error.code === DAMAGED
     ? String(error.file)

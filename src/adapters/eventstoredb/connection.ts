@@ -90,7 +90,7 @@ export const connection = ({ driver, clock, url, deadline, patience, onRenewed, 
     try {
       client = make()
     } catch {
-      // The file of an authority is not readable at the moment. Keep the old client until the next timeouts.
+      // The file of an authority is not readable at the moment. The old client is kept until the next timeouts.
       return
     }
     onRenewed()

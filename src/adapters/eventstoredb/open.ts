@@ -41,7 +41,7 @@ type Options = {
    * 8.5 s.
    */
   readonly patience?: number
-  /** Maximum concurrent appends; further ones are refused. The driver starts to fail at twice the default. */
+  /** Maximum concurrent appends; further ones are refused. The driver of EventStoreDB fails at twice the default. */
   readonly inFlight?: number
 }
 

@@ -53,7 +53,7 @@ type Staging = {
 
 /**
  * Opens a collection under construction: the unfinished one with the highest checkpoint, or a new one. Every write also
- * goes to it until it is swapped in, discarded, or has had no heartbeat for a minute.
+ * goes to this collection until it is swapped in, discarded, or has had no heartbeat for a minute.
  */
 const stagingOf = ({ clock, states, find, make, makeIndexes, collection, dropOld, onError }: Staging) => {
   const tended = new Set<string>()

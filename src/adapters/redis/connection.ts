@@ -20,7 +20,9 @@ export const keysOf = (prefix: string): string => `{${prefix}}`
 /** Timeout of a call to Redis in ms. */
 export const PATIENCE_MS = 1000
 
-/** Result of the work, or undefined if it fails or takes longer than `ms` ms. A later result is discarded. */
+/**
+ * Result of the work, or undefined if it fails or takes longer than `ms` ms. A result that arrives later is discarded.
+ */
 export const soon = <T>(clock: Pick<Clock, 'after'>, work: Promise<T>, ms = PATIENCE_MS): Promise<T | undefined> => {
   const nothing = () => undefined
   return withTimeout(clock, ms, work.catch(nothing), nothing)
@@ -40,7 +42,7 @@ const optionsOf = ({ credentials, tls }: Address, patient: boolean) => ({
   ...(tls && { tls }),
   connectTimeout: PATIENCE_MS,
   keepAlive: 10_000,
-  // Older servers and users with few rights reject it.
+  // Older Redis servers, and users with few rights, reject this command.
   disableClientInfo: true,
   ...(patient
     ? { maxRetriesPerRequest: null }

@@ -140,7 +140,10 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
 
   let opened: ReturnType<typeof openQueue> | undefined
   let opening: Promise<void> | undefined
-  /** Opens the queue after Redis has answered INFO. BullMQ starts with INFO and never retries it after a denial. */
+  /**
+   * Opens the queue after Redis has answered INFO. BullMQ starts with the command INFO and never repeats it after a
+   * denial.
+   */
   const openOnce = (): Promise<void> =>
     (opening ??= client
       .info('server')

@@ -10,8 +10,8 @@ import { readModelsOf } from '../history/read-models.ts'
 import type { Stores } from './stores.ts'
 
 /**
- * A deposed leader of EventStoreDB may serve an older log, for 1.45 s in tests. A deviation is therefore checked again
- * after this delay in ms.
+ * A deposed leader of EventStoreDB may serve an older log, for 1.45 s in tests. Therefore a deviation of the log is
+ * checked again after this delay in ms.
  */
 const CONFIRM_MS = 2_000
 const AGAIN_MS = 500

@@ -25,7 +25,10 @@ export type CodehostSettings = Restrictions &
     readonly apiUrl: string
     readonly clientId: string
     readonly clientSecret: string
-    /** External base address. With `callbackPath` appended it is the redirect URI. Never taken from a request. */
+    /**
+     * External base address. With `callbackPath` appended it is the redirect URI. This address is never taken from a
+     * request.
+     */
     readonly redirectAddress: string
     readonly callbackPath: string
     /**

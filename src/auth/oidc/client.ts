@@ -25,7 +25,10 @@ export type OidcSettings = Discovery & {
   readonly clientAuthentication?: 'basic' | 'post' | 'none' | undefined
   /** Clock tolerance in ms. */
   readonly clockTolerance: number
-  /** External base address. With `callbackPath` appended it is the redirect URI. Never taken from a request. */
+  /**
+   * External base address. With `callbackPath` appended it is the redirect URI. This address is never taken from a
+   * request.
+   */
   readonly redirectAddress: string
   readonly callbackPath: string
   readonly scopes: readonly string[]

@@ -51,7 +51,7 @@ export const written = (source: Source | undefined): Source | undefined => {
   return isNull(node) && !(isScalar(node) && (node.source ?? '') !== '') ? undefined : source
 }
 
-/** Members with these names; calls `unknown` for others. */
+/** Returns the members with these names, and calls `unknown` for others. */
 export const members = <K extends string>(
   source: Source,
   names: readonly K[],

@@ -24,7 +24,7 @@ export type Flag = {
   readonly rollouts: readonly Rollout[]
 }
 
-/** State without a flag. Keeps the generation of the namespace and the voided reservations. */
+/** State of a flag that does not exist. Keeps the generation of the namespace and the voided reservations. */
 export const absent = ({ generation, voided }: Pick<Flag, 'generation' | 'voided'>): Flag => ({
   incarnation: undefined,
   generation,

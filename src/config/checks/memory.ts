@@ -12,7 +12,7 @@ const TOKEN = 90
 const memoryOfProcess = (): number => {
   const container = process.constrainedMemory?.() ?? 0
   const heap = getHeapStatistics().heap_size_limit
-  // Without a container the system reports no limit, or a nonsensical one.
+  // If the process runs in no container, the system reports no limit, or a nonsensical one.
   return container > 0 ? Math.min(heap, container) : heap
 }
 

@@ -24,9 +24,9 @@ type TextRules = {
   readonly maxBytes?: number
   readonly trim?: boolean
   readonly pattern?: { readonly test: (text: string) => boolean; readonly message: string }
-  /** False: control characters are refused. */
+  /** If false, control characters are refused. */
   readonly control?: false
-  /** False: the text is not stored, so NUL and unpaired surrogates are allowed. */
+  /** If false, the text is not stored, so NUL and unpaired surrogates are allowed. */
   readonly stored?: false
 }
 

@@ -10,7 +10,7 @@ type TextsRules = {
   readonly maxValue?: number
   /** Returns the error in a key; undefined if it is valid. */
   readonly key?: (key: string) => string | undefined
-  /** False: the texts are not stored, so NUL and unpaired surrogates are allowed. */
+  /** If false, the texts are not stored, so NUL and unpaired surrogates are allowed. */
   readonly stored?: false
 }
 

@@ -141,7 +141,7 @@ async function* found(
   }
 }
 
-/** Steps through one part. The last one reaches its end. */
+/** Steps of the search through one part of the index. The last one reaches its end. */
 export async function* stepsOfPart(
   sources: Sources,
   passes: Passes,

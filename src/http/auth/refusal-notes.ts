@@ -7,7 +7,7 @@ import type { CommandServices } from '../services/commands.ts'
 import type { RecordingServices } from '../services/recording.ts'
 import { addressKey } from '../wire/client-address.ts'
 
-/** Token of a refused request; `provider` if a login issued it. */
+/** Token of a refused request; `provider` is set if a login issued it. */
 type RefusedToken = { readonly id?: string | undefined; readonly provider?: string | undefined }
 
 /** The refused request, as the history records it. */

@@ -10,8 +10,8 @@ const KEPT = 10_000
 
 /**
  * Returns the holder of a token as a text shared by all its tokens: the person or service account of a login or
- * exchange. A static token has the holder of its issuing token, or its own id without one. A token with an unreadable
- * record is its own holder.
+ * exchange. A static token has the holder of its issuing token, or its own id without one. If the record of a token
+ * cannot be read, the token is its own holder.
  */
 export const tokenHolders = (views: Pick<Views, 'get'>) => {
   const known = new LRUCache<string, string>({ max: KEPT })

@@ -76,8 +76,8 @@ const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics
     return cached
   }
   /**
-   * The last answer per outcome. Comparing the list by reference suffices, because the keys of one segment are always
-   * the same list.
+   * The last answer per outcome. The list is compared by reference only, because the keys of one segment are always the
+   * same list.
    */
   const last: { keys: readonly string[]; cached: CachedAnswer }[] = []
 

@@ -130,7 +130,7 @@ export const grantsForLogin = async (
 type Texts = Readonly<Record<string, string>>
 
 type Method = Exclude<TokenDoc['method'], 'token'>
-/** Unsealed record of a login or exchange. */
+/** Decrypted record of a login or exchange. */
 type Recorded = Pick<TokenDoc, 'provider' | 'attributes'> & { readonly method: Method }
 
 const parsed = <T>(text: string | undefined, otherwise: T): T =>

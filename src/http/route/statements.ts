@@ -78,7 +78,7 @@ export type Statement = {
   readonly bodyLimit: number | 'configured'
   /**
    * The route appends events, so it accepts an idempotency key. `unless-read-only` refuses on a read-only instance.
-   * Required for every method but GET.
+   * This member is required for every method but GET.
    */
   readonly writes?: false | 'always' | 'unless-read-only'
 }

@@ -55,8 +55,8 @@ const hasMore = (text: string, character: string, most: number): boolean => {
 
 /**
  * Normalizes the request target for the router (api.md §1.1, path, query and trailing slash): removes one trailing
- * slash and encodes each segment in one way. Too long, traversing or absolute-form targets are marked on the request;
- * `framing` refuses them.
+ * slash and encodes each segment in one way. A target that is too long, leaves its folder or is an absolute URL is
+ * marked on the request, and `framing` refuses it.
  */
 export const cleanTarget = (request: IncomingMessage): string => {
   const target = request.url ?? ''

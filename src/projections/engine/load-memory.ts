@@ -5,8 +5,8 @@ import { keyOf } from './fold-rows.ts'
 import type { Progress } from './rebuild.ts'
 
 /**
- * The part of a read model that memory needs if it does not hold whole rows: the rows that lack a field. Of the others it
- * receives only their number, grouped by another field.
+ * The part of a read model that memory needs if it does not hold whole rows: the rows that lack a field. Of all other
+ * documents memory receives only the number, grouped by another field.
  */
 type Needs = ViewPart & { readonly by: string; readonly others: (counts: ReadonlyMap<string, number>) => void }
 

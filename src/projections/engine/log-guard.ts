@@ -14,7 +14,7 @@ type LogGuardOptions = {
   readonly followed: () => Anchor
   /** Number of connections and subscriptions that were lost or renewed so far. */
   readonly renewed: () => number
-  /** Called once if the log has another event at the anchor, or none. */
+  /** Called once if the log has another event, or none, at the last known position. */
   readonly onDiverged: (anchor: Anchor, found: string | undefined) => void
 }
 

@@ -162,8 +162,8 @@ export const memory = (options: MemoryOptions) => {
   return {
     newest,
     /**
-     * Applies events that this instance appended. Returns the rows after them, except of documents that ended. The view
-     * writer writes the rows later.
+     * Applies events that this instance appended. Returns the rows after them, except of documents that ended. The
+     * writer of the views writes these rows later.
      */
     applied: async (events: readonly Stored[]): Promise<RowOf> => {
       const rows: (readonly [AnyProjection, Row])[] = []

@@ -51,7 +51,7 @@ const hashOf = (words: Uint32Array): number => {
  */
 export const hashTable = (width: number) => {
   let keys = new Uint32Array(ROOM * width)
-  /** Slot + 1, or 0 if empty. Collisions use linear probing. */
+  /** Number of the slot + 1, or 0 if the place is empty. Collisions use linear probing. */
   let places = new Uint32Array(2 * ROOM)
   let size = 0
 

@@ -49,7 +49,7 @@ const wrongGuards = (database: Database): readonly (readonly [name: string, foun
 
 const kindOf = (guard: string): string => (guard === INDEX ? 'index' : 'trigger')
 
-/** Drops changed guards, so that the schema creates them again. */
+/** Deletes changed triggers, so that the schema creates them again. */
 export const dropChanged = (database: Database): void => {
   for (const [name] of wrongGuards(database)) database.exec(`drop ${kindOf(name)} if exists ${name}`)
 }

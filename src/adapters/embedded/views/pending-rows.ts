@@ -39,8 +39,8 @@ const soon = (clock: Clock, work: Promise<unknown>) =>
   )
 
 /**
- * Rows in flight to the file. Such rows are read from memory until they are written, even if the file can no longer be
- * written.
+ * Rows that are on their way to the file. Such rows are read from memory until they are written, even if the file can
+ * no longer be written.
  */
 export const rowsUnderWay = (channel: Channel, clock: Clock) => {
   const pending = pendingRows()

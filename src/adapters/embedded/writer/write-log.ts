@@ -28,7 +28,7 @@ const recordWriter = (database: Database): Calls['swapRecord'] => {
   }
 }
 
-/** Writer side of the log. Runs inside the transaction of its group; call `reset` after a rollback. */
+/** Writer side of the log. The function runs inside the transaction of its group; call `reset` after a rollback. */
 export const logWriter = (database: Database) => {
   dropChanged(database)
   database.exec(eventsSchema)

@@ -68,7 +68,7 @@ const answer = (group: readonly Request[], outcome: Reply[1]) =>
 
 /**
  * Runs a group in one transaction. After a disk error the database is never written again, because the result of a
- * failed sync is unknown. View writes that find no space get no reply yet; the caller gets the failure.
+ * failed sync is unknown. Writes of views that find no space on the disk get no reply yet; the caller gets the failure.
  */
 const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
   const database = databases[side]
@@ -131,7 +131,7 @@ const shut = (database: Database) => {
   try {
     database.close()
   } catch {
-    // Already closed: an earlier `renew` failed to open the new file.
+    // The file is closed already, because an earlier `renew` failed to open the new file.
   }
 }
 

@@ -2,7 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import type { Service } from '../../services/service.ts'
 import { closedCallback, loginRoutes } from './login.ts'
 
-/** Login through the code host; if the method is switched off, only its closed callback. */
+/**
+ * Routes of the login through the code host; if the method is switched off, only its callback exists, and it is
+ * refused.
+ */
 export const authCodehostRoutes = (app: FastifyInstance, service: Service): void => {
   const paths = { method: 'codehost', path: `/auth/v1/method/${service.names.codehostPath}` } as const
   const { codehost } = service.logins
