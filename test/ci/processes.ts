@@ -18,8 +18,8 @@ export type Ran = {
 /** Times (ms) after which a process is killed: `file` per file, `rest` after its last work. */
 export type Limits = { readonly file: number; readonly rest: number }
 
-const start = (module: string, env: NodeJS.ProcessEnv) => {
-  const child = spawn(process.execPath, ['--enable-source-maps', module], { env, stdio: 'pipe' })
+const start = (module: string, env: NodeJS.ProcessEnv, options: readonly string[] = []) => {
+  const child = spawn(process.execPath, ['--enable-source-maps', ...options, module], { env, stdio: 'pipe' })
   const state = { stdout: '', stderr: '', end: undefined as number | string | undefined }
   for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => (state[name] += text))
@@ -49,9 +49,12 @@ export const runAlone = async (file: string, env: NodeJS.ProcessEnv, limits: Lim
   return { ...state, counted: counts(state.stdout), milliseconds: performance.now() - began }
 }
 
+/** Threads of the garbage collector mostly wait for each other where all cores are busy. */
+const LONG_LIVED = ['--single-threaded-gc']
+
 /** Process that runs one test file after another (`together.ts`). It ends with a failed file. */
 export const startTogether = (env: NodeJS.ProcessEnv, limits: Limits) => {
-  const { child, state, close, within } = start(join(import.meta.dirname, 'together.js'), env)
+  const { child, state, close, within } = start(join(import.meta.dirname, 'together.js'), env, LONG_LIVED)
   let before: Counts = { pass: 0, fail: 0, skip: 0 }
 
   /** Output since the start of a file, and counts since the last call. */

@@ -114,6 +114,18 @@ await t.test('files that run together share one process until one of them fails'
   t.strictSame(new Set(timed), new Set(['a', 'b', 'c', 'd', 'e']), 'each tells its time')
 })
 
+await t.test('a registered resource outlives its file and ends with the process', async (t) => {
+  const lasting = `
+  import { endsWithProcess } from '${import.meta.resolve('./lasting.js')}'
+  const timer = setInterval(() => {}, 100_000_000)
+  const end = () => (clearInterval(timer), writeFileSync('ended', String(globalThis.files)))
+  endsWithProcess({ handles: ['Timeout'], end })`
+  const cwd = project(t, { a: counting(lasting), b: counting() }, TOGETHER)
+  const result = await runSuite('test', { cwd, env, write: () => undefined })
+  t.strictSame([result.passed, result.failed], [2, 0])
+  t.equal(readFileSync(join(cwd, 'ended'), 'utf8'), '2')
+})
+
 /** Kinds of failing files, with the expected output. */
 const ways: Readonly<Record<string, readonly [text: string, says: RegExp]>> = {
   'ends its process': [ending, /exitCode: 3/],

@@ -3,10 +3,11 @@ import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import root from 'tap'
 import { eventually } from '../wait.ts'
+import { endLasting, keepForFiles, lastingHandles } from './lasting.ts'
 
 /**
  * Process that reads names of test files and runs them one after another, with shared imports. A file is over when its
- * tests have ended, its teardowns have run, and no resource is left.
+ * tests have ended, its teardowns have run, and no resource is left but those that end with the process.
  */
 const FILE_MS = Number(process.env['TAP_TIMEOUT'] ?? 300) * 1_000
 
@@ -14,12 +15,18 @@ const FILE_MS = Number(process.env['TAP_TIMEOUT'] ?? 300) * 1_000
 const teardowns: (() => unknown)[] = []
 root.teardown = (teardown: () => unknown) => void teardowns.unshift(teardown)
 
-const STREAMS = [process.stdin, process.stdout, process.stderr].length
-/** Active resources of the process except its own stream pipes. */
+keepForFiles()
+
+/** Handles of the input, output and errors of the process. */
+const STREAMS = ['PipeWrap', 'PipeWrap', 'PipeWrap']
+/** Active resources of the process except those that end with it. */
 const left = (): readonly string[] => {
   const all = process.getActiveResourcesInfo()
-  const isPipe = (resource: string) => resource === 'PipeWrap'
-  return [...all.filter((resource) => !isPipe(resource)), ...all.filter(isPipe).slice(STREAMS)]
+  for (const type of [...STREAMS, ...lastingHandles()]) {
+    const at = all.indexOf(type)
+    if (at >= 0) all.splice(at, 1)
+  }
+  return all
 }
 
 const tests = async (file: string): Promise<void> => {
@@ -39,3 +46,4 @@ for await (const file of createInterface({ input: process.stdin })) {
   const { total, pass, fail, skip } = root.counts
   console.log(`# { total: ${total}, pass: ${pass}, fail: ${fail}, skip: ${skip} }\n# over: ${file}`)
 }
+await endLasting()

@@ -262,7 +262,7 @@ await t.test('reads and exports of the event list are recorded with the caller',
   t.equal((await exported(service, 'format=ndjson&limit=3')).status, 200, 'limits the answer')
   t.equal((await exported(service, 'format=ndjson&q=variant')).status, 200)
   await list(service)
-  await clock.advance(120_000)
+  await clock.advance(65_000)
   const recorded = async () => (await list(service, 'type=History*')).json.events
   await eventually(async () => (await recorded()).length === 2, 'the record of the readings')
   const [found, counts] = await recorded()

@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { freePort } from '../free-port.ts'
 import type { Started } from '../start.ts'
 import { eventually } from '../wait.ts'
 import { runsOnTo, settled, signedIn, skip, stepsTo, stopClock, withSession } from './browser.ts'
@@ -271,7 +270,7 @@ for (const list of [...lists, withTokens])
   })
 
 await t.test('the page continues after a restart of the service', { skip }, async (t) => {
-  const { page, service } = await withFlags(t, 3, { 'server.http_port': String(await freePort()) }, [0, 401, 503])
+  const { page, service } = await withFlags(t, 3, {}, [0, 401, 503])
   await service.reopen(async () => {
     await page.getByRole('searchbox', { name: 'Search flags' }).fill('flag 2')
     await runsOnTo(page, page.getByText(offline))

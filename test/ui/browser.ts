@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page, Request } from 'playwright-core'
-import root, { type Test } from 'tap'
-import { type Started, startService } from '../start.ts'
+import type { Test } from 'tap'
+import { endsWithProcess } from '../ci/lasting.ts'
 import { eventually } from '../wait.ts'
 import { beginSession, launchChromium, show, WINDOW } from './chromium.ts'
+import { type Started, startService } from './service.ts'
 import { giveBack, keptWindow, pageOf, pointAt, type Window } from './windows.ts'
 
 export { signIn, signInByHand, skip, TOKEN } from './chromium.ts'
@@ -12,15 +13,15 @@ export { signIn, signInByHand, skip, TOKEN } from './chromium.ts'
 const GIVE_UP_MS = Number(process.env['TAP_TIMEOUT'] ?? 300) * 500
 
 let browser: Promise<Browser> | undefined
-/** Returns the Chromium of the running file, started on first use. */
-const chromium = (): Promise<Browser> => {
-  if (browser) return browser
-  root.teardown(async () => {
-    const ending = browser
-    browser = undefined
-    await (await ending)?.close()
-  })
-  return (browser = launchChromium())
+/** Returns the Chromium of the process, started on first use. */
+const chromium = (): Promise<Browser> => (browser ??= launched())
+const launched = async (): Promise<Browser> => {
+  const before = process.getActiveResourcesInfo()
+  const browser = await launchChromium()
+  const handles = process.getActiveResourcesInfo().filter((type) => /^(Process|Pipe)Wrap$/.test(type))
+  for (const type of before) if (handles.includes(type)) handles.splice(handles.indexOf(type), 1)
+  endsWithProcess({ handles, end: () => browser.close() })
+  return browser
 }
 
 /**
@@ -144,10 +145,10 @@ export const openBrowser = async (
   { forced = [401], broken, context: options = {}, clipboard = false, clock = false }: OpenOptions = {},
 ): Promise<{ readonly page: Page; readonly context: BrowserContext; readonly newPage: () => Promise<Page> }> => {
   const browser = await chromium()
-  const { viewport, ...special } = options
+  const { viewport, colorScheme = null, reducedMotion = null, ...special } = options
   const isPlain = !clock && Object.keys(special).length === 0
   const make = async (): Promise<Window> => {
-    const context = await browser.newContext({ ...WINDOW, ...options })
+    const context = await browser.newContext({ ...WINDOW, ...special })
     context.setDefaultTimeout(GIVE_UP_MS)
     if (clock) await context.clock.install()
     return { context, page: await pageOf(context) }
@@ -158,6 +159,7 @@ export const openBrowser = async (
   pointAt(context, url)
   if (clipboard) await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   if (viewport) await page.setViewportSize(viewport)
+  await page.emulateMedia({ colorScheme, reducedMotion })
   const watch = (page: Page): Page => {
     watched(t, page, new URL(url).origin, forced, broken)
     return page

@@ -1,9 +1,9 @@
 import type { CDPSession, Page } from 'playwright-core'
 import t from 'tap'
 import { maker } from '../http/flags.ts'
-import { startService } from '../start.ts'
 import { openBrowser, signedIn, signIn, skip } from './browser.ts'
 import { closeByEscape } from './focus.ts'
+import { startService } from './service.ts'
 
 const MB = 1_000_000
 const ROWS = 50

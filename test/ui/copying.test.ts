@@ -2,8 +2,8 @@ import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { maker } from '../http/flags.ts'
 import { granted } from '../http/granted.ts'
-import { type Started, startService } from '../start.ts'
 import { comesTo, openBrowser, signIn, skip, TOKEN } from './browser.ts'
+import { type Started, startService } from './service.ts'
 
 const FORCED = { forced: [401, 403, 500] }
 

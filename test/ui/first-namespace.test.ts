@@ -1,7 +1,7 @@
 import t from 'tap'
 import { granted, withNamespaces } from '../http/granted.ts'
-import { startService } from '../start.ts'
 import { openBrowser, skip, TOKEN } from './browser.ts'
+import { startService } from './service.ts'
 
 await t.test('after signing in the UI opens the first namespace that the user may read', { skip }, async (t) => {
   const service = await withNamespaces(

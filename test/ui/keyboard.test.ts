@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { startService } from '../start.ts'
-import { comesTo, openBrowser, skip, TOKEN, withSession } from './browser.ts'
+import { comesTo, openBrowser, settled, skip, TOKEN, withSession } from './browser.ts'
 import { N } from './flag-page.ts'
 import { closeByEscape, focused, tabOnto, tabTo } from './focus.ts'
+import { startService } from './service.ts'
 import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'
@@ -108,6 +108,7 @@ await t.test('the shortcuts of one key are those in the list of shortcuts', { sk
   const list = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
   await list.waitFor()
   await page.keyboard.press('n')
+  await settled(page)
   t.notOk(await page.getByRole('dialog', { name: 'New static token' }).isVisible(), 'not while something is open')
   await closeByEscape(page, list)
   await page.keyboard.press('j')
@@ -135,6 +136,7 @@ await t.test('the shortcuts of one key are those in the list of shortcuts', { sk
   await page.keyboard.press('?')
   await page.keyboard.press('g')
   await page.keyboard.press('f')
+  await settled(page)
   t.notOk(await list.isVisible(), 'switched off, they do nothing')
   t.match(page.url(), /\/settings\/preferences$/)
 })

@@ -3,9 +3,9 @@ import t, { type Test } from 'tap'
 import { deadUrl, unusable } from '../auth/stand-ins/listen.ts'
 import { eventsOf } from '../http/events-of.ts'
 import { CODEHOST, OIDC, oidcSettings, open } from '../http/people.ts'
-import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { openBrowser, signInByHand, skip } from './browser.ts'
+import { type Started, startService } from './service.ts'
 import { leave, withEveryWay, withWays } from './ways.ts'
 
 const alert = (page: Page) => page.getByRole('alert')

@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import type { Settings } from '../http/people.ts'
-import { type Started, startService } from '../start.ts'
 import { axeFindings, bringAxe } from './axe.ts'
 import { openBrowser, signIn, skip } from './browser.ts'
 import { flawsOfLargeText, layoutFlaws } from './layout.ts'
 import { type Screen, type Seeded, seeded } from './screens.ts'
+import { type Started, startService } from './service.ts'
 import { withSessions } from './ways.ts'
 
 /** Service with its test data. */

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { maker } from '../http/flags.ts'
-import { signedIn, skip } from './browser.ts'
+import { settled, signedIn, skip } from './browser.ts'
 import { closeByEscape, focused, tabTo } from './focus.ts'
 import { tokenNamed } from './ways.ts'
 
@@ -84,6 +84,7 @@ await t.test('the command palette offers actions with shortcuts, and explains di
   await page.keyboard.press('Enter')
   await page.getByRole('dialog', { name: 'New static token' }).waitFor()
   await page.keyboard.press('Control+k')
+  await settled(page)
   t.notOk(await palette.isVisible(), 'not over a form')
   await page.keyboard.press('Escape')
   await page.goto(`${path}?at=${at}`)
@@ -95,6 +96,7 @@ await t.test('the command palette offers actions with shortcuts, and explains di
   await refused.getByText('This is the past.').waitFor()
   t.equal(await refused.getAttribute('aria-disabled'), 'true')
   await page.keyboard.press('Enter')
+  await settled(page)
   t.ok(await palette.isVisible(), 'it does nothing')
   await field.fill('pref')
   const opened = context.waitForEvent('page')

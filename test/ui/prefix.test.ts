@@ -6,8 +6,8 @@ import { listen } from '../auth/stand-ins/listen.ts'
 import { maker } from '../http/flags.ts'
 import { httpsSettings } from '../http/https.ts'
 import { codehostSettings } from '../http/people.ts'
-import { startService } from '../start.ts'
 import { becomesTrue, openBrowser, skip, TOKEN } from './browser.ts'
+import { startService } from './service.ts'
 
 const BASE = '/tools/rollcall'
 

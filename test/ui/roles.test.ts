@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { granted, withNamespaces } from '../http/granted.ts'
-import { type Fields, type Started, startService } from '../start.ts'
 import { openBrowser, restOf, signIn, skip, TOKEN } from './browser.ts'
+import { type Fields, type Started, startService } from './service.ts'
 
 const FORCED = { forced: [401, 403] }
 

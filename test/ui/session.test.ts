@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { startService } from '../start.ts'
-import { openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { openBrowser, settled, signedIn, signIn, skip } from './browser.ts'
 import { closeByEscape, hasEntered } from './focus.ts'
+import { startService } from './service.ts'
 import { tokenNamed, withWays } from './ways.ts'
 
 const path = '/settings/tokens'
@@ -36,6 +36,7 @@ await t.test('after a session has ended the input is kept and sent only when sub
   const { service, page } = await lostSession(t)
   await page.keyboard.press('Escape')
   await page.mouse.click(5, 400)
+  await settled(page)
   t.ok(await ended(page).isVisible(), 'neither Escape nor a click beside takes it away')
   const { token } = await tokenNamed(service, 'ada')
   await ended(page).getByLabel('Client token').fill(token)

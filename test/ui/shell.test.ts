@@ -1,7 +1,7 @@
 import t from 'tap'
-import { startService } from '../start.ts'
-import { becomesTrue, openBrowser, signedIn, skip, withSession } from './browser.ts'
+import { becomesTrue, openBrowser, settled, signedIn, skip, withSession } from './browser.ts'
 import { headed, tabTo } from './focus.ts'
+import { startService } from './service.ts'
 
 const path = '/settings/tokens'
 const links = ['Flags', 'Static Tokens', 'Sessions', 'Preferences']
@@ -92,5 +92,6 @@ await t.test('the UI shows open access and a read-only instance, and offers no c
   await create.focus()
   await page.getByText('This instance is read-only.').waitFor()
   await page.keyboard.press('Enter')
+  await settled(page)
   t.notOk(await page.getByRole('dialog').isVisible())
 })

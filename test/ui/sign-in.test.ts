@@ -1,6 +1,6 @@
 import t from 'tap'
-import { startService } from '../start.ts'
 import { openBrowser, signInByHand, skip, TOKEN } from './browser.ts'
+import { startService } from './service.ts'
 import { tokenNamed, withWays } from './ways.ts'
 
 const plain = { 'rate_limit.enabled': 'false' }

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import type { Started } from '../start.ts'
-import { startService } from '../start.ts'
 import { openBrowser, signIn, skip } from './browser.ts'
+import { startService } from './service.ts'
 
 const path = '/settings/tokens'
 

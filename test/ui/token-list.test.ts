@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { type Started, startService } from '../start.ts'
 import { becomesTrue, comesTo, openBrowser, signedIn, skip, withSession } from './browser.ts'
+import { type Started, startService } from './service.ts'
 
 const path = '/settings/tokens'
 /** Rows per page. */

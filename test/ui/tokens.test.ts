@@ -1,8 +1,8 @@
 import t from 'tap'
-import { startService } from '../start.ts'
-import { openBrowser, signedIn, signIn, skip, withSession } from './browser.ts'
+import { openBrowser, settled, signedIn, signIn, skip, withSession } from './browser.ts'
 import { gate, withFates } from './fates.ts'
 import { hasEntered } from './focus.ts'
+import { startService } from './service.ts'
 import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'
@@ -27,6 +27,7 @@ await t.test('a new token is shown once and works', { skip }, async (t) => {
   await hasEntered(page, reveal)
   await page.keyboard.press('Escape')
   await page.mouse.click(5, 400)
+  await settled(page)
   t.ok(await reveal.isVisible(), 'neither Escape nor a click beside takes it away')
   await reveal.getByRole('button', { name: 'Done' }).click()
   await reveal.getByText('Tick the box first').waitFor()

@@ -1,7 +1,6 @@
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { codehostStandIn } from '../auth/stand-ins/codehost.ts'
-import { deadUrl } from '../auth/stand-ins/listen.ts'
 import { realProvider } from '../auth/stand-ins/provider.ts'
 import {
   CODEHOST,
@@ -14,12 +13,15 @@ import {
   type Settings,
   visit,
 } from '../http/people.ts'
-import { type Started, startService } from '../start.ts'
+import { leasePort, type Started, startService } from './service.ts'
 
 const client = { clientId: 'rollcall', clientSecret: 'canary-oidc-secret' }
 
 /** Settings of a service whose public URL is its own address. */
-const reached = (url: string): Settings => ({ 'server.http_port': new URL(url).port, 'server.public_url': url })
+const reached = async (t: Test) => {
+  const port = await leasePort(t)
+  return { 'server.http_port': port, 'server.public_url': `http://127.0.0.1:${port}` }
+}
 
 /** Starts a service with real OpenID Connect providers of these names, and a code host. */
 export const withWays = async (
@@ -27,7 +29,8 @@ export const withWays = async (
   settings: Settings = {},
   names: Readonly<Record<string, string | undefined>> = { sso: undefined },
 ) => {
-  const url = await deadUrl()
+  const address = await reached(t)
+  const url = address['server.public_url']
   const host = await codehostStandIn(t)
   const providers: Record<string, object> = {}
   for (const [key, display_name] of Object.entries(names)) {
@@ -42,7 +45,7 @@ export const withWays = async (
   }
   const service = await startService(
     t,
-    { ...reached(url), 'rate_limit.enabled': 'false', ...codehostSettings(host.url), ...settings },
+    { ...address, 'rate_limit.enabled': 'false', ...codehostSettings(host.url), ...settings },
     { file: { authentication: { methods: { oidc: { enabled: true, providers } } } } },
   )
   return { service, host }
@@ -53,7 +56,7 @@ export const withEveryWay = async (t: Test, settings: Settings = {}, options: Pa
   everyWay(
     t,
     {
-      ...reached(await deadUrl()),
+      ...(await reached(t)),
       'authentication.methods.oidc.providers.main.display_name': 'Corporate SSO',
       ...settings,
     },

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { startService } from '../start.ts'
 import { openBrowser, restOf, skip } from './browser.ts'
+import { startService } from './service.ts'
 
 const STORED = `[localStorage.getItem('kept'), sessionStorage.getItem('kept')]`
 
