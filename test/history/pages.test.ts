@@ -13,6 +13,8 @@ const [EVENTS, FILTERS] = (process.env['ROLLCALL_TEST_HISTORY'] ?? '5000x100').s
   number,
 ]
 const WRITERS = 8
+/** Maximum result of a count. */
+const MOST = 10_000
 const seed = Number(process.env['ROLLCALL_TEST_SEED'] ?? Date.now() % 1_000_000)
 t.comment(`seed ${seed}: set ROLLCALL_TEST_SEED to repeat`)
 const random = randomOf(seed)
@@ -199,7 +201,8 @@ await t.test('a count equals a plain filter', async (t) => {
   for (let n = 0; n < FILTERS; n++) {
     const [filter, range] = [someFilter(random), someRange(random)]
     const value = plainly(log.all, filter, range).length
-    t.strictSame(await log.history.count(range, filter, head, never), { value, exact: true }, JSON.stringify(filter))
+    const expected = value > MOST ? { value: MOST, exact: false } : { value, exact: true }
+    t.strictSame(await log.history.count(range, filter, head, never), expected, JSON.stringify(filter))
   }
 })
 
