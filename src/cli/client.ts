@@ -53,7 +53,7 @@ const insistOnWhole = (headers: Headers): void => {
   if (found)
     fail(
       'unavailable',
-      `The answer leaves out ${found[1]} items that the service cannot read.`,
+      `The answer leaves out ${found[1]} ${found[1] === '1' ? 'item' : 'items'} that the service cannot read.`,
       'The log of the service names the events; --at shows the state before them.',
     )
 }

@@ -193,10 +193,10 @@ await onStack(
       if (/^(?:tokens|flags|namespaces|segments)_|^views$/.test(name)) await db.collection(name).drop()
     await issue(a).catch(() => undefined)
     await ends(a)
-    t.match(own(await lines(a)), [/^rollcall ends: the read models are lost/])
+    t.match(own(await lines(a)), [/^rollcall ends, because the read models are lost/])
     // The next writer ends too.
     await ends(b)
-    t.match(own(await lines(b)), [/^rollcall ends: the read models are lost/])
+    t.match(own(await lines(b)), [/^rollcall ends, because the read models are lost/])
     await a.reopen()
     await b.reopen()
     for (const one of [a, b]) {
