@@ -1,8 +1,9 @@
 import { timeSlicer } from '../event-loop.ts'
 import { countBits } from './event-index/bitmap.ts'
-import { partsOf, type Sources, type Step, stepsOfPart, stepsThrough } from './event-index/steps.ts'
+import { type Sources, type Step, stepsThrough } from './event-index/steps.ts'
+import { examine } from './examine.ts'
 import type { IndexedEvent } from './facts.ts'
-import { type EventFilter, eventFilter } from './filter.ts'
+import type { EventFilter } from './filter.ts'
 import { type EventRange, type Head, type Span, spanOf } from './spans.ts'
 
 /** Maximum number of events examined for one page, and for a count. */
@@ -88,23 +89,17 @@ export const countEvents = async (
   const span = await spanOf(sources, range, filter, head)
   const all = Math.max(0, span.high.index - span.low.index)
   if (Object.keys(filter).length === 0) return { value: Math.min(all, COUNTED), exact: all <= COUNTED }
-  const passes = eventFilter(filter)
-  const pause = timeSlicer()
-  let [examined, value] = [0, 0]
-  for await (const part of partsOf(sources, filter, span)) {
-    if (part.bits && part.isExact) value += countBits(part.bits)
-    else
-      for await (const steps of stepsOfPart(sources, passes, part, span))
-        for (const { event } of steps) {
-          if (examined++ === EXAMINED_FOR_COUNT) return { value, exact: false }
-          if (event && ++value > COUNTED) return { value: COUNTED, exact: false }
-          const paused = pause()
-          if (paused) await paused
-        }
-    if (value > COUNTED) return { value: COUNTED, exact: false }
-  }
-  sources.signal.throwIfAborted()
-  return { value, exact: true }
+  let value = 0
+  const isWhole = await examine(sources, filter, span, {
+    most: EXAMINED_FOR_COUNT,
+    decided: (_, bits) => {
+      value += countBits(bits)
+      return true
+    },
+    take: () => void value++,
+    isEnough: () => value > COUNTED,
+  })
+  return { value: Math.min(value, COUNTED), exact: isWhole }
 }
 
 /** Progress of an export: a place of the log up to which all events were examined, and the event there, if it passes. */

@@ -123,3 +123,4 @@ export const eventSearch = (sources: Sources) => {
   }
 }
 export type EventSearch = ReturnType<typeof eventSearch>
+export type FilterSearch = ReturnType<EventSearch['by']>

@@ -4,7 +4,7 @@ import type { IndexedEvent } from '../facts.ts'
 import { type EventFilter, eventFilter } from '../filter.ts'
 import { ascending, descending, type Head, type Indexed, type Span, type Sources as SpanSources } from '../spans.ts'
 import { type Bitmap, bitsBetween, countBits, intersect, offsetsIn, SEGMENT } from './bitmap.ts'
-import type { EventSearch, Places } from './search.ts'
+import type { EventSearch, FilterSearch, Places } from './search.ts'
 
 /** Maximum number of segments and of rows in one query. The first query has one segment. */
 const [BATCH, ROWS] = [16, 96]
@@ -22,7 +22,7 @@ export type Sources = SpanSources & {
  * Part of a span in one segment: indexes from `first` up to `last`. `bits`: events that may pass; undefined if all of
  * them must be examined.
  */
-export type SegmentPart = {
+type SegmentPart = {
   readonly segment: number
   readonly first: number
   readonly last: number
@@ -44,14 +44,13 @@ function* batchesOf({ low, high }: Span, most: number, isDescending: boolean): G
 
 /** Parts of a span, with the events that may pass a filter. */
 export async function* partsOf(
-  { search, signal }: Pick<Sources, 'search' | 'signal'>,
-  filter: EventFilter,
+  { signal }: Pick<Sources, 'signal'>,
+  found: FilterSearch,
   span: Span,
   isDescending = false,
 ): AsyncGenerator<SegmentPart> {
   const { low, high } = span
   if (high.index <= low.index) return
-  const found = search.by(filter)
   const most = Math.max(1, Math.min(BATCH, Math.floor(ROWS / Math.max(1, found.rows))))
   for (const segments of batchesOf(span, most, isDescending)) {
     if (signal.aborted) return
@@ -179,7 +178,8 @@ export async function* stepsOfPart(
  */
 export async function* stepsThrough(sources: Sources, filter: EventFilter, span: Span, isDescending = false): Steps {
   const passes = eventFilter(filter)
-  if (sources.search.by(filter).isPlain) return yield* examined(sources, passes, span, isDescending)
-  for await (const part of partsOf(sources, filter, span, isDescending))
+  const search = sources.search.by(filter)
+  if (search.isPlain) return yield* examined(sources, passes, span, isDescending)
+  for await (const part of partsOf(sources, search, span, isDescending))
     yield* stepsOfPart(sources, passes, part, span, isDescending)
 }
