@@ -1,4 +1,4 @@
-import { type Bitmap, offsetsIn } from './event-index/bitmap.ts'
+import { type Bitmap, membersOf, offsetsIn, type StoredSet } from './event-index/bitmap.ts'
 import type { Sources } from './event-index/steps.ts'
 import { examine } from './examine.ts'
 import type { Facts, IndexedEvent } from './facts.ts'
@@ -27,8 +27,8 @@ export type Counting = {
 type Add = (time: number, by: string | undefined, count: number) => void
 
 /** Values of a facet by offset in the segment. */
-const valueByOffset = (values: readonly (readonly [string, Bitmap])[]): ReadonlyMap<number, string> =>
-  new Map(values.flatMap(([value, bits]) => offsetsIn(bits).map((offset) => [offset, value] as const)))
+const valueByOffset = (values: readonly (readonly [string, StoredSet])[]): ReadonlyMap<number, string> =>
+  new Map(values.flatMap(([value, set]) => membersOf(set).map((offset) => [offset, value] as const)))
 
 /**
  * Counts the events of a span that pass a filter, with their times. The function examines at most `most` events that

@@ -15,10 +15,12 @@ const BITS = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).repl
 
 export const noBits = (): Bitmap => new Uint8Array(BYTES)
 
+const addOffset = (bits: Bitmap, offset: number): void => void (bits[offset >>> 3]! |= 1 << (offset & 7))
+
 /** The offsets that pass a test. */
 export const bitsOf = (test: (offset: number) => boolean): Bitmap => {
   const bits = noBits()
-  for (let n = 0; n < SEGMENT; n++) if (test(n)) bits[n >>> 3]! |= 1 << (n & 7)
+  for (let n = 0; n < SEGMENT; n++) if (test(n)) addOffset(bits, n)
   return bits
 }
 
@@ -32,11 +34,7 @@ export const addSet = (bits: Bitmap, set: StoredSet): void => {
     for (const [n, byte] of Buffer.from(set, 'base64').entries()) bits[n]! |= byte
     return
   }
-  let offset = -1
-  for (const distance of set) {
-    offset += distance
-    bits[offset >>> 3]! |= 1 << (offset & 7)
-  }
+  for (const offset of numbersOf(set, -1)) addOffset(bits, offset)
 }
 
 /** Keeps only the members that are in both sets. */
@@ -59,6 +57,13 @@ export const offsetsIn = (bits: Bitmap): readonly number[] => {
   return offsets
 }
 
+/** Members of a stored set in ascending order. */
+export const membersOf = (set: StoredSet): readonly number[] => {
+  const bits = noBits()
+  addSet(bits, set)
+  return offsetsIn(bits)
+}
+
 /** Distances between ascending numbers, the first from `start`. */
 export const distancesOf = (numbers: readonly number[], start: number): readonly number[] =>
   numbers.map((number, n) => number - (n === 0 ? start : numbers[n - 1]!))
@@ -74,6 +79,6 @@ export const storedSet = (offsets: readonly number[]): StoredSet => {
   if (offsets.length === 1) return [offsets[0]! + 1]
   if (offsets.length <= SPARSE) return distancesOf(offsets, -1)
   const bits = noBits()
-  for (const n of offsets) bits[n >>> 3]! |= 1 << (n & 7)
+  for (const offset of offsets) addOffset(bits, offset)
   return Buffer.from(bits).toString('base64')
 }

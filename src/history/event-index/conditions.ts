@@ -10,7 +10,8 @@ type Condition = { readonly keys: Needed; readonly bits: (texts: readonly string
 
 export const everyEvent = (): Bitmap => bitsBetween(0, SEGMENT)
 
-const facetSets = (text: string): readonly (readonly [string, StoredSet])[] =>
+/** Values of a facet, each with the set of its events. */
+export const facetSets = (text: string): readonly (readonly [string, StoredSet])[] =>
   Object.entries(JSON.parse(text) as FacetSets)
 
 /** Events whose value of a facet passes. If `any` is empty, events without a value of the facet pass too. */

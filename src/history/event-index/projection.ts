@@ -3,7 +3,7 @@ import type { Stored } from '../../events/log.ts'
 import type { LogProjection, Sources } from '../../projections/history/log-projection.ts'
 import type { Checkpoint, Row } from '../../projections/views.ts'
 import { eachValue, LISTED, type Listed } from '../filter.ts'
-import { distancesOf, numbersOf, SEGMENT, type StoredSet, storedSet } from './bitmap.ts'
+import { SEGMENT, type StoredSet, storedSet } from './bitmap.ts'
 import {
   FACETS,
   FIRST,
@@ -13,9 +13,10 @@ import {
   type IndexDoc,
   indexView,
   isFacet,
-  partSeals,
+  placesIn,
   placesKey,
-  type SegmentPlaces,
+  placesText,
+  rowSeals,
   timesKey,
   valueHash,
 } from './rows.ts'
@@ -84,8 +85,7 @@ const openSegment = (number: number, hashOf: ReturnType<typeof valueHash>) => {
     },
     /** Rows of the full segment. A segment that cannot be indexed has only its places. */
     parts: async (): Promise<readonly RowText[]> => {
-      const places: SegmentPlaces = { positions: distancesOf(positions, 0), times: distancesOf(times, 0) }
-      const placesPart: RowText = [placesKey(number), JSON.stringify(places)]
+      const placesPart: RowText = [placesKey(number), placesText({ positions, times })]
       if (!isIndexable) return [placesPart]
       const [first, last] = [Math.min(...times), Math.max(...times)].map((ms) => new Date(ms).toISOString())
       const facetParts = FACETS.map(
@@ -101,7 +101,7 @@ const openSegment = (number: number, hashOf: ReturnType<typeof valueHash>) => {
  * are kept in memory, and are read from the log after a restart.
  */
 export const eventIndex = (key: Uint8Array): LogProjection & { readonly block: number } => {
-  const { seal, holds } = partSeals(key)
+  const { seal, textOf } = rowSeals(key)
   const hashOf = valueHash(key)
   let open = openSegment(0, hashOf)
 
@@ -109,8 +109,8 @@ export const eventIndex = (key: Uint8Array): LogProjection & { readonly block: n
   const positionBefore = async ({ find }: Sources, number: number): Promise<bigint | undefined> => {
     if (number === 0) return 0n
     const [row] = await find<IndexDoc>([placesKey(number - 1)])
-    if (!row?.doc || row.doc.id !== row.key || !holds(row.doc)) return undefined
-    return BigInt(numbersOf((JSON.parse(row.doc.text) as SegmentPlaces).positions, 0).at(-1)!)
+    const text = row && textOf(row)
+    return text === undefined ? undefined : BigInt(placesIn(text).positions.at(-1)!)
   }
 
   /** Reads the events of the open segment up to a checkpoint. */

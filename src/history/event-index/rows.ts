@@ -1,8 +1,8 @@
 import { createHmac, hash } from 'node:crypto'
 import { type Sealed, seals } from '../../projections/history/log-projection.ts'
-import type { View } from '../../projections/views.ts'
+import type { Row, View } from '../../projections/views.ts'
 import type { Listed } from '../filter.ts'
-import type { StoredSet } from './bitmap.ts'
+import { distancesOf, numbersOf, type StoredSet } from './bitmap.ts'
 
 /**
  * Index of the events of the log, in segments. The index only narrows a search; every event shown is read from the log.
@@ -30,8 +30,18 @@ export type FacetSets = Readonly<Record<string, StoredSet>>
 /** Least and greatest time in a segment, as JSON. */
 export type TimeRange = { readonly first: string; readonly last: string }
 
-/** Positions and times (epoch ms) of the events of a segment, as distances; the first ones from 0. As JSON. */
+/** Positions and times (epoch ms) of the events of a segment. */
 export type SegmentPlaces = { readonly positions: readonly number[]; readonly times: readonly number[] }
+
+/** Text of the places of a segment: JSON with distances, the first ones from 0. */
+export const placesText = ({ positions, times }: SegmentPlaces): string =>
+  JSON.stringify({ positions: distancesOf(positions, 0), times: distancesOf(times, 0) })
+
+/** Places in such a text. */
+export const placesIn = (text: string): SegmentPlaces => {
+  const { positions, times } = JSON.parse(text) as SegmentPlaces
+  return { positions: numbersOf(positions, 0), times: numbersOf(times, 0) }
+}
 
 /** Text of the hashes of a segment that begin with the same character, each with its set. */
 export const hashedText = (sets: Iterable<readonly [hash: string, set: StoredSet]>): string => {
@@ -53,7 +63,16 @@ export const hashedSet = (text: string, hash: string): StoredSet | undefined => 
 type IndexPart = { readonly id: string; readonly text: string }
 export type IndexDoc = Sealed<IndexPart>
 
-export const partSeals = (key: Uint8Array) => seals<IndexPart>(key, 'event index', ({ id, text }) => [id, text])
+/** Seals the text of a row, and opens it again. */
+export const rowSeals = (key: Uint8Array) => {
+  const { seal, holds } = seals<IndexPart>(key, 'event index', ({ id, text }) => [id, text])
+  return {
+    seal,
+    /** Text of a row; undefined if the row is not as it was written under its key. */
+    textOf: ({ key: id, doc }: Row<IndexDoc>): string | undefined =>
+      doc && doc.id === id && holds(doc) ? doc.text : undefined,
+  }
+}
 
 const numbered = (part: string, segment: number): string => `${part}/${String(segment).padStart(12, '0')}`
 

@@ -1,16 +1,16 @@
 import { timeSlicer } from '../../event-loop.ts'
 import type { Views } from '../../projections/views.ts'
 import type { EventFilter } from '../filter.ts'
-import { addSet, type Bitmap, bitsOf, intersect, noBits, numbersOf } from './bitmap.ts'
-import { everyEvent, indexConditions } from './conditions.ts'
+import { type Bitmap, bitsOf, intersect, noBits } from './bitmap.ts'
+import { everyEvent, facetSets, indexConditions } from './conditions.ts'
 import {
   type Facet,
-  type FacetSets,
   facetKey,
   type IndexDoc,
   indexView,
-  partSeals,
+  placesIn,
   placesKey,
+  rowSeals,
   type SegmentPlaces,
   type TimeRange,
   timesKey,
@@ -24,17 +24,16 @@ type Sources = {
   readonly onDamage: (what: string) => void
 }
 
-/** Positions and times of the events of a segment. */
-export type Places = { readonly positions: readonly number[]; readonly times: readonly number[] }
-
 /** Reads the texts of rows by key. Rows that are missing or not as written are left out. */
 const textReader = ({ views, key, onDamage }: Sources) => {
-  const { holds } = partSeals(key)
+  const { textOf } = rowSeals(key)
   return async (keys: readonly string[]): Promise<ReadonlyMap<string, string>> => {
     const texts = new Map<string, string>()
-    for (const { key: id, doc } of await views.getMany<IndexDoc>(indexView, keys))
-      if (doc && doc.id === id && holds(doc)) texts.set(id, doc.text)
-      else onDamage(id)
+    for (const row of await views.getMany<IndexDoc>(indexView, keys)) {
+      const text = textOf(row)
+      if (text === undefined) onDamage(row.key)
+      else texts.set(row.key, text)
+    }
     return texts
   }
 }
@@ -50,22 +49,18 @@ export const eventSearch = (sources: Sources) => {
   const read = textReader(sources)
   const hashOf = valueHash(sources.key)
 
-  const placesOf = async (segment: number): Promise<Places | undefined> => {
-    const text = (await read([placesKey(segment)])).get(placesKey(segment))
-    if (text === undefined) return undefined
-    const { positions, times } = JSON.parse(text) as SegmentPlaces
-    return { positions: numbersOf(positions, 0), times: numbersOf(times, 0) }
+  const textAt = async (key: string): Promise<string | undefined> => (await read([key])).get(key)
+
+  /** Places of the events of a segment; undefined if they are unknown. */
+  const placesOf = async (segment: number): Promise<SegmentPlaces | undefined> => {
+    const text = await textAt(placesKey(segment))
+    return text === undefined ? undefined : placesIn(text)
   }
 
   /** Events of a segment by the values of a facet; undefined if they are unknown. */
   const valuesOf = async (segment: number, name: Facet) => {
-    const text = (await read([facetKey(name, segment)])).get(facetKey(name, segment))
-    if (text === undefined) return undefined
-    return Object.entries(JSON.parse(text) as FacetSets).map(([value, set]) => {
-      const bits = noBits()
-      addSet(bits, set)
-      return [value, bits] as const
-    })
+    const text = await textAt(facetKey(name, segment))
+    return text === undefined ? undefined : facetSets(text)
   }
 
   /** Events of a segment whose time is within the filter; undefined if the times are unknown. */

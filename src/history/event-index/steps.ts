@@ -4,7 +4,8 @@ import type { IndexedEvent } from '../facts.ts'
 import { type EventFilter, eventFilter } from '../filter.ts'
 import { ascending, descending, type Head, type Indexed, type Span, type Sources as SpanSources } from '../spans.ts'
 import { type Bitmap, bitsBetween, countBits, intersect, offsetsIn, SEGMENT } from './bitmap.ts'
-import type { EventSearch, FilterSearch, Places } from './search.ts'
+import type { SegmentPlaces } from './rows.ts'
+import type { EventSearch, FilterSearch } from './search.ts'
 
 /** Maximum number of segments and of rows in one query. The first query has one segment. */
 const [BATCH, ROWS] = [16, 96]
@@ -101,7 +102,7 @@ const spanOfPart = async (
   { find }: Sources,
   part: SegmentPart,
   span: Span,
-  places: Places | undefined,
+  places: SegmentPlaces | undefined,
 ): Promise<Span> => {
   const begin = part.segment * SEGMENT
   const placeOf = async (index: number): Promise<Head> => {
