@@ -3,7 +3,7 @@ import type { EventLog } from '../../events/log.ts'
 import { SEGMENT } from '../../history/event-index/bitmap.ts'
 import { eventIndex } from '../../history/event-index/projection.ts'
 import { indexView } from '../../history/event-index/rows.ts'
-import { backgroundProjection } from '../../projections/engine/background-projection.ts'
+import { backgroundProjection, wholeBlocks } from '../../projections/engine/background-projection.ts'
 import type { runner } from '../../projections/engine/runner.ts'
 import type { Stores } from '../stores/stores.ts'
 
@@ -33,6 +33,6 @@ export const indexerOf = ({ clock, log, stores: { views, pepper, writes }, follo
 export const indexLag =
   ({ views }: Pick<Stores, 'views'>, { counted }: Follower) =>
   async (): Promise<number> => {
-    const full = Math.floor(counted().events / SEGMENT) * SEGMENT
-    return Math.max(0, full - ((await views.checkpoint(indexView))?.events ?? 0))
+    const whole = wholeBlocks(counted().events, SEGMENT)
+    return Math.max(0, whole - ((await views.checkpoint(indexView))?.events ?? 0))
   }

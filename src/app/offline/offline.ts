@@ -22,6 +22,7 @@ import { issueToken } from '../../http/auth/issue-token.ts'
 import { inFuture, namespacesAsked, staticToken } from '../../http/auth/requested-access.ts'
 import { presentAuthentication } from '../../http/present/authentication.ts'
 import { projections } from '../../projections/all.ts'
+import { wholeBlocks } from '../../projections/engine/background-projection.ts'
 import { byStream, foldRow, keyOf } from '../../projections/engine/fold-rows.ts'
 import { rowOf } from '../../projections/engine/memory.ts'
 import { rebuild } from '../../projections/engine/rebuild.ts'
@@ -179,9 +180,8 @@ export const projectionStatus: Services['projectionStatus'] = (config, say) =>
       const { position, events } = (await views.checkpoint(model)) ?? { position: 0n, events: 0 }
       let all = events
       for await (const page of log.readAll(position, head)) all += page.length
-      const { block = 1 } = 'block' in model ? model : {}
-      const lag = Math.max(0, all - (all % block) - events)
-      status.push({ name, version, position: String(position), head: String(head), lag })
+      const due = wholeBlocks(all, 'block' in model ? (model.block ?? 1) : 1)
+      status.push({ name, version, position: String(position), head: String(head), lag: Math.max(0, due - events) })
     }
     return status
   })

@@ -6,8 +6,9 @@ import { advanced, START } from './checkpoints.ts'
 
 /** Interval in ms at which a full block is looked for. */
 const LOOK_MS = 1_000
-/** Rows in one write. */
-const STEP_ROWS = 250
+
+/** Number of events in whole blocks. */
+export const wholeBlocks = (events: number, block: number): number => events - (events % block)
 
 type BackgroundOptions = {
   readonly clock: Clock
@@ -50,13 +51,13 @@ export const backgroundProjection = (options: BackgroundOptions) => {
   /** Writes the rows of a page. Returns undefined if another writer has moved the checkpoint. */
   const written = async (from: Checkpoint, page: readonly Stored[]): Promise<Checkpoint | undefined> => {
     const rows = await model.rowsOf({ log, find }, from, page)
-    for (let n = 0; n < rows.length; n += STEP_ROWS) await views.put(model, rows.slice(n, n + STEP_ROWS))
+    if (rows.length > 0) await views.put(model, rows)
     const to = advanced(model, from, page)
     return (await views.mark(model, from.position, to)) ? to : undefined
   }
 
   const advance = async (): Promise<void> => {
-    const due = Math.floor(events() / block) * block
+    const due = wholeBlocks(events(), block)
     let checkpoint = await standing()
     if (!checkpoint || checkpoint.events >= due) return
     for await (const page of log.readAll(checkpoint.position)) {
