@@ -116,7 +116,7 @@ const serviceOf = async (config: Config, core: Core, { logger, past, draining, p
     readiness: readinessOf(clock, stores, draining, fresh, core.closed.none, follower.caughtUp),
     about: aboutOf(config),
     tell: (record, message) => logger.info(record, message),
-    warn: oncePerMinute(logger, clock.now),
+    warn: oncePerMinute(logger.warn.bind(logger), clock.now),
   }
 }
 

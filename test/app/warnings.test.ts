@@ -5,7 +5,7 @@ await t.test('each kind of warning is logged at most once a minute', async (t) =
   const told: unknown[] = []
   let time = 0
   const warn = oncePerMinute(
-    { warn: (...said: readonly unknown[]) => void told.push(said) } as never,
+    (...said: readonly unknown[]) => void told.push(said),
     () => new Date(time),
   )
   const claim = (name: string) => warn(`referenced ${name}`, { claim: name }, 'absent')

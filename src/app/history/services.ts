@@ -8,6 +8,7 @@ import type { Metrics } from '../../http/operations/metrics.ts'
 import { historyReadRecorder } from '../../jobs/history-reads.ts'
 import type { runner } from '../../projections/engine/runner.ts'
 import type { Views } from '../../projections/views.ts'
+import { oncePerMinute } from '../telemetry/warnings.ts'
 
 type Parts = {
   readonly clock: Clock
@@ -19,11 +20,15 @@ type Parts = {
   readonly onError: (what: string) => (error: unknown) => void
 }
 
+const DAMAGED = 'the index of events is damaged; rollcall projections rebuild event_index builds it anew'
+
 /** Creates the services of the history: its reader, the limit of its streams, and the record of its readings. */
 export const historyServicesOf = (
   config: Config,
   { clock, log, stores, follower, execute, metrics, onError }: Parts,
 ) => {
+  // One search may find many damaged rows.
+  const tellDamage = oncePerMinute(({ what }, message) => onError(message)(new Error(String(what))), clock.now)
   const historyStreams = streamSlots(config.history.streams)
   metrics.gauge('history_streams', 'Exports and live streams of the history that run.', [], () => [
     { labels: [], value: historyStreams.running() },
@@ -35,10 +40,7 @@ export const historyServicesOf = (
       key: stores.pepper.key,
       seen: follower.seen,
       counted: follower.counted,
-      onDamage: (what) =>
-        onError('the index of events is damaged; rollcall projections rebuild event_index builds it anew')(
-          new Error(what),
-        ),
+      onDamage: (what) => tellDamage('index', { what }, DAMAGED),
     }),
     historyStreams,
     historyReads: historyReadRecorder(execute, clock, {

@@ -1,11 +1,11 @@
-import type { Logger } from './logger.ts'
-
 const MINUTE_MS = 60_000
 /** Maximum number of keys that are tracked. */
 const MOST = 1_000
 
-/** Logs a warning at most once a minute per key. */
-export const oncePerMinute = (logger: Pick<Logger, 'warn'>, now: () => Date) => {
+type Write = (record: Readonly<Record<string, unknown>>, message: string) => void
+
+/** Writes a line at most once a minute per key. */
+export const oncePerMinute = (write: Write, now: () => Date) => {
   const lastLogged = new Map<string, number>()
   return (what: string, record: Readonly<Record<string, unknown>>, message: string): void => {
     const time = now().getTime()
@@ -13,6 +13,6 @@ export const oncePerMinute = (logger: Pick<Logger, 'warn'>, now: () => Date) => 
     lastLogged.delete(what)
     if (lastLogged.size >= MOST) lastLogged.delete(lastLogged.keys().next().value!)
     lastLogged.set(what, time)
-    logger.warn(record, message)
+    write(record, message)
   }
 }
