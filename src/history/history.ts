@@ -59,12 +59,13 @@ export const history = ({ log, views, key, seen, counted, onDamage }: Sources) =
       const first = await log.first()
       return first && Date.parse(first.time)
     },
-    histogram: (wanted: HistogramRequest, head: Head, signal: AbortSignal) =>
-      histogramOf({ log, find, search, signal }, wanted, head),
-    statistics: (wanted: StatisticsRequest, head: Head, signal: AbortSignal) =>
-      statisticsOf({ log, find, search, signal }, wanted, head),
+    histogram: (wanted: HistogramRequest, head: Head | undefined, signal: AbortSignal) =>
+      histogramOf({ log, find, search, signal }, wanted, head ?? NOTHING),
+    statistics: (wanted: StatisticsRequest, head: Head | undefined, signal: AbortSignal) =>
+      statisticsOf({ log, find, search, signal }, wanted, head ?? NOTHING),
     /** Place of the last event at or before a position. */
-    placeAt: (position: bigint, head: Head): Promise<LogPlace> => find((place) => place.position <= position, head),
+    placeAt: (position: bigint, head: Head | undefined): Promise<LogPlace> =>
+      find((place) => place.position <= position, head ?? NOTHING),
     /** The event at exactly this position; undefined if there is none. */
     at: async (position: bigint, head: Head): Promise<IndexedEvent | undefined> => {
       const record = await log.at(position)

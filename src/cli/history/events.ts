@@ -7,7 +7,7 @@ import { clientOf, type TargetOptions, wholeNumber, withField, withOutput, withT
 import type { CommandServices } from '../services.ts'
 import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
 import { actorText, EVENTS } from './event.ts'
-import { type FilterOptions, filtersOf, withFilters } from './filters.ts'
+import { type FilterOptions, filtersOf, indexIn, withFilters, withPeriod } from './filters.ts'
 import { addStats } from './stats.ts'
 import { addTail } from './tail.ts'
 
@@ -61,11 +61,11 @@ const list = async (options: ListOptions, given: CommandServices): Promise<void>
 
 /** The event of a moment: at a position or an index, or the last one at an instant. */
 const eventAt = async ({ ask }: Client, moment: string, now: number): Promise<HistoryEvent> => {
-  const [, index] = /^@(\d{1,15})$/.exec(moment) ?? []
+  const index = indexIn(moment)
   const [, position] = /^#?(\d+)$/.exec(moment) ?? []
   if (position !== undefined) return ask<HistoryEvent>('GET', `${EVENTS}/${position}`)
   const instant = () => new Date(Date.parse(momentOf(moment, now, 'MOMENT')) + 1).toISOString()
-  const query = index === undefined ? { to: instant(), order: 'desc' } : { afterIndex: Number(index) - 1 }
+  const query = index === undefined ? { to: instant(), order: 'desc' } : { afterIndex: index - 1 }
   const { events } = await ask<HistoryEvents>('GET', EVENTS, { query: { ...query, limit: 1 } })
   return events[0] ?? fail('notFound', `There is no event at ${moment}.`)
 }
@@ -77,17 +77,13 @@ const show = async (moment: string, options: TargetOptions & OutputOptions, give
 
 /** `rollcall events`: lists, shows, follows and counts the events of the history. */
 export const addEvents = (program: Command, given: CommandServices): void => {
-  const { now } = given.clock
-  const instant = (text: string): string => momentOf(text, now().getTime(), '--from and --to')
   const events = program.command('events').summary('list, show, follow and count the events of the history')
   const listing = withField(
     withOutput(withTarget(events.command('list'), given), ['table', 'csv', 'json', 'ndjson', 'name']),
   )
     .summary('list events, oldest first')
     .description('Lists the events that match all filters. Separate values with commas; ! in front excludes a value.')
-  withFilters(listing)
-    .option('--from <instant>', 'events from this time on: an RFC 3339 time, a day or -1h', instant)
-    .option('--to <instant>', 'before this time', instant)
+  withPeriod(withFilters(listing), given)
     .addOption(new Option('--order <order>', 'order').choices(['asc', 'desc']).default('asc'))
     .addOption(new Option('--limit <n>', 'maximum number of events').argParser(wholeNumber).default(100))
     .option('--all', 'all events')

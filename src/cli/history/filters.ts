@@ -1,4 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { momentOf } from '../moment.ts'
+import type { CommandServices } from '../services.ts'
 
 /** Options that are filters: option, parameter of api.md §16.3, and meaning. */
 const FILTERS: readonly (readonly [option: string, parameter: string, meaning: string])[] = [
@@ -42,6 +44,20 @@ const whereOf = (text: string): Readonly<Record<string, string>> =>
         return [parameter, part.slice(colon + 1)]
       }),
   )
+
+/** Adds the options of a period. */
+export const withPeriod = (command: Command, { clock }: Pick<CommandServices, 'clock'>): Command => {
+  const instant = (text: string): string => momentOf(text, clock.now().getTime(), '--from and --to')
+  return command
+    .option('--from <instant>', 'events from this time on: an RFC 3339 time, a day or -1h', instant)
+    .option('--to <instant>', 'before this time', instant)
+}
+
+/** Index in a moment such as `@11`; undefined for other moments. */
+export const indexIn = (moment: string): number | undefined => {
+  const [, index] = /^@(\d{1,15})$/.exec(moment) ?? []
+  return index === undefined ? undefined : Number(index)
+}
 
 /** Values of the options of `withFilters`. */
 export type FilterOptions = { readonly where?: Readonly<Record<string, string>> } & Readonly<Record<string, unknown>>

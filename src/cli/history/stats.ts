@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import { type EventStatistics, FIGURES, type StatisticsRow } from '../../contract/history/counts.ts'
-import { momentOf } from '../moment.ts'
 import { clientOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
 import type { CommandServices } from '../services.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
+import { withPeriod } from './filters.ts'
 
 type StatsOptions = TargetOptions &
   OutputOptions & { readonly by?: string; readonly bucket?: string; readonly from?: string; readonly to?: string }
@@ -29,15 +29,12 @@ const stats = async (
 
 /** `rollcall events stats`: counts events. */
 export const addStats = (events: Command, given: CommandServices): void => {
-  const instant = (text: string): string => momentOf(text, given.clock.now().getTime(), '--from and --to')
-  withField(withOutput(withTarget(events.command('stats'), given), ['table', 'csv', 'json', 'ndjson']))
+  const counting = withField(withOutput(withTarget(events.command('stats'), given), ['table', 'csv', 'json', 'ndjson']))
     .summary('count tokens, logins, refusals and changes')
     .description('Counts tokens, logins, exchanges, refusals, changes and readings. A table leaves out empty columns.')
     .addOption(
       new Option('--by <property>', 'a row for each value').choices(['method', 'provider', 'namespaceKey', 'reason']),
     )
     .addOption(new Option('--bucket <length>', 'a row for each period').choices(['hour', 'day']))
-    .option('--from <instant>', 'events from this time on: an RFC 3339 time, a day or -1h', instant)
-    .option('--to <instant>', 'before this time', instant)
-    .action((options: StatsOptions) => stats(options, given))
+  withPeriod(counting, given).action((options: StatsOptions) => stats(options, given))
 }

@@ -8,7 +8,7 @@ import type { CommandServices } from '../services.ts'
 import { escapeControl, printForeign, type Terminal } from '../terminal/terminal.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 import { actorText, EVENTS } from './event.ts'
-import { type FilterOptions, filtersOf, withFilters } from './filters.ts'
+import { type FilterOptions, filtersOf, indexIn, withFilters } from './filters.ts'
 import { followed } from './follow.ts'
 
 const PAGE = 1000
@@ -30,8 +30,8 @@ type Start = { readonly shown: readonly HistoryEvent[]; readonly range: Query; r
 
 /** Range of the events from a moment on: `@` index, `#` position, or an instant. */
 const rangeFrom = (moment: string, now: number): Query => {
-  const [, index] = /^@(\d{1,15})$/.exec(moment) ?? []
-  if (index !== undefined) return { afterIndex: Number(index) - 1 }
+  const index = indexIn(moment)
+  if (index !== undefined) return { afterIndex: index - 1 }
   const at = momentOf(moment, now, '--from')
   if (!/^\d+$/.test(at)) return { from: at }
   const position = BigInt(at)

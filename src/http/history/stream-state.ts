@@ -92,7 +92,7 @@ export const logPlaceShown = ({ index, position, time }: LogPlace) => ({
 /** Place of a moment in the log: its last event. */
 export const placeOfMoment = async ({ history }: Service, past: Past): Promise<LogPlace> => {
   const [{ position }, head] = [await past.moment(), await history.head()]
-  return history.placeAt(position, head ?? { index: -1, position: 0n })
+  return history.placeAt(position, head)
 }
 
 /** Resource of a stream at a moment for a difference; undefined if it does not exist. Unknown streams: 404. */

@@ -63,6 +63,12 @@ export const written = <T>(json: Json<T>, etag?: string): Answer<T> =>
   etag === undefined ? { body: undefined, json } : { body: undefined, json, etag }
 
 /** 302 to a location. */
+/** A whole table as CSV. */
+export const csvAnswer = <T>(text: string, headers: Readonly<Record<string, string>>): Answer<T> => {
+  const bytes = Buffer.from(text)
+  return { body: undefined, chunks: [bytes], length: bytes.length, holds: bytes.length, headers }
+}
+
 export const redirect = <T>(location: string, headers: Readonly<Record<string, string>> = {}, body?: T): Answer<T> => ({
   status: 302,
   body,

@@ -11,7 +11,7 @@ import { leavingOut } from '../../lists/paging.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { Mount, Service } from '../../services/service.ts'
-import type { Answer } from '../../wire/reply.ts'
+import { type Answer, csvAnswer } from '../../wire/reply.ts'
 import { takePage } from '../../wire/room.ts'
 
 const PAGE = 100
@@ -46,11 +46,8 @@ const TABLE: readonly (readonly [string, (entry: Entry) => string])[] = [
 ]
 
 /** The page as CSV. */
-const asTable = ({ entries, nextPageToken }: AccessReview): Answer<AccessReview> => {
-  const bytes = Buffer.from(csvOf(entries, TABLE))
-  const headers = { 'content-type': 'text/csv; charset=utf-8', 'next-page-token': nextPageToken }
-  return { body: undefined, chunks: [bytes], length: bytes.length, holds: bytes.length, headers }
-}
+const asTable = ({ entries, nextPageToken }: AccessReview): Answer<AccessReview> =>
+  csvAnswer(csvOf(entries, TABLE), { 'content-type': 'text/csv; charset=utf-8', 'next-page-token': nextPageToken })
 
 /** The snapshot as of the requested moment, its position and its time. */
 const momentOf = async (

@@ -14,7 +14,7 @@ import { histogram, selectionBy } from '../../history/query.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { Mount, Service } from '../../services/service.ts'
-import type { Answer } from '../../wire/reply.ts'
+import { csvAnswer } from '../../wire/reply.ts'
 
 const counting = {
   ...audit,
@@ -49,7 +49,7 @@ const getHistogram: Mount = (app, service) =>
         const { history } = service
         const { query, request } = call
         const { filter, range } = selectionBy(query)
-        const head = (await history.head()) ?? { index: -1, position: 0n }
+        const head = await history.head()
         const period = await periodOf(service, query)
         const counted = await history.histogram({ filter, range, period, most: query.buckets }, head, request.stop)
         countReading(service, call, 0)
@@ -69,12 +69,7 @@ const TABLE: readonly (readonly [string, (row: StatisticsRow) => string])[] = [
   ...FIGURES.map((name) => [name, (row: StatisticsRow) => String(row[name])] as const),
 ]
 
-/** The statistics as CSV. */
-const asTable = (rows: readonly StatisticsRow[]): Answer<EventStatistics> => {
-  const bytes = Buffer.from(csvOf(rows, TABLE))
-  const headers = { 'content-type': 'text/csv; charset=utf-8; header=present' }
-  return { body: undefined, chunks: [bytes], length: bytes.length, holds: bytes.length, headers }
-}
+const CSV = { 'content-type': 'text/csv; charset=utf-8; header=present' }
 
 const wantsTable = ({ query: { format }, request }: Call<unknown, StatisticsQuery>): boolean =>
   format === undefined ? request.headers.accept?.includes('text/csv') === true : format === 'csv'
@@ -91,13 +86,14 @@ const getStatistics: Mount = (app, service) =>
       asOfReading(service, call.request, async () => {
         const { history } = service
         const { query, request } = call
-        const head = (await history.head()) ?? { index: -1, position: 0n }
+        const head = await history.head()
         const period = await periodOf(service, query)
         const bucketMs = query.bucket && BUCKETS[query.bucket]
         const found = await history.statistics({ period, bucketMs, by: query.by }, head, request.stop)
-        countReading(service, call, 0, wantsTable(call) ? 'csv' : 'json')
+        const isTable = wantsTable(call)
+        countReading(service, call, 0, isTable ? 'csv' : 'json')
         const rows = found.map(rowShown)
-        return wantsTable(call) ? asTable(rows) : { body: { rows } }
+        return isTable ? csvAnswer(csvOf(rows, TABLE), CSV) : { body: { rows } }
       }),
   })
 
