@@ -158,7 +158,7 @@ export const compose = async (
       await member?.join(known)
       const token = await bootstrap({ ...service, config })
       if (token !== undefined)
-        logger.child({}, { level: 'info' }).info({ client_token: token }, 'first token created; it is shown only once')
+        logger.child({}, { level: 'info' }).info({ client_token: token }, 'bootstrap token created; shown only once')
       await access.begin()
       await recordLogIdentity(stores)
       if (rebuilt) await presence.rebuilt(rebuilt)
