@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import { fail } from '../../failure.ts'
-import type { Client } from '../client.ts'
+import type { Client } from '../client/client.ts'
 import { momentOf } from '../moment.ts'
 import { clientOf, type TargetOptions, wholeNumber, withField, withOutput, withTarget } from '../options.ts'
 import type { CommandServices } from '../services.ts'

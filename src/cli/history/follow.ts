@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import { EXIT, isFailure } from '../../failure.ts'
-import type { Client } from '../client.ts'
+import type { Client } from '../client/client.ts'
 
 /** First and longest pause in ms before a new connection, and the silence after which a connection counts as lost. */
 const [FIRST_MS, LONGEST_MS, SILENCE_MS] = [250, 30_000, 45_000]

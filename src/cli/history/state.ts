@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { DiffItem, StateDiff, StreamState } from '../../contract/history/state.ts'
 import { EXIT, fail } from '../../failure.ts'
-import { segment } from '../client.ts'
+import { segment } from '../client/client.ts'
 import { momentOf } from '../moment.ts'
 import { clientOf, type TargetOptions, withField, withMoment, withOutput, withTarget } from '../options.ts'
 import type { CommandServices } from '../services.ts'

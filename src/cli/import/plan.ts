@@ -1,8 +1,8 @@
 import type { Namespace } from '../../contract/namespace.ts'
 import { EXIT, isFailure } from '../../failure.ts'
-import type { Client } from '../client.ts'
+import type { Client } from '../client/client.ts'
+import { all } from '../client/lists.ts'
 import type { Document, FlagPart, NamespacePart, SegmentPart } from '../document/parts.ts'
-import { all } from '../resources.ts'
 import { flagProblems, notUnique, segmentProblems, twice } from './check.ts'
 import { type Problem, problemsOf } from './rules.ts'
 

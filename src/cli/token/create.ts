@@ -1,12 +1,10 @@
 import type { Command } from 'commander'
-import type { Config } from '../config/load.ts'
-import type { Authentication } from '../contract/token.ts'
-import { fail, isFailure } from '../failure.ts'
-import { type Client, client, isUnreachable, segment } from './client.ts'
-import { findToken } from './credential.ts'
-import { dataConfig, embeddedConfig } from './embedded.ts'
-import { expiryOf } from './expiry.ts'
-import { grantsDiffer, rightsAt, roleAt } from './grants.ts'
+import type { Config } from '../../config/load.ts'
+import type { Authentication } from '../../contract/token.ts'
+import { fail, isFailure } from '../../failure.ts'
+import { type Client, client, isUnreachable, segment } from '../client/client.ts'
+import { findToken } from '../client/credential.ts'
+import { dataConfig, embeddedConfig } from '../offline/embedded.ts'
 import {
   type FileOptions,
   pair,
@@ -17,9 +15,11 @@ import {
   withOutput,
   withReason,
   withTarget,
-} from './options.ts'
-import type { CommandServices, NewlyIssued, TokenRequest } from './services.ts'
-import { type Column, type OutputOptions, printOne, table } from './terminal/output.ts'
+} from '../options.ts'
+import type { CommandServices, NewlyIssued, TokenRequest } from '../services.ts'
+import { type Column, type OutputOptions, printOne, table } from '../terminal/output.ts'
+import { expiryOf } from './expiry.ts'
+import { grantsDiffer, rightsAt, roleAt } from './grants.ts'
 
 type CreateOptions = TargetOptions &
   FileOptions &

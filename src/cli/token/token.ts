@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import type { Authentication, AuthenticationList } from '../contract/token.ts'
-import { EXIT, type Failure, isFailure } from '../failure.ts'
-import { type Client, segment } from './client.ts'
+import type { Authentication, AuthenticationList } from '../../contract/token.ts'
+import { EXIT, type Failure, isFailure } from '../../failure.ts'
+import { type Client, segment } from '../client/client.ts'
 import {
   clientOf,
   reasonHeaders,
@@ -11,13 +11,13 @@ import {
   withOutput,
   withReason,
   withTarget,
-} from './options.ts'
-import { nameOf, namespaceOf } from './record.ts'
-import type { CommandServices } from './services.ts'
-import { type Column, type OutputOptions, printMany, printOne } from './terminal/output.ts'
-import { confirm, escapeControl, type Terminal } from './terminal/terminal.ts'
-import { addTokenCreate } from './token-create.ts'
-import { addTokenFind } from './token-find.ts'
+} from '../options.ts'
+import type { CommandServices } from '../services.ts'
+import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
+import { confirm, escapeControl, type Terminal } from '../terminal/terminal.ts'
+import { addTokenCreate } from './create.ts'
+import { addTokenFind } from './find.ts'
+import { nameOf, namespaceOf } from './holder.ts'
 
 const COLUMNS: readonly Column<Authentication>[] = [
   ['ID', ({ id }) => id],

@@ -1,8 +1,8 @@
-import { type Config, loadConfig } from '../config/load.ts'
-import { fail } from '../failure.ts'
-import { type FileOptions, fileOf } from './options.ts'
-import { flagsOf } from './serve.ts'
-import type { Terminal } from './terminal/terminal.ts'
+import { type Config, loadConfig } from '../../config/load.ts'
+import { fail } from '../../failure.ts'
+import { type FileOptions, fileOf } from '../options.ts'
+import { flagsOf } from '../serve.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 /** Configuration of a command that works on the stored data. */
 export const dataConfig = (options: FileOptions, { env }: Terminal): Config =>

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { segment } from './client.ts'
-import { embeddedConfig } from './embedded.ts'
+import { segment } from '../client/client.ts'
+import { embeddedConfig } from '../offline/embedded.ts'
 import {
   clientOf,
   type FileOptions,
@@ -9,9 +9,9 @@ import {
   withConfig,
   withReason,
   withTarget,
-} from './options.ts'
-import type { CommandServices } from './services.ts'
-import { confirm } from './terminal/terminal.ts'
+} from '../options.ts'
+import type { CommandServices } from '../services.ts'
+import { confirm } from '../terminal/terminal.ts'
 
 type DeleteOptions = TargetOptions &
   FileOptions & { readonly namespace: string; readonly yes?: boolean; readonly reason?: string }

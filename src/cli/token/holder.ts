@@ -1,4 +1,4 @@
-import type { Authentication } from '../contract/token.ts'
+import type { Authentication } from '../../contract/token.ts'
 
 /** Value of the service's own metadata; its prefix depends on the configuration. */
 const own = ({ metadata }: Authentication, pattern: RegExp): string =>

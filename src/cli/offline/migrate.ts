@@ -1,11 +1,11 @@
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { type Config, loadConfig } from '../config/load.ts'
-import { EXIT, fail } from '../failure.ts'
-import { type FileOptions, fileOf, withConfig } from './options.ts'
-import type { CommandServices, Moved } from './services.ts'
-import { progressBar } from './terminal/progress.ts'
-import { confirm, type Terminal } from './terminal/terminal.ts'
+import { type Config, loadConfig } from '../../config/load.ts'
+import { EXIT, fail } from '../../failure.ts'
+import { type FileOptions, fileOf, withConfig } from '../options.ts'
+import type { CommandServices, Moved } from '../services.ts'
+import { progressBar } from '../terminal/progress.ts'
+import { confirm, type Terminal } from '../terminal/terminal.ts'
 
 type MigrateOptions = FileOptions & {
   readonly from: string

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import { EXIT, fail } from '../failure.ts'
+import { EXIT, fail } from '../../failure.ts'
+import { type FileOptions, withConfig, withOutput } from '../options.ts'
+import type { CommandServices, ProjectionStatus } from '../services.ts'
+import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
+import { progressBar } from '../terminal/progress.ts'
+import { confirm } from '../terminal/terminal.ts'
 import { dataConfig } from './embedded.ts'
-import { type FileOptions, withConfig, withOutput } from './options.ts'
-import type { CommandServices, ProjectionStatus } from './services.ts'
-import { type Column, type OutputOptions, printMany } from './terminal/output.ts'
-import { progressBar } from './terminal/progress.ts'
-import { confirm } from './terminal/terminal.ts'
 
 const COLUMNS: readonly Column<ProjectionStatus>[] = [
   ['NAME', ({ name }) => name],

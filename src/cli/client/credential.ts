@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { fail } from '../failure.ts'
-import type { Terminal } from './terminal/terminal.ts'
+import { fail } from '../../failure.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 const cleaned = (content: string, from: string): string => {
   const token = content.trim()

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type GrantInForce, grantsInForce } from '../access/holding.ts'
+import { type GrantInForce, grantsInForce } from '../../access/holding.ts'
 import {
   type AccessPolicy,
   grantsFor,
@@ -9,17 +9,17 @@ import {
   referencedClaims,
   type Subject,
   type SubjectOf,
-} from '../access/rules.ts'
-import { accessPolicy } from '../config/checks/access-rules.ts'
-import { refusedBefore } from '../config/checks/admission.ts'
-import { empty, list, map, record, variants } from '../config/collections.ts'
-import type { Config } from '../config/load.ts'
-import type { SettingKind } from '../config/setting.ts'
-import { oneOf, text } from '../config/types.ts'
-import { EXIT, fail } from '../failure.ts'
-import type { CommandServices } from './services.ts'
-import { type Column, table } from './terminal/output.ts'
-import type { Terminal } from './terminal/terminal.ts'
+} from '../../access/rules.ts'
+import { accessPolicy } from '../../config/checks/access-rules.ts'
+import { refusedBefore } from '../../config/checks/admission.ts'
+import { empty, list, map, record, variants } from '../../config/collections.ts'
+import type { Config } from '../../config/load.ts'
+import type { SettingKind } from '../../config/setting.ts'
+import { oneOf, text } from '../../config/types.ts'
+import { EXIT, fail } from '../../failure.ts'
+import type { CommandServices } from '../services.ts'
+import { type Column, table } from '../terminal/output.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 const claim: SettingKind<unknown> = {
   words: 'anything',

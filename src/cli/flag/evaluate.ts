@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import type { BatchEvaluation, BooleanEvaluation, TraceStep, VariantEvaluation } from '../contract/evaluation.ts'
-import { fail } from '../failure.ts'
-import type { Client } from './client.ts'
-import { clientOf, pair, type TargetOptions, withField, withMoment, withOutput, withTarget } from './options.ts'
-import type { CommandServices } from './services.ts'
-import { type Column, type OutputOptions, printOne, table } from './terminal/output.ts'
+import type { BatchEvaluation, BooleanEvaluation, TraceStep, VariantEvaluation } from '../../contract/evaluation.ts'
+import { fail } from '../../failure.ts'
+import type { Client } from '../client/client.ts'
+import { clientOf, pair, type TargetOptions, withField, withMoment, withOutput, withTarget } from '../options.ts'
+import type { CommandServices } from '../services.ts'
+import { type Column, type OutputOptions, printOne, table } from '../terminal/output.ts'
 
 type EvaluateOptions = TargetOptions &
   OutputOptions & {

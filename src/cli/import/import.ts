@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import type { ImportOptions } from './import/run.ts'
-import { withReason, withTarget } from './options.ts'
-import type { CommandServices } from './services.ts'
+import { withReason, withTarget } from '../options.ts'
+import type { CommandServices } from '../services.ts'
+import type { ImportOptions } from './run.ts'
 
 /** `rollcall import`: creates the flags, segments and namespaces of a document in a running service. */
 export const addImport = (program: Command, given: CommandServices): void => {
@@ -18,7 +18,7 @@ export const addImport = (program: Command, given: CommandServices): void => {
     .option('--no-progress', 'no progress bar')
     .action(async (file: string | undefined, options: ImportOptions) => {
       // Loaded here because it includes the validation rules of the service; other commands start faster without them.
-      const { runImport } = await import('./import/run.ts')
+      const { runImport } = await import('./run.ts')
       await runImport(file, options, given)
     })
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { EXIT } from '../failure.ts'
+import { EXIT } from '../../failure.ts'
+import { type FileOptions, withConfig, withOutput } from '../options.ts'
+import type { CommandServices, LogFinding } from '../services.ts'
+import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
 import { embeddedConfig } from './embedded.ts'
-import { type FileOptions, withConfig, withOutput } from './options.ts'
-import type { CommandServices, LogFinding } from './services.ts'
-import { type Column, type OutputOptions, printMany } from './terminal/output.ts'
 
 const COLUMNS: readonly Column<LogFinding>[] = [
   ['CHECK', ({ check }) => check],

@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
-import { grantText } from '../access/grants.ts'
-import { RIGHTS } from '../access/rights.ts'
-import type { AccessReview } from '../contract/access.ts'
+import { grantText } from '../../access/grants.ts'
+import { RIGHTS } from '../../access/rights.ts'
+import type { AccessReview } from '../../contract/access.ts'
+import type { Client } from '../client/client.ts'
+import { clientOf, type TargetOptions, withField, withMoment, withOutput, withTarget } from '../options.ts'
+import type { CommandServices } from '../services.ts'
+import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
 import { why } from './can-i.ts'
-import type { Client } from './client.ts'
-import { clientOf, type TargetOptions, withField, withMoment, withOutput, withTarget } from './options.ts'
-import type { CommandServices } from './services.ts'
-import { type Column, type OutputOptions, printMany } from './terminal/output.ts'
 
 type AccessOptions = TargetOptions & OutputOptions & { readonly namespace?: string; readonly at?: string | undefined }
 type Able = AccessReview['entries'][number] & { readonly right: string }

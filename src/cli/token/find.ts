@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Command } from 'commander'
-import type { TokenFound } from '../contract/history/searches.ts'
-import type { Authentication } from '../contract/token.ts'
-import { fail } from '../failure.ts'
-import { findToken } from './credential.ts'
-import { clientOf, type TargetOptions, withField, withOutput, withTarget } from './options.ts'
-import type { CommandServices } from './services.ts'
-import { type Column, type OutputOptions, printOne } from './terminal/output.ts'
+import type { TokenFound } from '../../contract/history/searches.ts'
+import type { Authentication } from '../../contract/token.ts'
+import { fail } from '../../failure.ts'
+import { findToken } from '../client/credential.ts'
+import { clientOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
+import type { CommandServices } from '../services.ts'
+import { type Column, type OutputOptions, printOne } from '../terminal/output.ts'
 
 type FindOptions = TargetOptions & OutputOptions
 type Found = Required<Pick<TokenFound, 'authentication' | 'events'>>
