@@ -16,6 +16,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'evaluation/',
     'events/',
     'jobs/',
+    'ledger/',
     'projections/',
     'ui/bundle',
     'ui/code',
