@@ -303,7 +303,7 @@ await t.test('only one file reads the network address of a connection', async (t
   t.pass('all files read')
 })
 
-await t.test('no file decides by the beginning of a URL', async (t) => {
+await t.test('no code of the HTTP API compares the beginning of a URL', async (t) => {
   const byPrefix = /(?:startsWith|indexOf|includes)\(['"`]\/\w|\/\^\\\/(?:\w|\(\?:)/
   for (const name of files.filter((name) => name.startsWith('http/')))
     t.notMatch(readFileSync(resolve(src, name), 'utf8'), byPrefix, name)

@@ -39,7 +39,7 @@ const rig = () => {
   return { clock, budget, served, refused, take, free, leases }
 }
 
-await t.test('one client may use a quarter of the memory budget, and its waiting blocks no other', async (t) => {
+await t.test('one client may use a quarter of the memory budget, and does not block others', async (t) => {
   const { budget, served, take, free } = rig()
   take('a1', who('a'), 400)
   take('a2', who('a'), 1)
@@ -53,7 +53,7 @@ await t.test('one client may use a quarter of the memory budget, and its waiting
   t.equal(budget.used(), 801)
 })
 
-await t.test('an idle client may exceed its share, and the total if all are idle', (t) => {
+await t.test('one client alone may exceed its share of memory, and even the whole budget', (t) => {
   const { budget, served, take } = rig()
   take('large', who('a'), 1000)
   take('more', who('a'), 1)
@@ -119,7 +119,7 @@ await t.test('a request waits at most five seconds for memory, and is refused if
   t.strictSame(clock.waiting().length, 1024 - 400, 'who was served has no time limit any more')
 })
 
-await t.test('reserved memory is adjusted to the bytes that are needed', async (t) => {
+await t.test('the memory reserved for a request is adjusted to the bytes that it uses', async (t) => {
   const { budget, served, take, free, leases } = rig()
   take('c', who('c'), 1)
   take('a', who('a'), 100)
@@ -149,7 +149,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   free: fc.nat(20),
 })
 
-await t.test('the memory budget is never exceeded, and a request that fits never waits', async (t) => {
+await t.test('the memory budget is never exceeded, and a request that fits in it does not wait', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const { clock, budget, served, refused, take, free, leases } = rig()

@@ -205,7 +205,7 @@ await t.test('helm renders the chart', async (t) => {
     t.match(podOf(one('StatefulSet', kept)), { volumes: [{}, { secret: { secretName: 'mine' } }, {}] })
   })
 
-  await t.test('with a ServiceMonitor only its own Kubernetes Service exposes the metrics', async (t) => {
+  await t.test('with a ServiceMonitor only a separate Kubernetes Service exposes the metrics', async (t) => {
     const made = documents(await helm('--set', 'metrics.serviceMonitor.enabled=true'))
     const services = made.filter(({ kind }) => kind === 'Service')
     t.match(
@@ -246,7 +246,7 @@ await t.test('helm renders the chart', async (t) => {
     t.notOk((await kinds(...asGuided(signed))).includes('ClusterRole'), 'to check signatures takes no right')
   })
 
-  await t.test('two chart releases whose long names begin alike do not collide', async (t) => {
+  await t.test('two chart releases whose long names begin alike get different resource names', async (t) => {
     const nameOf = async (release: string) => {
       const args = ['template', release, chart, '--namespace', 'n', '--kube-version', '1.31.0']
       return one('Service', documents((await run('helm', args)).stdout)).metadata.name

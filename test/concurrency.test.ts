@@ -28,7 +28,7 @@ await t.test('tasks with the same key run one after another, in order, even afte
   t.strictSame(done, ['other key', 'first', 'second'])
 })
 
-await t.test('a free place goes to the task that has waited longest', async (t) => {
+await t.test('a free worker takes the task that has waited longest', async (t) => {
   const places = semaphore(2)
   t.equal(places.enter(), undefined)
   t.equal(places.enter(), undefined)
@@ -46,7 +46,7 @@ await t.test('a free place goes to the task that has waited longest', async (t) 
   t.equal(places.enter(), undefined, 'nobody waits any more')
 })
 
-await t.test('a task that times out leaves the queue and takes no place later', async (t) => {
+await t.test('a task that times out leaves the queue and never runs', async (t) => {
   const clock = virtualClock()
   const places = semaphore(1)
   const done: string[] = []
@@ -74,7 +74,7 @@ await t.test('a task that times out leaves the queue and takes no place later', 
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('as many tasks run as there are places, and a failed task frees its place', async (t) => {
+await t.test('as many tasks run at once as allowed, and a failed task does not block another one', async (t) => {
   const places = semaphore(2)
   let [running, most] = [0, 0]
   const results = await Promise.allSettled(

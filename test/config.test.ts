@@ -31,7 +31,7 @@ const failed = (load: () => unknown): { readonly message: string; readonly probl
   throw new Error('the configuration was accepted')
 }
 
-await t.test('without any source of configuration every setting has its default', async (t) => {
+await t.test('without a configuration file, variables and options every setting has its default', async (t) => {
   const { config, warnings, sources } = fromEnv({ PATH: '/bin' })
   t.strictSame(warnings, [])
   t.match(config, {
@@ -53,7 +53,7 @@ await t.test('YAML and JSON give the same configuration', async (t) => {
   t.strictSame(loadConfig({ file: write(''), env: {} }).config, fromEnv({}).config)
 })
 
-await t.test('options override the environment, and the environment overrides the file', async (t) => {
+await t.test('command-line options override the environment, and the environment overrides the file', async (t) => {
   const file = write('server:\n  http_port: 1\n  https_port: 1\n  host: file\n')
   const env = { ROLLCALL_SERVER_HTTP_PORT: '2', ROLLCALL_SERVER_HTTPS_PORT: '2' }
   const { config, sources } = loadConfig({ file, env, flags: { 'server.http_port': '3' } })

@@ -68,7 +68,7 @@ await t.test('the image is built without scripts of packages and has only produc
   t.ok(of('ARG').includes(`VERSION=${version}`), 'the version of the package')
 })
 
-await t.test('the image has the Node.js version with which the checks run', (t) => {
+await t.test('the image has the Node.js version that the tests use', (t) => {
   const versions = new Set(of('FROM').map((from) => /^node:([\d.]+)-/.exec(from)![1]!))
   t.equal(versions.size, 1)
   const [inImage = ''] = versions
@@ -171,7 +171,7 @@ await t.test('in docker compose only the service is published, and it starts aft
   for (const name of ['eventstore', 'mongodb', 'redis'] as const) t.equal(new URL(config[name].url!).hostname, name)
 })
 
-await t.test('each server is configured to keep acknowledged writes', async (t) => {
+await t.test('each server in docker compose is configured to keep acknowledged writes', async (t) => {
   const { eventstore, mongodb, redis } = compose.services
   t.match(eventstore!.image, /^eventstore\/eventstore:24\.10\./)
   t.match(eventstore!.environment, { EVENTSTORE_INSECURE: 'true', EVENTSTORE_RUN_PROJECTIONS: 'None' })

@@ -124,7 +124,7 @@ const working = async (name: string, steps: number, order: string[]) => {
   }
 }
 
-await t.test('one waiting task resumes at a time, and short work overtakes long work', async (t) => {
+await t.test('waiting tasks resume one at a time, and short tasks overtake long ones', async (t) => {
   measureSlicesBy(() => elapsed)
   const order: string[] = []
   const names = Array.from({ length: 10 }, (_, n) => `long ${n}`)
@@ -141,7 +141,7 @@ await t.test('one waiting task resumes at a time, and short work overtakes long 
   t.equal(order.length, 41)
 })
 
-await t.test('waiting work resumes sooner if other work takes longer than two slices', async (t) => {
+await t.test('a waiting task resumes sooner if other work uses more than two time slices', async (t) => {
   measureSlicesBy(() => elapsed)
   const turnsUntilResumed = async (ms: number) => {
     const order: string[] = []

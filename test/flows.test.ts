@@ -79,7 +79,7 @@ const FLOWS: readonly {
 ]
 
 for (const { name, ceiling, writes, prepare } of FLOWS)
-  await t.test(`the request "${name}" stays within its budget of files and changes of file`, async (t) => {
+  await t.test(`the request "${name}" uses no more files of the source than its budget`, async (t) => {
     t.equal((await (await prepare())()).status, 200)
     const send = await prepare()
     const path = nextPath(Number(new URL(service.url).port))

@@ -88,7 +88,7 @@ await t.test('a service restored from a backup has its tokens, flags and people'
   })
 })
 
-await t.test('the commands in the guide print the log while the service runs', async (t) => {
+await t.test('the command in the guide prints the log while the service runs', async (t) => {
   if (await without(t, 'sqlite3', 'python3')) return
   const service = await startService(t)
   await service.request('POST', '/auth/v1/method/token', { name: 'for the guide' })

@@ -62,7 +62,7 @@ const found = (rule: Rule, area: Area): readonly string[] =>
     [...text.matchAll(RULES[rule])].map(([match]) => `${place}: ${match.slice(0, 100)}`),
   )
 
-await t.test('each area of the tree has texts that are checked', async (t) => {
+await t.test('each area of the source has texts that are checked', async (t) => {
   for (const area of ['src', 'ui', 'tests'] as const) t.ok(prose[area].length > 400, `${area}: ${prose[area].length}`)
 })
 

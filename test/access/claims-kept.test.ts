@@ -34,7 +34,7 @@ const asked = fc.record({
   anyOf: fc.array(words, { minLength: 1, maxLength: 3 }),
 })
 
-await t.test('access rules match the stored claims of a login exactly as they match the complete claims', async (t) => {
+await t.test('access rules match a login by its stored claims exactly as by its complete claims', async (t) => {
   let matched = 0
   fc.assert(
     fc.property(claims, fc.array(asked, { maxLength: 4 }), fc.boolean(), (claims, asked, assumed) => {

@@ -30,7 +30,7 @@ await t.test('a token with several grants may do exactly what one of its grants 
   t.pass('all decisions agree')
 })
 
-await t.test("the text form of a token's rights is unique, and parsing it restores the rights", async (t) => {
+await t.test('each set of rights of a token has one text form, which parses to the same rights', async (t) => {
   const texts = new Map<string, string>()
   const reaches = new Map<string, string>()
   fc.assert(
@@ -63,7 +63,7 @@ await t.test('the most common sets of rights have the shortest texts', async (t)
   )
 })
 
-await t.test('a text with rights of another version grants only the rights that this version knows', async (t) => {
+await t.test('a right that only a later version knows is ignored, and the other rights are granted', async (t) => {
   const later = reachFrom('[null,["*","flag.fly"],["shop","flag.fly,flag.read"],["blog","flag.fly"]]')
   t.strictSame([later.everywhere, [...later.places]], [0, [['shop', bitOf('flag.read')]]])
   t.ok(allowed(reachFrom('[null,["shop","*"]]'), bitOf('token.revoke'), 'shop'))

@@ -64,7 +64,7 @@ await t.test('the built-in roles have the rights listed in docs/api.md, in the s
   t.notOk(isBuiltIn('constructor'))
 })
 
-await t.test('a role granted in one namespace gives only rights of namespaces and the right self.use', async (t) => {
+await t.test('a role granted in one namespace gives no rights outside of it except self.use', async (t) => {
   const at = (place: string, role: string): readonly Right[] =>
     rightsIn(conveyed({ place, role }, Object.fromEntries(rolesWith({}).map((one) => [one.name, one.rights]))))
   const inNamespace = RIGHTS.filter((right) => rights[right] !== 'deployment')

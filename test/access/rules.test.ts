@@ -106,7 +106,7 @@ await t.test('an access rule matches service accounts by namespace and name', as
     t.equal(matchingRules(policy([rule]), subject).length, matched ? 1 : 0, JSON.stringify(subject))
 })
 
-await t.test('a rule grants nothing if the name it takes from the login is not a valid namespace key', async (t) => {
+await t.test("a rule grants nothing if the login's value for the namespace is not a valid namespace key", async (t) => {
   for (const namespace of ['*', '', 'a b', 'a/b', '{namespace}', 'a@*'])
     t.equal(texts([workloads], account(namespace)), 'nothing', namespace)
   t.equal(
@@ -183,7 +183,7 @@ await t.test('an access rule never matches an e-mail address that the provider h
   t.equal(matchingRules({ ...assuming, assumeVerified: ['other'] }, login({ email: 'a@example.com' })).length, 0)
 })
 
-await t.test('a claim that is only a reference counts as absent, and its name is reported', async (t) => {
+await t.test('a claim for which the provider sent only a reference counts as absent and is reported', async (t) => {
   const claims = { groups: ['platform-admins'], _claim_names: { groups: 'src1', other: 'src1' } }
   t.equal(texts([platform], login(claims)), 'nothing')
   const rules: readonly Rule[] = [platform, { ...platform, claim: '/groups/0' }, { ...platform, claim: 'mine' }, shop]
@@ -230,7 +230,7 @@ await t.test('the text of a grant is parsed, and errors in it are reported', asy
   t.match(readRights('flag.read'), { wrong: /^must be RIGHT,RIGHT@PLACE/ })
 })
 
-await t.test('rules ignore upper and lower case only in names of a code host and in e-mail domains', async (t) => {
+await t.test('rules ignore upper and lower case only in user names of a code host and in e-mail domains', async (t) => {
   const rule = (given: Partial<Rule>) => [{ name: 'r', grants: grants('viewer@*'), ...given } as Rule]
   const byHost = (given: object, subject: Subject) =>
     texts(rule({ method: 'codehost', organizations: [], teams: [], ...given }), subject)

@@ -56,13 +56,13 @@ await t.test('only a creator with full access may create a token with full acces
   })
 })
 
-await t.test('a right of level "any" that the creator lacks is reported with the place of its grant', async (t) => {
+await t.test('a refusal because of a missing right of level "any" names the namespace of its grant', async (t) => {
   const creator = reachOf(of({ place: '*', rights: ['flag.evaluate', 'flag.snapshot', 'token.create'] }))
   t.strictSame(exceeding(creator, of(at('shop', 'server'), at('blog', 'server'))), { right: 'self.use', place: 'blog' })
   t.strictSame(exceeding(creator, of(at('shop', 'server'), at('*', 'server'))), { right: 'self.use', place: '*' })
 })
 
-await t.test('a creator may grant a role where it has all rights of the role', async (t) => {
+await t.test('a creator may grant a role only in a namespace where it has all rights of the role', async (t) => {
   const places = (holding: Holding, name: string) => {
     const reach = reachOf(holding)
     return grantable(reach, role(name), ['shop', ...reach.places.keys(), 'blog'])
@@ -80,7 +80,7 @@ await t.test('a creator may grant a role where it has all rights of the role', a
   t.strictSame(places({ namespace: 'shop' }, 'client'), [], 'a token that is bound to a namespace makes none')
 })
 
-await t.test('a narrowed token keeps exactly the rights that both the old and the new grants give', async (t) => {
+await t.test('a token with reduced grants has exactly the rights that both old and new grants give', async (t) => {
   let [same, less, none] = [0, 0, 0]
   fc.assert(
     fc.property(unbound, unbound, (old, under) => {
@@ -105,7 +105,7 @@ await t.test('a narrowed token keeps exactly the rights that both the old and th
   t.ok(same > 50 && less > 50 && none > 5, `${same} as they were, ${less} less, ${none} nothing`)
 })
 
-await t.test('a narrowed token keeps the grants that are still covered, and single rights of the others', async (t) => {
+await t.test('a token keeps each grant that the new grants cover, and the covered rights of the others', async (t) => {
   const editor = { ...at('shop', 'editor'), rule: 'team' }
   const viewer = { ...at('*', 'viewer'), rule: 'all' }
   t.strictSame(narrowed({}, of(editor, viewer)), {

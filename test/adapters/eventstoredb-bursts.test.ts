@@ -55,7 +55,7 @@ await t.test('more concurrent reads than one connection carries all complete', a
   t.strictSame(restarts, [])
 })
 
-await t.test('concurrent reads of a stream share one read, which starts after all of their requests', async (t) => {
+await t.test('concurrent reads of one stream share a single read that starts after the last request', async (t) => {
   const { log, faults, server } = await heldServer(t)
   const [stream, first, second] = [fresh(), happened(1), happened(2)]
   await log.append(stream, [first], 'none')
@@ -97,7 +97,7 @@ await t.test('if the server does not answer, waiting reads fail and the queue is
   t.strictSame(await collect(log.read(fresh())), [])
 })
 
-await t.test('by default a call of the store takes at most 1,750 ms and waits at most 10 s for its turn', async (t) => {
+await t.test('by default a call of EventStoreDB takes at most 1,750 ms and waits at most 10 s to begin', async (t) => {
   const { log, clock, held, hold, release } = await heldServer(t, {})
   await log.head()
   hold()
@@ -108,7 +108,7 @@ await t.test('by default a call of the store takes at most 1,750 ms and waits at
   await Promise.all(all)
 })
 
-await t.test('an append times out by the clock of the log only', async (t) => {
+await t.test('the time limit of an append uses the clock of the event log only', async (t) => {
   const { log, faults, server } = await heldServer(t, { deadline: 1, patience: 8_000 })
   const held: (() => void)[] = []
   faults.before = (call) => (call === 'append' ? new Promise<void>((go) => held.push(go)) : undefined)

@@ -7,7 +7,7 @@ import { failure } from '../stand-ins/eventstoredb/wire.ts'
 import { eventually } from '../wait.ts'
 import { following, fresh, ids, open, threeNodes } from './eventstoredb-nodes.ts'
 
-void t.test('the event log follows a change of leader, also if nodes name the old leader or it dies', async (t) => {
+void t.test('the event log follows a change of leader, even if nodes name the old leader', async (t) => {
   const { cluster, a, b, c, url } = await threeNodes(t)
   const { log } = await open(t, url, { deadline: 500, patience: 10_000 })
   const seen = following(t, log)
@@ -103,7 +103,7 @@ void t.test('a hanging leader is replaced, and its pending append is written onc
   t.same(ids(seen), ids(events as never))
 })
 
-void t.test('a hanging follower delays events for one subscription only', async (t) => {
+void t.test('a hanging EventStoreDB follower delays the events of one subscription only', async (t) => {
   const { b, c, url } = await threeNodes(t)
   const { log } = await open(t, url, { deadline: 2000 })
   const subscribed = () => b.counts.subscribe + c.counts.subscribe
@@ -130,7 +130,7 @@ void t.test('a hanging follower delays events for one subscription only', async 
   }
 })
 
-void t.test('calls that need the leader go to the leader, whichever node the operator prefers', async (t) => {
+void t.test('calls that need the leader go to the leader, whichever kind of node the operator prefers', async (t) => {
   const { a, b, c, url } = await threeNodes(t, '&nodePreference=follower')
   const { log } = await open(t, url)
   const stream = fresh()
@@ -141,7 +141,7 @@ void t.test('calls that need the leader go to the leader, whichever node the ope
   t.equal(a.counts.subscribe, 0, 'what is only followed is followed at a follower')
 })
 
-void t.test('a leader that is cut off is ignored, and the new leader decides its pending appends', async (t) => {
+void t.test('after a leader was cut off, its pending appends get the result of the new leader', async (t) => {
   const { cluster, a, b } = await threeNodes(t)
   const at = (port: number) => `esdb://127.0.0.1:${port}?tls=false`
   const [one, two, other] = [

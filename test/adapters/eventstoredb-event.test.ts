@@ -85,7 +85,7 @@ void t.test('JSON texts that are not canonical are read back unchanged', async (
   )
 })
 
-void t.test('EventStoreDB stores event data as JSON, with correlation and causation ids in own fields', async (t) => {
+void t.test('EventStoreDB stores events as JSON, with correlation and causation ids in their own fields', async (t) => {
   const { log, client } = await open(t)
   const stream = fresh()
   const meta = canonical({ schema: 1, correlationId: 'request-1', causationId: 'event-1', actor: { kind: 'system' } })
@@ -171,7 +171,7 @@ const foreign = (type: string, data: EventData['data'], binary = false) =>
     metadata: undefined,
   }) as EventData
 
-void t.test('the event log does not contain streams, links and marks of other applications', async (t) => {
+void t.test('the event log does not contain streams, links and metadata of other applications', async (t) => {
   const { log, client } = await open(t)
   const stream = fresh()
   const write = (name: string, ...events: EventData[]) => client.appendToStream(name, events, { credentials })
@@ -212,7 +212,7 @@ void t.test('an event of another application in a stream of the log is returned,
   t.match(events[1]!.time, /^\d{4}-\d\d-\d\dT/)
 })
 
-void t.test('reading a truncated stream shows the gap, and reading a deleted stream fails', async (t) => {
+void t.test('a read of a truncated stream returns the gap, and a read of a deleted stream fails', async (t) => {
   const { log, client } = await open(t)
   const [cut, buried, gone] = [fresh(), fresh(), fresh()]
   for (const stream of [cut, buried, gone])

@@ -51,7 +51,7 @@ void t.test('an append whose answer is lost is not repeated, because its events 
   t.equal(losses, codes.length)
 })
 
-void t.test('an append that the server applies late is not written twice', async (t) => {
+void t.test('an append that the server executes late is not written twice', async (t) => {
   let held: (() => void) | undefined
   const faults: Faults = {}
   const server = await started(t, faults)
@@ -74,7 +74,7 @@ void t.test('an append that the server applies late is not written twice', async
   t.same(ids(await collect(log.read(stream))), [one.id, two.id])
 })
 
-void t.test('appends to a silent server are refused after a time limit, and none is lost', async (t) => {
+void t.test('appends to a server that does not answer are refused after a time limit, and none is lost', async (t) => {
   const faults: Faults = {}
   const server = await started(t, faults)
   const { log } = await open(t, server.now().url, { deadline: 150, patience: 700 })
@@ -151,7 +151,7 @@ void t.test('a subscription that the server dropped continues after its last eve
   t.same(errors, [])
 })
 
-void t.test('a silent subscription is noticed by comparing it with the end of the log, and replaced', async (t) => {
+void t.test('a subscription without events is compared with the end of the log, and replaced if behind', async (t) => {
   const server = await started(t)
   const clock = virtualClock()
   const { log, errors } = await open(t, server.now().url, { clock })
@@ -201,7 +201,7 @@ void t.test('a slow reader receives every event and does not block others', asyn
   )
 })
 
-void t.test('an answer "wrong version" is ignored if a read does not confirm it', async (t) => {
+void t.test('an error "wrong version" is ignored if a read of the stream does not confirm it', async (t) => {
   const server = await started(t)
   const { log } = await open(t, server.now().url)
   const stream = fresh()
@@ -264,7 +264,7 @@ void t.test('a hanging connection is replaced after two timeouts', async (t) => 
   t.equal(seen.length, 2, 'the follower left the hung connection too')
 })
 
-void t.test('the death of one server does not affect the connection to another', async (t) => {
+void t.test('a server that dies does not affect the connection to another server', async (t) => {
   const [dying, healthy] = [await started(t), await started(t)]
   const [one, two] = [await open(t, dying.now().url, { patience: 300 }), await open(t, healthy.now().url)]
   const lost = Array.from({ length: 40 }, () => one.log.append(fresh(), [happened(1)], 'none').catch(() => 'refused'))
@@ -275,7 +275,7 @@ void t.test('the death of one server does not affect the connection to another',
   await refused(t, one.log.append(fresh(), [happened(1)], 'none'), 'backend_unavailable')
 })
 
-void t.test('a follower of the log can start at any position, even at one without an event', async (t) => {
+void t.test('a subscription to the log can start at any position, even at one without an event', async (t) => {
   const server = await started(t)
   const { log, errors } = await open(t, server.now().url, { clock: virtualClock() })
   const stream = fresh()
@@ -299,7 +299,7 @@ void t.test('a follower of the log can start at any position, even at one withou
   t.same(errors, [])
 })
 
-void t.test('appends over the limit are refused, and the others complete', async (t) => {
+void t.test('concurrent appends over the limit are refused, and the others complete', async (t) => {
   const server = await started(t)
   const { log } = await open(t, server.now().url, { deadline: 2000, patience: 10_000, inFlight: 200 })
   const all = await Promise.allSettled(
@@ -326,7 +326,7 @@ void t.test('closing the log waits for pending appends and refuses later ones', 
   for await (const _ of log.follow(0n, new AbortController().signal)) t.fail('a closed log has no followers')
 })
 
-void t.test('many large events of other applications do not delay a follower of the log', async (t) => {
+void t.test('many large events of other applications do not delay a subscription to the log', async (t) => {
   const server = await started(t)
   const clock = virtualClock()
   const { log, errors } = await open(t, server.now().url, { clock })

@@ -44,7 +44,7 @@ const writer = async (
   return acknowledged
 }
 
-void t.test('under random faults of three nodes each acknowledged event is stored and followed once', async (t) => {
+void t.test('under random faults of three nodes each acknowledged event is stored and delivered once', async (t) => {
   const { cluster, nodes, a, url } = await threeNodes(t)
   const { law } = a
   const logs = [

@@ -29,7 +29,7 @@ const store = async (t: Test) => {
   return { open, client, names }
 }
 
-void t.test('stream names have a prefix in EventStoreDB and are short everywhere else', async (t) => {
+void t.test('only EventStoreDB sees the prefix of stream names; the service uses names without it', async (t) => {
   const { open, names } = await store(t)
   const log = await open()
   const { positions } = await log.append('test-1', [happened(1), happened(2)], 'none')
@@ -82,7 +82,7 @@ const streams = async (log: EventLog, count: number) => {
   return followed
 }
 
-void t.test('streams of a kind that only a later version knows belong to the log only under a prefix', async (t) => {
+void t.test('streams of a kind that only a later version knows belong to the log with their prefix', async (t) => {
   const { open } = await store(t)
   for (const [prefix, seen] of [
     ['mine.', ['test-1', 'later-1', 'test-2']],
@@ -104,7 +104,7 @@ void t.test('streams of a kind that only a later version knows belong to the log
   }
 })
 
-void t.test('a log ignores streams of a longer prefix that begins with its own', async (t) => {
+void t.test('a log ignores streams whose longer prefix begins with the prefix of this log', async (t) => {
   const { open } = await store(t)
   const [one, other] = [await open('mine.'), await open('mine.eu.')]
   await other.append('test-1', [happened(1)], 'none')
@@ -114,7 +114,7 @@ void t.test('a log ignores streams of a longer prefix that begins with its own',
   t.equal((await collect(other.readAll(0n))).length, 1)
 })
 
-void t.test('an event log under another prefix is found, and streams of other applications are ignored', async (t) => {
+void t.test('an event log under another stream prefix is found, and other applications are ignored', async (t) => {
   const { open, client } = await store(t)
   const foreign = jsonEvent({ type: 'Ordered', data: { n: 1 } })
   await client.appendToStream('test-of-another-application', foreign, {

@@ -54,7 +54,7 @@ for (const known of [0n, 1n])
     [0, PATIENCE / PAUSE + 2, PATIENCE + PAUSE],
     [1, PATIENCE / PAUSE + 1, PATIENCE + 1],
   ] as const)
-    void t.test(`a node at ${known} is tried for 10 s; the answer comes after ${late} ms`, async (t) => {
+    void t.test(`a read from a node at ${known} is tried for 10 s; the answer comes after ${late} ms`, async (t) => {
       let asked = 0
       const answer = (options: ReadAllOptions) => {
         if (isBackwards(options)) return [at(7n)]
@@ -72,7 +72,7 @@ for (const known of [0n, 1n])
       t.equal(asked, tries + Number(known))
     })
 
-void t.test('the time limit of a read starts again with each page', async (t) => {
+void t.test('each page of a read has its own time limit', async (t) => {
   let known = 0n
   const { read: log, clock } = answeredBy(t, (options) => {
     if (isBackwards(options)) return [at(3n)]
@@ -92,7 +92,7 @@ for (const [late, quick, slow] of [
   [100, 1_500, 10_100],
   [101, 1_501, 9_901],
 ] as const)
-  void t.test(`the head and single events have one time limit, pages 10 s; first attempt ${late} ms`, async (t) => {
+  void t.test(`the time limit of a page is 10 s, and other reads have their own; first try ${late} ms`, async (t) => {
     let tries = 0
     const { read: log, clock } = answeredBy(t, silent, () => (tries++ < 4 ? late : 0))
     const works = [log.head(), log.at(7n), log.first(), collect(log.readAll(0n))]
@@ -104,7 +104,7 @@ for (const [late, quick, slow] of [
     t.same(await Promise.all(ends), [quick, quick, slow, slow])
   })
 
-void t.test('after a failure in the middle of the log the reader does not search for its position', async (t) => {
+void t.test('a read that fails in the middle of the log continues at its exact position', async (t) => {
   let [searches, failures] = [0, 0]
   const { read: log, clock } = answeredBy(t, (options) => {
     if (isBackwards(options)) {
@@ -123,7 +123,7 @@ void t.test('after a failure in the middle of the log the reader does not search
   t.same([failures > 0, searches], [true, 1], 'the head was looked for, and nothing else')
 })
 
-void t.test('a log that became shorter is detected, and earlier reads keep what they returned', async (t) => {
+void t.test('a log that became shorter is detected, and results of earlier reads stay unchanged', async (t) => {
   let positions = [9n, 8n, 7n]
   const { read: log, clock } = answeredBy(t, (options) => (isBackwards(options) ? positions.map(at) : []))
   t.equal(await log.head(), 9n)

@@ -51,7 +51,7 @@ await t.test('a subscription that the server does not confirm within 1 s is repl
   t.same(clock.waiting(), [], 'and leaves no timer')
 })
 
-await t.test('a silent subscription is compared with the end of the log every 500 ms, then replaced', async (t) => {
+await t.test('a subscription without events is compared with the end of the log every 500 ms', async (t) => {
   const { clock, told, live, say } = watched()
   say('confirmation')
   await clock.advance(499)
@@ -70,7 +70,7 @@ await t.test('a silent subscription is compared with the end of the log every 50
   t.match(live.failure(), { message: 'the subscription is silent' })
 })
 
-await t.test('an event may take 500 ms to arrive before its subscription counts as broken', async (t) => {
+await t.test('a subscription counts as broken if an event of the log is 500 ms late', async (t) => {
   const { clock, told, say, deliver } = watched()
   say('confirmation')
   told.head = 7n
@@ -94,7 +94,7 @@ await t.test('within 500 ms after an event the subscription is not compared with
   t.equal(told.asked, 1, 'heard 500 ms before the third')
 })
 
-await t.test('if the end of the log cannot be read, the comparison is repeated at the next interval', async (t) => {
+await t.test('if the end of the log cannot be read, the subscription is checked at the next interval', async (t) => {
   const { clock, told, say } = watched()
   say('confirmation')
   Object.defineProperty(told, 'head', {
@@ -152,7 +152,7 @@ const followed = (t: Test, head: () => Promise<bigint>) => {
   return { clock, told, sources, seen, stop: async () => (stop.abort(), ended) }
 }
 
-await t.test('a follower waits 100, 200, then 400 ms after failures, and reports them once', async (t) => {
+await t.test('a subscription is repeated 100, 200, then 400 ms after failures, which are reported once', async (t) => {
   const { clock, told, stop } = followed(t, () => Promise.reject(new Error('away')))
   await clock.advance(2_000)
   t.same(told.asked, [0, 100, 300, 700, 1_100, 1_500, 1_900])
@@ -161,7 +161,7 @@ await t.test('a follower waits 100, 200, then 400 ms after failures, and reports
   t.same(clock.waiting(), [], 'one that is stopped waits no longer')
 })
 
-await t.test('an event that arrives resets the count of failures', async (t) => {
+await t.test('an event that arrives resets the failure count of its subscription', async (t) => {
   const { clock, told, sources, seen, stop } = followed(t, async () => 0n)
   await clock.settle()
   sources[0]!.fail(new Error('torn'))
@@ -199,7 +199,7 @@ await t.test('a subscription that was dropped because it was slow resumes after 
   await stop()
 })
 
-await t.test('a hanging follower is replaced within 1,400 ms, before the lease of the instance ends', async (t) => {
+await t.test('a hanging subscription is replaced within 1,400 ms, before the instance loses its lease', async (t) => {
   const { clock, told, sources, stop } = followed(t, async () => 0n)
   await clock.settle()
   for (const [n, rest] of [100, 200, 400, 400, 400].entries()) {

@@ -56,7 +56,7 @@ const fed = () => {
   return { start: () => read as unknown as Read, read, cancelled: () => cancelled }
 }
 
-await t.test('a call times out 250 ms after its deadline, and its late answer is discarded', async (t) => {
+await t.test('a call times out 250 ms after its deadline, and a later answer is discarded', async (t) => {
   const { call, clock } = connected()
   let answer: (value: string) => void = () => {}
   const asked = outcomeOf(call(() => new Promise((resolve) => (answer = resolve))))
@@ -98,7 +98,7 @@ await t.test('the client of EventStoreDB is replaced after two timeouts in a row
   t.same([told.made, told.renewed], [2, 1], 'the new client begins with none')
 })
 
-await t.test('timeouts of the previous client do not count for its replacement', async (t) => {
+await t.test('timeouts of a replaced client of EventStoreDB do not count for the new client', async (t) => {
   const { call, clock, told } = connected()
   outcomeOf(call(never))
   outcomeOf(call(never))
@@ -131,7 +131,7 @@ await t.test('a read times out 1,750 ms after its last event, however long it ta
   t.same(clock.waiting(), [])
 })
 
-await t.test('events that arrived while the process was busy are processed before a timeout is decided', async (t) => {
+await t.test('events that arrived while the process was busy are processed before a read can time out', async (t) => {
   const clock = virtualClock()
   const { read, cancelled } = fed()
   // The first timer is due when the process continues. The event waits on the socket and arrives in the same turn.
@@ -180,38 +180,35 @@ for (const [lane, places, limit] of [
   ['log', 6, 900],
   ['stream', 20, 900],
 ] as const satisfies readonly (readonly [Lane, number, number])[])
-  await t.test(
-    `${places} reads of the kind ${lane} run at the same time, and the next waits ${limit} ms`,
-    async (t) => {
-      const { gather, clock } = connected(900)
-      let started = 0
-      const reading = () => {
-        const { start, read } = fed()
-        const asked = outcomeOf(
-          gather(
-            lane,
-            () => (started++, start()),
-            () => true,
-          ),
-        )
-        return { read, asked }
-      }
-      const there = Array.from({ length: places }, reading)
-      const [one, two] = [reading(), reading()]
-      await clock.settle()
-      t.equal(started, places)
-      await clock.advance(limit - 1)
-      there[0]!.read.emit('end')
-      await clock.settle()
-      t.equal(started, places + 1, 'a place that is left goes to the first of the line')
-      t.equal(two.asked.now, 'waits')
-      await clock.advance(1)
-      t.equal(two.asked.now, 'too many reads at once')
-      t.equal(one.asked.now, 'waits')
-    },
-  )
+  await t.test(`at most ${places} reads of the kind ${lane} run at once, and the next waits ${limit} ms`, async (t) => {
+    const { gather, clock } = connected(900)
+    let started = 0
+    const reading = () => {
+      const { start, read } = fed()
+      const asked = outcomeOf(
+        gather(
+          lane,
+          () => (started++, start()),
+          () => true,
+        ),
+      )
+      return { read, asked }
+    }
+    const there = Array.from({ length: places }, reading)
+    const [one, two] = [reading(), reading()]
+    await clock.settle()
+    t.equal(started, places)
+    await clock.advance(limit - 1)
+    there[0]!.read.emit('end')
+    await clock.settle()
+    t.equal(started, places + 1, 'a place that is left goes to the first of the line')
+    t.equal(two.asked.now, 'waits')
+    await clock.advance(1)
+    t.equal(two.asked.now, 'too many reads at once')
+    t.equal(one.asked.now, 'waits')
+  })
 
-await t.test('a random pause lasts between a quarter and all of its maximum', async (t) => {
+await t.test('a random pause lasts between a quarter of its maximum and its maximum', async (t) => {
   const clock = virtualClock()
   for (const [share, ms] of [
     [0, 50],
@@ -261,7 +258,7 @@ await t.test('a failed call is repeated until less than 100 ms are left, then re
   }
 })
 
-await t.test('a call is not repeated after a definite answer', async (t) => {
+await t.test('a call with a final answer is not repeated', async (t) => {
   const clock = virtualClock()
   for (const [error, outcome] of [
     [Object.assign(new Error('gone'), { type: 'stream-deleted' }), 'damaged'],
@@ -296,7 +293,7 @@ for (const [took, tries] of [
   [0, 26],
   [1, 25],
 ] as const)
-  await t.test(`an append is sent again every 400 ms for 10 s: ${tries} times after ${took} ms`, async (t) => {
+  await t.test(`an append is repeated every 400 ms for 10 s: ${tries} times after ${took} ms`, async (t) => {
     drawn(t, 1)
     const unanswered = async () => {
       if (sent.length === 1) await clock.sleep(took)
@@ -330,7 +327,7 @@ await t.test('an append is not repeated after the log closes', async (t) => {
   t.same([asked.now, sent.length], ['backend_unavailable', 1])
 })
 
-await t.test('an answer "wrong version" that a read does not confirm is checked again after one pause', async (t) => {
+await t.test('an error "wrong version" that a read does not confirm is checked again after one pause', async (t) => {
   drawn(t, 1)
   const wrong = Object.assign(new Error('no'), { type: 'wrong-expected-version', actualVersion: 7n })
   const { append, clock, sent } = appending(() => Promise.reject(wrong))
@@ -340,7 +337,7 @@ await t.test('an answer "wrong version" that a read does not confirm is checked 
   t.same(sent, [0, 200, 400, 600, 800, 1_000])
 })
 
-await t.test('the search for another prefix is repeated for 10 s, until less than 100 ms are left', async (t) => {
+await t.test('the search for another stream prefix is repeated for 10 s, until 100 ms are left', async (t) => {
   for (const [ms, outcome] of [
     [9_900, 'waits'],
     [9_901, 'backend_unavailable'],

@@ -7,7 +7,7 @@ import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 const categories = ['test']
 const onError = (job: string, error: unknown) => t.fail(`${job} failed`, { error })
 
-void t.test('the stand-in of EventStoreDB passes the shared tests of every event log', async (t) =>
+void t.test('the simulated EventStoreDB passes the shared tests of every event log', async (t) =>
   logContract(t, async (t) => {
     const server = await startEventStore()
     t.teardown(() => server.kill())

@@ -50,7 +50,7 @@ const begin = (log: ReturnType<typeof memoryLog>, format: () => number, asked: A
   return { ...told, lines, errors, changed: () => listeners.forEach((listener) => listener()) }
 }
 
-await t.test('the recorded access configuration has pseudonyms instead of names of people', (t) => {
+await t.test('the recorded access configuration contains pseudonyms instead of names of people', (t) => {
   const of = (claim: string, ...values: string[]) =>
     configuredAccess({ ...policy, rules: [ofClaim('x', claim, ...values)] }, config, names).rules[0]!.anyOf
   for (const claim of ['email', '/email', 'name', 'preferred_username', 'sub', '/sub'])

@@ -62,7 +62,7 @@ const past = async (t: Test, changes = 100) => {
 }
 const flag = ['flags', 'ns+f'] as const
 
-await t.test('the thread for past reads returns the same rows as a direct read', async (t) => {
+await t.test('the worker thread for reads of past states returns the same rows as a direct read', async (t) => {
   const { store, reads, begun, told } = await past(t)
   const here = asOfReads({ ...store, key, atOnce: 8 })
   t.equal(begun.length, 0, 'the first reading begins it')
@@ -75,14 +75,14 @@ await t.test('the thread for past reads returns the same rows as a direct read',
   t.strictSame([begun.length, told], [1, []])
 })
 
-await t.test('the thread for past reads marks a document that it cannot read as closed', async (t) => {
+await t.test('the worker thread for reads of past states marks a document that it cannot read', async (t) => {
   const { store, reads } = await past(t)
   await store.log.append('flag-ns+odd', [event('odd', { type: 'FlagPainted', data: {} })], 'none')
   const [row] = await reads.rows(101n, [['flags', 'ns+odd']], never)
   t.match(row, { doc: undefined, unreadable: { stream: 'flag-ns+odd', type: 'FlagPainted' } })
 })
 
-await t.test('the thread for past reads lists tokens whose rows are not written yet', async (t) => {
+await t.test('the worker thread for reads of past states lists tokens whose rows are not written yet', async (t) => {
   const { store, reads } = await past(t)
   const row = {
     key: 't1',
@@ -99,7 +99,7 @@ await t.test('the thread for past reads lists tokens whose rows are not written 
   t.strictSame(await reads.tokens(200n, asked, never), { ids: ['t1'], total: 1, left: 0 })
 })
 
-await t.test('the calling thread keeps running while the thread for past reads works', async (t) => {
+await t.test('the main thread keeps running while the worker thread reads a past state', async (t) => {
   const { reads } = await past(t, 5_000)
   let turns = 0
   const over = new AbortController()
@@ -147,7 +147,7 @@ await t.test('an aborted read stops and does not affect other reads', async (t) 
   t.match(heard[1], [2, { reason: 'backend_unavailable' }])
 })
 
-await t.test('the thread for past reads sends its rows in chunks', async (t) => {
+await t.test('the worker thread for reads of past states sends its rows in chunks', async (t) => {
   const row = { key: 'k', revision: 0n, position: 1n, changes: 1n, doc: { text: 'x'.repeat(PIECE / 4) } }
   const { say, heard } = answering(t, async () => [row])
   say([1, 'rows', [1n, Array.from({ length: 100 }, () => flag)]])
@@ -159,7 +159,7 @@ await t.test('the thread for past reads sends its rows in chunks', async (t) => 
   )
 })
 
-await t.test('an aborted read is rejected with its reason once the thread has stopped', async (t) => {
+await t.test('an aborted read of a past state is rejected with its reason once the worker has stopped', async (t) => {
   const { reads, told } = await past(t, 5_000)
   const stop = new AbortController()
   // Enough work that the abort arrives before the end.
@@ -171,24 +171,21 @@ await t.test('an aborted read is rejected with its reason once the thread has st
   t.strictSame(told, [])
 })
 
-await t.test(
-  'if the thread for past reads dies, its reads fail, one line is logged, and it is restarted',
-  async (t) => {
-    const { reads, told, begun } = await past(t)
-    const rows = t.rejects(reads.rows(100n, [flag], never), unavailable)
-    const position = t.rejects(reads.positionOf('2026-01-01T00:00:00.000Z', never), unavailable)
-    await setImmediate()
-    await begun[0]!.terminate()
-    await Promise.all([rows, position])
-    t.match(told, [
-      { level: 'ERROR', adapter: 'past', why: 'the thread that reads past states has ended', advice: /disk/ },
-    ])
-    t.match(await reads.rows(100n, [flag], never), [{ revision: 99n }])
-    t.strictSame([told.length, begun.length], [1, 2])
-  },
-)
+await t.test('if the worker thread for past states dies, its reads fail, and it is restarted', async (t) => {
+  const { reads, told, begun } = await past(t)
+  const rows = t.rejects(reads.rows(100n, [flag], never), unavailable)
+  const position = t.rejects(reads.positionOf('2026-01-01T00:00:00.000Z', never), unavailable)
+  await setImmediate()
+  await begun[0]!.terminate()
+  await Promise.all([rows, position])
+  t.match(told, [
+    { level: 'ERROR', adapter: 'past', why: 'the thread that reads past states has ended', advice: /disk/ },
+  ])
+  t.match(await reads.rows(100n, [flag], never), [{ revision: 99n }])
+  t.strictSame([told.length, begun.length], [1, 2])
+})
 
-await t.test('reads fail while the thread for past reads cannot start, and it is started again later', async (t) => {
+await t.test('reads of past states fail until their worker thread can be started again', async (t) => {
   const { directory, reads, told } = await past(t)
   const [views, away] = [`${directory}/views.sqlite`, `${directory}/away`]
   await rename(views, away)
@@ -199,7 +196,7 @@ await t.test('reads fail while the thread for past reads cannot start, and it is
   t.equal(told.length, 1)
 })
 
-await t.test('closing during a read ends the thread for past reads without an error report', async (t) => {
+await t.test('closing the service during a read of a past state logs no error', async (t) => {
   const { reads, told, begun } = await past(t, 5_000)
   const reading = t.rejects(reads.rows(5_000n, [flag], never), unavailable)
   await reads.close()
@@ -208,7 +205,7 @@ await t.test('closing during a read ends the thread for past reads without an er
   await t.rejects(reads.rows(1n, [flag], never), unavailable)
 })
 
-await t.test('flags are evaluated while a past list is read, and the instance can close during one', async (t) => {
+await t.test('flags are evaluated while a past list is read, and the instance can close during the read', async (t) => {
   const service = await startService(t)
   const { request } = service
   for (let n = 0; n < 40; n++)

@@ -73,7 +73,7 @@ const instance = async (
 const history = () => ({ log: memoryLog(), clock: virtualClock() })
 const typesOf = (log: ReturnType<typeof memoryLog>) => log.all.map(({ type }) => type)
 
-void t.test('an instance writes the later event format once the last older instance has left', async (t) => {
+void t.test('an instance writes the later event format once no older version runs in the cluster', async (t) => {
   const world = history()
   const { log, clock } = world
   const old = await instance(t, world, 'old', 1)
@@ -100,7 +100,7 @@ void t.test('an instance writes the later event format once the last older insta
   )
 })
 
-void t.test('a killed instance is removed from the cluster after 15 checks, a live one never', async (t) => {
+void t.test('a killed instance is removed from the cluster after 15 checks, a running one never', async (t) => {
   const world = history()
   const { log, clock } = world
   const killed = await instance(t, world, 'killed', 1)
@@ -131,7 +131,7 @@ void t.test('no instance is removed from the cluster while the log may be unreac
   t.notOk(typesOf(world.log).includes('InstanceLeft'))
 })
 
-void t.test('a live instance that was removed joins again, and no later format is written until then', async (t) => {
+void t.test('a running instance that was removed joins again before any later format is written', async (t) => {
   const world = history()
   const { clock } = world
   const paused = await instance(t, world, 'paused', 1)

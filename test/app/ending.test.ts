@@ -10,7 +10,7 @@ const hangingOn = (signal: AbortSignal): number => {
   return getEventListeners(signal, 'abort').length + (made?.size ?? 0)
 }
 
-await t.test('attempts to start leave no listeners on the abort signal', async (t) => {
+await t.test('failed starts leave no listeners on the abort signal', async (t) => {
   const clock = virtualClock()
   const { signal } = new AbortController()
   for (let n = 0; n < 20; n++) {
@@ -40,7 +40,7 @@ await t.test('pending work is abandoned 4 s after the end of the process is requ
   }
 })
 
-await t.test('a stopping process is ended after its grace period, and that is logged', async (t) => {
+await t.test('a process that does not stop within its grace period is ended, and that is logged', async (t) => {
   const clock = virtualClock()
   const ending = new AbortController()
   const told: string[] = []

@@ -68,7 +68,7 @@ const read = async (out: NodeJS.ReadableStream, told: RegExp) => {
 for (const encoding of ['json', 'console'])
   for (const place of ['standard output', 'a pipe as standard output', 'a pipe as log.file'])
     await t.test(
-      `while nothing reads the log, a limited number of lines is buffered: ${place}, ${encoding}`,
+      `while no process reads the log, a limited number of lines is kept: ${place}, ${encoding}`,
       async (t) => {
         const path = place === 'standard output' ? undefined : await fifo(t)
         const end = path === undefined ? undefined : openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
@@ -90,7 +90,7 @@ for (const encoding of ['json', 'console'])
       },
     )
 
-await t.test('the exit of the process waits at most one second for the reader of the log', async (t) => {
+await t.test('the exit of the service waits at most one second for the process that reads its log', async (t) => {
   const path = await fifo(t)
   const child = processOf({ encoding: 'json', file: path }, flood)
   const told = errors(child)
@@ -100,7 +100,7 @@ await t.test('the exit of the process waits at most one second for the reader of
   t.equal(told(), 'written waits 1000 ms')
 })
 
-await t.test('a closed reader of the log is reported once, and the service continues', async (t) => {
+await t.test('if the process that reads the log closes it, that is reported once', async (t) => {
   const child = processOf(
     { encoding: 'json' },
     `process.stdin.once('end', () => {

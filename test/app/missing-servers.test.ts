@@ -90,7 +90,7 @@ await t.test('a start reports that the host name of MongoDB is unknown', async (
   tells(t, { ...(await others()), 'mongodb.url': 'mongodb://nowhere.invalid' }, 'mongodb', /nowhere\.invalid/),
 )
 
-await t.test('a start reports that MongoDB refuses the password', async (t) => {
+await t.test('a start reports that MongoDB rejects the password', async (t) => {
   const refusing = await scriptedMongo(t, (command) =>
     'saslStart' in command
       ? { ok: 0, code: 18, codeName: 'AuthenticationFailed', errmsg: 'Authentication failed.' }
@@ -109,7 +109,7 @@ await t.test('a start reports that EventStoreDB refuses the connection', async (
   tells(t, { ...(await others()), 'mongodb.url': await mongo(t) }, 'eventstore', /ECONNREFUSED 127/),
 )
 
-await t.test('a start reports that EventStoreDB refuses the password', async (t) => {
+await t.test('a start reports that EventStoreDB rejects the password', async (t) => {
   const { cert, key } = await certificate()
   const server = await startEventStore({ secured: { cert, key, user: 'admin:another' } })
   t.teardown(() => server.kill())
@@ -147,7 +147,7 @@ await t.test('a start reports that Redis refuses the connection', real, async (t
   tellsOfRedis(t, await none('redis'), /^connect ECONNREFUSED 127/, /is reachable/),
 )
 
-await t.test('a start reports that Redis refuses the password', { skip: real.skip || secret.skip }, async (t) =>
+await t.test('a start reports that Redis rejects the password', { skip: real.skip || secret.skip }, async (t) =>
   tellsOfRedis(t, secret.server!.url.replace('//', `//:${SECRET}@`), /WRONGPASS/, /redis\.password/),
 )
 

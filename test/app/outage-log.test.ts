@@ -72,7 +72,7 @@ await t.test('a full disk is not logged as an outage, because it has its own log
   t.end()
 })
 
-await t.test('watched functions keep their results and errors, and a refusal is not a failure', async (t) => {
+await t.test('a monitored function keeps its results and errors, and a refusal counts as no failure', async (t) => {
   const { instrument: around, lines } = faulty()
   const answers = [
     () => 7,

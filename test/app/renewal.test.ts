@@ -80,7 +80,7 @@ await t.test('a rebuild that keeps failing is repeated at most once a minute', a
   }
 })
 
-await t.test('a check every 50 ms finds out whether the rebuilt read models have the newest events', async (t) => {
+await t.test('every 50 ms the service checks whether rebuilt read models have the newest events', async (t) => {
   const { clock, told, met } = renewing()
   told.push('behind')
   met(damage)
@@ -91,7 +91,7 @@ await t.test('a check every 50 ms finds out whether the rebuilt read models have
   t.strictSame([told, clock.waiting()], [WHOLE, []])
 })
 
-await t.test('a full disk and a new damage are not reported a second time', async (t) => {
+await t.test('a full disk and a second damage during a rebuild are not reported again', async (t) => {
   const full = new Error('refused', { cause: Object.assign(new Error('disk full'), { code: 'ENOSPC' }) })
   const { clock, told, met } = renewing([full])
   met(damage)
@@ -100,7 +100,7 @@ await t.test('a full disk and a new damage are not reported a second time', asyn
   t.strictSame(told, ['begun', ...WHOLE])
 })
 
-await t.test('closing the service stops a rebuild and starts no other', async (t) => {
+await t.test('closing the service stops a running rebuild and starts no other', async (t) => {
   const { told, met, close, clock } = renewing(['hangs'])
   met(damage)
   await clock.settle()

@@ -25,7 +25,7 @@ const ask = async (
   return { status: answer.status, headers: answer.headers, json: (await answer.json()) as Record<string, unknown> }
 }
 
-await t.test('while a server is missing, the service is live but not ready, and names it on request', async (t) => {
+await t.test('while a server is missing, the service is live but not ready, and names the server', async (t) => {
   t.match(await ask('/livez'), { status: 200, json: { status: 'ok' } })
   t.strictSame((await ask('/readyz')).json, { status: 'not_ready' })
   room.missing(new Error('mongodb is unreachable or refuses the connection\nand more'))
@@ -38,7 +38,7 @@ await t.test('while a server is missing, the service is live but not ready, and 
   t.match(body, { code: 14, details: [{ value: { reason: 'backend_unavailable' } }] })
 })
 
-await t.test('a valid request id is kept, also in the body of an error', async (t) => {
+await t.test('the standby server keeps a valid request id, also in the body of an error', async (t) => {
   const kept = await ask('/auth/v1/self', { 'x-request-id': 'my.own-id_1' })
   t.equal(kept.headers.get('x-request-id'), 'my.own-id_1')
   t.match(kept.json, { details: [{ value: { metadata: { requestId: 'my.own-id_1' } } }] })
@@ -65,7 +65,7 @@ await t.test('the standby server answers health checks by name, as the service d
     t.match(await ask(path), { status: 503, json: { status: 'NOT_SERVING' } }, path)
 })
 
-await t.test('a missing server is logged with its cause, when that changes, and when it is available', async (t) => {
+await t.test('a missing server is logged with its cause, each new cause, and its return', async (t) => {
   const lines: (readonly [level: string, record: object, message: string])[] = []
   const away = (what: string, cause: string) => new Refusal('backend_unavailable', what, { cause: new Error(cause) })
   const failures = [

@@ -42,7 +42,7 @@ const started = (given: { readonly alone?: boolean; readonly writes?: () => bool
 }
 const anew = [{ message: 'they are built anew' }]
 
-await t.test('the service starts at once if the log has all events that it had seen before', async (t) => {
+await t.test('the service starts at once if the log has every event that the service has seen before', async (t) => {
   const { clock, lines, over, looks } = started({ shown: 2 })
   await clock.settle()
   t.strictSame([over, lines, looks(), clock.waiting()], [[undefined], [], 1, []])
@@ -57,7 +57,7 @@ await t.test('on servers a log that seems shorter is checked again after two sec
   t.strictSame([over, lines, looks()], [[undefined], [], 2], 'a leader that was deposed showed an older one')
 })
 
-await t.test('the read models are rebuilt if the log is still shorter', async (t) => {
+await t.test('if the log is still shorter after the second check, the read models are rebuilt', async (t) => {
   const { clock, lines, over } = started({})
   await clock.advance(1_999)
   t.strictSame([over, lines], [[], []])

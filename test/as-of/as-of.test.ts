@@ -102,7 +102,7 @@ await t.test('the state at a position is that of all events up to it, with or wi
   t.pass('equal')
 })
 
-await t.test('a time selects the events up to it, also if the clocks of the instances differ', async (t) => {
+await t.test('a read as of a time selects all events up to it, even if clocks of instances differ', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       happened,
@@ -139,7 +139,7 @@ const changed = async (changes: number) => {
   return told
 }
 
-await t.test('a past flag is read from its last stored state, and a time from the last stored mark', async (t) => {
+await t.test('a past state is computed from the last stored state before the moment', async (t) => {
   const told = await changed(2_000)
   for (const n of [0, 1, 30, 31, 32, 500, 999, 1_999, 2_000]) {
     told.counted()
@@ -150,7 +150,7 @@ await t.test('a past flag is read from its last stored state, and a time from th
   }
 })
 
-await t.test('a stored state or mark that is forged or belongs to another log is ignored', async (t) => {
+await t.test('a stored state that is forged or belongs to another log is ignored', async (t) => {
   const told = await changed(600)
   const spoil = (view: View, change: (doc: Record<string, unknown>) => object) => {
     const rows = told.views.rowsOf(view)
@@ -169,7 +169,7 @@ await t.test('a stored state or mark that is forged or belongs to another log is
   await right()
 })
 
-await t.test('a past list reads only its page, and counts the items that it leaves out', async (t) => {
+await t.test('a past list reads only the items of its page', async (t) => {
   const told = history()
   await told.append('namespace-ns', [namespaceCreated], second(0))
   const keys = Array.from({ length: 60 }, (_, n) => `f${n}`)
@@ -291,7 +291,7 @@ await t.test('a read at a moment in the future is refused', async (t) => {
   t.strictSame([await asked({ position: last }), await asked({ position: last + 1n })], ['come', 'not come'])
 })
 
-await t.test('while events are ahead of the clock, a read at the present time includes them all', async (t) => {
+await t.test('a read at the present time includes every event, even one ahead of the clock', async (t) => {
   const told = await changed(3)
   const [clock, ahead] = [virtualClock(second(1_000)), virtualClock(second(1_060))]
   await told.append('flag-ns+later', [{ type: 'Happened', data: {} }], second(1_060))
@@ -306,32 +306,29 @@ await t.test('while events are ahead of the clock, a read at the present time in
   t.equal(await position(0, clock.now), before, 'nothing is ahead')
 })
 
-await t.test(
-  'a read waits two seconds for read models that are behind, then is refused with view_behind',
-  async (t) => {
-    const told = await changed(3)
-    const waits: number[] = []
-    let inTime = true
-    const waiting = async (withinMs: number) => {
-      waits.push(withinMs)
-      return inTime
-    }
-    const then = () =>
-      told.asOf({ position: told.all.at(-1)!.position }, never, {
-        viewsReached: (_, __, withinMs) => waiting(withinMs),
-        seen: (_, withinMs) => waiting(withinMs),
-      })
-    const page = { where: {}, status: undefined, now: second(9), limit: 10, count: 10 }
-    t.equal((await (await then()).tokens(page)).total, 0)
-    t.equal((await (await then()).namespaces()).length, 1)
-    inTime = false
-    const behind = { message: 'view is behind position 50' }
-    const [tokens, namespaces] = [await then(), await then()]
-    await t.rejects(tokens.tokens(page), behind)
-    await t.rejects(namespaces.namespaces(), behind)
-    t.strictSame([...new Set(waits)], [2_000])
-  },
-)
+await t.test('a read waits two seconds for outdated read models, then is refused with view_behind', async (t) => {
+  const told = await changed(3)
+  const waits: number[] = []
+  let inTime = true
+  const waiting = async (withinMs: number) => {
+    waits.push(withinMs)
+    return inTime
+  }
+  const then = () =>
+    told.asOf({ position: told.all.at(-1)!.position }, never, {
+      viewsReached: (_, __, withinMs) => waiting(withinMs),
+      seen: (_, withinMs) => waiting(withinMs),
+    })
+  const page = { where: {}, status: undefined, now: second(9), limit: 10, count: 10 }
+  t.equal((await (await then()).tokens(page)).total, 0)
+  t.equal((await (await then()).namespaces()).length, 1)
+  inTime = false
+  const behind = { message: 'view is behind position 50' }
+  const [tokens, namespaces] = [await then(), await then()]
+  await t.rejects(tokens.tokens(page), behind)
+  await t.rejects(namespaces.namespaces(), behind)
+  t.strictSame([...new Set(waits)], [2_000])
+})
 
 await t.test('a token at a past moment has the grants that it had then', async (t) => {
   const told = history()

@@ -162,7 +162,7 @@ await t.test('a stored state that is forged or belongs to another log is ignored
   t.equal(told.alone().length, 4)
 })
 
-await t.test('a stream that lacks an event is read alone, and its document is closed', async (t) => {
+await t.test('a stream with a missing event is read alone, and its document is reported as unreadable', async (t) => {
   const names = times(3, (n) => `f${n}`)
   const changed = (name: string) => [made(name), ...times(5, (n) => renamed(name, `name ${n}`))]
   const told = await store(t, Object.fromEntries(names.map((name) => [`flag-ns+${name}`, changed(name)])))
@@ -174,7 +174,7 @@ await t.test('a stream that lacks an event is read alone, and its document is cl
   t.strictSame(told.alone(), ['flag-ns+f1'])
 })
 
-await t.test('large documents are returned in small parts, with at least one document each', async (t) => {
+await t.test('large documents are returned in small batches of at least one document', async (t) => {
   const long = (size: number) => (name: string) => [
     { ...made(name), data: { ...made(name).data, description: 'd'.repeat(size) } },
     ...times(33, (n) => renamed(name, `name ${n}`)),
@@ -198,7 +198,7 @@ await t.test('an aborted read stops between two documents', async (t) => {
   await t.rejects(reading, { message: 'left' })
 })
 
-await t.test('concurrent reads wait in a queue, and each gets its own answer', async (t) => {
+await t.test('concurrent reads wait in a queue, and each returns its own result', async (t) => {
   const { reads, head } = await store(t, kinds)
   const answers = await Promise.all(times(40, async () => allOf(reads, head, everything)))
   for (const { all } of answers) t.strictSame(all, answers[0]!.all)

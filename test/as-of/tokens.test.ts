@@ -88,7 +88,7 @@ const made = async (steps: readonly { readonly id: number; readonly what: string
   return told
 }
 
-await t.test('a past list of tokens equals the list of that time, with pages, count and filters', async (t) => {
+await t.test('a past list of tokens equals the list of that moment, with pages, count and filters', async (t) => {
   let compared = 0
   await fc.assert(
     fc.asyncProperty(
@@ -198,7 +198,7 @@ await t.test('a search for tokens with a right checks each distinct set of right
   }
 })
 
-await t.test('a token that was narrowed or has ended since has its earlier rights at the past moment', async (t) => {
+await t.test('a token whose grants were reduced later has its earlier rights at the past moment', async (t) => {
   const told = history()
   const ids = ['t1', 't2', 't3'] as const
   const held = [viewer('a'), viewer('a'), {}]
@@ -273,7 +273,7 @@ await t.test('a token that ends while a list is read is listed once', async (t) 
   t.equal(asked, 3)
 })
 
-await t.test('no token is in two parts of a list', (t) => {
+await t.test('a token that ends while a list is read is not listed twice', (t) => {
   const positions = [undefined, 5, 15]
   const accesses = [undefined, ...ACCESSES].flatMap((asked) => [
     ...ACCESSES.map((access) => [access, asked, undefined] as const),

@@ -22,7 +22,7 @@ const rig = (limits: { readonly running: number; readonly waiting: number }) => 
   return { begun, enter, end }
 }
 
-await t.test('callers take turns, however many tasks each of them has waiting', async (t) => {
+await t.test('clients take turns, however many tasks each of them has in the queue', async (t) => {
   const { begun, enter, end } = rig({ running: 1, waiting: 10 })
   const all = [...'abcd'].map((name) => enter('many', name))
   all.push(enter('few', 'x'), enter('one', 'y'), enter('few', 'z'))
@@ -32,7 +32,7 @@ await t.test('callers take turns, however many tasks each of them has waiting', 
   t.strictSame(await Promise.all(all), ['a', 'b', 'c', 'd', 'x', 'y', 'z'])
 })
 
-await t.test('a task is refused if the queue is full or its wait too long, and its place becomes free', async (t) => {
+await t.test('a task is refused if the queue is full or the wait too long, and then no longer counts', async (t) => {
   const { begun, enter, end } = rig({ running: 1, waiting: 2 })
   const first = enter('a', 'first')
   const gone = new AbortController()

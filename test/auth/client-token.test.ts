@@ -14,14 +14,14 @@ const vector = {
   fingerprint: 'ab12cd34.2.xxVzneCrnQuNF_JLqYstCkKAyG8HV9HjAj-4IZmZZrs',
 }
 
-await t.test("the digests of a token's secret are those of the published examples", async (t) => {
+await t.test('the digests of token secrets equal those of the published examples', async (t) => {
   const { token, pepper, digest, fingerprint, sha256 } = vector
   t.strictSame(secretDigester(pepper)(token), { digest, fingerprint })
   t.equal(digester(pepper)(token), digest)
   t.equal(createHash('sha256').update(token).digest('hex'), sha256)
 })
 
-await t.test('the fingerprint of a token adds at most 80 bytes to an event', async (t) => {
+await t.test('the SHA-256 of a token adds at most 80 bytes to an event', async (t) => {
   const { fingerprint } = secretDigester(vector.pepper)('any secret')
   const added = JSON.stringify({ a: 1, fingerprint }).length - JSON.stringify({ a: 1 }).length
   t.ok(added <= 80, `${added} bytes`)

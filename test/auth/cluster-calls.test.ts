@@ -28,7 +28,7 @@ const meant = (warnafter: unknown) => ({
 })
 
 for (const verification of WAYS) {
-  await t.test(`${verification}: the expiry is the earliest of exp, warnafter and the maximum lifetime`, async (t) => {
+  await t.test(`${verification}: an exchanged token ends at exp, warnafter or the maximum, if earlier`, async (t) => {
     const cluster = await begin(t)
     const now = cluster.seconds()
     const endOf = async (claims: object, more: Partial<OrchestratorSettings> = {}) => {
@@ -80,7 +80,7 @@ await t.test('200 concurrent token exchanges succeed over 10 connections', async
   t.ok(cluster.connections <= 10, `${cluster.connections} connections`)
 })
 
-await t.test('a call is repeated once if its connection was closed while idle, and never on a new one', async (t) => {
+await t.test('a call is repeated once if its idle connection was closed, and never on a new connection', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster)
   await verify(await cluster.token(), '::1')
@@ -98,7 +98,7 @@ await t.test('a call is repeated once if its connection was closed while idle, a
   t.match(await causeOf(fresh.verify(await cluster.token(), '::1')), /ECONNRESET/)
 })
 
-await t.test('jwks: a new issuer of the cluster is accepted, and the former one if it is configured', async (t) => {
+await t.test('jwks: a new issuer of the cluster is accepted, and so is the configured former one', async (t) => {
   const cluster = await begin(t)
   const before = cluster.issuer
   const { verify } = open(cluster, { verification: 'jwks' })
@@ -167,7 +167,7 @@ await t.test('every call to the cluster has the configured User-Agent', async (t
   t.strictSame(agents, ['rollcall/1.2.3', 'rollcall/1.2.3'])
 })
 
-await t.test('the CA file is used for the cluster only, and the authorities of the system elsewhere', async (t) => {
+await t.test('the CA file applies to the cluster only, and other servers use the CAs of the system', async (t) => {
   const [own, elsewhere] = [await begin(t), await begin(t)]
   const trusted = async (list: readonly string[], caPath: string) => {
     const { getCACertificates: before } = tls as { readonly getCACertificates?: unknown }

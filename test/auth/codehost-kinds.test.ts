@@ -212,7 +212,7 @@ await t.test('a login at Gitea reads the verified primary address if the profile
   addresses(t, 'gitea', giteaUser),
 )
 
-await t.test('an identity is marked as reduced if the code host has more memberships than are read', async (t) => {
+await t.test('an identity is marked as incomplete if the code host has more memberships than are read', async (t) => {
   const host = await codehostStandIn(t)
   host.pageSize = 1
   for (const [count, reduced] of [

@@ -52,7 +52,7 @@ const fails = async (t: Test, work: () => unknown, reason: keyof typeof MESSAGES
   return refusal
 }
 
-await t.test('the address for a login has the required parameters and no secret', async (t) => {
+await t.test('the login address at a provider has the required parameters and no secret', async (t) => {
   const secrets = freshSecrets()
   const address = await client('https://code.example.com').begin(secrets)
   t.equal(address.origin + address.pathname, 'https://code.example.com/login/oauth/authorize')
@@ -159,7 +159,7 @@ const RESTRICTIONS: readonly [string, Partial<CodehostSettings>, Membership | 'r
   ['memberships without the scope to read them', { allowedOrganizations: ['acme'], scopes: ['read:user'] }, 'refused'],
 ]
 
-await t.test('only members of the allowed organizations may log in, and other memberships are dropped', async (t) => {
+await t.test('only members of the allowed organizations may log in, and other memberships are not kept', async (t) => {
   const host = await codehostStandIn(t)
   host.organizations = [{ login: 'beta' }, { login: 'other' }, { login: 'acme' }]
   host.teams = [team('other', 'core'), team('acme', 'core'), team('acme', 'ops'), team('beta', 'core')]
@@ -187,7 +187,7 @@ await t.test('further pages are read from the same server only, and at most 20 o
   t.equal(host.asked.filter((path) => path.includes('/orgs')).length, 20)
 })
 
-await t.test('each answer of the token endpoint has its own error', async (t) => {
+await t.test('each error of the token endpoint of a code host is reported with its own reason', async (t) => {
   const host = await codehostStandIn(t)
   const provider = client(host.url)
   const used = await login(provider)
@@ -221,7 +221,7 @@ await t.test('each answer of the token endpoint has its own error', async (t) =>
   t.notOk(host.asked.some((path) => path.includes('/elsewhere')))
 })
 
-await t.test('a login gets 503 if the API of the code host refuses it or answers with nonsense', async (t) => {
+await t.test('a login gets 503 if the API of the code host refuses the call or sends an invalid answer', async (t) => {
   const host = await codehostStandIn(t)
   const provider = client(host.url)
   const odd = {
@@ -281,7 +281,7 @@ for (const path of ['/login/oauth/access_token', '/api/user', '/api/user/teams']
     await failing
   })
 
-await t.test('a callback is checked in the documented order, and the code is not sent if it is refused', async (t) => {
+await t.test('a callback is checked in the documented order, and no code is sent after a failed check', async (t) => {
   const host = await codehostStandIn(t)
   const provider = client(host.url)
   const { query, ...secrets } = await login(provider)

@@ -26,7 +26,7 @@ await t.test('an allowed e-mail address must be verified, and a refusal names th
     t.equal(emailRule(barOf, { email, email_verified }, true), 'email_unverified')
 })
 
-await t.test('a foreign e-mail domain is reported if every allowed pattern names a domain', async (t) => {
+await t.test('a refused e-mail domain is reported if every allowed pattern names a domain', async (t) => {
   const rows: readonly (readonly [patterns: readonly string[], email: string, LoginCause | undefined])[] = [
     [['.*@example\\.com'], 'ada@example.com', undefined],
     [['.*@example\\.com'], 'ada@EXAMPLE.com', undefined],

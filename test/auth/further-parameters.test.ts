@@ -37,7 +37,7 @@ const PROMPTS: readonly [string | undefined, string | null, string][] = [
   ['consent select_account', 'consent select_account', 'consent select_account'],
 ]
 
-await t.test('configured parameters are sent to the provider, and a prompt for credentials is kept', async (t) => {
+await t.test('configured authorization parameters are sent to the provider, with a login prompt kept', async (t) => {
   const liar = await lyingProvider(t)
   for (const [configured, begun, forced] of PROMPTS) {
     const parameters = { hd: 'example.com', acr_values: 'urn:a urn:b', ...(configured && { prompt: configured }) }
@@ -75,7 +75,7 @@ await t.test('prompt=select_account is sent to a provider that does not support 
   t.end()
 })
 
-await t.test('max_age is sent to the provider, and auth_time in its answer is checked', async (t) => {
+await t.test('max_age is sent to the provider, and auth_time of the ID token is checked', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url, { parameters: { max_age: '60' } })
   const now = Math.floor(Date.now() / 1000)

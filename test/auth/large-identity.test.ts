@@ -66,7 +66,7 @@ const ROWS: readonly [string, Claims, readonly ClaimUse[], Claims | string][] = 
   ],
 ]
 
-await t.test('a large identity is reduced to the data that rules and session need, or refused', async (t) => {
+await t.test('an identity that is too large is reduced to the data for rules and session, or refused', async (t) => {
   const liar = await lyingProvider(t)
   for (const [name, claims, asked, kept] of ROWS)
     await t.test(name, async (t) => {
@@ -149,7 +149,7 @@ const MEMBERSHIPS: readonly [
   ],
 ]
 
-await t.test('of many memberships those remain that rules and restrictions name', async (t) => {
+await t.test('of too many memberships the service keeps those that rules and restrictions name', async (t) => {
   const stand = await codehostStandIn(t)
   stand.pageSize = 100
   stand.organizations = [{ login: 'acme' }, { login: 'other' }]

@@ -14,7 +14,7 @@ const state = {
   expiresAt: '2026-01-01T00:10:00.000Z',
 } as const
 
-await t.test('a sealed login state opens only in this deployment and only for its own purpose', async (t) => {
+await t.test('an encrypted login state is accepted only by this deployment and for its purpose', async (t) => {
   const { seal, open } = loginStates(pepper)
   const sealed = seal(state)
   t.strictSame(open(sealed), state)
@@ -28,7 +28,7 @@ await t.test('a sealed login state opens only in this deployment and only for it
   t.equal(open(changed.toString('base64url')), undefined, 'one bit changed')
 })
 
-await t.test('a login state that an earlier version sealed without times is ignored', async (t) => {
+await t.test('an encrypted login state of an earlier version without times is ignored', async (t) => {
   const { startedAt: _startedAt, expiresAt: _expiresAt, ...earlier } = state
   const key = Buffer.from(hkdfSync('sha256', pepper, '', 'rollcall login state', 32))
   const nonce = randomBytes(12)

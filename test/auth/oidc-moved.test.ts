@@ -42,7 +42,7 @@ for (const endpoint of ENDPOINTS)
     }
     for (const [name, answer] of Object.entries(gone))
       await t.test(name, (t) => move(t, `${liar.url}/gone`, { gone: answer }))
-    await t.test('the provider refuses the connection at its old address', async (t) => move(t, await deadUrl()))
+    await t.test('the provider rejects connections at its old address', async (t) => move(t, await deadUrl()))
     await t.test('another server listens at the old address of the provider', async (t) => move(t, await impostor(t)))
   })
 
@@ -92,7 +92,7 @@ await t.test('the discovery document is read again after the endpoint timed out'
   t.equal((await finished).subject.sub, 'alice')
 })
 
-await t.test('an unknown key makes the client read the keys at the present jwks_uri', async (t) => {
+await t.test("after an unknown signing key the keys are read at the provider's present jwks_uri", async (t) => {
   const { liar, reads, enter } = await begin(t)
   const before = (await (await fetch(`${liar.url}/keys`)).json()) as object
   liar.lies = { document: { jwks_uri: `${liar.url}/gone` }, gone: json(200, before) }

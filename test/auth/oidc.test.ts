@@ -260,7 +260,7 @@ await t.test('the configured clock tolerance is applied to the second', async (t
   }
 })
 
-await t.test('a callback is checked in the documented order, and the code is not sent if it is refused', async (t) => {
+await t.test('a callback is checked in the documented order, and no code is sent after a failed check', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const { query, ...secrets } = await login(provider)
@@ -303,7 +303,7 @@ await t.test('a callback is checked in the documented order, and the code is not
   t.equal((await provider.finish({ ...secrets, query })).subject.sub, 'alice', 'and the code was still good')
 })
 
-await t.test('each answer of the token endpoint has its own error', async (t) => {
+await t.test('each error of the token endpoint of a provider is reported with its own reason', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const rows: readonly [string, Lies['token'], Failure][] = [

@@ -287,7 +287,7 @@ const STATUSES: readonly [string, (honest: Status) => unknown, 'invalid' | 'unav
   ],
 ]
 
-await t.test('token_review: only a review that confirms the account in the token is accepted', async (t) => {
+await t.test('token_review: an answer of the cluster must name the same account as the token', async (t) => {
   const cluster = await begin(t)
   for (const [name, status, outcome] of STATUSES)
     await t.test(name, async (t) => {
@@ -327,7 +327,7 @@ const wordOf = (verifying: Promise<unknown>) =>
     (error: { readonly reason: string }) => error.reason,
   )
 
-await t.test('token_review: at most 10 calls run at once, and none after its wait has expired', async (t) => {
+await t.test('token_review: at most 10 calls run at once, and a call whose wait ended never starts', async (t) => {
   const cluster = await begin(t)
   const stops: AbortController[] = []
   const limits = new Set<number>()
@@ -481,7 +481,7 @@ await t.test('jwks: the bearer token is sent to the configured address only, if 
   )
 })
 
-await t.test('jwks: the document and the keys are requested with the media types of an API server', async (t) => {
+await t.test('jwks: discovery document and keys are requested with the media types of an API server', async (t) => {
   const cluster = await begin(t)
   const asked = async (path: string, accept: string) => {
     const answer = await callTo({ ...directly, ...cluster, discoveryUrl: cluster.url, userAgent: 'rollcall/1.2.3' })({

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { providerSays } from '../../src/auth/oidc/provider-says.ts'
 
-await t.test('of an error description of the provider only plain words are logged', (t) => {
+await t.test("of a provider's error description only plain words are logged", (t) => {
   const secrets = ['canary secret of ours', 'rollcall', 'x']
   const rows: readonly (readonly [said: unknown, told: string | undefined])[] = [
     ['Invalid client or Invalid client credentials', 'Invalid client or Invalid client credentials'],

@@ -69,14 +69,14 @@ await t.test('the proxy is chosen by protocol; loopback and excepted hosts are c
   t.equal(proxyFor({ except: [] })(new URL('https://id.example.com')), undefined)
 })
 
-await t.test('an own proxy setting replaces the environment variables and their exceptions', async (t) => {
+await t.test('a configured proxy replaces the proxy of the environment and its exceptions', async (t) => {
   const given = { https: 'http://all.test:3128', except: ['*'] }
   for (const url of ['https://id.example.com', 'http://id.example.com', 'https://127.0.0.1'])
     t.equal(proxyFor({ ...given, own: 'https://own.test' })(new URL(url))?.href, 'https://own.test/', url)
   t.equal(proxyFor({ ...given, except: [], own: 'none' })(new URL('https://id.example.com')), undefined)
 })
 
-await t.test('name and password of a proxy are decoded', async (t) => {
+await t.test('the name and the password of a proxy are percent-decoded', async (t) => {
   const sent = (url: string) =>
     Buffer.from(
       String(proxyAuthorization(new URL(url))['proxy-authorization']).replace('Basic ', ''),
@@ -121,7 +121,7 @@ await t.test('an invalid proxy address is refused, and the message does not repe
   }
 })
 
-await t.test('plain http is allowed for loopback and for listed hosts', async (t) => {
+await t.test('plain http is allowed for loopback addresses and for listed hosts', async (t) => {
   const mayBe = plainHttp(['10.0.0.0/8', '192.168.7.7', 'fd00:1::/32', 'Keycloak.test', '.corp.example'])
   const may = (host: string) => mayBe(new URL(`http://${host}/x`))
   for (const host of [

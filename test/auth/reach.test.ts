@@ -212,7 +212,7 @@ await t.test('the configured authority is trusted in addition to those of the sy
   await t.rejects(alone.get(outside), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' })
 })
 
-await t.test('a certificate for another name is refused, also through a proxy', async (t) => {
+await t.test('a certificate for another host name is refused, also through a proxy', async (t) => {
   const authority = await privateAuthority(t)
   const url = await listen(t, (_, response) => void response.end(), {
     ...(await authority.certificateOf('other.corp.example')),
@@ -222,7 +222,7 @@ await t.test('a certificate for another name is refused, also through a proxy', 
   await t.rejects(get(url), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
 })
 
-await t.test('proxy connections are used again, and opened again after they end', async (t) => {
+await t.test('connections to the proxy are used again, and reopened after they end', async (t) => {
   const authority = await privateAuthority(t)
   const proxy = await proxyStandIn(t)
   const url = await listen(t, (_, response) => json(200, {})(response), await authority.certificateOf(ID))
@@ -240,7 +240,7 @@ await t.test('proxy connections are used again, and opened again after they end'
   t.equal(proxy.asked.length, 4, 'what must not be sent twice has a connection of its own')
 })
 
-await t.test('a silent proxy delays a call by its timeout at most', async (t) => {
+await t.test('a proxy that does not answer delays a call at most by the timeout', async (t) => {
   const proxy = await proxyStandIn(t)
   proxy.lie = ''
   const { clock, get } = asking(through(proxy.url))
@@ -252,7 +252,7 @@ await t.test('a silent proxy delays a call by its timeout at most', async (t) =>
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('a silent server behind a proxy delays a call by its timeout at most', async (t) => {
+await t.test('a server behind a proxy that does not answer delays a call at most by the timeout', async (t) => {
   const proxy = await proxyStandIn(t)
   const authority = await privateAuthority(t)
   const url = await listen(t, (_, response) => silence(response), await authority.certificateOf(ID))
@@ -301,7 +301,7 @@ await t.test('plain http is used only for loopback and listed hosts', async (t) 
   t.equal(proxy.asked.length, asked)
 })
 
-await t.test('discovery is read at the configured URL, and must name the configured issuer', async (t) => {
+await t.test('the discovery document at the configured URL must name the configured issuer', async (t) => {
   const liar = await lyingProvider(t)
   const issuer = `https://${ID}/realms/main`
   const honest = {
@@ -341,7 +341,7 @@ await t.test('discovery is read at the configured URL, and must name the configu
   }
 })
 
-await t.test('plain http endpoints in an https document are refused, as is a template as issuer', async (t) => {
+await t.test('plain http endpoints in an https discovery document are refused, also a template issuer', async (t) => {
   const { caPath, certificateOf } = await privateAuthority(t)
   const proxy = await proxyStandIn(t)
   const reach = { caPath, ...through(proxy.url), clock: patient }

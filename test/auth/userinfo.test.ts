@@ -75,7 +75,7 @@ const JOINED: readonly [string, Told, Told, Told][] = [
     JSON.parse('{"__proto__":1,"constructor":"x"}') as Told,
   ],
 ]
-await t.test('claims of ID token and userinfo are merged; an address keeps its own verification', (t) => {
+await t.test('claims of ID token and userinfo are merged, each e-mail address with its own verification', (t) => {
   for (const [name, idToken, userinfo, joined] of JOINED)
     t.strictSame(JSON.parse(JSON.stringify(withUserinfo(idToken, userinfo))), JSON.parse(JSON.stringify(joined)), name)
   t.end()
@@ -112,7 +112,7 @@ const ROWS: readonly Row[] = [
   ...Object.entries(unusable).map(([name, answer]): Row => [name, answer, reasonOfUnusable(name), /./]),
 ]
 
-await t.test('each failure of userinfo has its own reason, and a cause for the operator', async (t) => {
+await t.test('each failure of userinfo is refused with its own reason and logged with its cause', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url, asked)
   for (const [name, userinfo, reason, why] of ROWS)

@@ -7,7 +7,7 @@ import { runSuite, type SuiteResult } from './suite.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
 
-const passing = `import t from 'tap'; t.equal(1, 1); t.test('by hand', { skip: 'needs a hand' }, (t) => t.end())`
+const passing = `import t from 'tap'; t.equal(1, 1); t.test('a skipped test', { skip: 'needs a hand' }, (t) => t.end())`
 const failing = `import t from 'tap'; t.equal(1, 1); t.equal('left', 'right', 'both sides agree')`
 /** Fails in its first run and passes in its second. */
 const failingOnce = `
@@ -60,7 +60,7 @@ await t.test('a suite of tests that passes is run once', async (t) => {
   t.same(result.times.map(({ file }) => file).sort(), ['dist/test/a.test.js', 'dist/test/b.test.js'])
 })
 
-await t.test('a file that passes on its second run is reported as flaky, with its first failure', async (t) => {
+await t.test('a test file that passes on its second run is reported as flaky, with its first failure', async (t) => {
   const { result, text, ok } = await run(t, { a: passing, moon: failingOnce })
   t.ok(ok)
   t.equal(lastLine(text), '2 passed, 0 failed, 1 skipped')
@@ -98,7 +98,7 @@ const counting = (more = '') => `
   t.equal(1, 1)
   ${more}`
 
-await t.test('files that run together share one process until one of them fails', async (t) => {
+await t.test('test files that run together share one process until one of them fails', async (t) => {
   const cwd = project(
     t,
     { a: counting(), b: counting(), c: counting(`t.equal('left', 'right')`), d: counting(), e: counting() },
@@ -114,7 +114,7 @@ await t.test('files that run together share one process until one of them fails'
   t.strictSame(new Set(timed), new Set(['a', 'b', 'c', 'd', 'e']), 'each tells its time')
 })
 
-await t.test('a registered resource outlives its file and ends with the process', async (t) => {
+await t.test('a resource that outlives its test file is released when the process ends', async (t) => {
   const lasting = `
   import { endsWithProcess } from '${import.meta.resolve('./lasting.js')}'
   const timer = setInterval(() => {}, 100_000_000)
@@ -147,11 +147,11 @@ const ways: Readonly<Record<string, readonly [text: string, says: RegExp]>> = {
     /not ok \d+ - thrown/,
   ],
   'fails in a test that it does not wait for': [
-    `import t from 'tap'; t.test('later', async (t) => { await new Promise(setImmediate); t.equal(1, 2, 'both') })`,
+    `import t from 'tap'; t.test('a test fails after a pause', async (t) => { await new Promise(setImmediate); t.equal(1, 2, 'both') })`,
     /not ok \d+ - both/,
   ],
 }
-await t.test('of files that run together each failed one is reported, however it fails', async (t) => {
+await t.test('of test files that run together each failed one is reported, however it fails', async (t) => {
   const files = Object.entries(ways).flatMap(([, [text]], n) => [
     [`${n}-a`, passing],
     [`${n}-b`, text],

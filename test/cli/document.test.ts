@@ -67,7 +67,7 @@ await t.test('an import converts any other YAML attachment to compact JSON', asy
     t.throws(() => attachment(yaml), yaml)
 })
 
-await t.test('an import keeps a text that only looks like an attachment', async (t) => {
+await t.test('an import keeps a text unchanged that only looks like a JSON attachment', async (t) => {
   const [document] = read(
     'flags:\n- key: f\n  description: |\n    attachment: {"a": 1}\n    - attachment: [2],\n  name: n\n',
   )

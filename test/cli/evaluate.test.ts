@@ -42,7 +42,7 @@ flags:
   t.equal((await evaluate('on', '-e', 'x', '--at', '-1d')).exit, 4, 'a day ago there was no such flag')
 })
 
-await t.test('a moment is given as a time, a day, a time span ago or a position', async (t) => {
+await t.test('a past moment is given as a time, a day, a time span before now or a position', async (t) => {
   const now = Date.parse('2026-01-02T00:00:00Z')
   const cases = {
     '-1h': '2026-01-01T23:00:00.000Z',

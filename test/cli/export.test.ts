@@ -6,7 +6,7 @@ import { rollcall, standIn } from './service.ts'
 
 const N = '/api/v1/namespaces'
 
-await t.test('an export contains everything and leaves out empty members', async (t) => {
+await t.test('an export contains everything and leaves out empty fields', async (t) => {
   const service = await startService(t)
   const post = async (path: string, body: object) => (await service.request<{ id: string }>('POST', path, body)).json.id
   await post(N, { key: 'shop', name: 'Shop' })
@@ -102,7 +102,7 @@ segments:
   )
   t.equal(await exported(service, '-n', 'shop'), yaml, 'the same state gives the same bytes')
 
-  await t.test('an export is sorted by key, as JSON, of several or all namespaces, and of a moment', async (t) => {
+  await t.test('an export can be JSON, of several or all namespaces or of a past moment, sorted by key', async (t) => {
     const sorted = await exported(service, '-n', 'shop', '--sort-by-key')
     t.strictSame(
       sorted.match(/^ {2}- key: .*|^ {6}(?:- | {2})key: .*/gm)?.map((line) => line.slice(-2).trim()),

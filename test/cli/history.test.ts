@@ -121,7 +121,7 @@ await t.test('events stats counts by property', async (t) => {
   t.match(csv, /^START,TOKENS ISSUED,.*HISTORY READS\r\n\d{4}-\d\d-\d\dT00:00:00\.000Z,1,/)
 })
 
-await t.test('every command in the guide exists', async (t) => {
+await t.test('every command of the history in the guide exists', async (t) => {
   const service = await startService(t)
   const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
   await service.request('POST', '/api/v1/namespaces', { key: 'prod', name: 'prod' })

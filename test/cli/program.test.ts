@@ -148,7 +148,7 @@ await t.test('the option --timeout limits the wait for an answer', async (t) => 
   }
 })
 
-await t.test('a read that a busy service refused is repeated until the timeout, a write is not', async (t) => {
+await t.test('a read that a busy service refused is repeated until the timeout, but never a write', async (t) => {
   let [wait, left] = ['1', 2]
   const busy = (): Answer => ({
     ...refusal(429, 8, 'rate_limited', 'too many requests'),
@@ -362,7 +362,7 @@ await t.test('a command on the data needs an existing store and creates none', a
   }
 })
 
-await t.test('without a terminal, progress is printed every ten seconds with rate and time left', async (t) => {
+await t.test('without a terminal, progress is printed every ten seconds with rate and remaining time', async (t) => {
   const clock = virtualClock()
   const { terminal, err } = terminalWith()
   const { update, end } = progressBar(terminal, clock, { progress: true })
@@ -393,7 +393,7 @@ await t.test('an expiry is given as a time span from now, a time, or never', asy
     t.throws(() => expiryOf(text, now), text)
 })
 
-await t.test('a field is found by its path, also if names contain dots', async (t) => {
+await t.test('option --field finds a field by its path, also if names contain dots', async (t) => {
   const value = { a: { 'b.c': { d: 1 } }, 'x.y': null }
   t.equal(at(value, 'a.b.c.d'), 1)
   t.equal(at(value, 'x.y'), null)

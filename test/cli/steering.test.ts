@@ -18,7 +18,7 @@ const written = async (url: string, atTerminal: boolean, ...args: readonly strin
   return { exit, out: out(), err: err() }
 }
 
-await t.test('control characters in the data of others are escaped on a terminal, in every format', async (t) => {
+await t.test('control characters in stored texts are escaped on a terminal, in every output format', async (t) => {
   const flag = {
     key: 'f',
     name: EVIL,

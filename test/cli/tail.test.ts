@@ -74,7 +74,7 @@ const cuttingProxy = async (t: Test, target: string, budget: () => number | unde
   return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cuts: () => cuts }
 }
 
-await t.test('prints the last events, or those from a moment on', async (t) => {
+await t.test('events tail prints the last events, or those from a moment on', async (t) => {
   const service = await startService(t)
   const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
   for (let n = 0; n < 6; n++) await flag(service, `f${n}`)
@@ -100,7 +100,7 @@ await t.test('prints the last events, or those from a moment on', async (t) => {
   t.equal((await rollcall(['events', 'tail', '-f'], { ...env, ROLLCALL_ADDRESS: 'http://127.0.0.1:1' })).exit, 7)
 })
 
-await t.test('continues behind the index in the file of the cursor', async (t) => {
+await t.test('events tail continues after the position in its cursor file', async (t) => {
   const service = await startService(t)
   const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
   const cursor = join(t.testdir(), 'cursor')
@@ -122,7 +122,7 @@ await t.test('continues behind the index in the file of the cursor', async (t) =
   t.match(await tail(), { exit: 2, err: /does not contain an index/ })
 })
 
-await t.test('has every event exactly once after 200 broken connections', async (t) => {
+await t.test('events tail prints every event exactly once after 200 broken connections', async (t) => {
   const seed = Number(process.env['ROLLCALL_TEST_SEED'] ?? Date.now() % 1_000_000)
   t.comment(`seed ${seed}: set ROLLCALL_TEST_SEED to repeat`)
   const { below } = randomOf(seed)
@@ -157,7 +157,7 @@ await t.test('has every event exactly once after 200 broken connections', async 
   t.equal(await readFile(cursor, 'utf8'), `${indexes.at(-1)}\n`)
 })
 
-await t.test('waits longer from one failure to the next, and gives up a silent connection', async (t) => {
+await t.test('events tail waits longer after each failure, and replaces a connection without data', async (t) => {
   const asked: (string | undefined)[] = []
   const answers: ((response: ServerResponse) => void)[] = [
     (response) => void response.write('retry: 2000\n\nid: 7\n\n: keep-alive\n\nid: 8\ndata: {"summary":"é'),
@@ -194,7 +194,7 @@ await t.test('waits longer from one failure to the next, and gives up a silent c
   t.strictSame(asked, [undefined, '7', '7', '7', '7', '7', '9'])
 })
 
-await t.test('ends with 130 when it is interrupted', async (t) => {
+await t.test('events tail exits with 130 when it is interrupted', async (t) => {
   const service = await startService(t)
   const { out, over } = following(service.url, service.token, '-n', '1')
   await flag(service, 'f')

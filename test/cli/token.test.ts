@@ -62,7 +62,7 @@ await t.test('token create prints only the token on standard output', async (t) 
   }
 })
 
-await t.test('durations count from the present time', async (t) => {
+await t.test('the durations of token create count from the present time', async (t) => {
   const service = await standIn(({ method }) => ({
     body:
       method === 'POST'
@@ -85,7 +85,7 @@ await t.test('durations count from the present time', async (t) => {
   t.equal(last().query.get('at'), '2026-03-01T11:00:00.000Z')
 })
 
-await t.test('a token is never taken from the arguments of the command line', async (t) => {
+await t.test('the command line never reads a token from its arguments', async (t) => {
   for (const args of [['--token', SECRET], [`--token=${SECRET}`]]) {
     const { exit, out, err } = await rollcall(['token', 'list', ...args])
     t.equal(exit, 2)
@@ -94,7 +94,7 @@ await t.test('a token is never taken from the arguments of the command line', as
   }
 })
 
-await t.test('the credential is read from a file, standard input, the environment or the home directory', async (t) => {
+await t.test('a token is read from a file, standard input, the environment or the home directory', async (t) => {
   const service = await standIn(() => ({ body: { authentications: [], nextPageToken: '', totalCount: 0 } }))
   t.teardown(service.close)
   const file = join(folder, 'token')
@@ -141,7 +141,7 @@ const pages = (limit: number, token: string | null) => {
   }
 }
 
-await t.test('token list reports if there are more tokens than were counted', async (t) => {
+await t.test('token list reports that there are more tokens than it counted', async (t) => {
   const [authentications, nextPageToken] = [shop.slice(0, 2), 'more']
   const service = await standIn(() => ({
     body: { authentications, nextPageToken, totalCount: 10_000, totalCountExact: false },

@@ -48,7 +48,7 @@ const elsewhere = async (url: string) => {
   }
 }
 
-await t.test('many requests on one instance take effect on another one', { skip }, async (t) => {
+await t.test('many requests sent to one instance take effect on another one', { skip }, async (t) => {
   const settings = { ...stack!.settings, 'rate_limit.enabled': 'false' }
   const clocks = [virtualClock(), virtualClock()] as const
   const a = await startService(t, settings, { clock: clocks[0] })
@@ -62,7 +62,7 @@ await t.test('many requests on one instance take effect on another one', { skip 
   )
   const b = await startService(t, settings, { clock: clocks[1] })
 
-  await t.test('an instance that has just started answers many first requests of tokens', async (t) => {
+  await t.test('an instance that has just started answers the first requests of many tokens', async (t) => {
     const statuses = await Promise.all(issued.map(({ bearer }) => use(b, bearer)))
     t.strictSame([...new Set(statuses)], [200])
   })

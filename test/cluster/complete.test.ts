@@ -15,7 +15,7 @@ await t.test('tokens that were created on any instance are listed and revoked', 
   const a = await startService(t, { ...stack!.settings, 'mongodb.url': url }, { clock: walkingClock(t) })
   const b = await startService(t, stack!.settings, { clock: walkingClock(t) })
 
-  await t.test('an incomplete list is refused, and returned once it is complete', async (t) => {
+  await t.test('an incomplete list is refused, and returned once the read models have all events', async (t) => {
     // Load the key that seals the caller's address from MongoDB first.
     t.equal((await a.request('POST', '/auth/v1/method/token', { name: 'first' })).status, 200)
     await link.set('blackhole')

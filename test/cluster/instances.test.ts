@@ -58,7 +58,7 @@ await t.test('two instances run on the same servers', { skip }, async (t) => {
     t.equal(left!.headers.etag, right!.headers.etag)
   })
 
-  await t.test('a batch of changes becomes visible on the other instance as a whole', async (t) => {
+  await t.test('a batch of changes becomes visible on another instance as a whole', async (t) => {
     const flag = '/api/v1/namespaces/default/flags/several'
     await a.request('POST', '/api/v1/flags', { key: 'several', name: 's', type: 'BOOLEAN_FLAG_TYPE' })
     const refs = ['1', '2', '3', '4', '5']

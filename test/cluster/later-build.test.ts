@@ -32,7 +32,7 @@ const changes = [
 const { stack, skip } = await startStack(t)
 
 await t.test(
-  'a later version writes the older event format until the last older instance has left',
+  'an instance of a later version writes the older event format until no older one runs',
   { skip },
   async (t) => {
     const main = await later(t, changes)

@@ -52,7 +52,7 @@ await t.test('the metrics show the state of the servers', { skip }, async (t) =>
     t.equal(await read(a, calls('log', 'eventstoredb', 'append', 'failed')), 0)
   })
 
-  await t.test('one instance holds the lease, and both have recently read the end of the log', async (t) => {
+  await t.test('one instance holds the lease, and both have just read the end of the log', async (t) => {
     const holders = async () => (await read(a, 'view_lease_held')) + (await read(b, 'view_lease_held'))
     t.ok(await eventually(async () => (await holders()) === 1, 'one holder'))
     for (const each of [a, b]) await proven(each)
@@ -67,7 +67,7 @@ await t.test('the metrics show the state of the servers', { skip }, async (t) =>
     t.equal(await read(a, 'job_interval_seconds{name="cleanup-token"}'), 3600)
   })
 
-  await t.test('new connections are counted when the event store stops answering', async (t) => {
+  await t.test('the metrics count new connections when the event store stops answering', async (t) => {
     const connections = () => read(b, 'log_restarts_total{what="connection"}')
     const before = await connections()
     t.ok(before >= 0, 'there from the start')

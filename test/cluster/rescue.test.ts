@@ -27,7 +27,7 @@ const worksAt = async (service: Started, token: string): Promise<number> =>
   (await service.request('GET', '/api/v1/namespaces/default/flags', undefined, { authorization: `Bearer ${token}` }))
     .status
 
-await t.test('token create works on servers, with and without running instances', { skip }, async (t) => {
+await t.test('token create works on servers, with and without a running service', { skip }, async (t) => {
   const directory = await newDirectory(t)
   const file = await configFile(stack!.settings, directory)
   const create = (name: string, ...more: readonly string[]) =>

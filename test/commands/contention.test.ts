@@ -78,7 +78,7 @@ for (const [random, pause] of [
   [0.5, 27.5],
   [1, 50],
 ] as const)
-  await t.test(`a command is refused after it lost 12 races with pauses of ${pause} ms`, async (t) => {
+  await t.test(`a command is refused after it lost 12 races with pauses of ${pause} ms between them`, async (t) => {
     t.intercept(Math, 'random', { value: () => random })
     const clock = virtualClock()
     const appends: number[] = []
@@ -102,7 +102,7 @@ for (const [random, pause] of [
     )
   })
 
-await t.test('commands of a resource without a size limit have no growth', async (t) => {
+await t.test('a command of a resource without a size limit reports a growth of 0 bytes to the quotas', async (t) => {
   const growths: number[] = []
   const open = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
   const clock = virtualClock()

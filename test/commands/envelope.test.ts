@@ -36,7 +36,7 @@ await t.test('address and user agent of a request are encrypted once for all of 
   t.equal(sealed.length, 6)
 })
 
-await t.test('address and user agent without an owner are dropped; a failed encryption is repeated', async (t) => {
+await t.test('a client address without an owner is dropped, and a failed encryption is repeated', async (t) => {
   let failing = true
   const { sealed, metaOf } = setup(() => failing)
   const context = { actor, subject: 'one', origin: { ip: '::1' } }

@@ -118,7 +118,7 @@ await t.test('a reservation that was withdrawn is refused, and one in use is not
   t.ok(flag.quiet?.has('ReservationVoided'), 'giving up a reservation does not move the revision')
 })
 
-await t.test('a flag exists only in the incarnation of the namespace that the command names', async (t) => {
+await t.test('a command for a namespace that was deleted and created again finds no earlier flag', async (t) => {
   t.ok(flag.exists(history(created).state, ofFlag))
   t.notOk(flag.exists(history(created).state, { ...ofFlag, incarnation: 'life-2' }))
   t.notOk(flag.exists(history(created, deleted).state, ofFlag))

@@ -25,7 +25,7 @@ const refused = {
 } as const
 const ended = [completed, refused]
 
-await t.test('the first callback of a login uses it up, and later ones are refused', async () => {
+await t.test('the first callback of a login is accepted, and later ones are refused', async () => {
   history()
     .when('ReturnToLogin', { ...began, now })
     .then(started, returned)
@@ -47,7 +47,7 @@ await t.test('a callback at or after the expiry of its login is refused', async 
   history(started, returned).when('ReturnToLogin', at(began.expiresAt)).refused('login_expired')
 })
 
-await t.test('a login that came back from the provider completes once', async () => {
+await t.test('a login that returned from the provider completes once', async () => {
   history(started, returned).when('CompleteLogin', completed.data).then(completed)
   history(started, returned, completed).when('CompleteLogin', completed.data).then()
   for (const past of [[], [started], [started, returned, refused]])
@@ -56,7 +56,7 @@ await t.test('a login that came back from the provider completes once', async ()
       .refused('login_replayed')
 })
 
-await t.test('a login that came back is refused once, and a finished login stays unchanged', async () => {
+await t.test('a login that returned from the provider is refused once, and then stays unchanged', async () => {
   history(started, returned).when('RefuseLogin', refused.data).then(refused)
   for (const end of ended) history(started, returned, end).when('RefuseLogin', refused.data).then()
   history().when('RefuseLogin', refused.data).then()
@@ -70,7 +70,7 @@ await t.test('a login exists after its first event', async (t) => {
   t.ok(exists(started, returned, refused))
 })
 
-await t.test('the next command of a login reads it again only after a conflict', async (t) => {
+await t.test('the next command of a login reads its events only after a conflict', async (t) => {
   const steps: string[] = []
   const log = memoryLog({ pause: async (what) => void steps.push(what.split(' ')[0]!) })
   const { execute } = instance(log)

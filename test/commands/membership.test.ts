@@ -24,7 +24,7 @@ const joined = (state: Membership, instance: string, reads: number, complete = f
   after(state, 'Join', { instance, reads, version: '1.0.0', complete })
 const left = (state: Membership, instance: string) => after(state, 'Leave', { instance })
 
-await t.test('the event format is the latest that every member reads, if all members are known', async (t) => {
+await t.test('the format of new events is the latest that every instance of the cluster can read', async (t) => {
   let state = membership.initial
   t.equal(formatOf(state), 1, 'nobody is known')
   state = joined(state, 'a', 3, true)
@@ -39,7 +39,7 @@ await t.test('the event format is the latest that every member reads, if all mem
   t.equal(formatOf(joined(state, 'c', 3)), 3, 'a complete membership stays complete')
 })
 
-await t.test('the first event format is used until an instance joins that knows all members', (t) => {
+await t.test('the first event format is used until an instance lists all members of the cluster', (t) => {
   let state = joined(joined(membership.initial, 'a', 2), 'b', 2)
   t.equal(formatOf(state), 1)
   state = joined(state, 'c', 2, true)
@@ -47,7 +47,7 @@ await t.test('the first event format is used until an instance joins that knows 
   t.end()
 })
 
-await t.test('members without a response are removed, and only for the current question', async (t) => {
+await t.test('an instance that does not respond is removed only for the latest question to the cluster', async (t) => {
   let state = joined(joined(joined(membership.initial, 'a', 2, true), 'b', 1), 'c', 2)
   t.notOk(awaitsResponse(state, 'a'))
   state = after(state, 'Probe', { instance: 'a' })
@@ -67,7 +67,7 @@ await t.test('members without a response are removed, and only for the current q
   t.equal(formatOf(joined(state, 'b', 1)), 1)
 })
 
-await t.test('after an event that cannot be read the first format is used, and nothing is refused', async (t) => {
+await t.test('after a cluster event that cannot be read the first format is used', async (t) => {
   const log = memoryLog()
   const join = { instance: 'a', reads: 2, version: '1.0.0', complete: true }
   await log.append(

@@ -56,13 +56,13 @@ await t.test('deleting a protected namespace is refused', async () => {
       .refused('protected', 'namespace "ns" is protected')
 })
 
-await t.test('a flag is registered once for each reservation, in an existing namespace', async () => {
+await t.test('a flag is registered once for each reservation, in an existing namespace only', async () => {
   history(created).when('RegisterFlag', registration).then(registered)
   history(created, registered).when('RegisterFlag', registration).then()
   history().when('RegisterFlag', registration).refused('not_found', missing)
 })
 
-await t.test('a reservation is released once', async () => {
+await t.test('a reservation of a flag key is released once', async () => {
   const ask = { key: 'ns', reservation: 'c1' }
   history(created, registered).when('UnregisterFlag', ask).then(unregistered)
   history(created).when('UnregisterFlag', ask).then()

@@ -56,7 +56,7 @@ await t.test('the persistent map stores keys with equal hashes', async (t) => {
   t.equal(map.delete('liquid').get('costarring'), 38)
 })
 
-await t.test('"every" stops at the first key that does not pass', async (t) => {
+await t.test('"every" of the persistent map stops at the first key that fails the test', async (t) => {
   let map = emptyMap<number>()
   for (let n = 0; n < 1000; n++) map = map.set(`key ${n}`, n)
   let looks = 0

@@ -33,7 +33,7 @@ await t.test('of 20 concurrent creations of one key 1 succeeds and 19 are refuse
   t.pass('one namespace each time')
 })
 
-await t.test('of 20 concurrent revocations 1 is an event and all succeed', async (t) => {
+await t.test('20 concurrent revocations of a token write one event and all succeed', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), async (scheduler) => {
       const { log, results } = await race(scheduler, async (execute) => {

@@ -28,7 +28,7 @@ const summarised = {
 } as const
 const begun = { type: 'LoginsBegun', data: { ...span, byWay: { codehost: 1, 'oidc/google': 1 } } } as const
 
-await t.test('a batch of refusals is recorded in order, followed by the counts', async () => {
+await t.test('a batch of refusals is recorded in order, with the counts last', async () => {
   history()
     .when('RecordRefusals', {
       refusals: [told('r1').data, told('r2').data],

@@ -69,7 +69,7 @@ for (const [name, crash] of Object.entries(crashes)) {
   })
 }
 
-await t.test('a reservation that may still be used blocks a deletion for a minute', async (t) => {
+await t.test('a reservation that may still be used blocks a deletion for one minute', async (t) => {
   const log = memoryLog()
   await begin(log)
   await instance(dying(log, 1, true), 'dying', later(0))

@@ -264,7 +264,7 @@ await t.test('a refused command can succeed later with the same id', async (t) =
   t.strictSame(await complaints(log), [], 'the flag stands under a reservation')
 })
 
-await t.test('If-Match is compared with the revision of the flag, not with that of reservations', async (t) => {
+await t.test('If-Match is compared with the revision of the flag, without events of reservations', async (t) => {
   const { log, reservations } = await started()
   const rule = { ...ruleAsk('r1', 's'), rank: 0 }
   await refused(
@@ -305,7 +305,7 @@ await t.test('If-Match is compared with the revision of the flag, not with that 
   t.equal((await stateOf(log, flag, 'ns+f')).incarnation, undefined)
 })
 
-await t.test('during a release a defect is reported instead of the refusal', async (t) => {
+await t.test('a defect during the release of reservations is reported in place of the refusal', async (t) => {
   const log = memoryLog()
   await begin(log)
   const { reservations } = instance({
@@ -319,7 +319,7 @@ await t.test('during a release a defect is reported instead of the refusal', asy
   t.strictSame(await complaints(log), [], 'what it held goes stale by itself')
 })
 
-await t.test('a rule reads its flag once, and again after a conflict', async (t) => {
+await t.test('a command on a rule reads its flag once, and again after a conflict', async (t) => {
   const steps: string[] = []
   let others: (() => Promise<unknown>) | undefined
   const log = memoryLog({

@@ -108,7 +108,7 @@ await t.test('a constraint of a segment can be added, changed and removed', asyn
     .then()
 })
 
-await t.test('a reservation of an existing segment is made once and released once', async () => {
+await t.test('each use of a segment reserves it once and releases it once', async () => {
   history(created).when('AttachSegment', attached.data).then(attached)
   history(created, attached).when('AttachSegment', attached.data).then()
   history().when('AttachSegment', attached.data).refused('not_found', missing)
@@ -123,7 +123,7 @@ await t.test('a reservation of an existing segment is made once and released onc
     .then()
 })
 
-await t.test('a segment exists only in the incarnation of the namespace that the command names', async (t) => {
+await t.test('a command for a namespace that was deleted and created again finds no earlier segment', async (t) => {
   t.ok(segment.exists(history(created).state, { ...ofSegment, stale: none }))
   t.notOk(segment.exists(history(created).state, { ...other, stale: none }))
   t.notOk(segment.exists(history(created, deleted).state, { ...ofSegment, stale: none }))

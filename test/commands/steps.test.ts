@@ -15,7 +15,7 @@ import { begin, context, flagAsk, instance, segmentAsk } from './world.ts'
 
 const reservations = ['s', 'q', 'z'].map((segment) => ({ segment, reservation: `reservation-${segment}` }))
 
-await t.test('deciding a command step by step gives the same events or the same refusal', async (t) => {
+await t.test('a command decided in steps gives the same events or refusal as one decided at once', async (t) => {
   const theFlag = evolve(flag, flag.initial, flagCreated as FlagEvent)
   const theSegment = evolve(segment, segment.initial, segmentCreated as never)
   let refused = 0

@@ -16,7 +16,7 @@ await t.test('a token is issued once', async () => {
   history(issued, revoked).when('IssueToken', issued.data).refused('not_unique')
 })
 
-await t.test('the expiry of a token can only become earlier, but not lie in the past', async () => {
+await t.test('the expiry of a token can become earlier, but cannot be in the past', async () => {
   const now = '2026-01-15T00:00:00.000Z'
   const ask = (expiresAt: string) => ({ id: 't1', expiresAt, now })
   const to = (to: string) =>
@@ -33,7 +33,7 @@ await t.test('the expiry of a token can only become earlier, but not lie in the 
   history(issued, revoked).when('ExpireTokenEarlier', ask(now)).refused('not_found', missing)
 })
 
-await t.test('a token without an expiry can get any', async () => {
+await t.test('a token without an expiry can get any future expiry', async () => {
   const ask = { id: 't1', expiresAt: '2030-01-01T00:00:00.000Z', now: '2026-01-15T00:00:00.000Z' }
   history({ type: 'TokenIssued', data: forever })
     .when('ExpireTokenEarlier', ask)
@@ -65,7 +65,7 @@ await t.test('a token exists only while it is live', async (t) => {
   t.notOk(exists(issued, expired))
 })
 
-await t.test('grants are narrowed only if they are the present ones, by a later configuration', async () => {
+await t.test('grants of a token are reduced only if they are unchanged, and by a later configuration', async () => {
   const wide = { grants: [{ place: '*', role: 'viewer' }], roles: { viewer: ['flag.read'] } }
   const narrow = { grants: [{ place: 'shop', role: 'viewer' }], roles: wide.roles }
   const granted = { type: 'TokenIssued', data: { ...issued.data, ...wide, policy: 2 } } as const

@@ -193,7 +193,7 @@ const bad: readonly (readonly [key: string, description: RegExp, authorization: 
   ['authorization.roles', /authentication.required is false$/, { roles }, { required: false }],
   ['authorization.require_role', /authentication.required is false$/, { require_role: true }, { required: false }],
 ]
-await t.test('exactly the violated requirements of access rules are reported, by key', async (t) => {
+await t.test('each violated requirement of access rules is reported by key, and no other', async (t) => {
   for (const [key, description, authorization, authentication] of bad) {
     const found = problems(tree(authorization, authentication))
     t.strictSame(

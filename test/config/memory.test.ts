@@ -12,7 +12,7 @@ await t.test('the default settings fit into a heap of 512 MiB', async (t) => {
   t.strictSame(told(406 * MIB), [])
 })
 
-await t.test('settings that may exceed the memory cause a warning with both figures', async (t) => {
+await t.test('settings that may need more memory than available cause a warning with both figures', async (t) => {
   for (const more of [
     { budgets: { answers: 200 * MIB, bodies: 64 * MIB } },
     { budgets: { answers: 64 * MIB, bodies: 200 * MIB } },
@@ -25,7 +25,7 @@ await t.test('settings that may exceed the memory cause a warning with both figu
   t.match(told(400 * MIB), [/need 406 MiB, .* has 400 MiB/])
 })
 
-await t.test('the configuration is compared with the memory of this process', async (t) => {
+await t.test('the configuration is compared with the memory limit of this process', async (t) => {
   const flags = { 'budgets.answers': String(2 ** 40) }
   const [line, ...others] = loadConfig({ env: {}, flags }).warnings
   t.match(line, /^budgets together .* may need 1048\d{3} MiB, but the process has \d+ MiB/)

@@ -81,7 +81,7 @@ await t.test('the usual proxy variables are the default of the proxy settings', 
   t.strictSame(told({ HTTPS_PROXY: '  ' }), [undefined, undefined, [], 'default'])
 })
 
-await t.test('an invalid proxy variable is refused if a login method would use it', async (t) => {
+await t.test('an invalid proxy variable is refused only if an enabled login method uses the proxy', async (t) => {
   for (const name of ['HTTPS_PROXY', 'http_proxy'])
     for (const wrong of ['socks5://name:hunter2@proxy.test', 'http://name:hunter2@', 'http://hunter2.test/x']) {
       const env = { [name]: wrong }
@@ -125,7 +125,7 @@ for (const [name, [flags, at]] of Object.entries(whom)) {
     t.notMatch(JSON.stringify(publicConfig(config)), /hunter2/)
   })
 
-  await t.test(`the authority of the ${name} is read at the start, and problems name setting and cause`, async (t) => {
+  await t.test(`the CA file of the ${name} is read at the start, and problems name setting and cause`, async (t) => {
     const pem = readFileSync(authorityFile, 'utf8')
     const write = (file: string, content: string) => {
       writeFileSync(join(folder, file), content)
@@ -187,7 +187,7 @@ await t.test('plain http is allowed for loopback and for configured private host
     t.strictSame(keys({ 'outgoing.http_hosts': wrong }), ['outgoing.http_hosts[0]'], wrong)
 })
 
-await t.test('the discovery document can have another address, also one with a query', async (t) => {
+await t.test('the discovery document can have its own address, also one with a query', async (t) => {
   const told = (address: string) => keys({ ...provider, [`${P}.discovery_url`]: address })
   for (const good of [
     'https://keycloak.svc/realms/x',

@@ -325,7 +325,7 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
   ],
   [`${M}.jwt.enabled`, { [`${M}.jwt.enabled`]: true }],
 ]
-await t.test('exactly the violated requirements of settings are reported, by key', async (t) => {
+await t.test('each violated requirement of settings is reported by key, and no other', async (t) => {
   for (const [key, flat, at = key] of bad) {
     const found = problems(nested(flat))
     t.strictSame([...new Set(found.map((problem) => problem.key))], [at], `${at} ${JSON.stringify(flat).slice(0, 90)}`)

@@ -91,7 +91,7 @@ void t.test('the service survives a loss of power', async (t) => {
       )
     }
   })
-  await t.test('control experiment: without syncs to the disk events are lost', async (t) => {
+  await t.test('control experiment: without syncs to the disk acknowledged events are lost', async (t) => {
     const { directory, acked } = await losePower(t, 'unsynced', draws(t)(100, 1_000))
     const { lost } = await inspect(directory, acked)
     t.ok(lost > 0, `${lost} of ${acked.size} lost`)

@@ -76,7 +76,7 @@ const askedBy = (flag: Pick<FlagInput, 'enabled' | 'rollouts'>) => {
   )
 }
 
-await t.test('the summary of a Boolean flag is correct for every entity', (t) => {
+await t.test('the summary of the answers of a Boolean flag is correct for every entity', (t) => {
   const said = new Map<string, number>()
   fc.assert(
     fc.property(flags, ({ enabled, rollouts }) => {
@@ -127,7 +127,7 @@ await t.test('the summary of a Boolean flag is correct for every entity', (t) =>
   t.end()
 })
 
-await t.test('the summary has no common answer only if entities get different answers', (t) => {
+await t.test("a flag's summary has no common answer only if entities get different answers", (t) => {
   fc.assert(
     fc.property(flags, ({ enabled, rollouts }) => {
       // Each rollout has its own segment, so that an entity can be in any combination of them.

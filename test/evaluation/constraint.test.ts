@@ -96,7 +96,7 @@ const tables: Readonly<Record<ConstraintType, readonly Row[]>> = {
 }
 
 for (const [type, rows] of Object.entries(tables) as [ConstraintType, readonly Row[]][]) {
-  await t.test(`a ${type} constraint matches exactly the values of its operator`, async (t) => {
+  await t.test(`a ${type} constraint matches exactly the values that its operator allows`, async (t) => {
     for (const [operator, value, yes, no] of rows) {
       const constraint = compileConstraint({ id: 'c', type, property: 'p', operator, value })!
       for (const v of yes) t.equal(constraint.holds(v), true, `${JSON.stringify(v)} ${operator} ${value}`)
@@ -111,7 +111,7 @@ await t.test('a constraint of unknown type is not compiled', async (t) => {
   }
 })
 
-await t.test('an entityId constraint compares the id and no property', async (t) => {
+await t.test('an entityId constraint compares the id of the entity, not a property', async (t) => {
   t.equal(
     compileConstraint({ id: 'c', type: 'entityId', property: 'entityId', operator: 'eq', value: 'a' })!.property,
     undefined,
@@ -122,7 +122,7 @@ await t.test('an entityId constraint compares the id and no property', async (t)
   )
 })
 
-await t.test('texts that are numbers are parsed', async (t) => {
+await t.test('a property with a number as text is compared as a number', async (t) => {
   const texts: Readonly<Record<string, number>> = {
     '.5': 0.5,
     '5.': 5,
@@ -182,7 +182,7 @@ await t.test('texts that are numbers are parsed', async (t) => {
   for (const text of refused) t.equal(parseNumber(text), undefined, JSON.stringify(text))
 })
 
-await t.test('texts that are dates with times are parsed', async (t) => {
+await t.test('a property with a date and time as text is compared as a time', async (t) => {
   const texts: Readonly<Record<string, string>> = {
     '2024-02-29': '2024-02-29T00:00:00.000Z',
     '2024-05-01T5:04:03Z': '2024-05-01T05:04:03.000Z',
@@ -241,7 +241,7 @@ await t.test('texts that are dates with times are parsed', async (t) => {
   for (const text of refused) t.equal(parseDatetime(text), undefined, JSON.stringify(text))
 })
 
-await t.test('exactly the white space of Unicode is trimmed', async (t) => {
+await t.test('white space is trimmed as Unicode defines it', async (t) => {
   for (let point = 0; point < 0x110000; point++) {
     const char = String.fromCodePoint(point)
     const space = /^\p{White_Space}$/u.test(char)

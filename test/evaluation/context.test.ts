@@ -23,7 +23,7 @@ await t.test('members of a JSON context are converted to text', async (t) => {
   for (const [json, text] of Object.entries(texts)) t.equal(contextText(JSON.parse(json)), text, json)
 })
 
-await t.test('a context of texts is returned unchanged, and any other is converted', async (t) => {
+await t.test('a context whose values are all texts is returned unchanged', async (t) => {
   const text = JSON.parse('{"a":"b","__proto__":"c"}') as Record<string, unknown>
   t.equal(contextOf(text), text)
   const mixed = contextOf(JSON.parse('{"a":"b","n":1,"__proto__":true,"constructor":null}') as Record<string, unknown>)

@@ -159,7 +159,7 @@ await t.test('a segment without constraints matches, and a missing segment does 
   }
 })
 
-await t.test('a constraint of unknown type fails only the evaluations that reach it', async (t) => {
+await t.test('a constraint of unknown type makes only those evaluations fail that use it', async (t) => {
   const failure = { error: 'unknown constraint type' }
   const reached = boolean('f', [segmented(1, ['german']), segmented(2, ['german', 'strange'])])
   t.match(evaluateBoolean(reached, 'a', german), { enabled: true })

@@ -112,6 +112,6 @@ await t.test('a date with time is stored in UTC with whole seconds, and a date u
   }
 })
 
-await t.test('a single number value is stored unchanged, even if it is invalid', async (t) => {
+await t.test('a number to compare with is stored unchanged, even if it is invalid', async (t) => {
   for (const value of ['1', 'one', ' 1']) t.same(check('number', 'lt', value), valid('lt', value))
 })

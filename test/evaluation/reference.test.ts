@@ -81,7 +81,7 @@ await t.test('the checksum of several texts is that of their joined UTF-8 bytes'
   t.pass()
 })
 
-await t.test('the search for long parts gives the same as the builtin search', async (t) => {
+await t.test('the search for long texts gives the same result as the search of JavaScript', async (t) => {
   const repetitive = (minLength: number, maxLength: number) =>
     fc.array(fc.constantFrom('a', 'aa', 'aab', 'b'), { minLength, maxLength })
   let found = 0

@@ -218,7 +218,7 @@ const ways: readonly (readonly [string, () => Work, keyof typeof kinds, readonly
 ]
 
 for (const [whose, makeWork, kind, texts] of ways)
-  await t.test(`the work of all evaluations in a request is limited, ${whose}, of ${kind} flags`, async (t) => {
+  await t.test(`the work of all evaluations in one request is limited: ${whose}, ${kind} flags`, async (t) => {
     for (const why of texts) {
       const one = worst[why]!
       const segment = segmentOf(one.text.length < 100 ? 10_000 : 20, 'any', {
@@ -291,7 +291,7 @@ await t.test('the length of the entity id counts as work for each bucket', async
   }
 })
 
-await t.test('a long value is parsed once for all constraints', async (t) => {
+await t.test('a property with a long value is parsed once for all constraints', async (t) => {
   const operators: readonly (readonly [ConstraintType, string, string])[] = [
     ['string', 'prefix', 'x'],
     ['string', 'suffix', 'x'],

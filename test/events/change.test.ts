@@ -8,7 +8,7 @@ const thing = fc.record({
   data: fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 2 }),
 })
 
-await t.test('applying the changes between two values to the first value gives the second one', async (t) => {
+await t.test('the difference between two values, applied to the first, gives the second', async (t) => {
   fc.assert(
     fc.property(thing, thing, (from, to) => {
       const found = changes(from, to)
@@ -28,7 +28,7 @@ await t.test('a change without a new value removes the field', async (t) => {
   t.strictSame(changed<{ a?: number; b: number }>({ a: 1, b: 2 }, { a: { from: 1 } }), { b: 2 })
 })
 
-await t.test('changes replace and remove parts by id', async (t) => {
+await t.test('changes replace and remove items of a list by id', async (t) => {
   const list = [
     { id: 'a', n: 1 },
     { id: 'b', n: 2 },
@@ -44,7 +44,7 @@ await t.test('changes replace and remove parts by id', async (t) => {
   t.strictSame(without(list, 'a'), [list[1]])
 })
 
-await t.test('moved parts are sorted by their new ranks, and the others keep their order', async (t) => {
+await t.test('list items that changed their rank are sorted by rank, and the others keep their order', async (t) => {
   const list = [
     { id: 'a', rank: 1, at: 0 },
     { id: 'b', rank: 2, at: 0 },

@@ -122,7 +122,7 @@ await t.test('every event with changed fields, parts or ranks has changes', asyn
   t.strictSame(withChanges.toSorted(), Object.keys(expected).toSorted())
 })
 
-await t.test('a change without an old or a new value leaves that side out', async (t) => {
+await t.test('a change without an old or a new value omits that field', async (t) => {
   const flag = { namespace: 'default', key: 'checkout', incarnation: id(1) }
   t.strictSame(of('FlagUpdated', { ...flag, defaultVariantId: { from: id(3) } }), [
     { path: '/defaultVariantId', from: id(3) },

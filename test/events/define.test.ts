@@ -48,7 +48,7 @@ await t.test('an event is written in the newest shape that its format has', asyn
   t.equal(inFormat(shapes, 3, closed)?.event, closed)
 })
 
-await t.test('an event is written in the previous shape if that can represent all of its data', async (t) => {
+await t.test('an event is written in an earlier shape if that can represent all of its data', async (t) => {
   const weighed = next(
     first,
     Type.Object({ name: Type.String(), weight: Type.Optional(Type.Number()) }),

@@ -28,7 +28,7 @@ const good = {
   any: null,
 }
 
-await t.test('a value conforms to a schema if every member has the right type', async (t) => {
+await t.test('a value conforms to a schema if every field has the right type', async (t) => {
   const fits = fitting(schema)
   t.ok(fits(good))
   t.ok(fits({ ...good, maybe: 'x', more: 1 }), 'a member that nobody names is let be')

@@ -19,7 +19,7 @@ for (const shapes of Object.values<Shapes>(catalog)) {
   }
 }
 
-await t.test('an event shape keeps the format in which it was introduced', (t) => {
+await t.test('an event shape keeps the number of the format in which it was introduced', (t) => {
   const listed = new Map(
     Object.entries(released).flatMap(([format, names]) => names.map((name) => [name, Number(format)] as const)),
   )

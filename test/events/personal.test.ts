@@ -18,7 +18,7 @@ const memoryKeys = () => {
   return { all, keys }
 }
 
-await t.test('a text counts as erased if its key was destroyed, and as lost if its key is missing', async (t) => {
+await t.test('an encrypted text is erased if its key was destroyed, and lost if the key is missing', async (t) => {
   const { all, keys } = memoryKeys()
   const lost: string[] = []
   const { seal, open } = sealer(keys, (subject) => lost.push(subject))
@@ -30,7 +30,7 @@ await t.test('a text counts as erased if its key was destroyed, and as lost if i
   t.same(await open('plain'), { text: 'plain' })
 })
 
-await t.test('a text stays lost if its owner gets a new key', async (t) => {
+await t.test('a lost text stays lost if its owner gets a new key', async (t) => {
   const { all, keys } = memoryKeys()
   const lost: string[] = []
   const { seal, open } = sealer(keys, (subject) => lost.push(subject))

@@ -226,7 +226,7 @@ await t.test('a text of a caller has at most 80 characters in a summary', async 
   t.equal(named(`${'a'.repeat(79)}😀b`), around(`${'a'.repeat(79)}😀…`))
 })
 
-await t.test('a summary has at most 300 UTF-16 units and no half characters', async (t) => {
+await t.test('a summary of an event has at most 300 UTF-16 units and no half characters', async (t) => {
   for (const length of [250, 251, 252, 253]) {
     const sentence = of('FlagDeleted', { ...flag, namespace: 'n'.repeat(length), key: '😀'.repeat(300) })
     t.ok(sentence.length <= 300 && sentence.length >= 299, `${sentence.length}`)

@@ -17,7 +17,7 @@ const recording = (name: string, calls: string[]): LogTap => ({
   },
 })
 
-await t.test('observers of the log see appends and followed pages in their order', async (t) => {
+await t.test('observers of the event log receive appends and pages in the order of the log', async (t) => {
   const calls: string[] = []
   const log = tappedLog(memoryLog(), [recording('a', calls), recording('b', calls)])
   await log.append('s-1', [event], 'none')
@@ -30,7 +30,7 @@ await t.test('observers of the log see appends and followed pages in their order
   }
 })
 
-await t.test('an observer that refuses an append keeps it from the log and from other observers', async (t) => {
+await t.test('an observer that refuses an append keeps it out of the log and from other observers', async (t) => {
   const calls: string[] = []
   const inner = memoryLog()
   const refusing: LogTap = { aroundAppend: async () => Promise.reject(new Error('refused')) }

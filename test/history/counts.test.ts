@@ -51,7 +51,7 @@ const timesOf = (all: readonly Stored[], passes: (record: Stored) => boolean, { 
   return times
 }
 
-await t.test('a histogram equals counts of a plain filter, with and without the index', async (t) => {
+await t.test('a histogram equals a plain count of matching events, with and without the index', async (t) => {
   const filters: readonly (readonly [EventFilter, (record: Stored) => boolean])[] = [
     [{}, () => true],
     [{ type: only('FlagUpdated') }, ({ type }) => type === 'FlagUpdated'],
@@ -79,7 +79,7 @@ await t.test('a histogram equals counts of a plain filter, with and without the 
   }
 })
 
-await t.test('the step is the smallest that needs no more buckets', (t) => {
+await t.test('a histogram uses the smallest step that needs no more than the requested buckets', (t) => {
   const day = 86_400_000
   for (const [to, most, step] of [
     [1, 1, 1],
@@ -98,7 +98,7 @@ await t.test('the step is the smallest that needs no more buckets', (t) => {
 
 type Parsed = { readonly [name: string]: unknown }
 
-await t.test('statistics equal a fold of the log, with and without the index', async (t) => {
+await t.test('statistics of events equal a count over the whole log, with and without the index', async (t) => {
   const period = { from: FROM - 10_000, to: FROM + EVENTS * 2000 }
   for (const indexed of [true, false]) {
     const { log, head } = await written(indexed)
@@ -156,7 +156,7 @@ await t.test('statistics equal a fold of the log, with and without the index', a
   }
 })
 
-await t.test('statistics of more than 10,000 rows are refused', async (t) => {
+await t.test('statistics of events with more than 10,000 rows are refused', async (t) => {
   const { append, history } = eventLog()
   const event = randomEvent(random, 0)
   for (let n = 0; n <= 10_000; n++)

@@ -5,7 +5,7 @@ import { differences } from '../../src/history/diff.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 
-await t.test('members are compared one by one, and items of lists by their id', (t) => {
+await t.test('a comparison of two states compares fields one by one, and list items by id', (t) => {
   const from = {
     name: 'a',
     'x/y~z': 1,
@@ -38,7 +38,7 @@ await t.test('members are compared one by one, and items of lists by their id', 
   t.end()
 })
 
-await t.test('a comparison distinguishes lists, objects and inherited members', (t) => {
+await t.test('a comparison of two states distinguishes lists, objects and inherited properties', (t) => {
   const proto: unknown = JSON.parse('{"__proto__":{"a":1}}')
   for (const [one, other] of [
     [[], {}],

@@ -147,7 +147,7 @@ const joined = async (
   throw new Error('the pages do not end')
 }
 
-await t.test('all pages together are the same as a filter over the whole log', async (t) => {
+await t.test('all pages of the event list equal a filter over the whole log', async (t) => {
   const log = await written()
   for (let n = 0; n < FILTERS; n++) {
     const [filter, range, descending] = [someFilter(random), someRange(random), random.chance(0.5)]
@@ -160,7 +160,7 @@ await t.test('all pages together are the same as a filter over the whole log', a
   }
 })
 
-await t.test('all pages together are complete while eight clients write', async (t) => {
+await t.test('all pages of the event list are complete while eight clients write', async (t) => {
   const log = await written()
   for (let n = 0; n < 20; n++) {
     const filter = someFilter(random)
@@ -175,7 +175,7 @@ await t.test('all pages together are complete while eight clients write', async 
   }
 })
 
-await t.test('missing and forged marks cost time and change no page', async (t) => {
+await t.test('missing and forged index entries slow a page of events down, but never change it', async (t) => {
   const log = await written()
   const filter = { type: { any: ['Token*'], none: [] }, from: '2026-01-01T00:20:00.000Z' }
   const expected = plainly(log.all, filter, {})
@@ -195,7 +195,7 @@ await t.test('missing and forged marks cost time and change no page', async (t) 
   t.ok((await readWith()) > whole)
 })
 
-await t.test('a count equals a plain filter', async (t) => {
+await t.test('the count of events equals the number of events that match the filter', async (t) => {
   const log = await written()
   const head = (await log.history.head())!
   for (let n = 0; n < FILTERS; n++) {
@@ -206,7 +206,7 @@ await t.test('a count equals a plain filter', async (t) => {
   }
 })
 
-await t.test('the index saves readings of the log and is the same after any interruption', async (t) => {
+await t.test('the index of events saves reads of the log and is the same after any interruption', async (t) => {
   const log = eventLog()
   const again = eventLog()
   for (let n = 0; n < EVENTS; n++) {
@@ -226,7 +226,7 @@ await t.test('the index saves readings of the log and is the same after any inte
   t.strictSame(log.damages, [])
 })
 
-await t.test('damage to the index changes no page', async (t) => {
+await t.test('damage to the index of events changes no page', async (t) => {
   const log = await written()
   const sound = new Map(log.indexRows)
   const rows = [...sound]
@@ -255,7 +255,7 @@ await t.test('damage to the index changes no page', async (t) => {
   t.ok(log.damages.length > 0)
 })
 
-await t.test('an event that is not in its indexed place is reported, and the log is read', async (t) => {
+await t.test('an index entry that does not match its event is reported, and the log is read instead', async (t) => {
   const log = await written()
   const filter = { type: { any: ['FlagUpdated'], none: [] }, namespaceKey: { any: ['shop'], none: [] } }
   const expected = plainly(log.all, filter, {})
@@ -267,7 +267,7 @@ await t.test('an event that is not in its indexed place is reported, and the log
   }
 })
 
-await t.test('a page ends after 20,000 events of which none matches', async (t) => {
+await t.test('a page of the event list ends after 20,000 events of which none matches', async (t) => {
   const EXAMINED = 20_000
   const { history, append } = eventLog()
   for (let n = 0; n <= EXAMINED; n++) append(randomEvent(random, n))

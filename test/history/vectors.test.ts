@@ -38,7 +38,7 @@ const eventOf = (vector: Vector): IndexedEvent => {
   return { index: vector.index, record, facts: factsOf(record) }
 }
 
-await t.test('the NDJSON lines of the published examples are equal byte for byte', (t) => {
+await t.test('the NDJSON export equals the published examples byte for byte', (t) => {
   for (const vector of events) {
     const line = eventLine(eventOf(vector))
     t.equal(line.length, line.indexOf('\n') + 1)
@@ -49,7 +49,7 @@ await t.test('the NDJSON lines of the published examples are equal byte for byte
   t.end()
 })
 
-await t.test('the CSV rows of the published examples are equal byte for byte', (t) => {
+await t.test('the CSV export equals the published examples byte for byte', (t) => {
   t.equal(csvOf([], COLUMNS), csv.header)
   for (const { index, row } of csv.rows)
     t.equal(csvOf([eventOf(events[index]!)], COLUMNS).slice(csv.header.length), row, `row ${index}`)
@@ -80,7 +80,7 @@ await t.test('stored texts that are not JSON become JSON strings', (t) => {
   t.end()
 })
 
-await t.test('a time as a bound includes exactly the events that are not later', async (t) => {
+await t.test('a time limit of a query includes exactly the events that are not later', async (t) => {
   const { history, append } = eventLog()
   for (const time of moments.times) append({ stream: 'token-a', type: 'TokenRevoked', time, data: '{}', meta: '{}' })
   const head = (await history.head())!

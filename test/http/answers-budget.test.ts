@@ -138,7 +138,7 @@ await t.test('the memory of an answer counts until the answer is sent or its cli
   await used(0)
 })
 
-await t.test('an answer without room waits for its turn and is then created again', async (t) => {
+await t.test('an answer for which there is no memory waits for its turn and is then created again', async (t) => {
   const { stuck, used, waiting, ask } = await serving(t)
   const first = await stuck('/text', 'a')
   await used(TEXT)
@@ -151,7 +151,7 @@ await t.test('an answer without room waits for its turn and is then created agai
   await used(0)
 })
 
-await t.test('a request that waits five seconds for room is refused', async (t) => {
+await t.test('a request that waits five seconds for memory is refused', async (t) => {
   const { stuck, used, waiting, ask, clock, answers } = await serving(t)
   await stuck('/text', 'a')
   await used(TEXT)
@@ -174,7 +174,7 @@ await t.test('buffers of chunks and gzip count as memory of an answer, and share
   await used((128 + 384) * KB)
 })
 
-await t.test('the answer to a write is sent even without room', async (t) => {
+await t.test('the answer to a write is sent even if no memory is left for it', async (t) => {
   const { stuck, used, ask, counts } = await serving(t)
   await stuck('/text', 'a')
   await used(TEXT)
@@ -184,7 +184,7 @@ await t.test('the answer to a write is sent even without room', async (t) => {
   t.equal(counts.writes, 2)
 })
 
-await t.test('holders of published tokens share a smaller part of the memory', async (t) => {
+await t.test('holders of published tokens share a smaller part of the memory for answers', async (t) => {
   const { stuck, used, waiting, ask, clock } = await serving(t)
   await stuck('/text', 'published')
   await used(TEXT)
@@ -224,7 +224,7 @@ await t.test('a large answer is created while the client reads it', async (t) =>
   await used(0)
 })
 
-await t.test('no more unread answers are started than there is room for', async (t) => {
+await t.test('no more large answers are started than there is memory for', async (t) => {
   const { counts, stuck, waiting, answers } = await serving(t)
   const count = 300
   for (let n = 0; n < 12; n++) await stuck(`/batch/${count}/5000`, 'published')
@@ -308,7 +308,7 @@ const pathNow = (path: string, clock: VirtualClock) => path.replace('at=now', `a
 const gauge = (page: string, name: string) =>
   Number(new RegExp(`^rollcall_budget_${name}\\{budget="answers"\\} (.*)$`, 'm').exec(page)?.[1])
 
-await t.test('room for every large answer is reserved before it is created, also for writes', async (t) => {
+await t.test('memory for every large answer is reserved before it is created, also for writes', async (t) => {
   const clock = virtualClock()
   const service = await heavy(t, clock)
   const other = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'other' })

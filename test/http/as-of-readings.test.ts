@@ -137,7 +137,7 @@ const tooMany = { status: 429, code: 8, message: 'too many requests', reason: 'r
 const busy = { status: 503, code: 14, message: 'history is busy', reason: 'history_busy', again: '1' }
 const tooLong = { status: 504, code: 4, message: 'deadline exceeded', reason: 'deadline_exceeded', again: null }
 
-await t.test('a token may run four reads of the past at once, and a fifth is refused', async (t) => {
+await t.test('a token may run four reads of past states at once, and a fifth is refused', async (t) => {
   const { ask, begun, named, metric, beginning } = await serving(t)
   const four = ['a', 'b', 'c', 'd'].map((name) => ask('one', name))
   await beginning(4)
@@ -157,7 +157,7 @@ await t.test('a token may run four reads of the past at once, and a fifth is ref
   t.strictSame([await metric('running'), await metric('refused_total'), await metric('seconds_count')], [0, 1, 5])
 })
 
-await t.test('clients without a credential share the limit of their address', async (t) => {
+await t.test('clients without a credential share the limit of reads of past states by address', async (t) => {
   const { ask, begun, beginning } = await serving(t)
   const four = ['a', 'b', 'c', 'd'].map((name) => ask('', name))
   await beginning(4)
@@ -171,7 +171,7 @@ await t.test('clients without a credential share the limit of their address', as
   )
 })
 
-await t.test('all tokens of one holder share the limit of four reads', async (t) => {
+await t.test('all tokens of one holder share the limit of four reads of past states', async (t) => {
   const { ask, begun, named, beginning } = await serving(t)
   const four = ['a', 'b', 'c', 'd'].map((name, n) => ask(`ann#${n}`, name))
   await beginning(4)
@@ -184,7 +184,7 @@ await t.test('all tokens of one holder share the limit of four reads', async (t)
   await Promise.all(four)
 })
 
-await t.test('an instance has room for 64 reads of the past: eight run, and eight are for reviews', async (t) => {
+await t.test('an instance admits 64 reads of past states: eight run, and eight are access reviews', async (t) => {
   const { ask, begun, metric, beginning, waiting } = await serving(t)
   const all = Array.from({ length: 56 }, (_, n) => ask(`holder-${n % 14}`, `r${n}`))
   await waiting(48)
@@ -208,7 +208,7 @@ await t.test('an instance has room for 64 reads of the past: eight run, and eigh
   t.strictSame([await metric('running'), await metric('waiting'), await metric('refused_total')], [0, 0, 4])
 })
 
-await t.test('a token holder that runs four reads of the past can still make two access reviews', async (t) => {
+await t.test('a holder with four running reads of past states can still make two access reviews', async (t) => {
   const { ask, begun, beginning } = await serving(t)
   // Tokens that the auditor created count with the auditor's own.
   const all = Array.from({ length: 4 }, (_, n) => ask(`auditor#${n}`, `r${n}`))
@@ -227,7 +227,7 @@ await t.test('a token holder that runs four reads of the past can still make two
 
 const few = { running: 1, all: 64, each: 4, reviews: 0, kept: 0, withinMs: 10_000 }
 
-await t.test('token holders take turns', async (t) => {
+await t.test('holders of tokens take turns when they read past states', async (t) => {
   const { ask, begun, beginning, waiting } = await serving(t, few)
   const all: Promise<unknown>[] = []
   for (const [n, [token, name]] of [
@@ -253,7 +253,7 @@ await t.test('token holders take turns', async (t) => {
   )
 })
 
-await t.test('a read of the past that takes too long is ended, whether it runs or waits', async (t) => {
+await t.test('a read of a past state that takes too long is ended, whether it runs or waits', async (t) => {
   for (const name of ['hang', 'slow']) {
     const { clock, ask, begun, named, metric, told, beginning, waiting } = await serving(t, few)
     const [one, two] = [ask('one', 'first'), ask('one', 'second')]
@@ -289,7 +289,7 @@ await t.test('a read of the past that takes too long is ended, whether it runs o
   }
 })
 
-await t.test('a read of the past may take ten seconds by default', async (t) => {
+await t.test('a read of a past state may take ten seconds by default', async (t) => {
   const { clock, ask, told, beginning } = await serving(t)
   const asked = ask('one', 'hang')
   await beginning(1)
@@ -299,7 +299,7 @@ await t.test('a read of the past may take ten seconds by default', async (t) => 
   t.strictSame([await asked, told], [tooLong, [504]])
 })
 
-await t.test('a read of the past stops if its client leaves', async (t) => {
+await t.test('a read of a past state stops if its client disconnects', async (t) => {
   const { ask, named, told, log, metric, beginning, waiting } = await serving(t, few)
   const [gone, goneToo] = [new AbortController(), new AbortController()]
   const asked = ask('one', 'left', { signal: gone.signal })
@@ -321,7 +321,7 @@ await t.test('a read of the past stops if its client leaves', async (t) => {
   t.strictSame([await metric('running'), await metric('waiting')], [0, 0])
 })
 
-await t.test('a read of the past whose client left still counts for its token holder', async (t) => {
+await t.test('a read of a past state counts for its holder until it ends, even without its client', async (t) => {
   const { clock, ask, told, beginning } = await serving(t, { ...few, each: 1, withinMs: 8_000 })
   const gone = new AbortController()
   const asked = ask('one', 'hang', { signal: gone.signal })
@@ -336,7 +336,7 @@ await t.test('a read of the past whose client left still counts for its token ho
   t.match(await ask('one', 'now'), { status: 500 }, 'it is over')
 })
 
-await t.test('the place of a read becomes free after any result', async (t) => {
+await t.test('a finished read of a past state frees its share of the limit, also after an error', async (t) => {
   const { ask, begun, named, metric, beginning } = await serving(t, { ...few, each: 1 })
   const outcomes: Readonly<Record<string, readonly [error: Error | undefined, status: number]>> = {
     answered: [undefined, 200],
@@ -353,7 +353,7 @@ await t.test('the place of a read becomes free after any result', async (t) => {
   t.strictSame([begun.length, await metric('running'), await metric('seconds_count')], [3, 0, 6])
 })
 
-await t.test('many reads on one connection leave no listeners', async (t) => {
+await t.test('many reads of past states on one connection leave no listeners', async (t) => {
   const { app, port, begun, told, metric, beginning } = await serving(t, { ...few, running: 40 })
   const warnings: string[] = []
   const warn = ({ name }: Error) => void warnings.push(name)
@@ -387,7 +387,7 @@ await t.test('many reads on one connection leave no listeners', async (t) => {
   t.strictSame([told[40], begun[40]!.steps, begun.length], [499, 1, 41], 'those behind it are not begun')
 })
 
-await t.test('the limit applies to every route that takes a moment', async (t) => {
+await t.test('the limit of reads of past states applies to every route with the parameter "at"', async (t) => {
   const service = await startService(t)
   const { request } = service
   await request('POST', '/api/v1/flags', { key: 'f', name: 'f' })

@@ -29,7 +29,7 @@ const linesOf = async (service: Started, requestId: string): Promise<readonly Li
 const asJson = { accept: 'application/json' }
 const page = { accept: 'text/html' }
 
-await t.test('one line per login callback is logged, with request id, provider and reason', async (t) => {
+await t.test('each login callback is logged in one line with request id, provider and reason', async (t) => {
   const { service, liar, host } = await everyWay(t)
   const finish = async (
     path: string,

@@ -47,7 +47,7 @@ await t.test('statistics count tokens and changes by time and property', async (
   t.equal((await request('GET', '/audit/v1/stats', undefined, { accept: 'text/csv' })).text, csv.text)
 })
 
-await t.test('malformed queries of counts are refused', async (t) => {
+await t.test('queries for statistics of events that are malformed are refused', async (t) => {
   for (const [path, message] of [
     ['/audit/v1/histogram?buckets=241', 'invalid field buckets: must be between 1 and 240'],
     ['/audit/v1/histogram?buckets=-1', 'invalid field buckets: must be between 1 and 240'],

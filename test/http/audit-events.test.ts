@@ -119,7 +119,7 @@ await t.test('an event can be read by its position', async (t) => {
   }
 })
 
-await t.test('readers of a namespace see its events, and only auditors see the rest', async (t) => {
+await t.test('readers of a namespace see its events, and only auditors see all other events', async (t) => {
   const service = await startService(t)
   const { bound, viewer, auditor } = await populated(service)
   const plain = (await list(service, 'namespaceKey=shop&limit=1000')).json.events
@@ -253,7 +253,7 @@ await t.test('all events can be exported as NDJSON and CSV', async (t) => {
     t.equal((await exported(service, search)).status, 400, search)
 })
 
-await t.test('reads and exports of the event list are recorded with the caller', async (t) => {
+await t.test('reads and exports of the event list are recorded with their caller', async (t) => {
   const clock = virtualClock()
   const service = await startService(t, {}, { clock })
   for (let n = 0; n < 30; n++) await service.request('POST', `${N}/default/flags`, { key: `f${n}`, name: 'f' })
@@ -274,7 +274,7 @@ await t.test('reads and exports of the event list are recorded with the caller',
   t.match(counts, { type: 'HistoryRead', data: { requests: 2, routes: { '/audit/v1/events': 2 } } })
 })
 
-await t.test('the number of exports of a credential that run at once is limited', async (t) => {
+await t.test('one credential may run only a limited number of exports at once', async (t) => {
   const service = await startService(t, { 'history.streams': '5' })
   const attachment = JSON.stringify('x'.repeat(900_000))
   await service.request('POST', `${N}/default/flags`, { key: 'f', name: 'f' })

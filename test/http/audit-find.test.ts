@@ -74,7 +74,7 @@ await t.test('tokens that were revoked, have expired or were removed are found t
   t.match(await find(service, removed.clientToken), { found: true, events: 2 }, 'also after a restart')
 })
 
-await t.test('tokens that cannot be found by their SHA-256 are counted', async (t) => {
+await t.test('the search by SHA-256 reports the number of tokens that it cannot find', async (t) => {
   const service = await startService(t)
   const issued = (fingerprint: string | undefined, data: object = {}) => {
     const id = randomUUID()
@@ -96,7 +96,7 @@ await t.test('tokens that cannot be found by their SHA-256 are counted', async (
   t.match(await find(service, service.token), { found: true })
 })
 
-await t.test('other values are refused, and so are callers without the right audit.read', async (t) => {
+await t.test('the search for tokens refuses other values, and callers without the right audit.read', async (t) => {
   const service = await startService(t)
   for (const hash of ['x', 'a'.repeat(63), 'a'.repeat(65), `${'a'.repeat(63)}g`])
     t.match(refusalOf(await findBy(service, hash)), {
@@ -125,7 +125,7 @@ await t.test('other values are refused, and so are callers without the right aud
 const subjectsOf = async ({ request }: Started, method: string, identity: string, provider?: string) =>
   (await request<SubjectsFound>('POST', '/audit/v1/subjects/find', { method, identity, provider })).json.subjects
 
-await t.test('finds a person with all tokens and events', async (t) => {
+await t.test('the search for a person returns all of their tokens and events', async (t) => {
   const { service, host } = await everyWay(t)
   const [one, two] = [await logIn(service, OIDC), await logIn(service, OIDC)]
   await service.request('DELETE', `/auth/v1/tokens/${one.authentication.id}`)
@@ -162,7 +162,7 @@ await t.test('finds a person with all tokens and events', async (t) => {
   t.match(reads.at(-1)!.data['routes'], { '/audit/v1/subjects/find': 6 }, 'the readings are recorded')
 })
 
-await t.test('states whether the personal data can be opened', async (t) => {
+await t.test('the search for a person returns whether their personal data can be decrypted', async (t) => {
   const { service } = await everyWay(t)
   await logIn(service, OIDC)
   const status = async () => (await subjectsOf(service, 'METHOD_OIDC', 'alice')).map((found) => found.status)

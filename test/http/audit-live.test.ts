@@ -106,7 +106,7 @@ await t.test('the event stream continues after Last-Event-ID without a loss or a
     t.equal((await service.request('GET', `/audit/v1/events?format=sse&${search}`)).status, 400, search)
 })
 
-await t.test('the event stream ends when the token is revoked or the service stops', async (t) => {
+await t.test('the event stream ends when its token is revoked or the service stops', async (t) => {
   const service = await startService(t)
   const { json: auditor } = await service.request<Issued>('POST', '/auth/v1/method/token', {
     name: 'a',
@@ -144,7 +144,7 @@ await t.test(NARROWED, { skip: onCluster ? false : 'grants change during a strea
   t.equal(again.status, 200, 'only the events of its namespace remain')
 })
 
-await t.test("without an event the stream sends a sign of life and moves the client's position", async (t) => {
+await t.test('an event stream without events sends heartbeats with the position to continue from', async (t) => {
   const clock = virtualClock()
   const service = await startService(t, {}, { clock })
   const client = await followed(t, service, { search: 'type=NamespaceDeleted' })
@@ -161,7 +161,7 @@ await t.test("without an event the stream sends a sign of life and moves the cli
   t.strictSame(client.events(), [], 'no event passed the filter')
 })
 
-await t.test('an event stream is recorded once if its client continues it', async (t) => {
+await t.test('a client that continues an event stream is recorded only once', async (t) => {
   const service = await startService(t)
   const client = await followed(t, service)
   await flag(service, 'f')

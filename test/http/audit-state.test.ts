@@ -16,7 +16,7 @@ const write = async ({ request }: Started, ...[method, path, body]: readonly [st
   return String(headers['event-position'])
 }
 
-await t.test("the audit state of a flag equals the flag's own GET at that moment", async (t) => {
+await t.test("the state of a flag in the history equals the flag's own GET at that moment", async (t) => {
   const service = await startService(t)
   const created = await write(service, 'POST', `${N}/flags`, { key: 'f', name: 'F', type: 'BOOLEAN_FLAG_TYPE' })
   const changed = await write(service, 'PUT', `${N}/flags/f`, { name: 'G', enabled: true })
@@ -44,7 +44,7 @@ await t.test("the audit state of a flag equals the flag's own GET at that moment
   t.notOk('state' in gone || 'revision' in gone)
 })
 
-await t.test('the audit state shows namespaces, segments and tokens', async (t) => {
+await t.test('the history returns past states of namespaces, segments and tokens', async (t) => {
   const service = await startService(t)
   await write(service, 'POST', `${N}/segments`, { key: 's', name: 'S' })
   const { json: issued } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'ci' })
@@ -76,7 +76,7 @@ await t.test('the audit state shows namespaces, segments and tokens', async (t) 
   }
 })
 
-await t.test('the audit state compares a resource or a namespace at two moments', async (t) => {
+await t.test('the history compares a resource or a namespace at two moments', async (t) => {
   const service = await startService(t)
   await write(service, 'POST', `${N}/flags`, { key: 'old', name: 'Old', type: 'BOOLEAN_FLAG_TYPE' })
   await write(service, 'POST', `${N}/flags`, { key: 'same', name: 'Same' })

@@ -22,7 +22,7 @@ const accessOf = async ({ request }: Started, headers: Parameters<Started['reque
 const check = async ({ request }: Started, search: string, headers: Parameters<Started['request']>[3] = {}) =>
   request<AccessChecked>('GET', `${ACCESS}/check?${search}`, undefined, headers)
 
-await t.test('the access of a token is returned by place', async (t) => {
+await t.test('the access of a token is returned by namespace', async (t) => {
   const { service } = await everyWay(t)
   await withNamespaces(service)
   const plain = await made(service, { expiresAt: '2100-01-01T00:00:00Z' })
@@ -177,7 +177,7 @@ await t.test('a right can be checked at a past moment', async (t) => {
   t.equal(refusalOf(await check(service, 'right=flag.read&at=99999999999')).reason, 'invalid_at')
 })
 
-await t.test('roles and rights are listed with the places where the caller may grant them', async (t) => {
+await t.test('roles and rights are listed with the namespaces in which the caller may grant them', async (t) => {
   const service = await withNamespaces(await startService(t))
   const roles = async (headers = {}) => (await service.request<Roles>('GET', '/auth/v1/roles', undefined, headers)).json
   const everything = await roles()

@@ -197,7 +197,7 @@ await t.test('a repeated exchange is verified again, has one effect and shows th
   t.equal(refusalOf(await exchange(service, token, { 'idempotency-key': '' })).reason, 'invalid_header')
 })
 
-await t.test('a client may fail 60 exchanges a minute, and the event log counts them', async (t) => {
+await t.test('one client may fail 60 exchanges a minute, and the event log has their number', async (t) => {
   const cluster = await clusterStandIn(t)
   const clock = virtualClock()
   const service = await startService(t, clusterSettings(cluster), { clock })
@@ -216,7 +216,7 @@ await t.test('a client may fail 60 exchanges a minute, and the event log counts 
   t.equal((await exchange(service, 'junk')).status, 401, 'and no longer')
 })
 
-await t.test('without rate limits many exchanges wait, and get 503 after the deadline', async (t) => {
+await t.test('without rate limits many exchanges wait for the cluster, and get 503 after the deadline', async (t) => {
   const cluster = await clusterStandIn(t)
   const clock = virtualClock(new Date().toISOString())
   const service = await startService(t, { ...base, ...clusterSettings(cluster) }, { clock })

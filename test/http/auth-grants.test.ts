@@ -31,7 +31,7 @@ const withShop = async (service: Started) => {
   return service
 }
 
-await t.test('A7: a token is issued with the given role or grants', async (t) => {
+await t.test('a static token is issued with the given role or grants', async (t) => {
   const service = await withShop(await startService(t))
   const plain = await made(service, {})
   t.notOk('grants' in plain.record, 'without role and grants the record is as it was')
@@ -178,7 +178,7 @@ const rules: readonly (readonly [Fields, field: string, description: string])[] 
   ),
 ]
 
-await t.test('A7: invalid roles and grants are refused', async (t) => {
+await t.test('invalid roles and grants of a new token are refused', async (t) => {
   const service = await withShop(await startService(t))
   for (const [body, field, description] of rules) {
     const answer = await create(service, body)
@@ -225,7 +225,7 @@ await t.test('metadata of a token neither grant nor remove rights', async (t) =>
   t.equal(refusalOf(reading).reason, 'right_missing')
 })
 
-await t.test('A4: token records can be filtered by their kind of access', async (t) => {
+await t.test('token records can be filtered by their kind of access', async (t) => {
   const service = await withShop(await startService(t))
   const ids = {
     full: (await made(service, { name: 'full' })).record.id,

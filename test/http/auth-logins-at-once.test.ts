@@ -126,7 +126,7 @@ await t.test('an expired login is reported, and a prefetch by the browser does n
   t.match(told.headers.location, /^\/login\?error=login_expired&/)
 })
 
-await t.test('prompt=login makes the provider ask for credentials', async (t) => {
+await t.test('prompt=login makes the provider ask for the password again', async (t) => {
   const { service } = await everyWay(t)
   const asked = async (path: string, search: string) =>
     (await begin(service, path, search)).authorizeUrl.searchParams.get('prompt')

@@ -23,7 +23,7 @@ const words = {
 const FORGE = '/auth/v1/method/forge'
 const FLEET = '/auth/v1/method/fleet/serviceaccount'
 
-await t.test('cookies, headers, paths and metadata keys use the configured words only', async (t) => {
+await t.test('cookies, headers, paths and metadata keys contain only the configured names', async (t) => {
   const { service, cluster } = await everyWay(t, words)
   const { request } = service
 

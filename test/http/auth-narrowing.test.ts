@@ -62,7 +62,7 @@ const cut = (execute: Execute, time: number) =>
 const once = (what: (execute: Execute, time: number) => unknown) => (execute: Execute, time: number) =>
   time === 1 ? what(execute, time) : undefined
 
-await t.test('if a token changes while its grants are limited, the decision is made again', async (t) => {
+await t.test('if a token changes while its grants are reduced, the decision is repeated', async (t) => {
   const narrowed = await started(once(cut))
   t.equal(await narrowed.narrow(ID), 'narrowed')
   t.same(narrowed.told(), ['TokenExpiryChanged', 'TokenGrantsNarrowed'])
@@ -76,7 +76,7 @@ await t.test('if a token changes while its grants are limited, the decision is m
   t.same(ended.told(), ['TokenExpiryChanged', 'TokenRevoked'], 'so is one that nothing is left of')
 })
 
-await t.test('a token whose grants a later configuration has limited keeps that result', async (t) => {
+await t.test('a token keeps the grants to which a later configuration has reduced them', async (t) => {
   const later = (execute: Execute) => execute(token, ID, 'NarrowGrants', { id: ID, to: viewer, policy: 2 }, system)
   const { narrow, times, told } = await started(later)
   t.equal(await narrow(ID), 'narrowed')
@@ -85,13 +85,13 @@ await t.test('a token whose grants a later configuration has limited keeps that 
   t.same([times(), told()], [1, ['TokenGrantsNarrowed']], 'and whenever it is asked about')
 })
 
-await t.test('a token that ends while its grants are limited is reported as ended', async (t) => {
+await t.test('a token that ends while its grants are reduced is reported as ended', async (t) => {
   const { narrow, times, told } = await started((execute) => execute(token, ID, 'RevokeToken', { id: ID }, system))
   t.equal(await narrow(ID), 'ended')
   t.same([times(), told()], [1, ['TokenRevoked']])
 })
 
-await t.test('if a token changes again and again, limiting its grants is given up without a write', async (t) => {
+await t.test('if a token changes again and again while its grants are reduced, nothing is written', async (t) => {
   const { narrow, times, told } = await started(cut)
   await narrow(ID).then(
     () => t.fail('it is not decided from what it was'),

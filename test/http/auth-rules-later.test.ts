@@ -130,7 +130,7 @@ for (const [what, destroy] of [
   ['erased', eraseKeys],
   ['lost', loseKeys],
 ] as const)
-  await t.test(`personal data that are ${what} match no rule`, async (t) => {
+  await t.test(`access rules match no personal data that are ${what}`, async (t) => {
     const { service, liar } = await underRules(t, devs)
     liar.lies = { claims: { groups: ['devs'] } }
     const { token, authentication } = await logIn(service, OIDC)
@@ -141,7 +141,7 @@ for (const [what, destroy] of [
     t.match(await lastOf(service, 'TokenRevoked'), { id: authentication.id })
   })
 
-await t.test('after the start each unused token is limited once to the present rules', async (t) => {
+await t.test('after the start the grants of each unused token are reduced once to the present rules', async (t) => {
   const { service, liar, cluster } = await underRules(t, {})
   liar.lies = { claims: { groups: ['devs'] } }
   for (let n = 0; n < 3; n++) await logIn(service, OIDC)
@@ -178,7 +178,7 @@ await t.test('a browser whose login has lost all rights must sign in again', asy
 })
 
 await t.test(
-  'if two instances have different rules, the later ones limit a token once',
+  'if two instances have different access rules, the later ones reduce a token once',
   { skip: !onCluster && 'one instance alone uses files' },
   async (t) => {
     const { service: first, liar, settings } = await underRules(t, viewers)

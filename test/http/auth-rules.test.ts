@@ -45,7 +45,7 @@ await t.test('a login gets the grants of the rules that match, and their names a
   t.equal((await service.request('POST', '/auth/v1/method/token', { name: 'x' }, bearer(root.token))).status, 200)
 })
 
-await t.test('a login may always use its own record', async (t) => {
+await t.test('a token of a login may always read and revoke itself', async (t) => {
   const { service, liar } = await underRules(t, { rules: [group('askers', ['all'], 'client@shop')] })
   liar.lies = { claims: { groups: ['all'] } }
   const { token, authentication } = await logIn(service, OIDC)
@@ -256,7 +256,7 @@ await t.test('organizations and teams give grants, also if they are not in the l
   t.match(refusalOf((await ask(['acme-not'])).answer), { status: 401, reason: 'membership_required' })
 })
 
-await t.test('service accounts get grants in the namespace with their name', async (t) => {
+await t.test('service accounts get grants in the namespace with the name of their own', async (t) => {
   const all = ['shop', 'ops', 'a.b'].map((namespace) => ({ namespace, service_accounts: ['*'] }))
   const allowed = { 'authentication.methods.orchestrator.allowed': JSON.stringify(all) }
   const rules = [

@@ -25,7 +25,7 @@ const own = { 'sec-fetch-site': 'same-origin' }
 const made = async ({ request }: Started, more = {}) =>
   (await request<Issued>('POST', TOKEN, { name: 'n', ...more })).json.clientToken
 
-await t.test('A13: a browser can exchange a bearer token for a session cookie', async (t) => {
+await t.test('a browser can exchange a bearer token for a session cookie', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const bootstrap = { 'authentication.methods.token.bootstrap.token': 'a/token+with=every~kind.of-character_' }
   const service = await startService(t, bootstrap, { clock })
@@ -58,7 +58,7 @@ await t.test('A13: a browser can exchange a bearer token for a session cookie', 
   t.equal(refusalOf(viaCookie).reason, 'credential_missing', 'the cookie is not looked at')
 })
 
-await t.test('U1: a token that may be published does not reveal its own record', async (t) => {
+await t.test('a token that may be published does not return its own record', async (t) => {
   const service = await startService(t)
   const of = async (asked: object) => {
     const { headers } = await granted(service, { description: 'who made it', expiresAt: EXPIRES, ...asked })
@@ -74,7 +74,7 @@ await t.test('U1: a token that may be published does not reveal its own record',
     t.match(await of(asked), { authentication: { expiresAt: EXPIRES }, service: { version: /./ } })
 })
 
-await t.test('U1: the number of guesses at tokens is limited', async (t) => {
+await t.test('the number of guesses at tokens is limited', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const service = await startService(t, { 'rate_limit.enabled': 'true' }, { clock })
   const ask = async (headers: Headers) => (await service.request('GET', SESSION, undefined, headers)).status
@@ -91,7 +91,7 @@ await t.test('U1: the number of guesses at tokens is limited', async (t) => {
   t.equal(await ask(bearer('one-more-guess')), 200)
 })
 
-await t.test('A14: signing out ends the session but not the token', async (t) => {
+await t.test('signing out ends the session but not the token', async (t) => {
   const service = await startService(t)
   const token = await made(service)
   const rows: readonly (readonly [string, Headers, number])[] = [
@@ -389,7 +389,7 @@ await t.test('after a login the browser returns only to a path of this service',
   t.not(authorizeUrl.searchParams.get('state'), 'fixed', 'a state of the client is ignored')
 })
 
-await t.test('logins have their own limit, and a limited request does not use up a login', async (t) => {
+await t.test('logins have a rate limit of their own, and a limited request does not end a login', async (t) => {
   const { service } = await everyWay(t, { 'rate_limit.enabled': 'true' }, { clock: virtualClock() })
   const { authorizeUrl, cookie } = await begin(service, CODEHOST)
   const back = await fetch(authorizeUrl, { redirect: 'manual' })

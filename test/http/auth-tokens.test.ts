@@ -29,7 +29,7 @@ const names = ({ authentications }: Page) =>
   authentications.map(({ metadata }) => metadata['io.service.auth.token.name'])
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
 
-await t.test('A1: all login methods are listed, whether enabled or not', async (t) => {
+await t.test('all login methods are listed, whether enabled or not', async (t) => {
   const service = await startService(t, { 'server.public_url': 'https://flags.example.com/base' })
   const { json } = await service.request<{ methods: object[] }>('GET', '/auth/v1/method', undefined, open)
   const paths = (word: string) => ({
@@ -51,7 +51,7 @@ await t.test('A1: all login methods are listed, whether enabled or not', async (
   t.equal(refusalOf(await service.request('POST', EXCHANGE, {}, open)).reason, 'route_not_found')
 })
 
-await t.test('A3: a token can make its own expiry earlier, but not later', async (t) => {
+await t.test('a token can make its own expiry earlier, but not later', async (t) => {
   const service = await startService(t)
   const { request } = service
   const self = (token: string) => request<Authentication>('GET', '/auth/v1/self', undefined, bearer(token))
@@ -98,7 +98,7 @@ await t.test('A3: a token can make its own expiry earlier, but not later', async
   t.equal(json.status, 'EXPIRED', 'it stays listed until cleanup')
 })
 
-await t.test('A4: tokens are listed with filters and pages', async (t) => {
+await t.test('tokens are listed with filters and pages', async (t) => {
   const service = await startService(t)
   const { request } = service
   const made: string[] = []
@@ -180,7 +180,7 @@ await t.test('A4: tokens are listed with filters and pages', async (t) => {
   t.equal(refusalOf(await request('DELETE', TOKENS)).reason, 'method_not_allowed', 'the collection cannot be deleted')
 })
 
-await t.test('A4: a page has at most 100 token records, and 25 by default', async (t) => {
+await t.test('a page has at most 100 token records, and 25 by default', async (t) => {
   const service = await startService(t)
   await Promise.all(Array.from({ length: 104 }, (_, n) => create(service, { name: `n${n}` })))
   for (const [limit, length] of [
@@ -191,7 +191,7 @@ await t.test('A4: a page has at most 100 token records, and 25 by default', asyn
     t.equal((await list(service, limit)).json.authentications.length, length, limit)
 })
 
-await t.test('A4, A5: token records can be read as of a past moment', async (t) => {
+await t.test('token records can be read as of a past moment', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const service = await startService(t, {}, { clock })
   const { request } = service
@@ -220,7 +220,7 @@ await t.test('A4, A5: token records can be read as of a past moment', async (t) 
     t.equal(refusalOf(await list(service, `at=${wrong}`)).reason, 'invalid_at', wrong)
 })
 
-await t.test('A5, A6: a token record can be read and deleted', async (t) => {
+await t.test('a token record can be read and deleted', async (t) => {
   const service = await startService(t)
   const { request } = service
   const { json, headers } = await create(service, { name: 'one' })
@@ -249,7 +249,7 @@ await t.test('A5, A6: a token record can be read and deleted', async (t) => {
   t.equal((await request('DELETE', `${TOKENS}/unknown`, undefined, { 'if-match': '*' })).status, 412)
 })
 
-await t.test('A7: every field of a new static token is checked', async (t) => {
+await t.test('every field of a new static token is checked', async (t) => {
   const service = await startService(t)
   const reserved = [
     'token.name',
@@ -323,7 +323,7 @@ await t.test('A7: every field of a new static token is checked', async (t) => {
   )
 })
 
-await t.test('A7: repeated creations with one key have one effect and show the secret once', async (t) => {
+await t.test('repeated creations of a token with one key have one effect and return the secret once', async (t) => {
   const service = await startService(t)
   const key = { 'idempotency-key': 'once' }
   const body = { name: 'idempotent' }

@@ -45,7 +45,7 @@ const serving = async (t: Test) => {
   return { ...own, bodies, begin, used }
 }
 
-await t.test('the memory of a body counts until it is answered or its client leaves', async (t) => {
+await t.test('the memory of a request body counts until its answer is sent or its client disconnects', async (t) => {
   const { begin, used, bodies } = await serving(t)
   const first = begin('a', 300 * KB, 100 * KB)
   await used(100 * KB)
@@ -63,7 +63,7 @@ await t.test('the memory of a body counts until it is answered or its client lea
   t.equal(bodies.refused(), 0)
 })
 
-await t.test('a body for which there is no room is refused at once', async (t) => {
+await t.test('a request body for which there is no memory is refused at once', async (t) => {
   const { begin, used, bodies } = await serving(t)
   for (const holder of ['a', 'b', 'c', 'd']) begin(holder, 300 * KB, 250 * KB)
   await used(1000 * KB)
@@ -73,7 +73,7 @@ await t.test('a body for which there is no room is refused at once', async (t) =
   t.equal(await begin('e', 16 * KB, 16 * KB).status(), 400, 'small ones go on')
 })
 
-await t.test('one token holder leaves room for others, and so do all published tokens together', async (t) => {
+await t.test('neither one token holder nor all published tokens can use all memory for bodies', async (t) => {
   const { begin, used } = await serving(t)
   for (let n = 0; n < 4; n++) begin('a', 300 * KB, 60 * KB)
   await used(240 * KB)

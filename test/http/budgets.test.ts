@@ -42,7 +42,7 @@ await t.test('a batch may have at most 1000 requests', async (t) => {
   }
 })
 
-await t.test('an answer of many parts is never larger than the limit', async (t) => {
+await t.test('an answer that contains many parts is never larger than the limit', async (t) => {
   const { request, make } = await tight(t, 12)
   for (const path of BATCHES) {
     t.equal((await request('POST', path, { requests: asked(9) })).status, 200, path)
@@ -125,7 +125,7 @@ await t.test('a page has at least one item, however large it is', async (t) => {
   t.match(second.json, { flags: [{ key: 'b' }], nextPageToken: '' })
 })
 
-await t.test('the size limit also applies to the list of tokens', async (t) => {
+await t.test('the limit for the size of a page also applies to the list of tokens', async (t) => {
   const { request } = await tight(t, 0)
   const metadata = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`k${n}`, 'v'.repeat(1_000)]))
   for (let n = 0; n < 99; n++) {

@@ -8,7 +8,7 @@ import { maker } from './flags.ts'
 import { granted } from './granted.ts'
 
 /** Official clients of the API family and of OpenFeature, as published, against a started service. */
-await t.test('the official client libraries work unchanged', async (t) => {
+await t.test('the official client libraries work without changes', async (t) => {
   const service = await startService(t, { 'identifiers.service': 'flipt' })
   const { url, token, request } = service
   const make = maker(service)

@@ -13,7 +13,7 @@ const N = '/api/v1/namespaces/default'
 type Answer = { readonly match: boolean }
 type Answers = { readonly responses: readonly Answer[] }
 
-await t.test('batch evaluation, and its earlier form', async (t) => {
+await t.test('a batch evaluates several flags, also in the form of earlier versions', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
@@ -117,7 +117,7 @@ await t.test('batch evaluation, and its earlier form', async (t) => {
     await make.updateFlag('on', { enabled: true })
   })
 
-  await t.test('the earlier form of evaluation returns the entity, its context and the first segment', async (t) => {
+  await t.test('an evaluation in the earlier form returns the entity, its context and the first segment', async (t) => {
     const asked = { flagKey: 'colour', entityId: 'e', context: { country: 'de', age: 7, none: null } }
     for (const path of ['/api/v1/evaluate', `${N}/evaluate`]) {
       const { status, json } = await request('POST', path, {
@@ -153,7 +153,7 @@ await t.test('batch evaluation, and its earlier form', async (t) => {
     })
   })
 
-  await t.test('the earlier form of evaluation requires a flag and an entity', async (t) => {
+  await t.test('an evaluation in the earlier form requires a flag and an entity', async (t) => {
     const E = '/api/v1/evaluate'
     await refused(t, ['POST', E, { entityId: 'e' }], 400, 'invalid field flagKey: must not be empty')
     await refused(t, ['POST', E, { flagKey: 'colour' }], 400, 'invalid field entityId: must not be empty')
@@ -169,7 +169,7 @@ await t.test('batch evaluation, and its earlier form', async (t) => {
     await refused(t, ['POST', `${E}?at=x`, {}], 400, at, 'invalid_at')
   })
 
-  await t.test('a batch in the earlier form uses one namespace', async (t) => {
+  await t.test('a batch in the earlier form evaluates flags of one namespace', async (t) => {
     const E = '/api/v1/batch-evaluate'
     const requests = [
       { flagKey: 'colour', ...german, requestId: 'a', namespaceKey: 'default' },

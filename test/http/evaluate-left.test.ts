@@ -27,7 +27,7 @@ const bodies: Readonly<Record<string, object>> = {
 const askedIn = (page: string): number =>
   [...page.matchAll(/^\w+_evaluations_requests_total\S* (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0)
 
-await t.test('no further flag is evaluated once the client has left', async (t) => {
+await t.test('no further flag of a batch is evaluated once the client has disconnected', async (t) => {
   const service = await startService(t)
   const make = maker(service)
   await make.boolean('on', true)

@@ -11,7 +11,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const B = '/evaluate/v1/boolean'
 const V = '/evaluate/v1/variant'
 
-await t.test('evaluation of a single flag', async (t) => {
+await t.test('a request evaluates a single flag', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const service = await startService(t, { 'metrics.flag_labels': 'true' }, { clock })
   const { request } = service
@@ -238,7 +238,7 @@ await t.test('evaluation of a single flag', async (t) => {
     t.match(await ask(V, { flagKey: 'with-default' }), { variantKey: '', reason: 'UNKNOWN_EVALUATION_REASON' })
   })
 
-  await t.test('at= evaluates a flag as of a past position or time', async (t) => {
+  await t.test('the parameter "at" evaluates a flag as of a past position or time', async (t) => {
     const before = await request('PUT', '/api/v1/flags/simple', { name: 'simple', enabled: true })
     const on = before.headers['event-position']
     await clock.advance(5)

@@ -160,7 +160,7 @@ const guarded = async ({ request }: Started): Promise<readonly Row[]> => {
   )
 }
 
-await t.test('for each right exactly the documented requests are refused without it', async (t) => {
+await t.test('for each right, exactly the documented requests are refused without it', async (t) => {
   const { service } = await everyWay(t)
   await withNamespaces(service, 'a', 'b')
   // Prevents that a request deletes what the next needs.

@@ -138,7 +138,7 @@ await t.test('the table of routes lists every route with its access', async (t) 
   t.strictSame(mounted.toSorted(), rows.map(({ verb, path }) => `${verb} ${path}`).toSorted())
 })
 
-await t.test('each route requires a credential, and limits tokens for one namespace', async (t) => {
+await t.test('each route requires a credential, and limits a token for one namespace to it', async (t) => {
   const { service } = await everyWay(t)
   for (const key of ['mine', 'other']) await service.request('POST', '/api/v1/namespaces', { key, name: key })
   const [mine, ofDefault] = [await scopedTo(service, 'mine'), await scopedTo(service, 'default')]
@@ -169,7 +169,7 @@ await t.test('each route requires a credential, and limits tokens for one namesp
   }
 })
 
-await t.test('without required authentication a token in the request is still limited', async (t) => {
+await t.test('a token in a request limits the request, even if no token is required', async (t) => {
   const { service } = await everyWay(t, { 'authentication.required': 'false' })
   const mine = await scopedTo(service, 'default')
   for (const row of rows.filter(({ reach }) => reach !== 'public')) {

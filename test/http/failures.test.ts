@@ -5,7 +5,7 @@ import { bearer, open, refusalOf } from './people.ts'
 
 const LIMIT = 300
 
-await t.test('after 300 wrong credentials a minute an address gets 429, but not with valid ones', async (t) => {
+await t.test('an address that sent 300 wrong credentials in a minute gets 429 for further wrong ones', async (t) => {
   const clock = virtualClock()
   const { request, token } = await startService(t, { 'server.trust_proxy': '127.0.0.1' }, { clock })
   const from = (address: string, credential: Headers) =>

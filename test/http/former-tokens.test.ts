@@ -63,20 +63,20 @@ const world = async (shown: string | undefined = ID) => {
   }
 }
 
-await t.test('a revoked token is found and remembered', async (t) => {
+await t.test('a revoked token of a refused request is found and cached', async (t) => {
   const { idOf, secret, searches } = await world()
   for (let n = 0; n < 20; n++) t.equal(await idOf(secret), ID)
   t.equal(searches(), 1)
 })
 
-await t.test('whether a token was revoked is decided by its stream, not by the read model', async (t) => {
+await t.test('whether a token was revoked is decided by its events, not by its row in the read model', async (t) => {
   for (const shown of [undefined, '5d1c3a70-8f2e-4b6d-9a10-000000000002'])
     t.equal(await (await world(shown)).idOf((await world()).secret), undefined)
   const { idOf } = await world()
   t.equal(await idOf(mint('token')), undefined, 'the token of the stream has another digest')
 })
 
-await t.test('at most ten former tokens a second are searched, and only texts that can be tokens', async (t) => {
+await t.test('at most ten former tokens a second are looked up, and only texts that can be tokens', async (t) => {
   const { idOf, secret, searches, clock } = await world()
   t.equal(await idOf('with space'), undefined)
   t.equal(searches(), 0)
@@ -88,7 +88,7 @@ await t.test('at most ten former tokens a second are searched, and only texts th
   t.equal(searches(), 11)
 })
 
-await t.test('at most ten searches for former tokens run at once', async (t) => {
+await t.test('at most ten lookups of former tokens run at once', async (t) => {
   const { idOf, searches, clock, hold } = await world()
   let release = (): void => undefined
   hold(new Promise((resolve) => (release = resolve)))
@@ -104,7 +104,7 @@ await t.test('at most ten searches for former tokens run at once', async (t) => 
   t.equal(searches(), 11)
 })
 
-await t.test('a search for a former token that fails is reported and finds nothing', async (t) => {
+await t.test('a lookup of a former token that fails is reported and finds nothing', async (t) => {
   const { idOf, secret, errors, fail } = await world()
   fail()
   t.equal(await idOf(secret), undefined)

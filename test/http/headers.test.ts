@@ -25,7 +25,7 @@ void t.test('an Idempotency-Key has 1 to 255 printable ASCII characters', (t) =>
   t.end()
 })
 
-void t.test('If-Match is a list of tags, each quoted, weak or bare, or a star', (t) => {
+void t.test('the header If-Match is a list of tags, each quoted, weak or bare, or a star', (t) => {
   const read = (text?: string) => said(() => ifMatch(text === undefined ? {} : { 'if-match': text }))
   t.equal(read(), undefined)
   t.equal(read(' * '), '*')
@@ -36,7 +36,7 @@ void t.test('If-Match is a list of tags, each quoted, weak or bare, or a star', 
   t.end()
 })
 
-void t.test('If-None-Match finds its tag in any form and anywhere in the list', (t) => {
+void t.test('the header If-None-Match may have its tag in any form and anywhere in the list', (t) => {
   for (const list of ['"7"', 'W/"7"', '7', '"1","2", W/"7","7"', '*']) t.ok(tagged(list, '7'), list)
   for (const list of ['', '"77"', '"W/7"', '1,2']) t.notOk(tagged(list, '7'), list)
   t.end()

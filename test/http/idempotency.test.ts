@@ -58,7 +58,7 @@ await t.test('after a crash between effect and answer a retry has no second effe
   t.equal(effects[3], effects[2], 'after half a minute another instance takes it over')
 })
 
-await t.test('a client error frees its idempotency key, and a server fault keeps it', async (t) => {
+await t.test('a client error makes its idempotency key usable again, and a server fault does not', async (t) => {
   const { instance, work, effects } = await instances(t)
   const one = instance('one', true)
   const failing = (reason: 'not_unique' | 'backend_unavailable') => (commandId: string) => {

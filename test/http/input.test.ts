@@ -23,7 +23,7 @@ import { said } from './said.ts'
 const key = text({ required: true, max: 3 })
 const kind = choice({ ALL: 0, ANY: 1 }, 'ALL')
 
-void t.test('a body may have camelCase or snake_case names, not both; unknown members are ignored', (t) => {
+void t.test('fields of a body have camelCase or snake_case names, and unknown ones are ignored', (t) => {
   const body = input({ flagKey: key, rank: integer(), service_account_token: text() })
   t.same(body.read({ flag_key: 'a', rank: 2, other: 1 }), { flagKey: 'a', rank: 2, service_account_token: '' })
   t.same(body.read({ flagKey: 'a', serviceAccountToken: 'x' }), { flagKey: 'a', rank: 0, service_account_token: 'x' })
@@ -76,7 +76,7 @@ void t.test('query parameters are read from the raw query string', (t) => {
   t.end()
 })
 
-void t.test('reading any JSON value gives a value or a refusal with status 400', (t) => {
+void t.test('a field reader returns a value or refuses with 400 for any JSON value', (t) => {
   const body = input({
     key,
     rank: integer(),
@@ -150,7 +150,7 @@ const readEach = (fields: Fields, raw: Raw, under: string | undefined): unknown 
   return read
 }
 
-void t.test('an absent field gives the same value or refusal as if it were read', (t) => {
+void t.test('an absent field gives the same value or refusal as if its reader had read it', (t) => {
   const names = fc.shuffledSubarray(Object.keys(pool))
   const value = fc.oneof(
     fc.jsonValue({ maxDepth: 2 }),
@@ -173,7 +173,7 @@ void t.test('an absent field gives the same value or refusal as if it were read'
   t.end()
 })
 
-void t.test('the value of an absent field is computed once, when its reader is made', (t) => {
+void t.test('the value for an absent field is computed once, when its reader is created', (t) => {
   const seen: unknown[] = []
   const noting = (field: Field<unknown>): Field<unknown> => ({
     ...field,
@@ -203,7 +203,7 @@ void t.test('the value of an absent field is computed once, when its reader is m
   t.end()
 })
 
-void t.test('depth and members of a body are counted outside of texts only', (t) => {
+void t.test('depth and number of fields in a body are counted outside of texts only', (t) => {
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
   t.equal(excessOf(nested(64)), undefined)
   t.equal(excessOf(nested(65)), 'depth')

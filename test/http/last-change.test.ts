@@ -7,7 +7,7 @@ const change = {
   changedBy: { kind: 'authentication', method: 'token', id: 'a' },
 }
 
-await t.test("while read models are unavailable the last change is returned without its token's name", async (t) => {
+await t.test('without read models the last change is returned without the name of its token', async (t) => {
   for (const reason of ['backend_unavailable', 'view_behind'] as const) {
     const told = lastChanges({ views: { get: async () => refuse(reason) } })
     t.strictSame(await told(change as never), change, reason)

@@ -78,7 +78,7 @@ await t.test('the credential of an event stream is checked every second', async 
   t.strictSame([state.checks, state.ended], [2, true])
 })
 
-await t.test('an event stream without an event sends a sign of life after 15 s', async (t) => {
+await t.test('an event stream without an event sends a heartbeat after 15 s', async (t) => {
   const { state, at } = await streaming()
   await at(14_999)
   t.equal(state.sent.length, 1)

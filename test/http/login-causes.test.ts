@@ -32,7 +32,7 @@ import {
 import { exchange, group } from './ruled.ts'
 import { eraseKeys } from './subjects.ts'
 
-await t.test('docs/api.md lists exactly the causes of failed logins in the source', (t) => {
+await t.test('docs/api.md lists exactly the causes of failed logins that the service can log', (t) => {
   t.strictSame(documented(), known)
   t.end()
 })

@@ -69,7 +69,7 @@ await t.test('at most one metrics page a second is written, and all readers shar
 
 const textOf = async (metrics: ReturnType<typeof metricsOf>) => Buffer.concat([...(await metrics.write())]).toString()
 
-await t.test('more than 10,000 sets of labels are counted under one label', async (t) => {
+await t.test('label values beyond 10,000 combinations of a metric are counted together', async (t) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: true })
   for (let n = 0; n < 10_002; n++) metrics.evaluations('ns', `flag-${n}`).value++
   metrics.evaluations('ns', 'flag-0').value++
@@ -89,7 +89,7 @@ await t.test('infinite values are written in the format of Prometheus', async (t
   t.match(page, /^m_down -Inf$/m)
 })
 
-await t.test('the lag is measured up to a limit, and absent without the event log', async (t) => {
+await t.test('the delay of a read model is exported up to a limit, and not without the event log', async (t) => {
   const log = memoryLog({ pageSize: 1000 })
   const event = (n: number) => ({ id: `e${n}`, type: 'A', time: '2026-01-01T00:00:00.000Z', data: '{}', meta: '{}' })
   const append = (stream: string, count: number) =>
@@ -174,7 +174,7 @@ await t.test('jobs are exported by their last result, and leases by their holder
   t.match(page, /^m_history_index_lag_events 8$/m)
 })
 
-await t.test('joining the texts of a metrics page lets other work run every 2 ms', async (t) => {
+await t.test('writing a metrics page lets other work run every 2 ms', async (t) => {
   let elapsed = 0
   function* texts(ms: number) {
     for (let n = 0; n < 12; n++) {

@@ -5,7 +5,7 @@ import { maker } from './flags.ts'
 type Said = Readonly<Record<string, unknown>>
 const O = '/ofrep/v1/evaluate/flags'
 
-await t.test('OpenFeature remote evaluation (OFREP)', async (t) => {
+await t.test('flags are evaluated with OpenFeature remote evaluation (OFREP)', async (t) => {
   const service = await startService(t)
   const { request } = service
   const make = maker(service)
@@ -22,7 +22,7 @@ await t.test('OpenFeature remote evaluation (OFREP)', async (t) => {
   const one = (key: string, context?: unknown, headers: Headers = {}) =>
     request('POST', `${O}/${key}`, context === undefined ? {} : { context }, headers)
 
-  await t.test('configuration for OFREP clients', async (t) => {
+  await t.test('the configuration for OFREP clients is returned', async (t) => {
     const { json } = await request('GET', '/ofrep/v1/configuration')
     t.same(json, {
       name: 'rollcall',
@@ -156,7 +156,7 @@ await t.test('OpenFeature remote evaluation (OFREP)', async (t) => {
     t.match(refused.json, { key: 'on', errorCode: 'GENERAL', errorDetails: 'permission denied' })
   })
 
-  await t.test('an OFREP bulk request accepts 1000 names, each once', async (t) => {
+  await t.test('an OFREP bulk request may name 1000 flags, each once', async (t) => {
     const bulk = (flags: string) =>
       request<{ flags: readonly Said[] }>('POST', O, { context: { targetingKey: 'e', flags } })
     const keys = Array.from({ length: 999 }, (_, n) => `f${n}`)
@@ -185,7 +185,7 @@ await t.test('OpenFeature remote evaluation (OFREP)', async (t) => {
     t.same((await bulk(', ,')).json.flags, [])
   })
 
-  await t.test('an OFREP bulk request that exceeds its work limit gets the flags that are finished', async (t) => {
+  await t.test('an OFREP bulk request over the work limit gets the flags evaluated so far', async (t) => {
     const p = `${' '.repeat(65_534)}x`
     await make.segment(
       'long',

@@ -104,7 +104,7 @@ await t.test('with CORS for every origin all pages may evaluate flags, and none 
   t.equal((await request('POST', '/auth/v1/method/token', { name: 'x' }, page)).status, 403)
 })
 
-await t.test('an open group of routes is closed to pages of other hosts too', async (t) => {
+await t.test('an open group of routes is also closed to pages of other hosts', async (t) => {
   const { request } = await startService(t, {
     'authentication.exclude.management': 'true',
     'authentication.exclude.ofrep': 'true',

@@ -87,7 +87,7 @@ await t.test('every metric is exported with its prefix and labels', async (t) =>
   }
 })
 
-await t.test('names given by users are exported only if configured', async (t) => {
+await t.test('metrics contain names given by users only if configured', async (t) => {
   const service = await startService(t)
   const make = maker(service)
   await service.request('POST', '/api/v1/namespaces', { key: 'given-space', name: 'Given' })
@@ -259,7 +259,7 @@ await t.test('the OpenAPI document and the cookies use the configured names', as
   t.equal((await self('service_client_token')).status, 401)
 })
 
-await t.test('the route for public facts returns the documented facts and no others', async (t) => {
+await t.test('the route for public facts returns exactly the documented facts', async (t) => {
   const base = 'authentication.methods'
   const service = await startService(t, {
     'storage.type': 'embedded',

@@ -12,7 +12,7 @@ const refused = {
   json: { code: 7, message: 'this host is not allowed', details: [{ value: { reason: 'host_not_allowed' } }] },
 }
 
-await t.test('own host names are those that nobody else can point to this service', (t) => {
+await t.test('own host names are names that only the operator can point to this service', (t) => {
   const isOwn = ownHost('https://Flags.Example.com/base', ['other.example', '.below.example'])
   const ours = [
     undefined,
@@ -76,7 +76,7 @@ await t.test('an open deployment refuses requests under a host name that is not 
   t.match(JSON.parse(told[0]!), { level: 'WARN', host: 'evil.example:8080' })
 })
 
-await t.test('open management routes check the host name, and other routes do not', async (t) => {
+await t.test('only open management routes check the host name of a request', async (t) => {
   const { request } = await startService(t, { 'authentication.exclude.management': 'true' })
   t.match(await request('GET', '/api/v1/flags', undefined, rebound), refused)
   const guarded = await startService(t, { 'authentication.exclude.evaluation': 'true' })

@@ -10,7 +10,7 @@ const of = {
 }
 const query = { limit: 0, offset: 0, pageToken: '' }
 
-await t.test('a page that ends early creates few items beyond its last one', async (t) => {
+await t.test('a page that ends early reads few items beyond its last one', async (t) => {
   let shown = 0
   const show = async ({ doc }: (typeof items)[number]) => {
     shown++

@@ -14,7 +14,7 @@ const LONG = 'path must have at most 2048 bytes and 32 segments'
 const CROWDED = 'invalid field query: must have at most 100 parameters'
 const WHOLE = 60_000
 
-await t.test('a request target is accepted up to its limits', (t) => {
+await t.test('a request path is accepted up to its limits', (t) => {
   const rows: readonly (readonly [string, string | undefined])[] = [
     [`/${'a'.repeat(2_047)}`, undefined],
     [`/${'a'.repeat(2_048)}`, LONG],
@@ -41,7 +41,7 @@ await t.test('a request target is accepted up to its limits', (t) => {
   t.end()
 })
 
-await t.test('a request target that is too long is refused without being scanned', (t) => {
+await t.test('a request path that is too long is refused without being scanned', (t) => {
   const forms: Readonly<Record<string, string>> = {
     slashes: '/',
     letters: '/a',

@@ -35,7 +35,7 @@ const bodiesOf = async (socket: Socket, count: number) => {
   return bodies()
 }
 
-await t.test('pipelined requests are handled in order, one in each turn of the event loop', async (t) => {
+await t.test('requests sent together on a connection are handled in order, one per event-loop turn', async (t) => {
   let [turn, most, inTurn] = [0, 0, 0]
   const next = () => {
     turn++
@@ -55,7 +55,7 @@ await t.test('pipelined requests are handled in order, one in each turn of the e
   t.ok(turn >= count - 1, `${turn} turns`)
 })
 
-await t.test('a connection that pipelines too many requests is cut', async (t) => {
+await t.test('a connection that sends too many requests at once is closed', async (t) => {
   let handled = 0
   const send = await listening(t, () => void handled++)
   const socket = await send(WAITING + 2)
@@ -64,7 +64,7 @@ await t.test('a connection that pipelines too many requests is cut', async (t) =
   t.equal(handled, 1, 'none is handled before its turn')
 })
 
-await t.test('a late answer delays only the next ones on the same connection', async (t) => {
+await t.test('a late answer delays only later answers on the same connection', async (t) => {
   const answers: (() => void)[] = []
   const urls: string[] = []
   const send = await listening(t, ({ url = '' }, response) => {
@@ -82,7 +82,7 @@ await t.test('a late answer delays only the next ones on the same connection', a
   t.strictSame([await firstBodies, await bodiesOf(second, 1)], [[0, 1], [0]])
 })
 
-await t.test('no further request of a client that has left is handled', async (t) => {
+await t.test('no further request of a disconnected client is handled', async (t) => {
   const urls: string[] = []
   const answers: (() => void)[] = []
   const send = await listening(t, ({ url = '', socket }, response) => {

@@ -5,7 +5,7 @@ import { bearer, type Issued } from './people.ts'
 
 const counted = /^rollcall_auth_decisions_total\{result="(\w+)",reason="(\w*)",method="(\w*)"\} (\d+)$/gm
 
-await t.test('each request with a credential counts as one decision, also if its body is refused', async (t) => {
+await t.test('each request with a credential counts as one access decision, even if it is refused', async (t) => {
   const service = await startService(t)
   const { request } = service
   const { json } = await request<Issued>('POST', '/auth/v1/method/token', { name: 'bound', namespaceKey: 'default' })

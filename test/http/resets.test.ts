@@ -195,8 +195,10 @@ await t.test(
   'the service survives a connection that is reset at any stage of a request',
   { timeout: 280_000 },
   async (t) => {
-    await t.test('a reset with each kind of credential', (t) => attack(t, {}, plainly, 16))
-    await t.test('a reset behind a trusted proxy', (t) =>
+    await t.test('the service survives a reset connection with each kind of credential', (t) =>
+      attack(t, {}, plainly, 16),
+    )
+    await t.test('the service survives a connection reset behind a trusted proxy', (t) =>
       attack(
         t,
         { 'server.trust_proxy': '127.0.0.1' },
@@ -205,10 +207,10 @@ await t.test(
         'X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\nAccept-Encoding: gzip\r\n',
       ),
     )
-    await t.test('a reset without required credentials', (t) =>
+    await t.test('the service survives a connection reset if it requires no credentials', (t) =>
       attack(t, { 'authentication.required': 'false' }, plainly, 96),
     )
-    await t.test('a reset by browsers of other origins', (t) =>
+    await t.test('the service survives a connection reset by browsers of other origins', (t) =>
       attack(
         t,
         { 'cors.enabled': 'true', 'cors.allowed_origins': 'https://a.example' },
@@ -217,7 +219,7 @@ await t.test(
         'Origin: https://a.example\r\n',
       ),
     )
-    await t.test('a reset over TLS', async (t) => {
+    await t.test('the service survives a connection reset over TLS', async (t) => {
       await attack(t, await httpsSettings(t), securely, 96)
     })
   },

@@ -47,7 +47,7 @@ const grants = (...texts: readonly string[]) => ({
 })
 const rights = (namespaceKey: string, ...names: readonly string[]) => ({ rights: names, namespaceKey })
 
-await t.test('a refusal names the missing right and its place', async (t) => {
+await t.test('a refusal names the missing right and its namespace', async (t) => {
   const { as } = await shops(t)
   const viewer = await as(grants('viewer@shop'))
   t.strictSame(told(await viewer.ask('POST', `${N}/shop/flags`, {})), missingIn('flag.create', 'shop'))
@@ -87,7 +87,7 @@ await t.test('a refusal names the missing right and its place', async (t) => {
   const odd = told(await viewer.ask('POST', '/evaluate/v1/boolean', { namespaceKey: 'a"\n' }))
   t.match(odd, { message: String.raw`permission denied: needs flag.evaluate in namespace "a\"\n"` })
 
-  await t.test('the routes for OpenFeature have its form of errors', async (t) => {
+  await t.test('errors on the routes for OpenFeature have the form that OpenFeature requires', async (t) => {
     for (const [path, key] of [
       ['/ofrep/v1/evaluate/flags/f', { key: 'f' }],
       ['/ofrep/v1/evaluate/flags', {}],
@@ -119,7 +119,7 @@ await t.test('path and headers are checked before the body, and rights before th
   t.equal(await reason('POST', CREATE, { namespaceKey: 7 }), 'malformed_body')
   t.strictSame(told(await ask('POST', CREATE, {}, { 'idempotency-key': ' ' })), missingEverywhere('token.create'))
 
-  await t.test('"explain" and "at" require a further right in the same place', async (t) => {
+  await t.test('the parameters "explain" and "at" require a further right in the same namespace', async (t) => {
     const asked = { namespaceKey: 'shop', flagKey: 'none' }
     t.equal(await reason('POST', '/evaluate/v1/boolean?explain=true', asked), 'not_found')
     for (const at of ['1', 'nonsense', '99999999'])
@@ -142,7 +142,7 @@ await t.test('path and headers are checked before the body, and rights before th
   })
 })
 
-await t.test('the list of namespaces has those that the token may read', async (t) => {
+await t.test('the list of namespaces contains those that the token may read', async (t) => {
   const { service, as } = await shops(t)
   type List = { readonly namespaces: readonly { readonly key: string }[]; readonly totalCount: number }
   const listed = async ({ ask }: Awaited<ReturnType<typeof as>>, query = '') => {
@@ -171,7 +171,7 @@ await t.test('the list of namespaces has those that the token may read', async (
   })
 })
 
-await t.test('a token with a right everywhere gets all records, else those of its namespaces', async (t) => {
+await t.test('a token gets all token records, or only those of the namespaces in which it has a right', async (t) => {
   const { service, as } = await shops(t)
   const of = async (asked: Fields) => (await granted(service, asked)).id
   const [inShop, inDesk, unbound] = [
@@ -214,7 +214,7 @@ await t.test('a token with a right everywhere gets all records, else those of it
   t.strictSame(told(await keeper.ask('POST', `${TOKENS}/revoke`, holder)), missingEverywhere('token.revoke'))
 })
 
-await t.test('a token may end itself, but deleting its record requires the right', async (t) => {
+await t.test('a token may end itself without a right, but may delete its record only with one', async (t) => {
   const { as } = await shops(t)
   const viewer = await as(grants('viewer@shop'))
   t.strictSame(told(await viewer.ask('DELETE', `${TOKENS}/${viewer.id}`)), missing('token.revoke'))
@@ -224,7 +224,7 @@ await t.test('a token may end itself, but deleting its record requires the right
   t.equal((await viewer.ask('GET', '/auth/v1/self')).status, 401)
 })
 
-await t.test('without required credentials, one in the request still limits it', async (t) => {
+await t.test('a credential in a request limits the request, even if no credential is required', async (t) => {
   const { service, as } = await shops(t, { 'authentication.required': 'false' })
   const viewer = await as(grants('viewer@shop'))
   for (const authorization of ['', 'Bearer nobody']) {
@@ -243,7 +243,7 @@ await t.test('without required credentials, one in the request still limits it',
   t.strictSame(told(await viewer.ask('GET', '/meta/config')), missingEverywhere('config.read'))
 })
 
-await t.test('a token for one namespace with a role has only rights that both give', async (t) => {
+await t.test('a token for one namespace with a role has only the rights that both give', async (t) => {
   const { as } = await shops(t)
   const { ask } = await as({ namespaceKey: 'shop', role: 'viewer' })
   t.equal((await ask('GET', `${N}/shop/flags`)).status, 200)
@@ -287,7 +287,7 @@ const decisions = async ({ metrics }: Started) => {
   }
 }
 
-await t.test('every refusal is counted once, and never as allowed', async (t) => {
+await t.test('every refusal for a missing right is counted once, and never as allowed', async (t) => {
   const { service, as } = await shops(t, {}, { clock: virtualClock() })
   const inShop = (await granted(service, { namespaceKey: 'shop' })).id
   const few = ['flag.evaluate', 'namespace.read', 'token.read', 'token.create', 'flag.read'] as const

@@ -55,7 +55,7 @@ await t.test('matched segments are shown to callers with segment.read or flag.sn
   }
 })
 
-await t.test('callers without these rights see everything but segments', async (t) => {
+await t.test('callers without these rights get everything except segments', async (t) => {
   const ask = await asker(grants(['shop', 'flag.evaluate'], ['desk', 'flag.evaluate', 'segment.read']))
   for (const [kind, flagKey] of [
     ['boolean', 'yes'],
@@ -111,7 +111,7 @@ await t.test('the trace of an evaluation shows segments to callers that may read
   t.strictSame(own.json, { ...all.json, segmentKeys: [] })
 })
 
-await t.test('OpenFeature hides segments from callers without the right', async (t) => {
+await t.test('OpenFeature answers contain no segments for callers without the right to see them', async (t) => {
   const ask = await asker(grants(['shop', 'flag.evaluate'], ['desk', 'flag.evaluate', 'flag.snapshot']))
   const context = { targetingKey: 'e' }
   for (const [namespace, metadata] of [

@@ -284,7 +284,7 @@ void t.test('OPTIONS never gets a server error', async (t) => {
   t.same(own.log, [])
 })
 
-void t.test('browsers get the page of the web UI at addresses outside the API', async (t) => {
+void t.test('browsers get the page of the web UI at all addresses outside the API', async (t) => {
   const own = await demo({ page: (_request, reply) => void reply.headers(pageHeaders).send('<!doctype html>') })
   t.teardown(() => own.app.close())
   const browser = `${H}Accept: text/html,*/*\r\n`
@@ -358,7 +358,7 @@ void t.test('the OpenAPI document describes each route, and its page needs no sc
   t.notMatch(page.body, /<script|https?:\/\/|src=/)
 })
 
-void t.test('the answer is the first refusal in the order of checks', async (t) => {
+void t.test('a request with several errors gets the first refusal in the order of checks', async (t) => {
   const { app, port } = await demo()
   t.teardown(() => app.close())
   /** Faults of one request in the order of api.md §1.3, each with its answer. */

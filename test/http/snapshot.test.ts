@@ -11,7 +11,7 @@ type Snapshot = {
 const S = '/internal/v1/evaluation/snapshot/namespace/'
 const newest = { 'x-service-accept-server-version': '1.47.0' }
 
-await t.test('snapshots of all flags for clients that evaluate them', async (t) => {
+await t.test('clients that evaluate flags themselves load a snapshot of all flags', async (t) => {
   const service = await startService(t)
   const { request } = service
   const make = maker(service)
@@ -143,7 +143,7 @@ await t.test('snapshots of all flags for clients that evaluate them', async (t) 
     for (const tag of tags) t.match(tag, /^"[^"]{1,16}"$/)
   })
 
-  await t.test('a snapshot answers 304 if its tag is anywhere in the list of the client', async (t) => {
+  await t.test('a snapshot answers 304 if its tag is anywhere in the If-None-Match of the client', async (t) => {
     const tag = await tagOf()
     for (const held of [tag, `W/${tag}`, tag.slice(1, -1), `"x", ${tag}`, `${'"old", '.repeat(200)}${tag}, "z"`, '*']) {
       const { status, text, headers } = await get({ ...newest, 'if-none-match': held })
@@ -216,7 +216,7 @@ await t.test('snapshots of all flags for clients that evaluate them', async (t) 
   })
 })
 
-await t.test('a snapshot is the same text in one chunk or many', async (t) => {
+await t.test('a snapshot is the same text whether it is created in one chunk or in many', async (t) => {
   const service = await startService(t)
   const make = maker(service)
   await make.segment('wide', [{ property: 'p', operator: 'eq', value: 'ü'.repeat(30_000) }])

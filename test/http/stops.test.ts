@@ -11,7 +11,7 @@ t.teardown(service.close)
 await makeHeavy(service, FLAGS)
 const began = new Date()
 
-await t.test('an expensive request lets other work run', async (t) => {
+await t.test('expensive requests let other work run', async (t) => {
   for (const [least, why, method, path, body] of heavyRequests(began, FLAGS)) {
     await service.figure()
     const { status, text } = await service.request(method, path, body)

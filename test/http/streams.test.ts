@@ -113,7 +113,7 @@ for (const headers of [{}, { 'accept-encoding': 'gzip' }]) {
     t.equal(counts.returned, 0, 'a source that came to its end is not ended')
   })
 
-  await t.test(`a streamed answer produces only what the client reads: ${how}`, async (t) => {
+  await t.test(`a streamed answer is created only as fast as the client reads it: ${how}`, async (t) => {
     const source = { made: 0 }
     async function* endless() {
       for (;;) {
@@ -142,7 +142,7 @@ for (const headers of [{}, { 'accept-encoding': 'gzip' }]) {
   })
 }
 
-await t.test('if the client leaves, the source of its streamed answer ends', async (t) => {
+await t.test('if the client disconnects, the source of its streamed answer is closed', async (t) => {
   const { source, send, counts } = gated()
   const { ask, told, log, over } = await streaming(t, () => ({ chunks: source }))
   const asked = ask()

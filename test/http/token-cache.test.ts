@@ -15,7 +15,7 @@ const token = (id: string, places: number) => ({
   expiresAt: Number.POSITIVE_INFINITY,
 })
 
-await t.test('the cache of tokens holds a limited number of tokens', async (t) => {
+await t.test('the cache of tokens contains a limited number of tokens', async (t) => {
   const cache = tokenCache(3, 100)
   for (const id of ['a', 'b', 'c', 'd']) t.equal(cache.put(id, token(id, 1)).id, id)
   t.same(
@@ -24,7 +24,7 @@ await t.test('the cache of tokens holds a limited number of tokens', async (t) =
   )
 })
 
-await t.test('the cache of tokens holds rights in a limited number of namespaces', async (t) => {
+await t.test('the cache of tokens contains rights in a limited number of namespaces', async (t) => {
   const cache = tokenCache(100, 10)
   for (const id of ['a', 'b', 'c']) cache.put(id, token(id, 3))
   cache.put('b', token('b', 4))

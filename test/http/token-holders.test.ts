@@ -17,7 +17,7 @@ const of = (docs: Readonly<Record<string, Partial<TokenDoc>>>) => {
 const ann = { method: 'oidc', identity: 'person-ann' } as const
 const made = (issuedBy?: string) => ({ method: 'token' as const, ...(issuedBy !== undefined && { issuedBy }) })
 
-await t.test('the holder of a token is its person or service account, or that of its creator', async (t) => {
+await t.test('the holder of a token is its person or service account, or the holder of its creator', async (t) => {
   const { holderOf } = of({
     login1: ann,
     login2: ann,
@@ -38,7 +38,7 @@ await t.test('the holder of a token is its person or service account, or that of
   t.equal(new Set(await told('orphan', 'gone')).size, 1)
 })
 
-await t.test('finding the holder of a token reads each record once, in a limited chain of creators', async (t) => {
+await t.test('the lookup of the holder of a token reads each creator once, up to a limit', async (t) => {
   const chain = Object.fromEntries(
     Array.from({ length: 100 }, (_, n) => [`t${n}`, made(n === 0 ? 'root' : `t${n - 1}`)]),
   )

@@ -136,7 +136,7 @@ await t.test('a revoked token stays refused, whatever the index in memory holds'
   t.equal(await check().verify('s'), undefined, 'a row that brings it back grants nothing')
 })
 
-await t.test('a forged row that gives a token more rights or time has no effect', async (t) => {
+await t.test('a forged row of the read model that gives a token more rights or time has no effect', async (t) => {
   const { check, index, row, pass } = await setup('2026-01-01T00:00:01.000Z')
   const { namespace: _namespace, ...wide } = row.doc!
   index.remember({ ...row, doc: { ...wide, expiresAt: '2036-01-01T00:00:00.000Z' } })
@@ -149,7 +149,7 @@ await t.test('a forged row that gives a token more rights or time has no effect'
   t.equal(await verify('s'), undefined)
 })
 
-await t.test('a token missing in the index is searched in the read model only after a wait', async (t) => {
+await t.test('a token that is not in memory is searched in the read model only after a wait', async (t) => {
   const { check, index, row } = await setup()
   const catchesUp = async () => {
     index.remember(row)
@@ -159,7 +159,7 @@ await t.test('a token missing in the index is searched in the read model only af
   t.match(await check(catchesUp).verify('s'), { namespace: 'a' })
 })
 
-await t.test('the read model is searched while the index is behind or has dropped tokens', async (t) => {
+await t.test('the read model is searched while the memory is behind or has dropped tokens', async (t) => {
   const { check, index, row, searches } = await setup()
   t.match(await check(async () => false).verify('s'), { namespace: 'a' })
   t.equal(searches(), 1)
@@ -177,7 +177,7 @@ await t.test('the read model is searched while the index is behind or has droppe
   t.equal(searches(), 2, 'what is none of the forgotten is no token')
 })
 
-await t.test('a token that is known to have ended is refused before its stream shows the end', async (t) => {
+await t.test('a token that is known in memory to have ended is refused at once', async (t) => {
   const { index, row, execute, id, check, pass, hide } = await setup()
   index.remember(row)
   const { verify, cached } = check()
@@ -205,7 +205,7 @@ const viewer = (...places: readonly string[]) => ({
   roles: { viewer: ['flag.read'] },
 })
 
-await t.test('limited grants of a token take effect at once, before its stream shows them', async (t) => {
+await t.test('reduced grants of a token take effect at once, before its events show them', async (t) => {
   const wide = viewer('shop', 'blog')
   const { index, row, execute, id, check, hide, reads } = await setup(undefined, { ...wide, policy: 1 })
   index.remember(row)
@@ -232,7 +232,7 @@ await t.test('limited grants of a token take effect at once, before its stream s
   t.same([may(cached('s')), cached('s')?.policy], [[true, false, false], 2])
 })
 
-await t.test('a row with more grants than the log gives a token no right', async (t) => {
+await t.test('a row of the read model with more grants than the log gives a token no right', async (t) => {
   const { index, row, check } = await setup(undefined, viewer('shop'))
   const { reach: _reach, grants: _grants, ...full } = row.doc!
   index.remember({ ...row, revision: 9n, doc: full })

@@ -22,7 +22,7 @@ await t.test('every address outside the API gets the same page of the web UI', a
     t.equal((await request('GET', path, undefined, html)).status, 404, path)
 })
 
-await t.test('U1 returns the identity of the session, and A13 its end', async (t) => {
+await t.test('the session route returns the identity of the session, and signing out ends it', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const { request } = await startService(t, {}, { clock })
   const none = await request<object>('GET', SELF, undefined, open)
@@ -43,7 +43,7 @@ await t.test('U1 returns the identity of the session, and A13 its end', async (t
 })
 
 for (const required of [true, false])
-  await t.test(`U1: an invalid cookie counts as no credential and is cleared; required: ${required}`, async (t) => {
+  await t.test(`an invalid cookie counts as no credential and is cleared; required: ${required}`, async (t) => {
     const service = await startService(t, { 'authentication.required': String(required) }, { clock: virtualClock() })
     const { request } = service
     const refused = async () =>

@@ -148,7 +148,7 @@ const inMetrics = async (t: Test, service: Started, counts: Readonly<Record<stri
     t.match(page, `rollcall_events_unreadable{category="${category}"} ${count}\n`)
 }
 
-await t.test('an event that cannot be read closes only its own document', async (t) => {
+await t.test('an event that cannot be read makes only its own document unavailable', async (t) => {
   const { directory, open } = await place(t)
   const first = await open(t)
   const filled = await fill(first)
@@ -156,7 +156,7 @@ await t.test('an event that cannot be read closes only its own document', async 
   await damage(directory, filled)
   const { sick, cut } = filled.tokens
 
-  await t.test('an unreadable event while the log is followed, and after a start without a snapshot', async (t) => {
+  await t.test('an event that cannot be read has the same effect during and after a start', async (t) => {
     const service = onCluster ? first : await open(t)
     await readyWhen(service, (checks) => checks.includes('"events","status":"degraded"'))
     await closed(t, service, filled)
@@ -185,7 +185,7 @@ await t.test('an event that cannot be read closes only its own document', async 
     await service.close()
   })
 
-  await t.test('an unreadable event after a rebuild of all read models, and on revocation', async (t) => {
+  await t.test('an event that cannot be read has the same effect after a rebuild of all read models', async (t) => {
     if (!onCluster) await rm(join(directory, 'data', 'views.sqlite'))
     const service = await open(t)
     const { request } = service

@@ -45,7 +45,7 @@ const file = (content: unknown): string => {
 }
 
 for (const assume of [false, true])
-  await t.test(`login, later requests and the check agree${assume ? ', with absence as verified' : ''}`, async (t) => {
+  await t.test(`login, later requests and config check agree${assume ? ', unknown is verified' : ''}`, async (t) => {
     const assumed: Settings = { [`${provider}.assume_email_verified`]: String(assume) }
     const expected = SAID.map(([, verified]) => (verified === 'assumed' ? assume : verified))
     const told = (found: readonly boolean[], what: string) =>
@@ -104,7 +104,7 @@ for (const assume of [false, true])
     told(checked, 'config check --as')
   })
 
-await t.test('a session of an earlier version is decided by its recorded claims', async (t) => {
+await t.test('a session of an earlier version is checked by its recorded claims', async (t) => {
   const config = join(folder, 'earlier.json')
   const main = providerOf(true)
   writeFileSync(

@@ -77,7 +77,7 @@ const sweep = async (...asked: Parameters<typeof begun>) => {
   return { looked, told, errors }
 }
 
-await t.test('each token of an earlier access configuration is processed once, and no other', async (t) => {
+await t.test('each token of an earlier access configuration is checked once, and no other token', async (t) => {
   const held = viewsOf([
     ...tokens(230, 'oidc'),
     ...tokens(1, 'codehost', { policy: 2 }),
@@ -98,7 +98,7 @@ await t.test('each token of an earlier access configuration is processed once, a
   t.equal((await sweep(held, 4)).looked.length, 233, 'a later one begins anew')
 })
 
-await t.test('tokens are processed in pages of 100 with pauses of 250 ms', async (t) => {
+await t.test('tokens are checked against new access rules in pages of 100 with pauses of 250 ms', async (t) => {
   const { clock, looked, times, done, close } = begun(viewsOf(tokens(250, 'oidc')), 1)
   await clock.advance(249)
   t.equal(looked.length, 100)
@@ -111,7 +111,7 @@ await t.test('tokens are processed in pages of 100 with pauses of 250 ms', async
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('a failure is reported and repeated after 30 s; release_in_progress is not reported', async (t) => {
+await t.test('a failed check of tokens against new access rules is repeated after 30 s', async (t) => {
   const failures = [new Refusal('backend_unavailable'), new Refusal('release_in_progress')]
   const { clock, looked, told, errors, close } = begun(viewsOf(tokens(1, 'oidc')), 1, () => {
     const failure = failures.shift()
@@ -132,7 +132,7 @@ await t.test('a failure is reported and repeated after 30 s; release_in_progress
   await close()
 })
 
-await t.test('any instance continues the processing that another one has interrupted', async (t) => {
+await t.test('any instance continues the check of tokens that another one has interrupted', async (t) => {
   const held = viewsOf(tokens(250, 'oidc'))
   let stopped: Promise<void> | undefined
   const first = begun(held, 1, () => {
@@ -147,13 +147,13 @@ await t.test('any instance continues the processing that another one has interru
   t.equal(second.looked.length, 150)
 })
 
-await t.test('expired tokens are skipped, and nothing is reported if nothing has changed', async (t) => {
+await t.test('the check against new access rules skips expired tokens', async (t) => {
   const expired = tokens(3, 'oidc', { expiresAt: '2026-01-01T23:59:59.999Z' })
   t.same(await sweep(viewsOf(expired), 1), { looked: [], told: [], errors: [] })
   t.same((await sweep(viewsOf(tokens(3, 'codehost')), 1, () => 'kept')).told, [])
 })
 
-await t.test('a token that cannot be read is skipped', async (t) => {
+await t.test('the check against new access rules skips a token that cannot be read', async (t) => {
   const { looked, told, errors } = await sweep(viewsOf(tokens(3, 'oidc')), 1, (id) => {
     if (id.endsWith('1')) throw new Refusal('event_unreadable')
     return 'narrowed'

@@ -64,7 +64,7 @@ const refused = (more: Partial<Refused> = {}): Refused => ({
   ...more,
 })
 
-await t.test('a refusal is recorded with its token, also if that is found later, and counted once', async (t) => {
+await t.test('a refusal is recorded once with its token, also if the token is found later', async (t) => {
   const { history, written, clock, now } = world()
   const at = now()
   const times = 5
@@ -134,7 +134,7 @@ await t.test('a refusal is recorded once per minute, token and reason, a failed 
   )
 })
 
-await t.test('the limit applies to minutes of the clock, to the millisecond', async (t) => {
+await t.test('the limit of recorded refusals applies to minutes of the clock, to the millisecond', async (t) => {
   const { history, clock } = world()
   const note = () => history.note(refused({ tokenId: 't1', reason: 'token_scoped' }))
   t.ok(note())
@@ -145,7 +145,7 @@ await t.test('the limit applies to minutes of the clock, to the millisecond', as
   await history.close()
 })
 
-await t.test('single refusals are written every 5 s, and the counts after each minute', async (t) => {
+await t.test('refusals are written every 5 s, and their counts after each minute', async (t) => {
   for (const [first, counted] of [
     [0, 60_000],
     [1, 65_000],

@@ -51,7 +51,7 @@ await t.test('100 uses of tokens are written every 5 s, and the rest at the clos
   t.strictSame([clock.waiting(), errors], [[], []])
 })
 
-await t.test('for a past moment only uses in hours that had ended by then are returned', async (t) => {
+await t.test('a list at a past moment has only uses of tokens in hours that had ended by then', async (t) => {
   const { note, lastOf, flush, close } = noting()
   note('a', 3_600_000)
   await flush()

@@ -67,7 +67,7 @@ const world = (over: Partial<Views> = {}) => {
 }
 const ids = (all: readonly Stored[], count: number) => all.slice(0, count).map(({ id }) => id)
 
-await t.test('a projection in the background follows the log in whole blocks', async (t) => {
+await t.test('a background projection follows the log in whole blocks of events', async (t) => {
   const { clock, log, errors, append, begin, events, rows } = world()
   const first = begin()
   await clock.advance(1_000)
@@ -87,7 +87,7 @@ await t.test('a projection in the background follows the log in whole blocks', a
   t.strictSame(errors, [])
 })
 
-await t.test('a projection in the background writes only while its instance may write', async (t) => {
+await t.test('a background projection writes only while its instance has the lease', async (t) => {
   const { clock, state, append, begin, events } = world()
   await append(5)
   state.writes = false
@@ -100,7 +100,7 @@ await t.test('a projection in the background writes only while its instance may 
   await indexing.close()
 })
 
-await t.test('a projection in the background retries after a fault', async (t) => {
+await t.test('a background projection retries after a fault', async (t) => {
   let faults = 2
   const { clock, log, errors, append, begin, events, rows } = world({
     put: async (...given) => {
@@ -119,7 +119,7 @@ await t.test('a projection in the background retries after a fault', async (t) =
   t.strictSame(await rows(), ids(log.all, 8))
 })
 
-await t.test('two writers of a projection write the same rows', async (t) => {
+await t.test('two instances that write a background projection write the same rows', async (t) => {
   const { clock, log, errors, append, begin, events, rows } = world()
   await append(2)
   const both = [begin(), begin()]
@@ -136,7 +136,7 @@ await t.test('two writers of a projection write the same rows', async (t) => {
   t.strictSame(errors, [])
 })
 
-await t.test('a projection in the background is not written over another log', async (t) => {
+await t.test('a background projection does not write rows from another log', async (t) => {
   const { clock, model, errors, append, begin, events } = world()
   await append(4)
   const marked = { position: 1n, event: randomUUID(), log: randomUUID(), events: 1, rows: 0, changes: 0 }

@@ -25,7 +25,7 @@ import { rowAfter, timeOf, told } from './stored.ts'
 const flagDoc = (...events: FlagEvent[]) => rowAfter(flags, 'flag-ns+f', [flagCreated, ...events])?.doc
 const use = { segment: 's', reservation: 'u1' }
 
-await t.test('every field of TokenIssued is in the token record, or documented as only in the log', async (t) => {
+await t.test('every field of TokenIssued is in the token record, or is documented as only in the log', async (t) => {
   const { schema, version } = tokenEvents.TokenIssued
   const data = schema.properties
   const ofType: Readonly<Record<string, unknown>> = { object: {}, boolean: true, integer: 1, array: [{ place: '*' }] }
@@ -104,7 +104,7 @@ await t.test('an update of a segment changes its own time, and a constraint has 
   t.strictSame([gone?.doc, gone?.changes], [undefined, 2n])
 })
 
-await t.test('a new flag has no parts, and its reservation is not shown', async (t) => {
+await t.test('a new flag has no parts, and its reservation is not in the document', async (t) => {
   const { reservation: _reservation, generation: _generation, ...fields } = flagCreated.data
   t.strictSame(flagDoc(), {
     ...fields,
@@ -175,7 +175,7 @@ await t.test('a change of a part changes its time and not that of the flag', asy
   ])
 })
 
-await t.test('rules are sorted by rank, and a move changes only the rules that move', async (t) => {
+await t.test('rules are sorted by rank, and a move changes the time only of rules that move', async (t) => {
   const rules = [ruleAdded('r1', 5), ruleAdded('r2', 1)]
   const ranks = (...events: FlagEvent[]) =>
     flagDoc(...rules, ...events)?.rules.map(({ id, rank, updatedAt }) => [id, rank, updatedAt])
@@ -192,7 +192,7 @@ await t.test('rules are sorted by rank, and a move changes only the rules that m
   ])
 })
 
-await t.test('rollouts list segments by key, are sorted by rank, and have times of change', async (t) => {
+await t.test('rollouts are sorted by rank, and list their segments by key', async (t) => {
   const share = rolloutAdded({ id: 'o1', rank: 2, type: 'threshold', description: '', percentage: 50, value: true })
   const segment = rolloutAdded({
     id: 'o2',

@@ -150,7 +150,7 @@ await t.test('a flag is compiled at its first use, and again only after it or it
   t.equal(compilations, 4)
 })
 
-await t.test('the version changes with every change of a flag or segment, and only then', async (t) => {
+await t.test('the version of a namespace changes exactly when one of its flags or segments changes', async (t) => {
   const update = { type: 'FlagUpdated', data: { ...ofFlag, enabled: { from: false, to: true } } } as const
   const back = { type: 'FlagUpdated', data: { ...ofFlag, enabled: { from: true, to: false } } } as const
   const renamed = { type: 'NamespaceUpdated', data: { key: 'ns', name: { from: 'Name', to: 'New' } } } as const
@@ -191,7 +191,7 @@ await t.test('the version changes with every change of a flag or segment, and on
   }
 })
 
-await t.test('rows in any order, repeated or with gaps, give the same flags', async (t) => {
+await t.test('flags are the same if their rows arrive in any order, repeatedly or with gaps', async (t) => {
   const rows = fed([
     namespaceCreated,
     flagCreated,
@@ -225,7 +225,7 @@ await t.test('rows in any order, repeated or with gaps, give the same flags', as
   t.pass('equal on all instances')
 })
 
-await t.test('rows of other read models are ignored', async (t) => {
+await t.test('the memory of flags ignores rows of other read models', async (t) => {
   const held = holding(namespaceCreated)
   held.set('tokens', { key: 't1', revision: 0n, position: 1n, changes: 1n, doc: {} })
   held.set('constructor', { key: 't1', revision: 0n, position: 1n, changes: 1n, doc: {} })

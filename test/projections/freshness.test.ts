@@ -26,7 +26,7 @@ const asking = (clock: ReturnType<typeof virtualClock>) => {
   }
 }
 
-await t.test('an instance is fresh for 2 s from the start of its last successful check of the log', async (t) => {
+await t.test('an instance may answer for 2 s after its last successful check of the end of the log', async (t) => {
   const clock = virtualClock()
   const { head, answer } = asking(clock)
   const { fresh, age, close } = freshness({ clock, head, seen: async () => true })
@@ -107,7 +107,7 @@ await t.test('a check fails if the log is unreachable or memory lacks its newest
   await behind.close()
 })
 
-await t.test('a period without a successful check is logged once with its cause, and its end once', async (t) => {
+await t.test('a failing check of the log is logged once with its cause, and its end once', async (t) => {
   const clock = virtualClock()
   let log: 'answers' | 'fails' | 'hangs' | 'slow' = 'answers'
   let remembered = true
@@ -157,7 +157,7 @@ await t.test('a period without a successful check is logged once with its cause,
   t.strictSame(clock.waiting(), [])
 })
 
-await t.test('the time before the first successful check is not logged', async (t) => {
+await t.test('failing checks before the first successful one are not logged', async (t) => {
   const clock = virtualClock()
   const told: unknown[] = []
   let remembered = false
@@ -175,7 +175,7 @@ await t.test('the time before the first successful check is not logged', async (
   await close()
 })
 
-await t.test('without a reachable log nobody counts as caught up, and waiting callers try again', async (t) => {
+await t.test('without a reachable log no instance counts as up to date, and waiting calls are repeated', async (t) => {
   const clock = virtualClock()
   const { head, asked, fail } = asking(clock)
   const { caughtUp, close } = freshness({ clock, head, seen: async () => true })
@@ -190,7 +190,7 @@ await t.test('without a reachable log nobody counts as caught up, and waiting ca
   await close()
 })
 
-await t.test('a caller that wants the newest events waits for a later check, and shares it with others', async (t) => {
+await t.test('a call that needs the newest events waits for the next check, which other calls share', async (t) => {
   const clock = virtualClock()
   const { head, asked, answer } = asking(clock)
   const reached: bigint[] = []

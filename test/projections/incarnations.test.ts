@@ -18,7 +18,7 @@ const held = (...events: FlagEvent[]) => {
     [...store.at(flagIncarnations, position, 'ns')].map(({ life }) => (typeof life === 'object' ? life.began : life))
 }
 
-await t.test('each creation of a namespace with the same key has another id', async (t) => {
+await t.test('each namespace created with the same key has another id', async (t) => {
   const at = held(flagCreated, updated, deleted, flagCreated, updated)
   t.strictSame(
     [9n, 10n, 29n, 30n, 39n, 40n, 99n].map((position) => at(position)[0]),
@@ -26,7 +26,7 @@ await t.test('each creation of a namespace with the same key has another id', as
   )
 })
 
-await t.test('of many creations with the same key the oldest is forgotten and counts as unknown', async (t) => {
+await t.test('after many creations of the same namespace the oldest id is forgotten', async (t) => {
   const events = Array.from({ length: 100 }, () => [flagCreated, deleted]).flat()
   const at = held(...events)
   const { length } = JSON.stringify(rowAfter(flagIncarnations, stream, events)!.doc)

@@ -37,7 +37,7 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent,
     const replay = (events: readonly E[]) =>
       told(stream, events).reduce<Row<D> | undefined>((row, event) => project(projection, row, event), undefined)
 
-    await t.test('a document that is updated event by event equals a rebuilt one', async (t) => {
+    await t.test('a document that is updated event by event equals a document rebuilt from all events', async (t) => {
       fc.assert(
         fc.property(anyAsks(asks, 40), (list) => {
           const events = history(decider, list)
@@ -67,7 +67,7 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent,
       t.ok(documents > 30, `${documents} documents compared`)
     })
 
-    await t.test('the revision changes with every event, except those that clients cannot see', async (t) => {
+    await t.test('each event that clients can see increases the revision of its resource', async (t) => {
       t.strictSame([...(projection.quiet ?? [])].sort(), [...(decider.quiet ?? [])].sort())
       fc.assert(
         fc.property(anyAsks(asks, 40), (list) => {
@@ -94,7 +94,7 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent,
       t.pass('the same')
     })
 
-    await t.test('no sequence of events causes an error', async (t) => {
+    await t.test('no sequence of events makes a projection throw', async (t) => {
       fc.assert(
         fc.property(
           fc.array(anyEvent<E>(decider.shapes), { maxLength: 30, size: 'max' }),

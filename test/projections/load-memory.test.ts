@@ -28,7 +28,7 @@ const rowOf = (doc: Partial<TokenDoc> = {}): Row<TokenDoc> => {
   }
 }
 
-await t.test('a start loads only the fields of tokens that memory needs, and counts deleted tokens', async (t) => {
+await t.test('a start loads only the fields of tokens that memory needs', async (t) => {
   const { open } = await portOf(t, 'views')
   const views = await open()
   t.teardown(views.close)
@@ -72,7 +72,7 @@ await t.test('a start loads only the fields of tokens that memory needs, and cou
   )
 })
 
-await t.test('a page that fails is read again, and the start fails only if that keeps failing', async (t) => {
+await t.test('at the start a page that cannot be read is read again, and finally the start fails', async (t) => {
   let [failures, asked] = [2, 0]
   const pages = [Array.from({ length: 1000 }, (_, n) => `a${n}`), ['b']]
   const places = {

@@ -39,7 +39,7 @@ await t.test('a log that contains the last known event is trusted', async (t) =>
   await guard.close()
 })
 
-await t.test('before the first event the guard of the log reads nothing', async (t) => {
+await t.test('before the first event the check of the log reads nothing', async (t) => {
   const { guard, state } = guarded({ position: 0n, event: '' })
   t.equal(await guard.agrees(), true)
   t.strictSame(state.asked, [])
@@ -60,7 +60,7 @@ for (const [what, id] of [
   ['another event', 'other'],
   ['no event', undefined],
 ] as const)
-  await t.test(`${what} at the known position: the log is suspicious, reported once, then lost`, async (t) => {
+  await t.test(`${what} at the last known position: the log is suspicious, reported once, then lost`, async (t) => {
     const { guard, state, told, clock } = guarded()
     state.id = id
     const agrees = noted(guard.agrees())
@@ -81,7 +81,7 @@ for (const [what, id] of [
     await guard.close()
   })
 
-await t.test('a check of the log is suspicious after 250 ms and decided after 3 s', async (t) => {
+await t.test('a check of the log counts as suspicious after 250 ms and is decided after 3 s', async (t) => {
   for (const [takes, suspicious, believed] of [
     [249, 508, 3_301],
     [250, 250, 3_310],
@@ -108,7 +108,7 @@ await t.test('a check of the log is suspicious after 250 ms and decided after 3 
   }
 })
 
-await t.test('an event that appears late is not a difference, and a doubt that is cleared is dropped', async (t) => {
+await t.test('an event that appears late is no damage of the log, and ends the suspicion', async (t) => {
   const { guard, state, told, clock } = guarded()
   state.id = undefined
   const late = noted(guard.agrees())
@@ -127,7 +127,7 @@ await t.test('an event that appears late is not a difference, and a doubt that i
   await guard.close()
 })
 
-await t.test('an unreachable log neither confirms nor clears a doubt', async (t) => {
+await t.test('an unreachable log neither confirms nor ends the suspicion of damage', async (t) => {
   const { guard, state, told, clock } = guarded()
   state.id = 'other'
   const asked = noted(guard.agrees())
@@ -186,7 +186,7 @@ const appending = (guard: ReturnType<typeof guarded>['guard'], position = 11n, d
   return { inner, append: () => log.append('s', [event], 'none') }
 }
 
-await t.test('an append without an interruption causes no check of the log', async (t) => {
+await t.test('an append without a lost connection causes no check of the log', async (t) => {
   const { guard, state } = guarded()
   const { append } = appending(guard)
   t.same(await append(), { revision: 0n, positions: [11n] })
@@ -194,7 +194,7 @@ await t.test('an append without an interruption causes no check of the log', asy
   await guard.close()
 })
 
-await t.test('after an interruption the first append waits for a check of the log', async (t) => {
+await t.test('after a lost connection the first append waits for a check of the log', async (t) => {
   const { guard, state } = guarded()
   const { append, inner } = appending(guard)
   state.renewed++
@@ -207,7 +207,7 @@ await t.test('after an interruption the first append waits for a check of the lo
   await guard.close()
 })
 
-await t.test('after an interruption no append reaches another log or waits for the decision', async (t) => {
+await t.test('after a lost connection no append is written to another log', async (t) => {
   const { guard, state, told, clock } = guarded()
   const { append, inner } = appending(guard)
   state.id = 'other'
@@ -228,7 +228,7 @@ await t.test('after an interruption no append reaches another log or waits for t
   await guard.close()
 })
 
-await t.test('after an interruption an unreachable log accepts no append', async (t) => {
+await t.test('after a lost connection an unreachable log accepts no append', async (t) => {
   const { guard, state } = guarded()
   const { append, inner } = appending(guard)
   state.renewed++
@@ -238,7 +238,7 @@ await t.test('after an interruption an unreachable log accepts no append', async
   await guard.close()
 })
 
-await t.test('after an interruption during an append the log is checked before the answer', async (t) => {
+await t.test('after a connection lost during an append the log is checked before the answer', async (t) => {
   const { guard, state, clock } = guarded()
   const { append, inner } = appending(guard, 11n, () => {
     state.id = undefined
@@ -253,7 +253,7 @@ await t.test('after an interruption during an append the log is checked before t
   await guard.close()
 })
 
-await t.test('an append at a position that was already known proves that the log became shorter', async (t) => {
+await t.test('an append that gets a known position again proves that the log became shorter', async (t) => {
   const { guard, state, clock } = guarded()
   const { append } = appending(guard, 10n)
   t.same((await append()).positions, [10n], 'unless it is a repeated one')

@@ -72,7 +72,7 @@ const followed = async (log: EventLog, views: Views, chronicles: readonly LogPro
   return isThere
 }
 
-await t.test('the stored marks and states are the same after any interruption or rebuild', async (t) => {
+await t.test('stored states for past reads are the same after any interruption or rebuild', async (t) => {
   const log = memoryLog({ pageSize: 70 })
   await log.append('namespace-ns', [made('ns')], 'none')
   const live = fresh()
@@ -103,7 +103,7 @@ await t.test('the stored marks and states are the same after any interruption or
   }
 })
 
-await t.test('the state of a resource is stored at every 32nd revision', async (t) => {
+await t.test('the state of a resource is stored at every 32nd revision for past reads', async (t) => {
   const [log, [, states], model] = [
     memoryLog({ pageSize: 50 }),
     fresh(),
@@ -141,7 +141,7 @@ await t.test('a large document is stored at every 256th revision, and an unreada
   )
 })
 
-await t.test('stored marks have times that never decrease, whatever the clocks of the instances say', async (t) => {
+await t.test('stored times of the log never decrease, whatever the clocks of the instances show', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ count: fc.integer({ min: 1, max: 400 }), time: fc.nat(50) }), {
@@ -174,7 +174,7 @@ await t.test('stored marks have times that never decrease, whatever the clocks o
   )
 })
 
-await t.test('a checkpoint of marks and states does not promise that their rows are there', async (t) => {
+await t.test('a checkpoint of stored past states does not promise that their rows exist', async (t) => {
   const [log, chronicles] = [memoryLog(), fresh()]
   await log.append('namespace-ns', [made('ns')], 'none')
   await rebuild({ clock, log, views }, chronicles)

@@ -53,7 +53,7 @@ const start = async (log: EventLog, agrees = async () => true) => {
 /** Time in ms after which the checkpoint follows an event. */
 const MARKED_MS = 250
 
-await t.test('an idle writer of read models marks its progress', async (t) => {
+await t.test('an instance that writes read models records its progress also without events', async (t) => {
   const log = memoryLog()
   const ours = await start(log)
   await append(log, 'a')
@@ -122,7 +122,7 @@ for (const [what, position, event, told, totals] of [
     { rows: 5, changes: 5 },
   ],
 ] as const)
-  await t.test(`another writer moved the checkpoint, and ${what}: the read models are lost`, async (t) => {
+  await t.test(`if another instance moved the checkpoint, and ${what}, the read models are lost`, async (t) => {
     const log = memoryLog()
     const ours = await start(log)
     await append(log, 'a')
@@ -139,7 +139,7 @@ for (const [what, position, event, told, totals] of [
     await ours.close()
   })
 
-await t.test('a writer continues from a checkpoint that another writer moved', async (t) => {
+await t.test('an instance continues from a checkpoint that another instance moved', async (t) => {
   const log = memoryLog()
   const ours = await start(log)
   await append(log, 'a')
@@ -154,7 +154,7 @@ await t.test('a writer continues from a checkpoint that another writer moved', a
   await ours.close()
 })
 
-await t.test('an own event at a known position is checked and never skipped', async (t) => {
+await t.test('an event that this instance appended at a known position is checked and never skipped', async (t) => {
   const log = memoryLog()
   let agrees = true
   let asked = 0
@@ -172,7 +172,7 @@ await t.test('an own event at a known position is checked and never skipped', as
   await ours.close()
 })
 
-await t.test('an own event at a known position but with another id belongs to another log', async (t) => {
+await t.test('an appended event at a known position but with another id belongs to another log', async (t) => {
   const log = memoryLog()
   const ours = await start(log, async () => false)
   const [a] = await append(log, 'a')

@@ -35,7 +35,7 @@ await t.test('the counts of a namespace are correct after any changes', async ()
   )
 })
 
-await t.test('a creator keeps its number while it has a token, and later another one gets the number', async (t) => {
+await t.test('a creator keeps its number in memory as long as it has a token', async (t) => {
   const makers = stringPool()
   const [one, two] = [makers.add('a'), makers.add()]
   t.equal(makers.add('a'), one)

@@ -61,7 +61,7 @@ const setup = async (onError: (error: unknown) => void) => {
   return { log, reads, rows, puts, begin, append }
 }
 
-await t.test('an event that clients cannot see writes no row, and the next other event does', async (t) => {
+await t.test('an event that clients cannot see writes no row, and the next visible event does', async (t) => {
   const { log, puts, rows, reads, begin, append } = await setup((error) => t.fail(String(error)))
   const ours = await begin()
   for (const event of [created, attached(1), attached(2)]) await ours.applied(await append(event))
@@ -77,7 +77,7 @@ await t.test('an event that clients cannot see writes no row, and the next other
   await ours.close()
 })
 
-await t.test('an instance with a row behind its stream reads the missing events once', async (t) => {
+await t.test('an instance whose row lacks events of its stream reads them once', async (t) => {
   const { reads, begin, append } = await setup((error) => t.fail(String(error)))
   const first = await begin()
   for (const event of [created, attached(1), attached(2)]) await first.applied(await append(event))
@@ -91,7 +91,7 @@ await t.test('an instance with a row behind its stream reads the missing events 
   await ours.close()
 })
 
-await t.test('events of other instances are written, whatever lies between them', async (t) => {
+await t.test('events of other instances are written, whatever other events lie between them', async (t) => {
   const { log, puts, rows, begin, append } = await setup((error) => t.fail(String(error)))
   const ours = await begin()
   const settled = async () => {

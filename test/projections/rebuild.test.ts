@@ -172,7 +172,7 @@ await t.test('a rebuild of another log is not continued', async (t) => {
   t.strictSame(plain(await scanned(views)), plain(await folded(other)))
 })
 
-await t.test('an unfinished build of a read model that is no longer needed is dropped', async (t) => {
+await t.test('an unfinished rebuild of a read model that is no longer needed is deleted', async (t) => {
   const log = await filled(300, '', 10)
   const { views, close } = await opened(await newDirectory(t))
   t.teardown(close)

@@ -120,7 +120,7 @@ await t.test('each row is written once if no write fails', async (t) => {
 
 for (const [name, writes] of clean.written)
   for (let nth = 0; nth < writes; nth++)
-    await t.test(`write ${nth + 1} of ${name} fails, and every row is written in the end`, async (t) => {
+    await t.test(`if write ${nth + 1} of ${name} fails, every row is written in the end`, async (t) => {
       const { log, store, errors, lost, reached } = await lived(name, nth)
       t.strictSame([reached, errors.map(String), lost], [true, [`Error: write ${nth} of ${name} is refused`], []])
       const all: Stored[] = []
@@ -135,7 +135,7 @@ for (const [name, writes] of clean.written)
       }
     })
 
-await t.test('a row older than the checkpoint is noticed, even if no row is missing', async (t) => {
+await t.test('a row that is older than the checkpoint is noticed', async (t) => {
   for (const projection of projections) {
     const checkpoint = clean.store.checkpoints.get(projection.name)!
     const rows = clean.store.rowsOf(projection)

@@ -40,7 +40,7 @@ const setup = async () => {
   return { log, row, put, errors, start, cut: () => void (down = true) }
 }
 
-await t.test('a version that can read the event opens its document again, also in the read models', async (t) => {
+await t.test('a version that can read an event makes its document available again', async (t) => {
   const { row, put, start } = await setup()
   t.ok(row.unreadable)
   const now = await start(newer)
@@ -50,13 +50,13 @@ await t.test('a version that can read the event opens its document again, also i
   t.strictSame(put, [now])
 })
 
-await t.test('a version that cannot read the event leaves its document closed', async (t) => {
+await t.test('a version that cannot read an event leaves its document unavailable', async (t) => {
   const { row, put, start } = await setup()
   t.equal(await start(older), row)
   t.strictSame(put, [])
 })
 
-await t.test('opening a document again includes later events, and works without the read models', async (t) => {
+await t.test('a document that becomes available again contains later events', async (t) => {
   const { log, start, errors, cut } = await setup()
   await log.append('flag-ns+f', told('flag-ns+f', [variantAdded('v1')], 2), 1n)
   cut()

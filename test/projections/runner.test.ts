@@ -119,7 +119,7 @@ const statuses = (rows: ReadonlyMap<string, Row>) =>
     .map((row) => [row.key, String(row.revision), (row.doc as TokenDoc).deletedAt !== undefined] as const)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
 
-await t.test('a read model records its log before its first row', async (t) => {
+await t.test('a read model records the identity of its log before its first row', async (t) => {
   const log = memoryLog()
   const ours = await start(log)
   await ours.applied(await service(log).issue('a'))
@@ -129,7 +129,7 @@ await t.test('a read model records its log before its first row', async (t) => {
   t.same(ours.store.logs, [first, first])
 })
 
-await t.test('own events change memory at once, and their rows are written when the log is followed', async (t) => {
+await t.test('appended events change memory at once, and their rows are written later', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const { applied, clock, memory, store, close } = await start(log)
@@ -146,7 +146,7 @@ await t.test('own events change memory at once, and their rows are written when 
   await close()
 })
 
-await t.test('an own event that was followed first is applied once, without reading the log', async (t) => {
+await t.test('an appended event that also arrives from the log is applied once', async (t) => {
   const [inner, folded, reads] = [memoryLog(), [] as string[], [] as string[]]
   const log: EventLog = { ...inner, read: (stream, from) => (reads.push(stream), inner.read(stream, from)) }
   const read: typeof projection.read = (wire, json) => (folded.push(wire), projection.read(wire, json))
@@ -175,7 +175,7 @@ await t.test('events of other instances are applied in order, never an older row
   await ours.close()
 })
 
-await t.test('a caller waits exactly until its timeout', async (t) => {
+await t.test('a call that waits for an event returns exactly at its timeout', async (t) => {
   const log = memoryLog()
   const ours = await start(log)
   const seen = noted(ours.seen(10n, 1_000))
@@ -191,7 +191,7 @@ await t.test('a caller waits exactly until its timeout', async (t) => {
   await ours.close()
 })
 
-await t.test('an interrupted subscription continues after 250 ms at its position', async (t) => {
+await t.test('an interrupted subscription resumes after 250 ms at its position', async (t) => {
   const inner = memoryLog()
   const { issue } = service(inner)
   const follows: (readonly [number, bigint])[] = []
@@ -261,7 +261,7 @@ await t.test('an aborted start waits at most one more second for the log', async
   t.strictSame(started, [undefined])
 })
 
-await t.test('unreachable read models fail no command, and receive all rows later', async (t) => {
+await t.test('unreachable read models make no command fail, and receive all rows later', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const ours = await start(log)
@@ -293,7 +293,7 @@ await t.test('an instance that does not write the read models follows the log in
   await writer.close()
 })
 
-await t.test('hanging read models block neither memory nor other commands on the same stream', async (t) => {
+await t.test('read models that hang block neither memory nor commands', async (t) => {
   const log = memoryLog()
   const { issue, revoke } = service(log)
   const ours = await start(log)
@@ -346,7 +346,7 @@ const knowingOne = async () => {
   return { log, revoke, leader, ours }
 }
 
-await t.test('events that the log delivers are applied before reads show them', async (t) => {
+await t.test('events that arrive from the log are applied before reads return them', async (t) => {
   const { log, revoke, leader, ours } = await knowingOne()
   t.equal(ours.viewPosition(), await log.head())
   leader.hide(({ type }) => type === 'TokenRevoked')
@@ -382,7 +382,7 @@ await t.test('an event is not applied before the events ahead of it are visible'
   await ours.close()
 })
 
-await t.test('after any history memory, live, restarted and rebuilt read models are equal', async () => {
+await t.test('read models are equal in memory, after a restart and after a rebuild', async () => {
   const steps = fc.array(
     fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), own: fc.boolean(), late: fc.boolean() }),
     { maxLength: 30 },
@@ -424,7 +424,7 @@ await t.test('after any history memory, live, restarted and rebuilt read models 
   )
 })
 
-await t.test('the checkpoint contains the last event and the number of events', async (t) => {
+await t.test('the checkpoint of a read model contains the last event and the number of events', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const ours = await start(log)
@@ -456,7 +456,7 @@ for (const [second, at, position] of [
   [249, 499, 20n],
   [251, 250, 10n],
 ] as const)
-  await t.test(`the checkpoint moves every 250 ms during events (one at ${second} ms)`, async (t) => {
+  await t.test(`during events the checkpoint moves every 250 ms (one event at ${second} ms)`, async (t) => {
     const log = memoryLog()
     const { issue } = service(log)
     const ours = await start(log)
@@ -474,7 +474,7 @@ for (const [count, at] of [
   [999, 250],
   [1_000, 0],
 ] as const)
-  await t.test(`the checkpoint moves after a thousand events (${count} events)`, async (t) => {
+  await t.test(`the checkpoint moves after a thousand events (${count} events in all)`, async (t) => {
     const log = memoryLog({ pageSize: 1_000 })
     const { issue } = service(log)
     const ours = await start(log)
@@ -489,7 +489,7 @@ for (const [count, at] of [
     await ours.close()
   })
 
-await t.test('read models that accept no writes are reported as not advancing until they do', async (t) => {
+await t.test('read models that accept no writes are reported as stalled', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const ours = await start(log)
@@ -509,7 +509,7 @@ await t.test('read models that accept no writes are reported as not advancing un
   await ours.close()
 })
 
-await t.test('a wait for the read models ends when they are written', async (t) => {
+await t.test('a wait for the read models ends when their rows are written', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   const [clock, store] = [virtualClock(), tokenViews()]
@@ -588,7 +588,7 @@ await t.test('all rows of a batch are written, except one that is too large', as
   t.match(told, [{ message: 'tokens large is larger than a read model accepts, so lists show its earlier state' }])
 })
 
-await t.test('an oversized document is reported once, and complete in memory after a restart', async (t) => {
+await t.test('a document that is too large is reported once, and is complete in memory', async (t) => {
   const log = memoryLog()
   const { issue, revoke } = service(log)
   const store = tokenViews()
@@ -632,7 +632,7 @@ await t.test('an oversized document is reported once, and complete in memory aft
   t.equal(store.checkpoint(), await log.head())
 })
 
-await t.test('each own event is written once and followed once', async (t) => {
+await t.test('each appended event is written once and received once', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
   let follows = 0

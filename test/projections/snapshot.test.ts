@@ -150,7 +150,7 @@ await t.test('memory is restored from a snapshot without reading the read models
   await without.run.close()
 })
 
-await t.test('a snapshot of any time together with the later log gives the present state', async () => {
+await t.test('a memory snapshot of any age and the later events give the present state', async () => {
   const step = fc.record({
     token: fc.nat(11),
     save: fc.integer({ min: 0, max: 5 }),
@@ -216,7 +216,7 @@ const notUsed = (why: string) => [
   ['the snapshot of the memory cannot be used; the start reads the stored data instead', { why }],
 ]
 
-await t.test('a snapshot that is modified, truncated or of another key is not used', async (t) => {
+await t.test('a memory snapshot that is modified, truncated or of another key is not used', async (t) => {
   const { begin, bytes, set } = await saved(t)
   const good = bytes()!
   const damaged = notUsed('it is damaged, or was written under another key')
@@ -235,7 +235,7 @@ await t.test('a snapshot that is modified, truncated or of another key is not us
   t.match(await begin(), [['the start restored the memory from its snapshot', {}]])
 })
 
-await t.test('a snapshot of another version or log, or with too many tokens, is not used', async (t) => {
+await t.test('a memory snapshot of another version or log, or with too many tokens, is not used', async (t) => {
   const { begin, bytes, set, log } = await saved(t)
   const good = bytes()!
   const body = Buffer.from(good.subarray(0, -32))
@@ -277,7 +277,7 @@ const keeping = () => {
   return { ...keeper, clock, written, errors, state }
 }
 
-await t.test('a snapshot is written soon after the start, after changes, and at the end', async (t) => {
+await t.test('a memory snapshot is written soon after the start, after changes, and at the end', async (t) => {
   const { begin, end, clock, written, errors, state } = keeping()
   await end()
   await clock.advance(600_000)
@@ -307,7 +307,7 @@ await t.test('a snapshot is written soon after the start, after changes, and at 
   t.same(clock.waiting(), [])
 })
 
-await t.test('the snapshot that was loaded is not written again, and the end waits for it at most 5 s', async (t) => {
+await t.test('a loaded memory snapshot is not written again, and the end waits at most 5 s for a write', async (t) => {
   const { begin, end, clock, written, state } = keeping()
   begin(10n)
   await clock.advance(15_000)

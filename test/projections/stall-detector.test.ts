@@ -7,7 +7,7 @@ const turning = () => {
   return { ...stallDetector(clock), pass: clock.advance }
 }
 
-await t.test('work is not stalled while there is none', async (t) => {
+await t.test('read models without pending work are not stalled', async (t) => {
   const { advancing, pass, begin } = turning()
   await pass(60_000)
   t.ok(advancing())
@@ -19,7 +19,7 @@ await t.test('work is not stalled while there is none', async (t) => {
   t.notOk(advancing(), 'which is two and a half seconds')
 })
 
-await t.test('work without progress is stalled, and finished work is not', async (t) => {
+await t.test('read models are stalled if pending work makes no progress', async (t) => {
   const { advancing, pass, begin, step, done } = turning()
   begin()
   for (let n = 0; n < 5; n++) {
@@ -37,7 +37,7 @@ await t.test('work without progress is stalled, and finished work is not', async
   t.ok(advancing())
 })
 
-await t.test('a step that is repeated after a fault is no progress, and a later step is', async (t) => {
+await t.test('a repeated step counts as no progress of the read models, and a later step does', async (t) => {
   const { advancing, pass, begin, step } = turning()
   begin()
   for (let n = 0; n < 3; n++) step()

@@ -17,7 +17,7 @@ const fat = (n: number, places = 64): string =>
 const sizeOf = (text: string, places: number): number => text.length + 160 * places
 const each = sizeOf(fat(100), 64)
 
-await t.test('tokens with many namespaces stay within their bytes, and push no others out of memory', async (t) => {
+await t.test('tokens with many namespaces stay within their share of memory', async (t) => {
   const index = tokenIndex(10_000, 10 * each)
   const isHeld = (n: number) => index.find(index.keyOf(digestOf(n))).entry !== undefined
   for (let n = 0; n < 2_000; n++) index.remember(rowOf(n, { namespace: 'shop' }))
@@ -39,7 +39,7 @@ await t.test('tokens with many namespaces stay within their bytes, and push no o
   t.ok(isHeld(2_000), 'one that is used comes back')
 })
 
-await t.test('a token that exceeds the whole limit is held alone', async (t) => {
+await t.test('a token that exceeds the whole limit is kept in memory alone', async (t) => {
   const index = tokenIndex(100, 10)
   index.remember(rowOf(1, { reach: fat(1) }))
   index.remember(rowOf(2, { reach: fat(2) }))
@@ -47,7 +47,7 @@ await t.test('a token that exceeds the whole limit is held alone', async (t) => 
   t.equal(index.find(index.keyOf(digestOf(2))).entry?.reach.places.size, 64)
 })
 
-await t.test('bytes and tokens by creator are counted correctly after any changes', async () => {
+await t.test('memory and number of tokens by creator are counted correctly after any changes', async () => {
   const step = fc.record({
     what: fc.constantFrom('add', 'add', 'narrow', 'end', 'use'),
     n: fc.nat(40),
@@ -92,7 +92,7 @@ await t.test('bytes and tokens by creator are counted correctly after any change
   )
 })
 
-await t.test('as much of a larger snapshot is restored as fits', async (t) => {
+await t.test('a snapshot larger than the memory is restored as far as it fits', async (t) => {
   const index = tokenIndex(1_000)
   for (let n = 0; n < 100; n++) index.remember(rowOf(n, { reach: fat(n), issuedBy: 'a' }))
   const copy = index.save()!

@@ -25,7 +25,7 @@ const context = { actor: { kind: 'system' } } as const
 const MIDDAY = '2026-01-01T12:00:00.000Z'
 const EVENING = '2026-01-01T18:00:00.000Z'
 
-await t.test('the hash table finds slots by key after any insertions and removals', async () => {
+await t.test('the hash table finds entries by key after any insertions and removals', async () => {
   const key = fc.integer({ min: 0, max: 400 })
   const steps = fc.array(fc.tuple(fc.constantFrom('put', 'put', 'remove'), key), { maxLength: 3_000 })
   fc.assert(
@@ -62,7 +62,7 @@ await t.test('all tokens are found by digest and by id after the table has grown
   t.equal(index.countIssuedBy().tokens, 5_000)
 })
 
-await t.test('beyond its capacity the index drops tokens and reports itself as incomplete', async (t) => {
+await t.test('beyond its capacity the token index drops tokens and reports itself as incomplete', async (t) => {
   const index = tokenIndex(100)
   for (let n = 0; n < 100; n++) index.remember(rowOf(n))
   const forgot = (n: number) => index.find(index.keyOf(digestOf(n))).state === 'evicted'
@@ -80,7 +80,7 @@ await t.test('beyond its capacity the index drops tokens and reports itself as i
   t.equal(index.countIssuedBy().tokens, 100)
 })
 
-await t.test('tokens in use stay in the index, and dropped ones can return', async (t) => {
+await t.test('tokens in use stay in the token index, and a dropped token can return', async (t) => {
   const index = tokenIndex(100)
   for (let n = 0; n < 1000; n++) {
     index.remember(rowOf(n))
@@ -94,7 +94,7 @@ await t.test('tokens in use stay in the index, and dropped ones can return', asy
   t.equal(index.size(), 100)
 })
 
-await t.test('a token is dropped even if all tokens were used', async (t) => {
+await t.test('the token index drops a token even if all tokens were used recently', async (t) => {
   const index = tokenIndex(1000)
   for (let n = 0; n < 1000; n++) index.remember(rowOf(n))
   for (let n = 0; n < 1000; n++) index.find(index.keyOf(digestOf(n)))
@@ -103,7 +103,7 @@ await t.test('a token is dropped even if all tokens were used', async (t) => {
   t.ok(index.find(index.keyOf(digestOf(1000))).entry)
 })
 
-await t.test('the Bloom filter contains all dropped keys and few others', async (t) => {
+await t.test('the Bloom filter contains all dropped tokens and few others', async (t) => {
   const forgotten = bloomFilter(1000, 3)
   const keys = Array.from({ length: 4000 }, (_, n) => keyOf(digestOf(n)))
   for (const key of keys.slice(0, 2500)) forgotten.add(key)
@@ -116,7 +116,7 @@ await t.test('the Bloom filter contains all dropped keys and few others', async 
   t.ok(forgotten.has(keyOf(digestOf(9999))), 'beyond what it has room for, anything may be there')
 })
 
-await t.test('a digest of another length is not found, nor a token whose id is not a UUID', async (t) => {
+await t.test('the token index finds no digest of another length and no token without a UUID', async (t) => {
   const index = tokenIndex(10)
   const long = `k.${Buffer.alloc(40, 1).toString('base64url')}`
   const longer = `k.${Buffer.alloc(41, 1).toString('base64url')}`
@@ -199,7 +199,7 @@ const follower = async (t: Test, { capacity = 100 } = {}) => {
   }
 }
 
-await t.test('revocations and expiry changes by other instances are applied without reading a stream', async (t) => {
+await t.test('revocations by other instances are applied without reading the events of the token', async (t) => {
   const { issue, cut, end, followed, reads, expiry, ended, index } = await follower(t, { capacity: 2_000 })
   for (let n = 0; n < 1_200; n++) await issue(n)
   await followed()
@@ -213,7 +213,7 @@ await t.test('revocations and expiry changes by other instances are applied with
   t.match(index.census(Date.parse(NOW))[0], { ACTIVE: 1_160, EXPIRED: 0, DELETED: 40 })
 })
 
-await t.test('own revocations are applied without a read, and the row is written later', async (t) => {
+await t.test('revocations by this instance are applied without a read, and their rows written later', async (t) => {
   const { issue, cut, end, applied, followed, reads, ended, index, puts } = await follower(t)
   for (let n = 0; n < 5; n++) await issue(n)
   await followed()
@@ -235,7 +235,7 @@ await t.test('own revocations are applied without a read, and the row is written
   t.equal(index.standing(idOf(4)), undefined, 'a revision beyond those that are kept')
 })
 
-await t.test('a token that is not in memory is read, and tokens that ended are remembered', async (t) => {
+await t.test('a token that is not in memory is read, and tokens that have ended are kept in memory', async (t) => {
   const { issue, end, followed, reads, expiry, ended } = await follower(t, { capacity: 2 })
   for (let n = 0; n < 3; n++) await issue(n)
   await followed()
@@ -247,7 +247,7 @@ await t.test('a token that is not in memory is read, and tokens that ended are r
   t.ok(ended(0))
 })
 
-await t.test('an event that skips a revision is not applied, and its token is read', async (t) => {
+await t.test('an event that skips a revision is not applied, and its token is read again', async (t) => {
   const { index, expiry } = await follower(t)
   const stored = (n: number, type: string, revision: bigint, data: object = {}): Stored => ({
     stream: `token-${idOf(n)}`,
@@ -276,7 +276,7 @@ await t.test('an event that skips a revision is not applied, and its token is re
   t.notOk(index.apply(stored(0, 'TokenRevoked', 70_001n)), 'a revision beyond those that are kept')
 })
 
-await t.test('grants limited by other instances are applied without reading a stream', async (t) => {
+await t.test('reduced grants from other instances are applied without reading the events of the token', async (t) => {
   const { issue, narrow, followed, reads, index } = await follower(t)
   const entryOf = (n: number) => index.find(index.keyOf(digestOf(n))).entry!
   const is = (n: number, entry: TokenEntry) => index.stillValid(index.keyOf(digestOf(n)), entry, Date.parse(NOW))

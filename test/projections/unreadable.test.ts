@@ -26,7 +26,7 @@ const fold = <D extends object, E extends AnyEvent>(
   from?: Row<D>,
 ) => events.reduce<Row<D> | undefined>((row, event) => project(projection, row, event), from)!
 
-await t.test('an event of unknown type closes its document, which names the event', async (t) => {
+await t.test('an event of unknown type makes its document unavailable, and the error names the event', async (t) => {
   const events = told(FLAG, [flagCreated, archived, variantAdded('v1')])
   const before = fold(flags, events.slice(0, 1))
   const row = fold(flags, events)
@@ -39,7 +39,7 @@ await t.test('an event of unknown type closes its document, which names the even
   t.match(event.why, /newer version/)
 })
 
-await t.test('invalid event data are named but not quoted', async (t) => {
+await t.test('a log line about invalid event data names the fields without their values', async (t) => {
   const [good, next] = told(FLAG, [flagCreated, variantAdded('v1')]) as [Stored, Stored]
   for (const data of ['{"variant":"secret words', '"secret words"', '{"variant":"secret words"}', '[]', 'null', '{}']) {
     const row = fold(flags, [good, { ...next, data }])
@@ -49,7 +49,7 @@ await t.test('invalid event data are named but not quoted', async (t) => {
   }
 })
 
-await t.test('a missing revision closes the document', async (t) => {
+await t.test('a missing revision makes its document unavailable', async (t) => {
   const events = told('token-t1', [tokenIssued, { type: 'TokenExpiryChanged', data: { id: 't1', to: 'x' } }])
   const row = fold(tokens, events.slice(1))
   t.match(row.unreadable, { revision: '0', type: '', position: '20' })
@@ -94,7 +94,7 @@ await t.test('a version that can read the event restores the document', async (t
   t.equal(fold(newer, events).doc?.variants.length, 1)
 })
 
-await t.test('a stream that lacks its first events has lost them', async (t) => {
+await t.test('a stream that lacks its first events is reported as incomplete at the beginning', async (t) => {
   const events = told('token-t1', [tokenIssued, revoked, revoked])
   const log = memoryLog()
   await log.append('token-t1', events, 'none')
@@ -110,7 +110,7 @@ await t.test('a stream that lacks its first events has lost them', async (t) => 
   t.match(row.unreadable!.why, /lost revisions 0 to 1/)
 })
 
-await t.test('a stream that ends before the position of an event has lost it', async (t) => {
+await t.test('a stream that ends before a known event is reported as incomplete at the end', async (t) => {
   const events = told('flag-ns+f', [flagCreated, variantAdded('v1')])
   const log = memoryLog()
   await log.append('flag-ns+f', events, 'none')

@@ -18,7 +18,7 @@ const setup = (writes = true, clockOf: (clock: Clock) => Clock = (clock) => cloc
   return { ...made, clock, elsewhere, looks: () => looks }
 }
 
-await t.test('a wait ends when the position is reached', async (t) => {
+await t.test('a wait for the read models ends when the position is reached', async (t) => {
   const { reached, stand, clock } = setup()
   const waiting = noted(reached(view, 5n, 60_000))
   stand(4n)
@@ -30,7 +30,7 @@ await t.test('a wait ends when the position is reached', async (t) => {
   t.equal(await reached(view, 5n, 0), true)
 })
 
-await t.test('a wait fails at the first check after its timeout', async (t) => {
+await t.test('a wait for the read models fails at the first check after its timeout', async (t) => {
   for (const [withinMs, told] of [
     [0, 50],
     [1, 100],

@@ -159,7 +159,7 @@ await t.test('a login at a real Hydra server', { skip }, async (t) => {
     t.match(await refusal(), { cause: 'provider_settings', providerError: 'invalid_scope', change: /scopes/ })
   })
 
-  await t.test('a login finds new keys of the provider', async (t) => {
+  await t.test('a login uses new signing keys of the provider at once', async (t) => {
     const { logIn } = await world(t)
     const set = '/keys/hydra.openid.id-token'
     const kids = async () =>

@@ -144,7 +144,7 @@ await t.test('a login at a real Keycloak server', { skip }, async (t) => {
     }
   })
 
-  await t.test('a login finds a new key of the Keycloak realm', async (t) => {
+  await t.test('a login uses a new signing key of the Keycloak realm at once', async (t) => {
     const { logIn, name } = await world(t)
     t.equal((await logIn('ada')).answer.status, 200)
     const { id: parentId } = await keycloak.admin<{ readonly id: string }>('GET', `/${name}`)
@@ -309,7 +309,7 @@ await t.test('a login at a real Keycloak server', { skip }, async (t) => {
       t.pass('as Bob')
     })
 
-    await t.test('if two tabs are open and one signs in, Keycloak signs the other one in by itself', async (t) => {
+    await t.test('if one of two open tabs signs in, Keycloak also signs in the other one', async (t) => {
       const { service } = await world(t)
       const { page, newPage } = await openBrowser(t, service)
       const other = await newPage()

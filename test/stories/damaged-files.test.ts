@@ -25,7 +25,7 @@ const tear = async (file: string) => {
   for (let at = PAGE; at < size; at += PAGE) await overwrite(file, at + 10, Buffer.alloc(PAGE / 2, 0xa5))
 }
 
-await t.test('damaged read models are set aside at the start and rebuilt', async (t) => {
+await t.test('damaged read models are renamed at the start and rebuilt', async (t) => {
   const copied = await ran(t)
   for (const [what, damage] of [
     [

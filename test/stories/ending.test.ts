@@ -226,7 +226,7 @@ await t.test('the service ends on request while it waits for a missing server', 
   t.equal(await service.exited, 0)
 })
 
-await t.test('an unreachable store delays the end by the grace period at most', async (t) => {
+await t.test('a store that does not answer delays the end by the grace period at most', async (t) => {
   if (!((await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))))
     return leaveOut(t, 'no strace here')
   const directory = await newDirectory(t)

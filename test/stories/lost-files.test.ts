@@ -150,7 +150,7 @@ await t.test('read models of another directory are rebuilt', async (t) => {
   t.match(await lines(service), [{ cause: 'another_log', events_gone: 0 }])
 })
 
-await t.test('read models of another directory that are at the beginning are rebuilt', async (t) => {
+await t.test('read models of another directory without events are rebuilt', async (t) => {
   const other = await startService(t, embedded)
   const foreign = await issue(other)
   await other.close()
@@ -243,7 +243,7 @@ await t.test('another or an emptied event log is refused with advice, and nothin
   t.equal((await meant.request('GET', '/readyz')).status, 200, 'as is another one that is meant')
 })
 
-await t.test('with read models older than the log the service is not ready until lists are complete', async (t) => {
+await t.test('if read models are older than the log, the service is ready once lists are complete', async (t) => {
   const first = await startService(t, { ...embedded, 'rate_limit.enabled': 'false' })
   const copy = await copied(t, first)
   for (let n = 0; n < 40; n++) await Promise.all(Array.from({ length: 50 }, () => issue(first)))

@@ -36,7 +36,7 @@ const startedWith = async (t: Test, data: string, name: string, what: string) =>
   return { data, service: await serve(t, data) }
 }
 
-await t.test('something else in place of a file that can be rebuilt is set aside', async (t) => {
+await t.test('a directory or link in place of a file that can be rebuilt is renamed', async (t) => {
   const copied = await ran(t)
   for (const [name, kinds] of [
     ['memory.snapshot', [PIPE, 'a broken symbolic link']],
@@ -44,7 +44,7 @@ await t.test('something else in place of a file that can be rebuilt is set aside
     ['views.sqlite', [PIPE, 'a directory']],
   ] as const)
     for (const what of kinds)
-      await t.test(`${what} in place of ${name} is set aside`, async (t) => {
+      await t.test(`${what} in place of ${name} is renamed`, async (t) => {
         const { data, service } = await startedWith(t, await copied(), name, what)
         t.ok(service.listens, service.err())
         t.match((await service.ask('GET', '/api/v1/namespaces/default/flags/f')).text, /"name":"one"/)
@@ -60,7 +60,7 @@ await t.test('something else in place of a file that can be rebuilt is set aside
       })
 })
 
-await t.test('something else in place of the event log, the keys or the lock is refused', async (t) => {
+await t.test('a directory or link in place of the event log, the keys or the lock is refused', async (t) => {
   const copied = await ran(t)
   for (const [name, kinds] of [
     ['events.sqlite', Object.keys(makers)],

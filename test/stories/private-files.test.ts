@@ -63,7 +63,7 @@ await t.test(
 )
 
 await t.test(
-  'no umask keeps the service from its own files',
+  'the service can use its own files under any umask',
   { skip: onCluster && 'looks at the files of the embedded store' },
   async (t) => {
     const directory = await underUmask(t, 0o277)

@@ -27,7 +27,7 @@ const endsWell = async (t: Test, service: Served) => {
   t.strictSame(of(service.lines(), 'ERROR'), [])
 }
 
-await t.test('if a request finds a damaged row, only its list is behind until the row is repaired', async (t) => {
+await t.test('a damaged row found by a request affects only its list until it is repaired', async (t) => {
   const data = await copied()
   const service = await serve(t, data)
   t.ok(service.listens, service.err())
@@ -86,7 +86,7 @@ await t.test('a rebuild that was interrupted by a kill or an end continues at th
   }
 })
 
-await t.test('a third damage in a short time ends the service, and the next start repairs it', async (t) => {
+await t.test('a third damage of the read models within minutes ends the service', async (t) => {
   const data = await copied()
   const service = await serve(t, data)
   for (let n = 0; n < 3; n++) {

@@ -5,7 +5,7 @@ import { layoutFlaws } from './layout.ts'
 import { inReachOfEverybody, withOpenService } from './matrix.ts'
 import { ofOpenService, ofShell } from './screens.ts'
 
-await t.test('the check for accessibility finds faults that were put into a page', { skip }, async (t) => {
+await t.test('the accessibility check finds faults that were put into a page', { skip }, async (t) => {
   const { page } = await signedIn(t, '/settings/preferences')
   await page.evaluate(`(() => {
     document.documentElement.removeAttribute('lang')

@@ -114,7 +114,7 @@ const withFlags = async (t: Test, count: number, settings: Settings, forced: rea
   return opened
 }
 
-await t.test('the page keeps its data while they cannot be read again', { skip }, async (t) => {
+await t.test('the page keeps its data if a later read fails', { skip }, async (t) => {
   const { page } = await withFlags(t, 2, {}, [0, 401, 503])
   // Block the whole service, because a session answer alone would mark it as reachable again.
   const service = /\/(api|auth)\/v1\//

@@ -49,7 +49,7 @@ await t.test('components contain no texts, because all texts are in words/', (t)
   t.end()
 })
 
-await t.test('no code turns text into markup or code, and one function sends all requests', (t) => {
+await t.test('UI code never turns text into markup or code, and one function sends all requests', (t) => {
   for (const name of files) {
     t.notMatch(read(name), /dangerouslySetInnerHTML|innerHTML|\beval\(|document\.write|new Function/, name)
     // The page itself is not fetched by the API function because it is not JSON.

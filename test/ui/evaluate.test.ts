@@ -142,7 +142,7 @@ await t.test('the evaluation page explains each kind of answer of a variant flag
   t.match((await steps(page).allInnerTexts()).join(), /1–2\s*not asked/)
 })
 
-await t.test('the evaluation page evaluates the present and the time before a change', { skip }, async (t) => {
+await t.test('the evaluation page evaluates a flag now and at the time before a change', { skip }, async (t) => {
   const { page, service, make } = await withFlags(t, { clipboard: true })
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-commands-'))
   t.teardown(() => rm(directory, { recursive: true }))

@@ -3,7 +3,7 @@ import { signedIn, skip } from './browser.ts'
 
 const N = '/api/v1/namespaces/default'
 
-await t.test('the notice about kept changes is scrolled into view', { skip }, async (t) => {
+await t.test('the notice that unsaved changes were kept is scrolled into view', { skip }, async (t) => {
   const { page, service } = await signedIn(
     t,
     '/',

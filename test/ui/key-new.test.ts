@@ -90,7 +90,7 @@ await t.test('lists, palette, uses and answers link to resources with the key "n
   await addressIs(page, `${flagPath}?tab=targeting`)
 })
 
-await t.test('the form for a new flag keeps its address, apart from flags with the same word', { skip }, async (t) => {
+await t.test('the form for a new flag has an address that no flag with the key "new" takes', { skip }, async (t) => {
   const { page, service } = await signedIn(t, `${segmentPath}?tab=unknown`)
   await heading(page, 'New segment').waitFor()
   await addressIs(page, segmentPath)

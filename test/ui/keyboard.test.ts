@@ -99,7 +99,7 @@ await t.test('a user can sign in and create a token without a mouse', { skip }, 
   t.equal(json.authentications.length, 1)
 })
 
-await t.test('the shortcuts of one key are those in the list of shortcuts', { skip }, async (t) => {
+await t.test('the shortcuts with a single key are those in the list of shortcuts', { skip }, async (t) => {
   const { page, service } = await withSession(t)
   await tokenNamed(service, 'one')
   await page.goto(path)

@@ -188,7 +188,7 @@ await t.test('the sign-in page shows an unreachable provider next to its button'
   await page.getByRole('button', { name: /^Account: / }).waitFor()
 })
 
-await t.test('the sign-in page asks to wait at the 61st login in a minute', { skip }, async (t) => {
+await t.test('the sign-in page shows a wait at the 61st login in a minute', { skip }, async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const world = await withEveryWay(t, { 'rate_limit.enabled': 'true' }, { clock })
   const { service } = world

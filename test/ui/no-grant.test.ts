@@ -3,7 +3,7 @@ import { group } from '../http/ruled.ts'
 import { openBrowser, skip } from './browser.ts'
 import { withEveryWay } from './ways.ts'
 
-await t.test('a user without any rights sees the own account, only in this browser', { skip }, async (t) => {
+await t.test('a user without any rights sees only the own account', { skip }, async (t) => {
   const rules = [group('devs', ['devs'], 'viewer@*')]
   const { service, liar } = await withEveryWay(t, {}, { file: { authorization: { rules } } })
   liar.lies = { claims: { name: 'Alice <b>', email: 'alice@example.com', preferred_username: 'alice' } }

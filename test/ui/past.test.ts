@@ -61,7 +61,7 @@ await t.test(
   },
 )
 
-await t.test('a moment is shown in its time zone, and distances are counted from it', { skip }, async (t) => {
+await t.test('a past moment is shown in the chosen time zone, with its distance from now', { skip }, async (t) => {
   const { page, service } = await withSession(t, {}, { forced: [400, 401] })
   await tokenNamed(service, 'ci-prod', { expiresAt: new Date(Date.now() + 86_400_000 * 3).toISOString() })
   const at = new Date(Date.now() + 60_000).toISOString()

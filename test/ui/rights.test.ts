@@ -73,7 +73,7 @@ const isRead = async (page: Page, action: Action, rest: () => Promise<void>): Pr
 }
 
 for (const [who, { asked, sections }] of Object.entries(people))
-  await t.test(`as ${who}, the controls that are enabled are those that the service accepts`, { skip }, async (t) => {
+  await t.test(`as ${who}, exactly those controls are enabled that the service accepts`, { skip }, async (t) => {
     const service = await seeded(t)
     const { clientToken } = await granted(service, asked)
     const headers = { authorization: `Bearer ${clientToken}` }
@@ -131,7 +131,7 @@ for (const [who, { asked, sections }] of Object.entries(people))
     t.strictSame(refused, [], 'no control that could be pressed was refused')
   })
 
-await t.test('the choice of a past moment is offered only with its right', { skip }, async (t) => {
+await t.test('the choice of a past moment is offered only to users with the right to it', { skip }, async (t) => {
   const service = await seeded(t)
   const rights = ['flag.read', 'namespace.read', 'self.use']
   const { clientToken } = await granted(service, { grants: [{ rights, namespaceKey: '*' }] })

@@ -181,7 +181,7 @@ await t.test('a constraint of each type and operator is saved as entered', { ski
   t.equal(await pending(page).count(), 0, 'what was stored is no change')
 })
 
-await t.test('pasted values are split, counted and checked', { skip }, async (t) => {
+await t.test('pasted values of a constraint are split, counted and checked', { skip }, async (t) => {
   const { page, segment } = await withSegment(t, [], { clipboard: true })
   const row = await added(page, 'Text', 'country', 'is one of')
   await paste(page, value(row), 'de, fr\nit,,de\r\n es ')

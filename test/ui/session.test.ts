@@ -32,7 +32,7 @@ const lostSession = async (t: Test) => {
   return { service, page }
 }
 
-await t.test('after a session has ended the input is kept and sent only when submitted again', { skip }, async (t) => {
+await t.test('after a session has ended the input is kept, and sent only when submitted again', { skip }, async (t) => {
   const { service, page } = await lostSession(t)
   await page.keyboard.press('Escape')
   await page.mouse.click(5, 400)

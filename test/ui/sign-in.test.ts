@@ -93,7 +93,7 @@ await t.test('a return path to another host is replaced by the start page', { sk
   }
 })
 
-await t.test('nothing of a hostile address is shown', { skip }, async (t) => {
+await t.test('the sign-in page shows no part of a hostile address', { skip }, async (t) => {
   const service = await startService(t, plain)
   const { page } = await openBrowser(t, service)
   const hostile = '<img src=x onerror=alert(1)>'

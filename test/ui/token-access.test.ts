@@ -168,7 +168,7 @@ await t.test('each creator of a token is read once if permitted, else its id is 
   t.strictSame(asked, [])
 })
 
-await t.test('an unknown last use of a token is shown as unknown', { skip }, async (t) => {
+await t.test('an unknown time of last use of a token is shown as unknown', { skip }, async (t) => {
   const service = await started(t)
   const { id } = await granted(service, { name: 'unused' })
   const { page } = await openBrowser(t, service)

@@ -99,7 +99,7 @@ await t.test('the list shows 120 tokens, each once, and its address has the page
   await page.getByRole('heading', { name: 't070', level: 1 }).waitFor()
 })
 
-await t.test('the page of a token shows its timeline, also after its end', { skip }, async (t) => {
+await t.test('the page of a token shows its history, also after its end', { skip }, async (t) => {
   const { page, service } = await signedIn(t, path)
   const { authentication: maker, clientToken } = await make(service, { name: 'the maker' })
   const { json: made } = await service.request<{ authentication: { id: string }; clientToken: string }>(

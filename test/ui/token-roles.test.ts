@@ -138,7 +138,7 @@ await t.test('a token can have one role in a namespace, or roles in several plac
     .waitFor()
 })
 
-await t.test('errors of the service are shown at their fields', { skip }, async (t) => {
+await t.test('refusals of the service are shown next to the fields of the token form', { skip }, async (t) => {
   const service = await started(t)
   const { page } = await openBrowser(t, service, FORCED)
   await signIn(page, path)

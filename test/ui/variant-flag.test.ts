@@ -164,7 +164,7 @@ await t.test('the review shows the distribution of each rule before and after th
   })
 })
 
-await t.test('errors of a variant are shown at their fields', { skip }, async (t) => {
+await t.test('errors of a variant are shown next to their fields', { skip }, async (t) => {
   const { page, flag } = await withVariantFlag(t, variants('red'))
   await addVariant(page, { Key: '', Attachment: '{"a": 1,\n "b": oh}' })
   await page.getByText('This is not JSON: a value is expected, line 2, column 7.').waitFor()

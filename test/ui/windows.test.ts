@@ -8,7 +8,7 @@ const STORED = `[localStorage.getItem('kept'), sessionStorage.getItem('kept')]`
 await t.test('a browser window that is used again keeps nothing of the previous test', { skip }, async (t) => {
   const { url } = await startService(t)
   let used: Page | undefined
-  await t.test('before', async (t) => {
+  await t.test('the first test stores data in the browser window', async (t) => {
     const { page, context, newPage } = await openBrowser(t, { url })
     used = page
     await newPage()
@@ -23,7 +23,7 @@ await t.test('a browser window that is used again keeps nothing of the previous 
     await page.setViewportSize({ width: 375, height: 700 })
     t.strictSame(await page.evaluate(STORED), ['1', '1'])
   })
-  await t.test('after', async (t) => {
+  await t.test('the next test gets the window without these data', async (t) => {
     const { page, context } = await openBrowser(t, { url })
     // Not `t.equal`, because on a mismatch tap would print two whole pages and run out of memory.
     t.ok(page === used, 'the same page')
@@ -33,7 +33,7 @@ await t.test('a browser window that is used again keeps nothing of the previous 
     t.strictSame(await page.evaluate(STORED), [null, null])
     t.equal(await page.evaluate('innerWidth'), 1280)
   })
-  await t.test('with a clock', async (t) => {
+  await t.test('a test with a virtual clock gets another window', async (t) => {
     const { page } = await openBrowser(t, { url }, { clock: true })
     t.ok(page !== used, 'another page')
   })

@@ -20,7 +20,7 @@ await t.test('the job queue works on a Redis Cluster with three masters', { skip
   )
 
   await t.test(
-    'all keys with the same prefix are on one node of the Redis Cluster, because of the braces',
+    'all Redis keys of a job queue are on one cluster node, because their prefix is a hash tag',
     async (t) => {
       const { keys, more, close, faults } = await counting(place)
       t.ok(await more(3))

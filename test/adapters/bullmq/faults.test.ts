@@ -59,7 +59,7 @@ await t.test('scheduled jobs continue after all data in Redis was deleted', { sk
   await queue.close()
 })
 
-await t.test('scheduled jobs continue after Redis lost the entry of the next run', { skip }, async (t) => {
+await t.test("scheduled jobs continue after Redis lost the entry of a job's next run", { skip }, async (t) => {
   const { queue, more, keys } = await counting()
   t.ok(await more(2), 'before')
   const redis = admin()

@@ -5,7 +5,7 @@ import { stepped } from './stepped.ts'
 
 for (const { name, skip, ...at } of await redisAddresses(t))
   await t.test(
-    `on ${name}, instances with different intervals do not overwrite each other's job schedule`,
+    `on ${name}, instances with different job intervals do not change each other's schedule`,
     { skip },
     async (t) => {
       const { open, schedule, look, turns, errors } = stepped('url' in at ? at.url : '', 600_000)

@@ -41,7 +41,7 @@ const pair = () => {
   }
 }
 
-await t.test('the rate limiter works with counts in Redis', { skip }, async (t) =>
+await t.test('the rate limiter counts requests in Redis', { skip }, async (t) =>
   limiterContract(t, (t) => {
     const { opened, pass, close } = pair()
     t.teardown(close)
@@ -104,7 +104,7 @@ await t.test('a hanging Redis does not delay a request', { skip }, async (t) => 
   server!.thaw()
 })
 
-await t.test('by default an instance sends its counts to Redis four times a second', { skip }, async (t) => {
+await t.test('by default an instance sends its request counts to Redis every 250 ms', { skip }, async (t) => {
   const clock = virtualClock()
   const health = { failed: () => undefined }
   const { close } = openRedisLimits({ url: server!.url }, { clock, health, key: Buffer.from('the key of the tests') })

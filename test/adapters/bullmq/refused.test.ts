@@ -36,7 +36,7 @@ const calls = (t: Test, name: 'pause' | 'resume') => {
   return () => times
 }
 
-await t.test('a worker that Redis refuses retries after 2 s, and its jobs run afterwards', { skip }, async (t) => {
+await t.test('a worker that Redis refuses retries after 2 s, and then runs its jobs', { skip }, async (t) => {
   const redis = new Redis(server!.url)
   const [held, letGo] = [calls(t, 'pause'), calls(t, 'resume')]
   const { clock, open, schedule, look, sleep, turns, faults, errors } = stepped(server!.url)

@@ -53,7 +53,7 @@ for (const [early, runs] of [
   [1, 1],
 ] as const)
   await t.test(
-    `while Redis hangs, ${early} ms before the job counts as late, it has run ${runs} times`,
+    `while Redis hangs, a job has run ${runs} times ${early} ms before its run counts as late`,
     { skip },
     async (t) => {
       const world = await hanging()

@@ -32,7 +32,7 @@ await t.test('a disk counts as full until a check, which runs every 5 s, finds f
   room.close()
 })
 
-await t.test('a failed check of the disk counts as a full disk and is repeated', async (t) => {
+await t.test('a failed check of the disk counts as a full disk, and the check is repeated', async (t) => {
   const place = join(await newDirectory(t), 'not there')
   const { clock, told, room } = await world(t, place)
   room.lacking()
@@ -44,7 +44,7 @@ await t.test('a failed check of the disk counts as a full disk and is repeated',
   room.close()
 })
 
-await t.test('after its close the disk check neither runs nor calls a listener', async (t) => {
+await t.test('after the disk check is closed, it neither runs nor calls a listener', async (t) => {
   const { clock, told, room } = await world(t)
   room.lacking()
   room.close()
@@ -52,7 +52,7 @@ await t.test('after its close the disk check neither runs nor calls a listener',
   t.same(told, [true])
 })
 
-await t.test('a disk check that is pending at the close calls no listener', async (t) => {
+await t.test('a disk check that is running when it is closed calls no listener', async (t) => {
   const looks: (() => void)[] = []
   const clock = virtualClock()
   const after: Clock['after'] = (ms, look) => {

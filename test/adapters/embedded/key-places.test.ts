@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { keyPlaces } from '../../../src/adapters/embedded/files/key-places.ts'
 
-void t.test('the hash table gives each key its own number', async (t) => {
+void t.test('the hash table of the writer gives each key its own number', async (t) => {
   const keys: string[] = []
   const places = keyPlaces((number) => keys[number - 1]!)
   for (let n = 1; n <= 150_000; n++) {
@@ -19,7 +19,7 @@ void t.test('the hash table gives each key its own number', async (t) => {
   t.equal(places.find('nobody'), undefined)
 })
 
-void t.test('the hash table distinguishes keys with equal hashes by their content', async (t) => {
+void t.test('the hash table of the writer distinguishes keys with equal hashes', async (t) => {
   const asked: number[] = []
   const places = keyPlaces((number) => (asked.push(number), 'another key'))
   t.equal(places.take('a'), 1)

@@ -8,7 +8,7 @@ void t.test('the embedded event log passes the shared tests of every event log',
   logContract(t, (t) => portOf(t, 'log')),
 )
 
-void t.test('reading many events returns the positions at which they were stored, also across gaps', async (t) => {
+void t.test('an event is read with the position at which it was stored, also after a gap', async (t) => {
   const { open, directory } = await portOf(t, 'log')
   const first = await open()
   for (let n = 0; n < 3; n++) {

@@ -45,7 +45,7 @@ await t.test('a write waits 5 s if 1,024 others are pending, and is then refused
   t.equal(rows.get('pets_1', `k${BACKLOG + 1}`), undefined)
 })
 
-await t.test('a write that timed out frees its place in the queue', async (t) => {
+await t.test('a write that timed out no longer counts as pending', async (t) => {
   const { clock, held, rows } = world()
   for (let n = 0; n < BACKLOG; n++) await rows.put(view, [row(n)])
   for (let n = 0; n < 10; n++) rows.put(view, [row(n)]).catch(() => undefined)
@@ -74,7 +74,7 @@ await t.test('a list request waits 5 s for pending writes and is then refused', 
   t.same(clock.waiting(), [])
 })
 
-await t.test('after a write failed, every further call is refused with the cause of that failure', async (t) => {
+await t.test('after a write to the database failed, every further call is refused with its cause', async (t) => {
   const { clock, held, rows } = world()
   await rows.put(view, [row(1)])
   const cause = new Error('lost')

@@ -88,7 +88,7 @@ await t.test('the queue stores the start, end and error of each job run', async 
   await closed
 })
 
-await t.test('an interval that is too long for one timer of Node.js is split into several timers', async (t) => {
+await t.test('a job interval that is too long for one timer of Node.js is split into several timers', async (t) => {
   const { clock, queue, starts, run } = world()
   await queue.schedule({ name: 'rare', every: 30 * DAY_MS, run })
   await clock.settle()
@@ -102,7 +102,7 @@ await t.test('an interval that is too long for one timer of Node.js is split int
   await queue.close()
 })
 
-await t.test('a job runs later if the wall clock is set back, but not earlier if it is set ahead', async (t) => {
+await t.test('a job runs later if the system time is set back, but not earlier if it is set ahead', async (t) => {
   const { clock, queue, starts, run } = world()
   await queue.schedule({ name: 'tick', every: 60_000, run })
   await clock.advance(30_000)

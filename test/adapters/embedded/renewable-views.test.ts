@@ -51,7 +51,7 @@ const refused = async (t: Test, work: () => unknown) => {
   t.match(error, { headers: { 'retry-after': '1' }, cause: { code: 'DAMAGED' } })
 }
 
-await t.test('after a row is damaged only the read models are unavailable, until they are rebuilt', async (t) => {
+await t.test('a damaged row makes only the read models unavailable, until they are rebuilt', async (t) => {
   const { views, renewal, files, told, directory, close } = await damaged(t)
   const scan = async () => {
     for await (const rows of views.scan(view)) t.fail(String(rows.length))
@@ -98,7 +98,7 @@ await t.test('after a row is damaged only the read models are unavailable, until
   await again.close()
 })
 
-await t.test('a rebuild whose file is damaged while it runs is discarded', async (t) => {
+await t.test('if the file of a rebuild is damaged while the rebuild runs, the file is discarded', async (t) => {
   const { views, renewal, told, directory, close } = await damaged(t)
   await refused(t, () => views.list(view, query))
   const fresh = await renewal.begin()

@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/clock.ts'
 import { tokens } from '../../../src/projections/tokens.ts'
 import { newDirectory } from './store.ts'
 
-await t.test('after a close each database file is complete without its write-ahead log', async (t) => {
+await t.test('after the store is closed each database file is complete without its write-ahead log', async (t) => {
   const [directory, elsewhere] = [await newDirectory(t), await newDirectory(t)]
   const options = {
     clock: systemClock,

@@ -78,7 +78,7 @@ void t.test('event times in the log never decrease, and an append returns the st
   await store.close()
 })
 
-void t.test('more concurrent writes than the limit all complete, because the rest waits', async (t) => {
+void t.test('if more writes arrive than may run at once, the others wait and all complete', async (t) => {
   const store = await open(await newDirectory(t))
   const count = 10_000
   await Promise.all(Array.from({ length: count }, (_, n) => store.log.append(`test-${n}`, [happened(n)], 'none')))
@@ -105,7 +105,7 @@ void t.test('deleting the file of read models does not change the event log', as
   await store.close()
 })
 
-void t.test('a finished or abandoned scan does not block a checkpoint of the write-ahead log', async (t) => {
+void t.test('an open or abandoned read of a table does not block a checkpoint of the write-ahead log', async (t) => {
   const directory = await newDirectory(t)
   const view = { name: 'scanned', version: 1, fields: [], indexes: [] }
   const row = (n: number): Row => ({ key: `k${n}`, revision: 0n, position: 1n, changes: 1n, doc: { n } })
@@ -161,7 +161,7 @@ void t.test('a destroyed encryption key is left in no file of the data directory
   await store.close()
 })
 
-void t.test('a connection waits 5 s for a locked file, but not for a directory in use', async (t) => {
+void t.test('opening a database waits 5 s for a locked file, but fails at once for a used directory', async (t) => {
   const directory = await newDirectory(t)
   const waits: number[] = []
   for (const mode of ['durable', 'rebuildable', 'erasing', 'read', 'lock'] as const) {

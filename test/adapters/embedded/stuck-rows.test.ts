@@ -23,7 +23,7 @@ const world = () => {
   return { clock, disk, write }
 }
 
-await t.test('rows that a full disk rejected are written again every 250 ms until the disk has space', async (t) => {
+await t.test('writes that a full disk rejected are repeated every 250 ms until the disk has space', async (t) => {
   const { clock, disk, write } = world()
   disk.full = true
   write([put(1)])
@@ -43,7 +43,7 @@ await t.test('rows that a full disk rejected are written again every 250 ms unti
   t.same(disk.refused, [])
 })
 
-await t.test('while rows wait for space, later rows are queued and all other writes are refused', async (t) => {
+await t.test('while writes wait for disk space, later ones are queued and calls of other kinds refused', async (t) => {
   const { clock, disk, write } = world()
   disk.full = true
   write([put(1), mark(2)])
@@ -67,7 +67,7 @@ await t.test('while rows wait for space, later rows are queued and all other wri
   t.same([disk.tried.at(-1), disk.refused], [[5], [2, 3]])
 })
 
-await t.test('nothing is retried when no rows wait', async (t) => {
+await t.test('nothing is repeated when no write waits for disk space', async (t) => {
   const { clock, disk, write } = world()
   disk.full = true
   write([mark(1)])

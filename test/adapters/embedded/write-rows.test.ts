@@ -39,7 +39,7 @@ const opened = async (t: Test, most?: number) => {
   }
 }
 
-void t.test('a table that is being built has only the latest row of each key', async (t) => {
+void t.test('while a read-model table is built, it keeps only the latest row of each key', async (t) => {
   const { put, revisions, hasKey, all, key } = await opened(t)
   put(['a', 0], ['b', 0], ['a', 2], ['a', 1])
   for (let n = 0; n < 25; n++) put([`c${n}`, 0], ['b', n % 7], [`c${n}`, 1])
@@ -61,7 +61,7 @@ void t.test('a table that is being built has only the latest row of each key', a
   t.equal(all().length, there.length)
 })
 
-void t.test('a table with more rows than the hash table holds gets an index of its keys', async (t) => {
+void t.test('a table with more rows than the hash table of the writer can hold gets an index', async (t) => {
   const { put, revisions, hasKey, all } = await opened(t, 4)
   put(['a', 0], ['b', 0])
   put(['c', 0], ['d', 0])
@@ -76,7 +76,7 @@ void t.test('a table with more rows than the hash table holds gets an index of i
   t.equal(all().length, 6)
 })
 
-void t.test('rows of a rolled-back transaction are gone, and rows of a dropped table are found by key', async (t) => {
+void t.test('rows of a rolled-back transaction are gone, and rows of a deleted table are found by key', async (t) => {
   const { database, put, revisions, all, undo, leave, reset } = await opened(t)
   put(['a', 0])
   database.exec('begin')

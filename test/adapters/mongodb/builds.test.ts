@@ -47,7 +47,7 @@ const world = async (t: Test) => {
   }
 }
 
-await t.test('a rebuild writes a sign of life every 15 s, which is valid for a minute', { skip }, async (t) => {
+await t.test('a rebuild writes a heartbeat every 15 s, which is valid for a minute', { skip }, async (t) => {
   const { views, clock, state, rest, end } = await world(t)
   const building = await views.build(pets)
   const left = async () => (await state()).building.map(([, ms]) => ms)
@@ -65,7 +65,7 @@ await t.test('a rebuild writes a sign of life every 15 s, which is valid for a m
 })
 
 await t.test(
-  'a rebuild without a sign of life for a minute is abandoned, and dropped ten minutes later',
+  'a rebuild without a heartbeat for a minute is abandoned, and deleted ten minutes later',
   { skip },
   async (t) => {
     const { views, clock, state, collections, rest, end } = await world(t)
@@ -100,7 +100,7 @@ await t.test(
   },
 )
 
-await t.test('replaced and discarded collections are kept for ten minutes', { skip }, async (t) => {
+await t.test('collections that a rebuild replaced or discarded are kept for ten minutes', { skip }, async (t) => {
   const { views, clock, state, collections, rest, end } = await world(t)
   await views.put(pets, [row('a')])
   const discarded = await views.build(pets)

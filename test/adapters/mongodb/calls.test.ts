@@ -21,7 +21,7 @@ for (const [kind, ms] of [
   ['write', 2_000],
   ['batch', 10_000],
 ] as const)
-  await t.test(`a call of the kind ${kind} is refused and aborted after ${ms} ms`, async (t) => {
+  await t.test(`a MongoDB call of the kind ${kind} is refused and aborted after ${ms} ms`, async (t) => {
     const clock = virtualClock()
     let told: AbortSignal | undefined
     const call = mongoCalls(clock).call(kind, ({ signal, maxTimeMS }) => {
@@ -39,7 +39,7 @@ for (const [kind, ms] of [
     t.same(clock.waiting(), [])
   })
 
-await t.test('an answer in the last millisecond is returned, and no timer is left', async (t) => {
+await t.test('an answer of MongoDB in the last millisecond is returned, and no timer is left', async (t) => {
   const clock = virtualClock()
   const seen = outcomeOf(mongoCalls(clock).call('read', () => clock.sleep(1_499).then(() => 'there')))
   await clock.advance(1_499)
@@ -47,7 +47,7 @@ await t.test('an answer in the last millisecond is returned, and no timer is lef
   t.same(clock.waiting(), [])
 })
 
-await t.test('every error of the MongoDB driver gives the same refusal; after the close all is refused', async (t) => {
+await t.test('every error of MongoDB gives the same refusal, and a closed connection refuses all calls', async (t) => {
   const calls = mongoCalls(virtualClock())
   const cause = new MongoServerError({ message: 'no primary', code: 10107 })
   const refused = await calls.call('read', () => Promise.reject(cause)).catch((error: unknown) => error)
@@ -62,7 +62,7 @@ await t.test('every error of the MongoDB driver gives the same refusal; after th
   t.equal(asked, 0)
 })
 
-await t.test('the timeouts of the MongoDB driver are shorter than those of a call', (t) => {
+await t.test('the timeouts of the MongoDB driver are shorter than those of the service', (t) => {
   t.strictSame(driverLimits, {
     serverSelectionTimeoutMS: 1000,
     connectTimeoutMS: 1000,
@@ -76,7 +76,7 @@ await t.test('the timeouts of the MongoDB driver are shorter than those of a cal
   t.end()
 })
 
-await t.test('closing waits 2 s for a server that does not answer', async (t) => {
+await t.test('closing the connection waits 2 s for a server that does not answer', async (t) => {
   const clock = virtualClock()
   const seen = outcomeOf(
     mongoCalls(clock)

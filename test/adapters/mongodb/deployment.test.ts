@@ -62,14 +62,14 @@ await t.test(
   },
 )
 
-await t.test('a key file with the keys that were created without a key file is accepted', { skip }, async (t) => {
+await t.test('a deployment that began without a key file accepts a file with its own keys', { skip }, async (t) => {
   const { opened, close } = await instances(server!.url, 1)
   const made = await opened[0]!.deploymentKeys()
   t.same(hex(await opened[0]!.deploymentKeys(made)), hex(made))
   await close()
 })
 
-await t.test('encryption keys of people cannot be opened with another main key', { skip }, async (t) => {
+await t.test('encryption keys of people cannot be decrypted with another main key', { skip }, async (t) => {
   const { opened, close } = await instances(server!.url, 1)
   await opened[0]!.keys(randomBytes(32))
   await t.rejects(opened[0]!.keys(randomBytes(32)), { message: /encrypted with another main key/ })

@@ -46,7 +46,7 @@ await t.test('any JSON object is read back from MongoDB unchanged, whatever its 
   )
 })
 
-await t.test('no stored key looks like a path, an operator or a type to the MongoDB driver', async (t) => {
+await t.test('no stored field name looks like a path, an operator or a type to the MongoDB driver', async (t) => {
   const deep = (value: unknown): string[] =>
     typeof value === 'object' && value !== null
       ? Object.entries(value).flatMap(([name, item]) => [name, ...deep(item)])

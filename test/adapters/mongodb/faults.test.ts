@@ -103,24 +103,20 @@ await t.test('a MongoDB that is unreachable at the start is reported without its
   t.notMatch(String((outcome as Error).cause), /secret/)
 })
 
-await t.test(
-  'of rows that several instances write concurrently, the latest one of each remains',
-  { skip },
-  async (t) => {
-    const { open } = database(server!.url)
-    const opened = await Promise.all([open(), open(), open(), open()])
-    for (let n = 0; n < 5; n++) {
-      const puts = [0, 3, 1, 2].map((revision, i) =>
-        opened[i]!.views.put(pets, [row(`k${n}`, revision), row(`l${n}`, 3 - revision)]),
-      )
-      await Promise.all(puts)
-    }
-    const { rows } = await opened[0].views.list(pets, all)
-    t.equal(rows.length, 10)
-    for (const { key, revision } of rows) t.equal(revision, 3n, key)
-    await Promise.all(opened.map(({ close }) => close()))
-  },
-)
+await t.test('if several instances write the same row at once, its latest revision remains', { skip }, async (t) => {
+  const { open } = database(server!.url)
+  const opened = await Promise.all([open(), open(), open(), open()])
+  for (let n = 0; n < 5; n++) {
+    const puts = [0, 3, 1, 2].map((revision, i) =>
+      opened[i]!.views.put(pets, [row(`k${n}`, revision), row(`l${n}`, 3 - revision)]),
+    )
+    await Promise.all(puts)
+  }
+  const { rows } = await opened[0].views.list(pets, all)
+  t.equal(rows.length, 10)
+  for (const { key, revision } of rows) t.equal(revision, 3n, key)
+  await Promise.all(opened.map(({ close }) => close()))
+})
 
 await t.test('rows that another instance writes during a rebuild are in the new read model', { skip }, async (t) => {
   const { open } = database(server!.url)

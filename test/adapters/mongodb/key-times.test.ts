@@ -37,7 +37,7 @@ const world = () => {
   return { clock, store, instance }
 }
 
-await t.test('a key is cached for 1 s from its request, however late the answer arrives', async (t) => {
+await t.test('an encryption key is cached for 1 s from its request, however late the answer arrives', async (t) => {
   for (const slow of [0, 400]) {
     const { clock, store, instance } = world()
     const keys = await instance()
@@ -62,7 +62,7 @@ await t.test('a key is cached for 1 s from its request, however late the answer 
   }
 })
 
-await t.test('an erasure by another instance takes effect within 1 s and is cached', async (t) => {
+await t.test('if another instance erases a person, this instance refuses the key within 1 s', async (t) => {
   const { clock, store, instance } = world()
   const [ours, other] = [await instance(), await instance()]
   const key = await ours.make('ann')

@@ -64,7 +64,7 @@ await t.test('a lease is renewed at each third of its length', async (t) => {
   t.same(store.asked.at(-1), 'update 600', 'and given up with one more, in the same moment')
 })
 
-await t.test('the term of a lease begins when its renewal is sent, however late the answer arrives', async (t) => {
+await t.test('a lease begins when its request is sent, however late the answer arrives', async (t) => {
   const { clock, store, instance } = world()
   const { lease, lose } = instance()
   await clock.advance(200)
@@ -84,7 +84,7 @@ for (const [after, taken] of [
   [751, true],
 ] as const)
   await t.test(
-    `${after} ms without a renewal ${taken ? 'lets' : 'do not let'} another instance take a lease of 600 ms`,
+    `after ${after} ms without a renewal another instance ${taken ? 'takes' : 'does not take'} a lease of 600 ms`,
     async (t) => {
       const { clock, store, instance } = world()
       const first = instance()
@@ -106,7 +106,7 @@ for (const [after, taken] of [
     },
   )
 
-await t.test('an instance that sees a renewal starts its wait for the lease again', async (t) => {
+await t.test('an instance that sees another one renew the lease begins its wait again', async (t) => {
   const { clock, instance } = world()
   const [first, second] = [instance(), instance()]
   await clock.advance(1_000)

@@ -27,7 +27,7 @@ const listening = async (tap: Parameters<typeof scriptedMongo>[0]) => {
   return { url, reads }
 }
 
-await t.test('each read sends its time limit to the server', async (t) => {
+await t.test('each read sends its time limit to MongoDB', async (t) => {
   const { url, reads } = await listening(t)
   const onError = (error: unknown) => t.fail(String(error))
   const mongo = await openMongo(url, 'test', { clock: systemClock, onError })
@@ -69,7 +69,7 @@ await t.test('each read sends its time limit to the server', async (t) => {
   }
 })
 
-await t.test('on a virtual clock no time limit is sent to the server', async (t) => {
+await t.test('on a virtual clock no time limit is sent to MongoDB', async (t) => {
   const { url, reads } = await listening(t)
   const mongo = await openMongo(url, 'test', { clock: virtualClock(), onError: () => undefined })
   t.teardown(mongo.close)

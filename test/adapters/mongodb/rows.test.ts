@@ -27,7 +27,7 @@ const collectionOf = async () => {
 }
 
 await t.test(
-  'a bulk write replaces only older rows, also if new, equal and later rows are mixed',
+  'a bulk write replaces only older rows, also if it contains new, equal and later ones',
   { skip },
   async (t) => {
     const to = (await collectionOf()).collection<StoredRow>('rows')
@@ -46,7 +46,7 @@ await t.test(
   },
 )
 
-await t.test('duplicates in a bulk write cost one more command in total', async (t) => {
+await t.test('all duplicates in a bulk write together cost one more command', async (t) => {
   const commands: string[] = []
   const fake = {
     bulkWrite: async (operations: readonly { replaceOne: { upsert: boolean } }[]) => {

@@ -11,7 +11,7 @@ type Items = Readonly<Record<string, readonly { readonly key: string }[]>> & {
 }
 const positionOf = ({ headers }: Answer) => String(headers['event-position'])
 
-await t.test('GET requests with the parameter "at"', async (t) => {
+await t.test('GET requests with the parameter "at" return the state at a past moment', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   /** Instant `ms` from now. */
   const then = (ms: number) => new Date(clock.now().getTime() + ms).toISOString()
@@ -177,7 +177,7 @@ await t.test('GET requests with the parameter "at"', async (t) => {
     await refused(t, ['GET', `${N}?at=1&at=2`], 400, 'invalid field at: given twice')
   })
 
-  await t.test('the page tokens of a past list stay at its moment', async (t) => {
+  await t.test('the page tokens of a past list keep its moment', async (t) => {
     await create(t, '/api/v1/namespaces', { key: 'paged', name: 'x' })
     const path = '/api/v1/namespaces/paged/flags'
     for (const key of ['a', 'b', 'c']) await create(t, path, { key, name: key })

@@ -4,7 +4,7 @@ import { creator, refuses } from './refusals.ts'
 
 const N = '/api/v1/namespaces/default'
 
-await t.test('flags and their variants', async (t) => {
+await t.test('flags and their variants are created, read, changed and deleted', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
@@ -97,7 +97,7 @@ await t.test('flags and their variants', async (t) => {
     await refused(t, ['PUT', `${N}/flags/none`, { name: 'x' }], 404, 'flag "default/none" not found', 'not_found')
   })
 
-  await t.test('variants of a flag', async (t) => {
+  await t.test('variants of a flag are created, changed and deleted', async (t) => {
     await create(t, '/api/v1/flags', { key: 'v', name: 'x' })
     const path = `${N}/flags/v/variants`
     const made = await create(t, '/api/v1/flags/v/variants', {

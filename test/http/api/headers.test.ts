@@ -8,7 +8,7 @@ const positionOf = (answer: { readonly headers: Readonly<Record<string, unknown>
   position: BigInt(String(answer.headers['event-position'])),
 })
 
-await t.test('headers that all routes have in common', async (t) => {
+await t.test('all routes share the headers for revisions, positions and idempotency', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)

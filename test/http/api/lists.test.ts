@@ -7,7 +7,7 @@ const N = '/api/v1/namespaces/default'
 type Item = { readonly key: string; readonly id: string }
 type Page = Readonly<Record<string, readonly Item[]>> & { readonly nextPageToken: string; readonly totalCount: number }
 
-await t.test('lists of resources', async (t) => {
+await t.test('lists of resources are returned in pages', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)

@@ -4,7 +4,7 @@ import { creator, refuses } from './refusals.ts'
 
 const N = '/api/v1/namespaces'
 
-await t.test('routes of namespaces', async (t) => {
+await t.test('namespaces are created, read, changed and deleted', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)

@@ -114,7 +114,7 @@ await t.test('a namespace that has reached its quota of bytes still accepts chan
   await refuses(lowered)(t, ['GET', `${D}/flags/f`], 404, 'flag "default/f" not found', 'not_found')
 })
 
-await t.test('the rights of all active tokens of one creator are limited in size', async (t) => {
+await t.test('the total size of the rights of all active tokens of one creator is limited', async (t) => {
   const service = await startService(t, { 'quotas.grant_bytes_per_credential': '2000' })
   const refused = refuses(service)
   const P = '/auth/v1/method/token'

@@ -64,7 +64,7 @@ await t.test('races between two resources end in a valid state', async (t) => {
     }
   })
 
-  await t.test('concurrent writers of one flag each read their own write', async (t) => {
+  await t.test('each of several concurrent writers of a flag can read its own write', async (t) => {
     await create(t, `${N}/flags`, { key: 'busy', name: 'x' })
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, n) => request('PUT', `${N}/flags/busy`, { name: `name ${n}` })),

@@ -12,7 +12,7 @@ const scoped = {
 }
 const parts = ['flags', 'flags/f', 'flags/f/rules', 'flags/f/rules/r', 'segments', 'segments/s'] as const
 
-await t.test('a token for one namespace reaches nothing outside of it', async (t) => {
+await t.test('a token for one namespace gives access to nothing outside of it', async (t) => {
   const service = await startService(t)
   const { request } = service
   const create = creator(service)
@@ -20,7 +20,7 @@ await t.test('a token for one namespace reaches nothing outside of it', async (t
   const mine = await tokenFor(service, 'mine')
   const ofDefault = await tokenFor(service, 'default')
 
-  await t.test('a token for one namespace has access inside of it', async (t) => {
+  await t.test('a token for one namespace gives access to everything inside of it', async (t) => {
     t.equal((await request('GET', '/api/v1/namespaces/mine', undefined, mine)).status, 200)
     t.equal((await request('PUT', '/api/v1/namespaces/mine', { name: 'M' }, mine)).status, 200)
     await create(t, '/api/v1/namespaces/mine/segments', { key: 's', name: 's' }, mine)

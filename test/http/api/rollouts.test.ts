@@ -5,7 +5,7 @@ import { creator, refuses } from './refusals.ts'
 const N = '/api/v1/namespaces/default'
 type Part = { readonly id: string; readonly rank: number; readonly description: string; readonly updatedAt: string }
 
-await t.test('routes of rollouts', async (t) => {
+await t.test('rollouts are created, read, changed and deleted', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)

@@ -5,7 +5,7 @@ import { creator, refuses } from './refusals.ts'
 const N = '/api/v1/namespaces/default'
 type Part = { readonly id: string; readonly rank: number; readonly updatedAt: string }
 
-await t.test('routes of rules and distributions', async (t) => {
+await t.test('rules and distributions are created, read, changed and deleted', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
@@ -164,7 +164,7 @@ await t.test('routes of rules and distributions', async (t) => {
     t.match((await request('GET', `${N}/flags/none/rules`)).json, { rules: [], totalCount: 0, nextPageToken: '' })
   })
 
-  await t.test('distributions of a rule', async (t) => {
+  await t.test('distributions of a rule are created, changed and deleted', async (t) => {
     const rules = await flag('shares')
     const one = await create(t, `${N}/flags/shares/variants`, { key: 'one' })
     const two = await create(t, `${N}/flags/shares/variants`, { key: 'two' })

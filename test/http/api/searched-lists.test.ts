@@ -13,7 +13,7 @@ type Page = Readonly<Record<string, readonly Keyed[]>> & {
   readonly totalCount: number
 }
 
-await t.test('lists with a search and an order', async (t) => {
+await t.test('lists can be searched and sorted', async (t) => {
   const service = await startService(t)
   const { request } = service
   const refused = refuses(service)
@@ -64,7 +64,7 @@ await t.test('lists with a search and an order', async (t) => {
     t.same(await keys(`${N}/flags?enabled=false&type=BOOLEAN_FLAG_TYPE&q=n`), ['banner'])
   })
 
-  await t.test('a list of flags can be filtered by segment, and names the rules and rollouts', async (t) => {
+  await t.test('a list of flags filtered by segment names the rules and rollouts that use it', async (t) => {
     t.same(await keys(`${N}/flags?segmentKey=beta`), ['checkout', 'Ranking'])
     t.same(await keys(`${N}/flags?segmentKey=beta&type=BOOLEAN_FLAG_TYPE`), ['checkout'])
     t.same(await keys(`${N}/flags?segmentKey=Beta`), [], 'a key is no text')
@@ -118,7 +118,7 @@ await t.test('lists with a search and an order', async (t) => {
     t.same(await keys('/api/v1/namespaces?sort=changedAt'), ['default', 'shop', 'attic'])
   })
 
-  await t.test('a page continues after its last item, even if that was moved or deleted', async (t) => {
+  await t.test('a page begins after the last item of the previous page, even if that item was deleted', async (t) => {
     const path = `${N}/flags?sort=name&limit=2`
     const { json } = await request<FlagList>('GET', path)
     await request('DELETE', `${N}/flags/basket`)
@@ -222,7 +222,7 @@ await t.test('lists with a search and an order', async (t) => {
     )
   })
 
-  await t.test('a past moment can be searched and sorted like the present', async (t) => {
+  await t.test('a list at a past moment can be searched and sorted like a present list', async (t) => {
     const paths = [
       `${N}/flags?q=banner&sort=key&order=desc`,
       `${N}/flags?sort=changedAt&include=targeting`,
