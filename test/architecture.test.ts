@@ -22,11 +22,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   commands: ['events', 'access'],
   projections: ['events', 'access'],
   'as-of': ['events', 'projections', 'access'],
-  history: ['events', 'projections', 'as-of'],
+  history: ['events', 'ledger', 'projections', 'as-of'],
   jobs: ['commands', 'events', 'projections'],
   http: ['access', 'contract', 'commands', 'events', 'ledger', 'projections', 'evaluation', 'auth', 'as-of', 'history'],
   adapters: [],
-  cli: ['access', 'contract', 'config', 'evaluation', 'ledger'],
+  cli: ['access', 'contract', 'config', 'evaluation', 'history', 'ledger'],
   app: [
     'access',
     'events',

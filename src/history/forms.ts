@@ -1,13 +1,7 @@
 import { changesOf } from '../events/changes-of.ts'
 import { summaryOf } from '../events/summary.ts'
 import { type IndexedEvent, recordedOf } from './facts.ts'
-
-/**
- * Stored text of an event, unchanged. A text that is not one line with a JSON object, which no version writes, becomes
- * a JSON string, so that the answer stays valid.
- */
-const storedText = (text: string, parsed: object | undefined): string =>
-  parsed && !/\p{Cc}/u.test(text) ? text : JSON.stringify(text)
+import { storedText } from './stored-text.ts'
 
 /** Closes a JSON object with the stored data and envelope of its event. */
 const withTexts = (members: object, { record, facts }: IndexedEvent): string => {

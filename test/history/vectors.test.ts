@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { Ajv } from 'ajv'
 import t from 'tap'
+import type { HistoryEvent } from '../../src/contract/history/events.ts'
 import { csvOf } from '../../src/contract/readers/csv.ts'
 import type { Stored } from '../../src/events/log.ts'
+import { cloudEvent } from '../../src/history/cloud-events.ts'
 import { factsOf, type IndexedEvent } from '../../src/history/facts.ts'
 import { COLUMNS, eventJson, eventLine } from '../../src/history/forms.ts'
+import { cloudEventOf } from '../../src/history/shown-event.ts'
 import { eventLog } from './event-log.ts'
 
 type Vector = Omit<Stored, 'revision' | 'position' | 'data'> & {
@@ -20,13 +24,14 @@ type Vector = Omit<Stored, 'revision' | 'position' | 'data'> & {
 type Vectors = {
   readonly events: readonly Vector[]
   readonly csv: { readonly header: string; readonly rows: readonly { readonly index: number; readonly row: string }[] }
+  readonly cloudEvents: readonly { readonly index: number; readonly text: string }[]
   readonly moments: {
     readonly times: readonly string[]
     readonly asks: readonly { readonly at: string; readonly lastIndex: number }[]
   }
 }
 const file = resolve(import.meta.dirname, '../../../test/history/vectors.json')
-const { events, csv, moments } = JSON.parse(readFileSync(file, 'utf8')) as Vectors
+const { events, csv, cloudEvents, moments } = JSON.parse(readFileSync(file, 'utf8')) as Vectors
 
 const longText = ([begin, character, count, end]: NonNullable<Vector['dataParts']>) =>
   begin + character.repeat(count) + end
@@ -53,6 +58,46 @@ await t.test('the CSV export equals the published examples byte for byte', (t) =
   t.equal(csvOf([], COLUMNS), csv.header)
   for (const { index, row } of csv.rows)
     t.equal(csvOf([eventOf(events[index]!)], COLUMNS).slice(csv.header.length), row, `row ${index}`)
+  t.end()
+})
+
+/** The published JSON Schema of CloudEvents 1.0.2, without descriptions, with the rule for names of extensions. */
+const CLOUD_EVENT = {
+  type: 'object',
+  properties: {
+    id: { type: 'string', minLength: 1 },
+    source: { type: 'string', format: 'uri-reference', minLength: 1 },
+    specversion: { type: 'string', minLength: 1 },
+    type: { type: 'string', minLength: 1 },
+    datacontenttype: { type: ['string', 'null'], minLength: 1 },
+    dataschema: { type: ['string', 'null'], format: 'uri', minLength: 1 },
+    subject: { type: ['string', 'null'], minLength: 1 },
+    time: { type: ['string', 'null'], format: 'date-time', minLength: 1 },
+    data: { type: ['object', 'string', 'number', 'array', 'boolean', 'null'] },
+    data_base64: { type: ['string', 'null'], contentEncoding: 'base64' },
+  },
+  required: ['id', 'source', 'specversion', 'type'],
+  propertyNames: { pattern: '^[a-z0-9]{1,20}$' },
+  additionalProperties: { type: ['string', 'boolean', 'integer'] },
+}
+
+await t.test('the CloudEvents of the published examples are equal byte for byte, and valid', (t) => {
+  for (const { index, text } of cloudEvents) t.equal(cloudEvent(eventOf(events[index]!), '0a1b2c3d'), text)
+  const ajv = new Ajv({ strict: false })
+  ajv.addFormat('uri', /^[a-z]+:\S+$/)
+  ajv.addFormat('uri-reference', /^[a-z]+:\S+$/)
+  ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  const isValid = ajv.compile(CLOUD_EVENT)
+  for (const vector of events) {
+    const event = eventOf(vector)
+    const text = cloudEvent(event, '0a1b2c3d')
+    t.ok(isValid(JSON.parse(text)), `${vector.index}: ${JSON.stringify(isValid.errors)}`)
+    const shown = JSON.parse(eventJson(event, 'ci')) as HistoryEvent
+    t.equal(cloudEventOf(shown, '0a1b2c3d'), text, 'the same made from the event as JSON')
+  }
+  const [first] = events.map(eventOf)
+  const late = { ...first!, record: { ...first!.record, revision: 2_147_483_648n } }
+  t.notOk('revision' in (JSON.parse(cloudEvent(late, '0a1b2c3d')) as object), 'no integer attribute beyond 32 bits')
   t.end()
 })
 

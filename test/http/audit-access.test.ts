@@ -109,6 +109,8 @@ await t.test('an access review of a past moment lists the tokens of that moment'
 await t.test('an access review as CSV has the same rows, and no cell is a formula', async (t) => {
   const service = await startService(t)
   const { id } = await made(service, { name: '=1+1,"x"', role: 'editor' })
+  const json = await review(service, 'right=flag.update&limit=1', { accept: 'application/json, text/csv' })
+  t.equal(json.headers['content-type'], 'application/json')
   const answer = await review(service, 'right=flag.update&limit=1', { accept: 'text/csv' })
   t.equal(answer.headers['content-type'], 'text/csv; charset=utf-8')
   t.match(answer.text, /^authenticationId,method,name,reason,namespaceKey,role,rule\r\n[^\r]*,full_reach,,,\r\n$/)

@@ -44,7 +44,13 @@ await t.test('statistics count tokens and changes by time and property', async (
   const csv = await statistics('?format=csv')
   t.equal(csv.headers['content-type'], 'text/csv; charset=utf-8; header=present')
   t.match(csv.text, /^start,by,tokensIssued,.*,historyReads\r\n,,2,0,0,/)
-  t.equal((await request('GET', '/audit/v1/stats', undefined, { accept: 'text/csv' })).text, csv.text)
+  for (const accept of ['text/csv', 'text/html;q=1, TEXT/CSV;q=0.1, application/json'])
+    t.equal((await request('GET', '/audit/v1/stats', undefined, { accept })).text, csv.text, accept)
+  for (const accept of ['application/json, text/csv', 'text/csv-schema', '*/*'])
+    t.equal(
+      (await request('GET', '/audit/v1/stats', undefined, { accept })).headers['content-type'],
+      'application/json',
+    )
 })
 
 await t.test('queries for statistics of events that are malformed are refused', async (t) => {

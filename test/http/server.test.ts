@@ -200,7 +200,7 @@ void t.test('CORS origins are allowed, and only exact ones may send credentials'
   t.equal(other.headers.get('access-control-allow-credentials'), undefined)
   t.equal(
     other.headers.get('access-control-expose-headers'),
-    'ETag, Event-Position, Idempotency-Replayed, x-request-id, Retry-After, As-Of-Position, As-Of-Time, History-Range',
+    'ETag, Event-Position, Idempotency-Replayed, x-request-id, Retry-After, As-Of-Position, As-Of-Time, History-Range, History-Origin, History-Through, Link',
   )
   t.equal((await exchange(own.port, `OPTIONS /livez HTTP/1.1\r\n${H}\r\n`)).status, 405, 'not a preflight')
   const strict = await demo({ config: { ...settings, cors: { origins: ['https://a.example'], headers: [] } } })

@@ -43,6 +43,7 @@ export const historyServicesOf = (
       onDamage: (what) => tellDamage('index', { what }, DAMAGED),
     }),
     historyStreams,
+    ledgerId: () => undefined,
     historyReads: historyReadRecorder(execute, clock, {
       onRead: (route, format) => metrics.historyReads(route, format).value++,
       onError: onError('cannot write the readings of the history'),

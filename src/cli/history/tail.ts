@@ -19,7 +19,7 @@ type TailOptions = TargetOptions &
     readonly follow?: boolean
     readonly lines?: number
     readonly from?: string
-    readonly format: 'text' | 'ndjson'
+    readonly format: 'text' | 'ndjson' | 'cloudevents'
     readonly cursor?: string
   }
 
@@ -66,13 +66,22 @@ const startOf = async (
 const textLine = (event: HistoryEvent): string =>
   [event.time, actorText(event), event.summary, `#${event.position}`].map(escapeControl).join('  ')
 
+/** Form of one printed event, made from its JSON text. */
+type LineForm = (json: string) => string
+
+const lineForm = async (format: TailOptions['format'], { ask }: Client): Promise<LineForm> => {
+  if (format === 'ndjson') return (json) => json
+  if (format === 'text') return (json) => textLine(JSON.parse(json) as HistoryEvent)
+  const { ledger } = await ask<{ readonly ledger: string }>('GET', '/audit/v1/ledger')
+  const { cloudEventOf } = await import('../../history/shown-event.ts')
+  return (json) => cloudEventOf(JSON.parse(json) as HistoryEvent, ledger)
+}
+
 /** Prints events and then notes the last one in the file of the cursor. Resolves when both are done. */
 const printer =
-  (terminal: Terminal, { format, cursor }: TailOptions) =>
+  (terminal: Terminal, cursor: string | undefined, line: LineForm) =>
   async (events: readonly { readonly index: number; readonly json: string }[]): Promise<void> => {
     if (events.length === 0) return
-    const line =
-      format === 'ndjson' ? (json: string) => json : (json: string) => textLine(JSON.parse(json) as HistoryEvent)
     printForeign(terminal, events.map(({ json }) => `${line(json)}\n`).join(''))
     await new Promise<void>((flushed) => void terminal.streams.stdout.write('', () => flushed()))
     if (cursor !== undefined) await writeCursor(cursor, events.at(-1)!.index)
@@ -89,7 +98,7 @@ const tail = async (options: TailOptions, given: CommandServices): Promise<void>
     const client = await clientOf(options, given)
     const filters = filtersOf(options)
     const { shown, range, last } = await startOf(options, client, filters, clock.now().getTime())
-    const print = printer(terminal, options)
+    const print = printer(terminal, options.cursor, await lineForm(options.format, client))
     await print(shown.map(jsonOf))
     if (options.follow) {
       const query = { ...filters, ...(last === undefined && range) }
@@ -130,7 +139,9 @@ continues behind the last event. Exit code 5 when the credential ends.`,
         .conflicts('from'),
     )
     .option('--from <moment>', 'from this moment on: an RFC 3339 instant, a day, -1h, #position or @index')
-    .addOption(new Option('--format <format>', 'format of a line').choices(['text', 'ndjson']).default('text'))
+    .addOption(
+      new Option('--format <format>', 'format of a line').choices(['text', 'ndjson', 'cloudevents']).default('text'),
+    )
     .option('--cursor <file>', 'file with the index of the last printed event; the next run continues there')
     .action((options: TailOptions) => tail(options, given))
 }

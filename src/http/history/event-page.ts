@@ -1,14 +1,17 @@
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
+import { Refusal } from '../../errors.ts'
+import { cloudEvent } from '../../history/cloud-events.ts'
 import type { IndexedEvent } from '../../history/facts.ts'
 import { eventJson } from '../../history/forms.ts'
 import type { Head } from '../../history/spans.ts'
 import { actorNames } from '../present/last-change.ts'
 import type { Service } from '../services/service.ts'
-import { listed } from '../wire/pieces.ts'
+import { parametersOf } from '../wire/path.ts'
+import { batched, listed } from '../wire/pieces.ts'
 import type { Answer, Json } from '../wire/reply.ts'
 import { hasRoomFor, takePage } from '../wire/room.ts'
 import { countReading } from './counted.ts'
-import { type EventsCall, selectionOf } from './query.ts'
+import { type EventsCall, type Selection, selectionOf } from './query.ts'
 
 const PAGE = 100
 const PAGE_MAX = 1000
@@ -22,19 +25,15 @@ export const eventPresenter = (service: Service) => {
     eventJson(event, await nameOf(event.facts.actor)) as Json<HistoryEvent>
 }
 
-/** One page of events as JSON (api.md §16.4). */
-export const eventPageAnswer = async (service: Service, call: EventsCall): Promise<Answer<HistoryEvents>> => {
-  await takePage(call)
-  const { history, pageTokens, settings } = service
-  const { query: asked, request } = call
-  const { filter, range } = selectionOf(call)
-  const bounds = Object.values(range).map((bound) => (bound === undefined ? '' : String(bound)))
-  const scope = ['events', filter, asked.order, ...bounds]
-  const cursor = asked.pageToken === '' ? undefined : (pageTokens.read(scope, asked.pageToken) as number)
-  const head = await history.head()
-  if (!head) return { body: { events: [], nextPageToken: '' } }
+/** A page: the texts of its events, their bytes with commas, and its end. */
+const pageOf = async (
+  { history, settings }: Service,
+  { query: asked, request }: EventsCall,
+  { filter, range }: Selection,
+  { head, cursor }: { readonly head: Head; readonly cursor: number | undefined },
+  show: (event: IndexedEvent) => Promise<Json<HistoryEvent>> | Json<HistoryEvent>,
+) => {
   const limit = asked.limit === 0 ? PAGE : Math.min(asked.limit, PAGE_MAX)
-  const show = eventPresenter(service)
   const pieces: Json<HistoryEvent>[] = []
   let bytes = 0
   const take = async (event: IndexedEvent): Promise<boolean> => {
@@ -46,8 +45,37 @@ export const eventPageAnswer = async (service: Service, call: EventsCall): Promi
     return true
   }
   const page = { filter, range, descending: asked.order === 'desc', limit, cursor }
-  const { through, next } = await history.page(page, head, take, request.stop)
-  const count = asked.count ? await history.count(range, filter, head, request.stop) : undefined
+  return { pieces, bytes, ...(await history.page(page, head, take, request.stop)) }
+}
+
+/** Scope of the page tokens of a query, the cursor in its page token, and the newest event. */
+const placeOf = async (
+  { history, pageTokens }: Service,
+  { query: { order, pageToken } }: EventsCall,
+  { filter, range }: Selection,
+) => {
+  const bounds = Object.values(range).map((bound) => (bound === undefined ? '' : String(bound)))
+  const scope = ['events', filter, order, ...bounds]
+  const cursor = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as number)
+  return { scope, cursor, head: await history.head() }
+}
+
+/** One page of events as JSON (api.md §16.4). */
+export const eventPageAnswer = async (service: Service, call: EventsCall): Promise<Answer<HistoryEvents>> => {
+  await takePage(call)
+  const { history, pageTokens } = service
+  const selection = selectionOf(call)
+  const { scope, cursor, head } = await placeOf(service, call, selection)
+  if (!head) return { body: { events: [], nextPageToken: '' } }
+  const { pieces, bytes, through, next } = await pageOf(
+    service,
+    call,
+    selection,
+    { head, cursor },
+    eventPresenter(service),
+  )
+  const { filter, range } = selection
+  const count = call.query.count ? await history.count(range, filter, head, call.request.stop) : undefined
   countReading(service, call, pieces.length)
   return listed(
     ['events'],
@@ -59,4 +87,39 @@ export const eventPageAnswer = async (service: Service, call: EventsCall): Promi
       ...(count && { count }),
     },
   )
+}
+
+const ledgerNotBegun = (): never => {
+  throw new Refusal('view_behind', 'ledger has not begun', { headers: { 'retry-after': '1' } })
+}
+
+const BATCH = 'application/cloudevents-batch+json'
+
+/** Address of the next page, relative to that of this one. */
+const nextAddress = ({ request }: EventsCall, token: string): string => {
+  const given = parametersOf(request).flatMap(({ name, text }) =>
+    /^page_?token$/i.test(name) ? [] : [[name, text ?? ''] as [string, string]],
+  )
+  return `?${String(new URLSearchParams([...given, ['pageToken', token]]))}`
+}
+
+/** One page of events in the batch format of CloudEvents (api.md §16.15). */
+export const cloudEventPageAnswer = async (service: Service, call: EventsCall): Promise<Answer<HistoryEvents>> => {
+  await takePage(call)
+  const ledger = service.ledgerId() ?? ledgerNotBegun()
+  const selection = selectionOf(call)
+  const { scope, cursor, head } = await placeOf(service, call, selection)
+  const show = (event: IndexedEvent) => cloudEvent(event, ledger) as Json<HistoryEvent>
+  const { pieces, bytes, through, next } = head
+    ? await pageOf(service, call, selection, { head, cursor }, show)
+    : { pieces: [], bytes: 0, through: undefined, next: undefined }
+  countReading(service, call, pieces.length, 'cloudevents')
+  const headers = {
+    'content-type': BATCH,
+    ...(through && { 'history-through': String(through.index) }),
+    ...(next !== undefined && {
+      link: `<${nextAddress(call, service.pageTokens.write(scope, next))}>; rel="next"`,
+    }),
+  }
+  return { ...batched({ pieces, bytes }), headers }
 }

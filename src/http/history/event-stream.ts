@@ -19,7 +19,7 @@ const CHUNK = 65_536
 /** Bytes that an export holds: a page of the log with 1,000 events of usual size. A page of large events is larger. */
 const HOLDS = 1_048_576
 
-type ExportFormat = Exclude<EventsFormat, 'json' | 'sse'>
+type ExportFormat = Exclude<EventsFormat, 'json' | 'sse' | 'cloudevents'>
 
 type Form = {
   readonly type: string

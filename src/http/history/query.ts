@@ -17,6 +17,7 @@ import { type EventFilter, LISTED } from '../../history/filter.ts'
 import type { EventRange } from '../../history/spans.ts'
 import { beforeRules } from '../route/required-rights.ts'
 import type { Call } from '../route/route.ts'
+import { acceptedForm } from '../wire/accept.ts'
 
 export type EventsCall = Call<unknown, EventsQuery>
 
@@ -48,7 +49,7 @@ export const isAuditor = (reach: Reach): boolean => allowed(reach, AUDIT, EVERYW
 /** True if the caller sees only the history of flags, segments and namespaces. */
 const isBounded = ({ caller: { reach } }: EventsCall): boolean => reach !== undefined && !isAuditor(reach)
 
-type Selection = { readonly filter: EventFilter; readonly range: EventRange }
+export type Selection = { readonly filter: EventFilter; readonly range: EventRange }
 
 /** Filter and range of a query. */
 export const selectionBy = (asked: EventFilters): Selection => {
@@ -71,20 +72,15 @@ export const selectionOf = (call: EventsCall): Selection => {
   return { filter: isBounded(call) ? { ...filter, within: IN_NAMESPACE } : filter, range }
 }
 
-const ACCEPTED: Readonly<Record<string, EventsFormat>> = {
-  'application/json': 'json',
-  'application/x-ndjson': 'ndjson',
-  'application/jsonl': 'ndjson',
-  'text/csv': 'csv',
-  'text/event-stream': 'sse',
-}
+const OFFERED: ReadonlyMap<string, EventsFormat> = new Map([
+  ['application/json', 'json'],
+  ['application/x-ndjson', 'ndjson'],
+  ['application/jsonl', 'ndjson'],
+  ['text/csv', 'csv'],
+  ['application/cloudevents-batch+json', 'cloudevents'],
+  ['text/event-stream', 'sse'],
+])
 
 /** Form of the answer: the query decides, else the first type in `Accept` that the route offers. */
-export const formatOf = ({ query: { format }, request }: EventsCall): EventsFormat => {
-  if (format !== undefined) return format
-  for (const accepted of (request.headers.accept ?? '').split(',')) {
-    const found = ACCEPTED[accepted.split(';', 1)[0]!.trim().toLowerCase()]
-    if (found) return found
-  }
-  return 'json'
-}
+export const formatOf = ({ query: { format }, request }: EventsCall): EventsFormat =>
+  format ?? acceptedForm(request.headers.accept, OFFERED) ?? 'json'

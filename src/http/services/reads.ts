@@ -32,6 +32,8 @@ export type ReadServices = {
   readonly pastReadings: AsOfReadings
   readonly history: History
   readonly historyStreams: StreamSlots
+  /** Id of the ledger of the log; undefined until it has begun. */
+  readonly ledgerId: () => string | undefined
   readonly pageTokens: PageTokens
   readonly reservations: Reservations
   readonly idempotency: Idempotency

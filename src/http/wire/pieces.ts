@@ -88,6 +88,9 @@ const inPieces = <T>({ pieces, bytes }: Gathered<unknown>, head: string, tail: s
   return { body: undefined, chunks: chunksAround(head, pieces, tail), length, holds: length }
 }
 
+/** Answer of a list that is the whole body. */
+export const batched = <I>(gathered: Gathered<I>): Answer<never> => inPieces(gathered, '[', ']')
+
 type Lists<N extends string, I> = { readonly [name in N]: readonly I[] }
 
 /** Answer of a list: its items under each of the names, and the members of the page. */

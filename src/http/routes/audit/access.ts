@@ -11,6 +11,7 @@ import { leavingOut } from '../../lists/paging.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { Mount, Service } from '../../services/service.ts'
+import { acceptedForm } from '../../wire/accept.ts'
 import { type Answer, csvAnswer } from '../../wire/reply.ts'
 import { takePage } from '../../wire/room.ts'
 
@@ -44,6 +45,11 @@ const TABLE: readonly (readonly [string, (entry: Entry) => string])[] = [
   ['role', ({ because }) => because?.role ?? ''],
   ['rule', ({ because }) => because?.rule ?? ''],
 ]
+
+const OFFERED: ReadonlyMap<string, 'json' | 'csv'> = new Map([
+  ['application/json', 'json'],
+  ['text/csv', 'csv'],
+])
 
 /** The page as CSV. */
 const asTable = ({ entries, nextPageToken }: AccessReview): Answer<AccessReview> =>
@@ -84,7 +90,7 @@ const review = async (service: Service, call: ReviewRequest): Promise<Answer<Acc
     nextPageToken: last ? pageTokens.write(scope, { after: placeOf(last.doc, 'createdAt'), ...progress }) : '',
     ...(total > COUNTED ? { totalCount: COUNTED, totalCountExact: false } : { totalCount: total }),
   }
-  const table = request.headers.accept?.includes('text/csv') === true
+  const table = acceptedForm(request.headers.accept, OFFERED) === 'csv'
   return leavingOut(service, left, table ? asTable(page) : { body: page })
 }
 

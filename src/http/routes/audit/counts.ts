@@ -14,6 +14,7 @@ import { histogram, selectionBy } from '../../history/query.ts'
 import { type Call, route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { Mount, Service } from '../../services/service.ts'
+import { acceptedForm } from '../../wire/accept.ts'
 import { csvAnswer } from '../../wire/reply.ts'
 
 const counting = {
@@ -71,8 +72,13 @@ const TABLE: readonly (readonly [string, (row: StatisticsRow) => string])[] = [
 
 const CSV = { 'content-type': 'text/csv; charset=utf-8; header=present' }
 
+const OFFERED: ReadonlyMap<string, StatisticsQuery['format']> = new Map([
+  ['application/json', 'json'],
+  ['text/csv', 'csv'],
+])
+
 const wantsTable = ({ query: { format }, request }: Call<unknown, StatisticsQuery>): boolean =>
-  format === undefined ? request.headers.accept?.includes('text/csv') === true : format === 'csv'
+  (format ?? acceptedForm(request.headers.accept, OFFERED)) === 'csv'
 
 const getStatistics: Mount = (app, service) =>
   route(app, {

@@ -3,7 +3,7 @@ import { positionOf } from '../../../contract/readers/moment.ts'
 import { refuse } from '../../../errors.ts'
 import { asOfReading } from '../../as-of-readings.ts'
 import { countReading } from '../../history/counted.ts'
-import { eventPageAnswer, eventPresenter } from '../../history/event-page.ts'
+import { cloudEventPageAnswer, eventPageAnswer, eventPresenter } from '../../history/event-page.ts'
 import { eventStreamAnswer } from '../../history/event-stream.ts'
 import { liveEvents } from '../../history/live-events.ts'
 import { formatOf, namespaceIn, query } from '../../history/query.ts'
@@ -11,6 +11,8 @@ import { route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
 import type { Mount } from '../../services/service.ts'
 import { written } from '../../wire/reply.ts'
+
+const PAGES = { json: eventPageAnswer, cloudevents: cloudEventPageAnswer }
 
 const getEvents: Mount = (app, service) => {
   const follow = liveEvents(service)
@@ -25,13 +27,14 @@ const getEvents: Mount = (app, service) => {
       inOne: { right: 'history.read', namespaceIn },
     },
     summary:
-      'List or export the events of the history that match all filters; as JSON, NDJSON, CSV or live as server-sent events.',
+      'List or export the events of the history that match all filters; as JSON, CloudEvents, NDJSON, CSV or live as server-sent events.',
     query,
     errors: ['invalid_at', 'invalid_page_token', 'view_behind', 'rate_limited', 'history_busy', 'deadline_exceeded'],
     answer: HistoryEvents,
     run: (call) => {
       const format = formatOf(call)
-      if (format === 'json') return asOfReading(service, call.request, () => eventPageAnswer(service, call))
+      if (format === 'json' || format === 'cloudevents')
+        return asOfReading(service, call.request, () => PAGES[format](service, call))
       return format === 'sse' ? follow(call) : eventStreamAnswer(service, call, format)
     },
   })

@@ -1,0 +1,35 @@
+import { canonical } from '../events/canonical.ts'
+import type { Stored } from '../events/log.ts'
+import { cloudEvent } from './cloud-events.ts'
+import { factsOf } from './facts.ts'
+
+/** The members of an event as JSON (api.md §16.2) that hold its record. */
+type ShownEvent = Pick<Stored, 'id' | 'stream' | 'type' | 'time'> & {
+  readonly index: number
+  readonly position: string
+  readonly version: number
+  readonly revision: number
+  readonly data: unknown
+  readonly meta: unknown
+}
+
+/** The stored text of a shown value. A text that was shown as a JSON string is that text. */
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : canonical(value))
+
+/** The record of an event as JSON. Stored texts are canonical, so their values determine them. */
+const recordOf = ({ id, stream, time, ...shown }: ShownEvent): Stored => ({
+  id,
+  stream,
+  time,
+  type: shown.version === 1 ? shown.type : `${shown.type}.v${shown.version}`,
+  revision: BigInt(shown.revision),
+  position: BigInt(shown.position),
+  data: textOf(shown.data),
+  meta: textOf(shown.meta),
+})
+
+/** CloudEvent of an event as JSON, equal to that of its record. */
+export const cloudEventOf = (shown: ShownEvent, ledger: string): string => {
+  const record = recordOf(shown)
+  return cloudEvent({ index: shown.index, record, facts: factsOf(record) }, ledger)
+}
