@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { canonical } from '../events/canonical.ts'
 import type { Stored } from '../events/log.ts'
 import { type Hash, sha256 } from './hashes.ts'
 
@@ -14,3 +15,25 @@ export const entryOf = ({ id, stream, revision, type, time, data, meta }: EntryR
 
 /** Returns the hash of a leaf: SHA-256(0x00 ‖ entry in UTF-8). */
 export const leafOf = (entry: string): Hash => sha256(`\0${entry}`)
+
+/** Members of an entry. `data` and `meta` are hashes in hexadecimal digits. */
+export type Entry = Readonly<Record<'data' | 'id' | 'meta' | 'stream' | 'time' | 'type', string>> & {
+  readonly revision: number
+}
+
+const HEX = /^[0-9a-f]{64}$/
+
+/** Returns the members of an entry; undefined if the text is not exactly an entry. */
+export const parseEntry = (text: string): Entry | undefined => {
+  try {
+    const { data, id, meta, revision, stream, time, type } = JSON.parse(text) as Entry
+    const entry = { data, id, meta, revision, stream, time, type }
+    const texts = [data, id, meta, stream, time, type]
+    if (!texts.every((member) => typeof member === 'string') || !HEX.test(data) || !HEX.test(meta)) return undefined
+    if (!Number.isSafeInteger(revision) || revision < 0) return undefined
+    return canonical({ ...entry, v: 1 }) === text ? entry : undefined
+  } catch {
+    // The text is not JSON, or is `null`.
+    return undefined
+  }
+}
