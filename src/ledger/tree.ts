@@ -31,8 +31,10 @@ export const rootOver = (hashes: readonly Hash[]): Hash =>
 export type Frontier = { readonly size: number; readonly hashes: readonly Hash[] }
 
 export type CompactRange = {
-  /** Appends the hash of a leaf. */
-  readonly append: (leaf: Hash) => void
+  /**
+   * Appends a leaf, or a complete subtree of 2^`level` leaves. The size must be a multiple of the number of these leaves.
+   */
+  readonly append: (hash: Hash, level?: number) => void
   /** Returns the root of the tree over all leaves so far. */
   readonly root: () => Hash
   /** Returns the state from which another compact range continues. */
@@ -53,8 +55,9 @@ export const compactRange = (
   if (hashes.length !== completeSubtrees(0, size).length)
     throw new Error(`a frontier of ${size} leaves does not have ${hashes.length} hashes`)
   return {
-    append: (leaf) => {
-      let [hash, level, index] = [leaf, 0, size]
+    append: (appended, from = 0) => {
+      let [hash, level, index] = [appended, from, size / 2 ** from]
+      if (!Number.isInteger(index)) throw new Error(`${size} leaves do not end before a subtree of level ${from}`)
       onNode?.(level, index, hash)
       while (index % 2 === 1) {
         hash = nodeHash(hashes.pop()!, hash)
@@ -62,7 +65,7 @@ export const compactRange = (
         onNode?.(++level, index, hash)
       }
       hashes.push(hash)
-      size++
+      size += 2 ** from
     },
     root: () => rootOver(hashes),
     frontier: () => ({ size, hashes: [...hashes] }),
