@@ -10,7 +10,7 @@ const parts = (text: string): { readonly what: string; readonly place: string } 
 }
 
 const wrongPlace = (place: string, others: readonly string[]): string | undefined => {
-  if (place === '') return 'has no place: a namespace key, or * for all namespaces'
+  if (place === '') return 'has no namespace after @: write a namespace key, or * for all namespaces'
   return [EVERYWHERE, ...others].includes(place) || isKey(place)
     ? undefined
     : `"${place}" is neither a namespace key nor *`

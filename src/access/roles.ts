@@ -17,7 +17,7 @@ const inOrder = (rights: readonly string[]): readonly string[] => RIGHTS.filter(
 export const BUILT_IN: readonly Role[] = [
   { name: 'client', description: 'Browsers and mobile apps: safe to publish.', rights: ['flag.evaluate'] },
   { name: 'server', description: 'Services that evaluate flags.', rights: server },
-  { name: 'viewer', description: 'People and tools that look.', rights: viewer },
+  { name: 'viewer', description: 'People and tools that only read.', rights: viewer },
   {
     name: 'editor',
     description: 'People and tools that change flags.',
@@ -28,12 +28,12 @@ export const BUILT_IN: readonly Role[] = [
   },
   {
     name: 'admin',
-    description: 'In a namespace its owner, in every namespace the operator.',
+    description: 'Owner of a namespace, or, in all namespaces, operator of the deployment.',
     rights: [EVERY],
   },
   {
     name: 'auditor',
-    description: 'Who must see all and change nothing.',
+    description: 'Auditors, who may read everything and change nothing.',
     rights: [
       'flag.evaluate',
       'flag.read',

@@ -52,7 +52,7 @@ export const configuredAccess = (
 
 const LATER =
   'the access configuration is not recorded yet: an older instance that cannot read its event format is still running'
-const NO_LOGINS = `${LATER}: until then logins and exchanges are refused, because rules apply to them`
+const NO_LOGINS = `${LATER}: until then logins and exchanges are refused, because access rules apply to them`
 
 type PolicyOptions = {
   readonly execute: Execute

@@ -187,7 +187,7 @@ export const clusterMember = ({
       await responding
       if (!followed.state().members.has(instance)) return
       const late = () => {
-        throw new Error('the log did not answer in time')
+        throw new Error('the event log did not answer in time')
       }
       const left = execute(membership, MEMBERSHIP, 'Leave', { instance }, SYSTEM)
       await withTimeout(clock, FAREWELL_MS, left, late).catch((err: unknown) => logger.warn({ err }, NOT_LEFT))

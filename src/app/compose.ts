@@ -92,7 +92,7 @@ const serviceOf = async (config: Config, core: Core, { logger, past, draining, p
     ...(await authServicesOf(config, core, { policy })),
     pageTokens: pageTokens(pepper.key),
     refusals: refusalHistory(execute, clock, onError('refused requests cannot be recorded')),
-    uses: tokenUses({ views, clock, onError: onError('the last uses of tokens cannot be written') }),
+    uses: tokenUses({ views, clock, onError: onError('the times at which tokens were last used cannot be stored') }),
     failures: limiter('failures', FAILURES_A_MINUTE),
     clients: settings.rateLimited && settings.clientLimit > 0 ? limiter('clients', settings.clientLimit) : undefined,
     metrics,

@@ -40,7 +40,7 @@ import { staleSpells } from './telemetry/stale-spells.ts'
 export type Core = ReturnType<typeof coreOf>
 
 const DIVERGED =
-  'rollcall ends: the event log is not the one that this instance has read so far; the next start reports the difference'
+  'rollcall ends: the event log is not the one that this instance has read until now; the next start reports the difference'
 
 /** Checks that the log is still the followed one. If it is another log, the view updates stop and the service ends. */
 const guardOf = (

@@ -122,7 +122,7 @@ export const addExport = (program: Command, given: CommandServices): void => {
     .addOption(
       new Option(
         '--format <format>',
-        'format of the document: format of the document: yaml or json (default: by the file name, else yaml)',
+        'format of the document: yaml or json (default: by the file name, else yaml)',
       ).choices(['yaml', 'json']),
     )
     .option('-n, --namespaces <keys>', 'comma-separated namespaces (default: default)', (text) =>

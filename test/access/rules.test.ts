@@ -219,7 +219,7 @@ await t.test('the text of a grant is parsed, and errors in it are reported', asy
   t.strictSame(readGrant('viewer@a,b'), { grant: { place: 'a,b', role: 'viewer' } })
   t.match(readGrant('server@{namespace}'), { wrong: '"{namespace}" is neither a namespace key nor *' })
   for (const text of ['', 'editor', '@shop']) t.match(readGrant(text), { wrong: /^must be ROLE@PLACE/ }, text)
-  t.match(readGrant('editor@'), { wrong: /^has no place/ })
+  t.match(readGrant('editor@'), { wrong: /^has no namespace/ })
   for (const text of ['editor@a b', 'editor@shop@blog', 'editor@**'])
     t.match(readGrant(text), { wrong: /is neither a namespace key/ })
   t.strictSame(readRights('flag.read, flag.update,flag.read@shop'), {

@@ -45,7 +45,7 @@ await t.test('a subscription that the server does not confirm within 1 s is repl
   t.same([told.silences, left()], [0, 0])
   await clock.advance(1)
   t.same([told.silences, left()], [1, 1])
-  t.match(live.failure(), { message: 'the subscription is not confirmed' })
+  t.match(live.failure(), { message: 'EventStoreDB did not confirm the subscription' })
   t.equal(live.confirmed(), false)
   t.equal(await live.take(), undefined)
   t.same(clock.waiting(), [], 'and leaves no timer')

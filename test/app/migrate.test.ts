@@ -179,7 +179,7 @@ await t.test('the migration refuses a target whose events are not the first even
     const before = content(to.all)
     t.match(
       await failure(migrate(place(from), place(to), options)),
-      { exit: 6, message: /^The target contains another event log/ },
+      { exit: 6, message: /^The target contains events of another log/ },
       name,
     )
     t.strictSame(content(to.all), before)
@@ -209,7 +209,10 @@ await t.test('the migration refuses other secrets, another encryption key and a 
       return log.append(stream, events, expected)
     },
   }
-  t.match(await failure(migrate(from, place(busy), options)), { exit: 6, message: /Another process writes to it/ })
+  t.match(await failure(migrate(from, place(busy), options)), {
+    exit: 6,
+    message: /Another process writes to the target/,
+  })
 })
 
 await t.test('the migration notices a target that returns other events than it received', async (t) => {

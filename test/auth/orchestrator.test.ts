@@ -515,7 +515,7 @@ await t.test('jwks: if neither address returns keys, the error names both causes
     )
     t.equal(
       (refusal.cause as Error).message,
-      `key set at the configured address: ${said}; at the address that the document names: Error ECONNREFUSED`,
+      `no keys at the configured address: ${said}; no keys at the address in the discovery document: Error ECONNREFUSED`,
     )
   }
 })

@@ -23,7 +23,7 @@ await t.test('the command flag lists and shows flags, now and at a past moment',
     first.out,
     /^KEY +TYPE +ENABLED +ANSWERS +VARIANTS +NAME +UPDATED\nf0 +VARIANT +true +On: no match, no variant for everybody +on +Second/,
   )
-  t.match([first.out.split('\n').length, first.err], [27, '25 of 30 shown; use --all for the rest.\n'])
+  t.match([first.out.split('\n').length, first.err], [27, '25 of 30 flags shown; use --all for the rest.\n'])
   t.equal((await flag('list', '--all', '-o', 'name')).out, Array.from({ length: 30 }, (_, n) => `f${n}\n`).join(''))
   t.equal((await flag('list', '-n', 'none', '-o', 'json', '--field', 'key')).out, '')
 

@@ -264,7 +264,7 @@ segments: [{key: s, name: New}]`
   )
   t.match(await rollcall(['import', file(yaml), '--drop'], env), {
     exit: 2,
-    err: /Drop 6 flags and segments first\? .*\n.*--yes/,
+    err: /Delete 6 flags and segments before the import\? .*\n.*--yes/,
   })
   t.match(await rollcall(['import', file(yaml), '--drop', '--yes'], env), {
     exit: 0,

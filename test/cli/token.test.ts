@@ -148,7 +148,7 @@ await t.test('token list reports that there are more tokens than it counted', as
   }))
   t.teardown(service.close)
   const { err } = await rollcall(['token', 'list', '--address', service.address, '--limit', '2'])
-  t.match(err, /2 of more than 10000 shown; use --all/)
+  t.match(err, /2 of more than 10000 tokens shown; use --all/)
 })
 
 await t.test('token list prints one page, or every token with --all', async (t) => {
@@ -161,7 +161,7 @@ await t.test('token list prints one page, or every token with --all', async (t) 
   t.match(first.out, /^ID +METHOD +NAME +NAMESPACE +STATUS +CREATED +EXPIRES\n/)
   t.match(first.out, /name-1 .*never/)
   t.notMatch(first.out.replaceAll('\n', ''), /[\p{Cc}\p{Cf}]/u, 'a name does not steer the terminal')
-  t.match(first.err, /25 of 230 shown; use --all/)
+  t.match(first.err, /25 of 230 tokens shown; use --all/)
   t.equal((await list('-q')).err, '')
 
   const asked = service.seen.length
@@ -286,7 +286,7 @@ await t.test('token revoke reports unknown tokens and tokens that have already e
   t.match(await revoke(id), {
     exit: 0,
     out: '',
-    err: new RegExp(`^${id} already ended at 20\\S+Z: nothing to do\\n$`),
+    err: new RegExp(`^token ${id} already ended at 20\\S+Z: nothing to do\\n$`),
   })
   const other = await create()
   t.match(await revoke('nope', other, id), {

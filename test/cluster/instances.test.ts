@@ -141,7 +141,7 @@ await t.test('two instances run on the same servers', { skip }, async (t) => {
       .split('\n')
       .filter((line) => line.includes('this instance cannot prove that it knows every revoked token'))
     t.equal(spells.length, 1, 'logged once')
-    t.match(spells[0], /"level":"WARN".*"why":"the log does not tell its head/)
+    t.match(spells[0], /"level":"WARN".*"why":"the event log does not return its newest position/)
     t.match(await a.logged(), '"msg":"this instance knows every revoked token again"')
   })
 })

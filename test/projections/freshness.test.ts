@@ -131,7 +131,7 @@ await t.test('a failing check of the log is logged once with its cause, and its 
   }
   t.strictSame(await after(60_000), [], 'nothing while it is fresh')
   log = 'fails'
-  const down = { forMs: 2_001, why: 'the log does not tell its head: connection refused', head: 7n }
+  const down = { forMs: 2_001, why: 'the event log does not return its newest position: connection refused', head: 7n }
   t.strictSame(await after(2_000), [])
   t.strictSame(await after(600_000), [down], 'once, however long it lasts')
   log = 'answers'
@@ -139,11 +139,11 @@ await t.test('a failing check of the log is logged once with its cause, and its 
   t.ok(over! >= 602_000 && over! <= 602_500, `${over} ms`)
   t.ok(fresh())
   remembered = false
-  t.match(await after(3_000), [{ why: 'memory has not reached the head of the log', head: 7n }])
+  t.match(await after(3_000), [{ why: 'memory does not have the newest event of the log', head: 7n }])
   remembered = true
   t.equal((await after(500)).length, 1)
   log = 'hangs'
-  t.match(await after(3_000), [{ why: 'the log does not tell its head: no answer yet' }])
+  t.match(await after(3_000), [{ why: 'the event log does not return its newest position: no answer yet' }])
   log = 'slow'
   t.strictSame(await after(620_000), [], 'a proof that is too old when it comes ends no spell')
   log = 'answers'

@@ -76,7 +76,7 @@ await t.test('lost read models are reported once and not overwritten', async (t)
   t.equal(ours.lost.length, 1)
   await ours.applied(await append(log, 'c'))
   await ours.clock.advance(60_000)
-  t.match(ours.lost, [/the read model tokens is not there/])
+  t.match(ours.lost, [/the read model tokens does not exist/])
   t.equal(ours.lost.length, 1)
   t.strictSame([ours.checkpoint(), ours.rows.has('c'), ours.errors], [undefined, false, []])
   await ours.close()
@@ -95,7 +95,7 @@ await t.test('lost read models are noticed within two seconds, also without an e
   await ours.clock.advance(1_999)
   t.strictSame(ours.lost, [])
   await ours.clock.advance(1)
-  t.match(ours.lost, [/the read model tokens is not there/])
+  t.match(ours.lost, [/the read model tokens does not exist/])
   await ours.close()
 })
 
@@ -118,7 +118,7 @@ for (const [what, position, event, told, totals] of [
     'the log has another event there',
     35n,
     'gone',
-    /tokens stands at 35, where the log has another event/,
+    /tokens has processed the log up to 35, where the log has another event/,
     { rows: 5, changes: 5 },
   ],
 ] as const)

@@ -219,7 +219,7 @@ const notUsed = (why: string) => [
 await t.test('a memory snapshot that is modified, truncated or of another key is not used', async (t) => {
   const { begin, bytes, set } = await saved(t)
   const good = bytes()!
-  const damaged = notUsed('it is damaged, or was written under another key')
+  const damaged = notUsed('the snapshot is damaged, or was written under another key')
   for (const at of [0, 5, 200, Math.floor(good.length / 2), good.length - 1]) {
     const bad = Buffer.from(good)
     bad[at]! ^= 1
@@ -242,15 +242,15 @@ await t.test('a memory snapshot of another version or log, or with too many toke
   body.write('[9', body.indexOf('[1,'))
   const key = createHmac('sha256', secret).update('rollcall memory snapshot').digest()
   set(Buffer.concat([body, createHmac('sha256', key).update(body).digest()]))
-  t.match(await begin(), notUsed('it was written by another version'))
+  t.match(await begin(), notUsed('the snapshot was written by another version'))
   set(good)
-  t.match(await begin(undefined, 4), notUsed('it holds more tokens than tokens.index_size allows'))
-  t.match(await begin({ ...log, at: async () => undefined }), notUsed('it belongs to another log'))
+  t.match(await begin(undefined, 4), notUsed('the snapshot has more tokens than tokens.index_size allows'))
+  t.match(await begin({ ...log, at: async () => undefined }), notUsed('the snapshot belongs to another event log'))
   const first = { ...(await log.first())!, id: 'another' }
-  t.match(await begin({ ...log, first: async () => first }), notUsed('it belongs to another log'))
+  t.match(await begin({ ...log, first: async () => first }), notUsed('the snapshot belongs to another event log'))
   t.match(
     await begin({ ...log, at: (position) => log.at(position - 10n) }),
-    notUsed('it belongs to another log'),
+    notUsed('the snapshot belongs to another event log'),
     'nor where other events stand in the places of those that it holds',
   )
   set(undefined)

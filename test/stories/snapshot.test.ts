@@ -53,7 +53,7 @@ await t.test('a restart loads the memory snapshot and applies the later events',
   const again = await startService(t, { 'log.level': 'info' }, { directory })
   t.match(
     (await again.logged()).slice(before),
-    /"level":"WARN".*it is damaged.*the snapshot of the memory cannot be used/,
+    /"level":"WARN".*the snapshot is damaged.*the snapshot of the memory cannot be used/,
   )
   t.same([await self(again, valid.bearer), await self(again, revoked.bearer)], [200, 401])
   t.equal((await again.request('GET', `${flags}/f`)).status, 200)

@@ -128,7 +128,7 @@ export const embeddedLog = (channel: Channel, reader: Database, { file, onDamage
 
   return {
     append: async (stream, events, expected) => {
-      if (events.length === 0) throw new Error(`nothing to append to ${stream}`)
+      if (events.length === 0) throw new Error(`no event was given to append to ${stream}`)
       const reply = await channel.call('append', stream, expected === 'none' ? -1 : Number(expected), flat(events))
       if (reply === 'conflict') return refuse('write_conflict')
       followers.wake()

@@ -70,7 +70,7 @@ export const embeddedQueue = (
   return {
     schedule: async (job) => {
       if (stop.signal.aborted) refuse('backend_unavailable')
-      if (timers.has(job.name) || running.has(job.name)) throw new Error(`job ${job.name} is scheduled already`)
+      if (timers.has(job.name) || running.has(job.name)) throw new Error(`job ${job.name} is already scheduled`)
       start(job)
     },
     runs: async () => reading(() => lastRuns.all() as Raw[]).map((raw) => runOf(raw, progress.get(raw[0]))),

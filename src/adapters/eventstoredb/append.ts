@@ -78,7 +78,9 @@ const outcomeOf = async (
   const first = firstOf(order)
   const last = first + BigInt(order.events.length) - 1n
   if (revision !== last || !position)
-    throw damaged(`${order.stream} stands at ${revision} and not at ${last}: it was deleted or truncated`)
+    throw damaged(
+      `${order.stream} has revision ${revision} instead of ${last} in EventStoreDB: it was deleted or truncated`,
+    )
   if (order.events.length === 1) return { revision, positions: [position.commit] }
   // The server reports only the position of the last event.
   const found = await reader.some(order.stream, first, order.events.length)
@@ -89,7 +91,7 @@ const outcomeOf = async (
 const throwFinal = (error: unknown, stream: string): void => {
   if (error instanceof Refusal || isFailure(error, 'damaged')) throw error
   if (isTooLarge(error)) tooLarge(error)
-  if (isFailure(error, 'stream-deleted')) throw damaged(`${stream} was deleted in EventStoreDB`, error)
+  if (isFailure(error, 'stream-deleted')) throw damaged(`the stream ${stream} was deleted in EventStoreDB`, error)
   if (isFailure(error, 'access-denied', 7)) throw new Refusal('backend_unavailable', undefined, { cause: error })
 }
 
@@ -148,7 +150,7 @@ export const appender = ({ connection, clock, reader, credentials, patience, inF
      * `backend_unavailable`.
      */
     append: async (stream: string, events: readonly NewEvent[], expected: Expected): Promise<Appended> => {
-      if (events.length === 0) throw new Error(`nothing to append to ${stream}`)
+      if (events.length === 0) throw new Error(`no event was given to append to ${stream}`)
       if (running.size >= inFlight) refuse('backend_unavailable')
       const giveUp = clock.monotonic() + patience
       const job = (async () => {

@@ -26,7 +26,9 @@ export const patchClient = (client: EventStoreDBClient): EventStoreDBClient => {
   inside.execute = (service, name, action) =>
     execute(service, name, (stub) => {
       const gone = stub.getChannel().getConnectivityState(false) === SHUT_DOWN
-      return gone ? Promise.reject(new Error('the connection was closed before the call')) : action(stub)
+      return gone
+        ? Promise.reject(new Error('the connection to EventStoreDB was closed before the call'))
+        : action(stub)
     })
   return client
 }

@@ -57,7 +57,7 @@ type Connecting = {
 }
 
 const noTurn = (): never => {
-  throw new Error('too many reads at once')
+  throw new Error('too many reads of EventStoreDB wait at once')
 }
 
 /** Closes a client that is no longer used. */

@@ -10,7 +10,7 @@ export const isFailure = (error: unknown, type: string, code?: number): boolean 
 }
 export const isExpired = (error: unknown): boolean => isFailure(error, 'deadline-exceeded', 4)
 export const expired = (ms: number) =>
-  Object.assign(new Error(`no answer within ${ms} ms`), { type: 'deadline-exceeded', code: 4 })
+  Object.assign(new Error(`EventStoreDB did not answer within ${ms} ms`), { type: 'deadline-exceeded', code: 4 })
 
 /** Error that a retry cannot fix: the history has changed. */
 export const damaged = (message: string, cause?: unknown): Error =>

@@ -45,7 +45,7 @@ const silenceWatch = (
   onSilence: (message: string) => void,
 ) => {
   let lastEvent = monotonic()
-  const confirmation = after(CONFIRM_MS, () => onSilence('the subscription is not confirmed'))
+  const confirmation = after(CONFIRM_MS, () => onSilence('EventStoreDB did not confirm the subscription'))
   const watch = every(SILENT_MS, () => {
     if (monotonic() - lastEvent < SILENT_MS) return
     // A node that is cut off from the cluster keeps a subscription open without events; only the leader knows the head.

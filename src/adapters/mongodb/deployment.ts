@@ -83,7 +83,7 @@ export const deploymentKeys = async (
     await calls.call('write', () => place(db).replaceOne({ _id: 'keys', fingerprint }, mine))
     stored = await find(db, calls)
   }
-  if (!stored) throw new Error('the keys of the deployment were written but cannot be read')
+  if (!stored) throw new Error('the keys of the deployment were written to MongoDB but cannot be read back')
   const { keys, are } = standingOf(stored)
   if (!given) return keys ?? inFile()
   if (!are(given))
@@ -94,7 +94,7 @@ export const deploymentKeys = async (
 }
 
 const inFile = (): never => {
-  throw new Error('this deployment keeps its keys in a key file; set keys.file to the path of a copy of it')
+  throw new Error('this deployment keeps its keys in a key file; set keys.file to the path of a copy of that file')
 }
 
 type StoredBinding = { readonly _id: 'log'; readonly event: string; readonly position: bigint; readonly madeAt: Date }

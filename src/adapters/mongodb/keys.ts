@@ -99,7 +99,7 @@ export const mongoKeys = async (
         unlessDuplicate(subjects.findOneAndUpdate({ _id: subject }, insert, { upsert: true, returnDocument: 'after' })),
       )
     const stored = (await write()) ?? (await write())
-    if (!stored) throw new Error(`the encryption key of a person was written but cannot be read`)
+    if (!stored) throw new Error(`the encryption key of a person was written to MongoDB but cannot be read back`)
     return remember(subject, requestedAt, stored)
   }
 

@@ -36,7 +36,7 @@ const parts = (url: string) => {
 /** Problem of one host of an address. */
 const wrongWithHost = (host: string): string | undefined => {
   if (host === '' || host.startsWith(':')) return 'has no host'
-  if (/[?#]/.test(host)) return 'has options, which Redis does not support there'
+  if (/[?#]/.test(host)) return 'has options after the address, which Redis does not support'
   return URL.canParse(`redis://${host}`) && !/[@\s%]/.test(host) ? undefined : FORM
 }
 

@@ -51,7 +51,7 @@ export const openBullmq = async (
   return {
     schedule: async (job: Job) => {
       if (stop.signal.aborted) refuse('backend_unavailable')
-      if (jobs.has(job.name)) throw new Error(`job ${job.name} is scheduled already`)
+      if (jobs.has(job.name)) throw new Error(`job ${job.name} is already scheduled`)
       jobs.set(
         job.name,
         bullmqJob(job, { clock, client, prefix, runs, signal: stop.signal, grace, onError, health: ownHealth }),

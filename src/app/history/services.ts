@@ -46,7 +46,7 @@ export const historyServicesOf = (
     ledgerId: () => undefined,
     historyReads: historyReadRecorder(execute, clock, {
       onRead: (route, format) => metrics.historyReads(route, format).value++,
-      onError: onError('cannot write the readings of the history'),
+      onError: onError('the record of who read the history cannot be written'),
     }),
   }
 }

@@ -41,7 +41,7 @@ export const endInTime = (
     const left = process.getActiveResourcesInfo().length
     logger.warn(
       { left },
-      'the shutdown takes longer than server.shutdown_grace and is cut off; no acknowledged write is lost',
+      'the shutdown takes longer than server.shutdown_grace, so running requests are aborted; no acknowledged write is lost',
     )
     cut?.()
   }

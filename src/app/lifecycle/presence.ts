@@ -42,7 +42,7 @@ export const presenceOf = (
 
   const record = async (work: Promise<unknown>, missing: string): Promise<void> => {
     const late = () => {
-      throw new Error('the log did not answer in time')
+      throw new Error('the event log did not answer in time')
     }
     await withTimeout(clock, PATIENCE_MS, work, late).catch((err: unknown) => logger.warn({ err }, missing))
   }

@@ -99,7 +99,10 @@ export const sooner = async <T>(
       if (isFailure(error) || isConfigError(error) || ending?.aborted) throw error
       const [missing, why] = [room.missing(error), whyOf(rootCause(error))]
       if (`${missing}: ${why}` !== lastCause)
-        logger.warn({ missing, why }, 'the service cannot start yet, because a server is missing; it tries again')
+        logger.warn(
+          { missing, why },
+          'the service cannot start yet, because a server is missing; it tries again until the server is available',
+        )
       lastCause = `${missing}: ${why}`
       await sleep(RETRY_MS, ending)
     }

@@ -20,7 +20,7 @@ const alike = (ours: readonly Stored[], theirs: readonly Stored[]): void => {
     if (field !== undefined)
       fail(
         'check',
-        `The target differs: source ${named(ours[n])}, target ${named(theirs[n])}, first difference in ${field}.`,
+        `The target differs from the source: ${named(ours[n])} in the source, ${named(theirs[n])} in the target, first difference in ${field}.`,
       )
   }
 }

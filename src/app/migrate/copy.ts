@@ -35,8 +35,8 @@ const resumePoint = async (from: EventLog, to: EventLog, onProgress: (done: numb
       const where = `the source has ${named(ours[n])}, the target has ${named(event)}${field === 'stream' ? '' : ` with a different ${field}`}`
       fail(
         'conflict',
-        `The target contains another event log: ${where}. Nothing was written.`,
-        'Use an empty target, or the target of an interrupted run of this move.',
+        `The target contains events of another log: ${where}. Nothing was written.`,
+        'Use an empty target, or the target of an interrupted run of this migration.',
       )
     }
     done += theirs.length
@@ -76,8 +76,8 @@ const append = async (to: EventLog, run: readonly Stored[]): Promise<void> => {
     if (!isRefusal(error, 'write_conflict')) throw error
     fail(
       'conflict',
-      `The target already contains another event in place of ${named(first)}.`,
-      'Another process writes to it: stop every service on the target and start the move again.',
+      `The target already contains another event at the position of ${named(first)}.`,
+      'Another process writes to the target: stop every service on the target and start the migration again.',
     )
   }
 }

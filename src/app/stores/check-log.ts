@@ -12,7 +12,7 @@ const readers = new Map(Object.entries(catalog).map(([category, shapes]) => [cat
 const unreadable = ({ stream, type, data, meta }: Stored): string | undefined => {
   try {
     const read = readers.get(stream.slice(0, Math.max(0, stream.indexOf('-'))))
-    if (!read) return 'its stream has an unknown category'
+    if (!read) return 'the name of its stream begins with an unknown category'
     read(type, data)
     JSON.parse(meta)
     return undefined

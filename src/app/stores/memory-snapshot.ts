@@ -40,9 +40,10 @@ export const memorySnapshot = (memory: MemoryToKeep) => {
       const snapshot = await readSnapshot(bytes, key)
       if ('unfit' in snapshot) return snapshot
       const [there, first] = [await log.at(snapshot.newest), await log.first()]
-      if (there?.id !== snapshot.event || first?.id !== snapshot.log) return { unfit: 'it belongs to another log' }
+      if (there?.id !== snapshot.event || first?.id !== snapshot.log)
+        return { unfit: 'the snapshot belongs to another event log' }
       if (index.fits(snapshot.tokens)) return snapshot
-      return { unfit: 'it holds more tokens than tokens.index_size allows' }
+      return { unfit: 'the snapshot has more tokens than tokens.index_size allows' }
     } catch (err) {
       return { unfit: 'it cannot be read', err }
     }

@@ -17,7 +17,7 @@ const AT_MOST_MS = 60_000
 /** Interval in ms between two checks whether the rebuilt views have caught up with the log. */
 const LOOK_MS = 50
 
-const AGAIN = `rollcall ends: the read models were found damaged ${MOST + 1} times within ${WITHIN_MS / 60_000} minutes; check the disk. Their file is set aside, and the next start rebuilds them from the event log`
+const AGAIN = `rollcall ends: the read models were found damaged ${MOST + 1} times within ${WITHIN_MS / 60_000} minutes; check the disk. Their file was renamed, and the next start rebuilds them from the event log`
 
 type RenewalOptions = {
   readonly clock: Clock

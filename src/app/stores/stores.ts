@@ -101,9 +101,15 @@ const openDirectory: Open = async (config, clock, listeners, { secrets, acceptLo
     return { kek, damage, accepted: accepted && ((log: EventLog) => accepted(log, pepper.kid)) }
   }
   const onSetAside = (file: string, { message }: Error) =>
-    logger.warn({ file, why: message }, 'damaged read models were set aside; they are rebuilt from the event log')
+    logger.warn(
+      { file, why: message },
+      'damaged read models were set aside in a renamed file; they are rebuilt from the event log',
+    )
   const onSnapshotSetAside = (file: string, { message }: Error) =>
-    logger.warn({ file, why: message }, 'the path of the memory snapshot is not a file; what is there was renamed')
+    logger.warn(
+      { file, why: message },
+      'the path of the memory snapshot is not a file, so whatever is there was renamed',
+    )
   const watching = {
     ...(onLost && { onLost }),
     ...(onDamage && { onDamage }),

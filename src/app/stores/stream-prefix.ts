@@ -13,7 +13,7 @@ export const insistOnPrefix = async (log: EventStore, prefix: string): Promise<v
   )
   fail(
     'failed',
-    `EventStoreDB has events ${theirs} and none ${ours}.`,
+    `EventStoreDB has events ${theirs} and no events ${ours}.`,
     `To use those events, set eventstore.stream_prefix: '${other}'. To start a second history, set eventstore.shared: true.`,
   )
 }

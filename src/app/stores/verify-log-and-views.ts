@@ -31,7 +31,7 @@ const causeTexts: Readonly<Record<Cause, string>> = {
   another_log: 'they belong to another event log',
   shorter: 'the event log is shorter than the log that they contain: acknowledged events are lost',
   forked: 'the event log differs from the log that they contain: acknowledged events are lost',
-  rows_missing: 'rows are missing or outdated',
+  rows_missing: 'rows of the read models are missing or outdated',
 }
 
 /** Fails because the log belongs to another deployment, with advice for the operator. The read models are unchanged. */

@@ -26,7 +26,7 @@ export const lostSubjects = (
     const place = places[adapter] ?? adapter
     logger.error(
       { adapter, advice: `restore the missing keys from the newest backup of ${place}` },
-      `personal data cannot be read: a key is missing in ${place} without an erasure; the data is shown as lost`,
+      `personal data cannot be read: a key is missing in ${place} although nobody erased it; the data is shown as lost`,
     )
   }
 }

@@ -58,7 +58,8 @@ export const codehostApi = ({ kind, api, call, configuration, accessToken }: Ask
     let address: URL | undefined = new URL(`${api}${path}`)
     for (let page = 1; address && page <= PAGES; page++) {
       const { content, headers } = await read(address, place)
-      if (!Array.isArray(content) || !content.every(isObject)) return unusable(place, 'answer is not a list of objects')
+      if (!Array.isArray(content) || !content.every(isObject))
+        return unusable(place, 'the code host did not answer with a list of objects')
       items.push(...content)
       const next: URL | undefined =
         kind.pages === 'link' ? linked(headers, address) : counted(headers, address, page, content, items)
@@ -75,7 +76,7 @@ export const codehostApi = ({ kind, api, call, configuration, accessToken }: Ask
       const { content } = await read(new URL(`${api}/user`), place)
       return isObject(content) && Number.isSafeInteger(content['id'])
         ? content
-        : unusable(place, 'answer is not a user')
+        : unusable(place, 'the code host did not answer with a user')
     },
 
     /** Primary verified e-mail address of the user; undefined if the host does not allow the query. */
@@ -89,7 +90,8 @@ export const codehostApi = ({ kind, api, call, configuration, accessToken }: Ask
       } catch (error) {
         return unusable(place, error)
       }
-      if (!Array.isArray(content) || !content.every(isObject)) return unusable(place, 'answer is not a list of objects')
+      if (!Array.isArray(content) || !content.every(isObject))
+        return unusable(place, 'the code host did not answer with a list of objects')
       return text(content.find(({ primary, verified }) => primary === true && verified === true)?.['email'])
     },
 
@@ -122,7 +124,7 @@ const teamsByOrganization = (
 }
 
 const word = (value: unknown, place: ProviderStep): string =>
-  text(value) || unusable(place, 'a membership without a name')
+  text(value) || unusable(place, 'the code host sent a membership without a name')
 
 /** URL of the next page from a Link header (RFC 8288). */
 const linked = (headers: Headers, from: URL): URL | undefined => {

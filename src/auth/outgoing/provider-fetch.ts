@@ -93,7 +93,7 @@ const textOf = (place: ProviderStep, body: Init['body']): string | undefined =>
     ? (body ?? undefined)
     : body instanceof URLSearchParams
       ? body.toString()
-      : unusable(place, 'request body is not a form')
+      : unusable(place, 'the body of a request to the provider is not a form')
 
 /** Returns the JSON of an answer with status 200. Refuses any other answer. */
 export const jsonOf = async (response: Response, place: ProviderStep): Promise<unknown> => {

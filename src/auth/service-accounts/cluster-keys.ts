@@ -117,7 +117,7 @@ const readIssuer = async (call: Cluster, discoveryUrl: string): Promise<Issuer> 
 const noKeySet = (configured: unknown, named: unknown): never => {
   const why = (error: unknown) =>
     error instanceof Refusal && error.cause instanceof Error ? error.cause.message : safeCause(error).message
-  const at = `key set at the configured address: ${why(configured)}; at the address that the document names: ${why(named)}`
+  const at = `no keys at the configured address: ${why(configured)}; no keys at the address in the discovery document: ${why(named)}`
   return refuseUnavailable(new Error(at))
 }
 

@@ -109,7 +109,7 @@ const ask = async (
 
 /** Body as text. The library sends JSON text only. */
 const text = (body: unknown): string =>
-  typeof body === 'string' ? body : clusterUnavailable('TokenReview request is not text')
+  typeof body === 'string' ? body : clusterUnavailable('the request for a TokenReview is not text')
 
 const confirmed = ({ status }: V1TokenReview, claims: Account, audiences: readonly string[]): Account => {
   if (typeof status !== 'object' || status === null) return clusterUnavailable('TokenReview without a status')
@@ -129,5 +129,5 @@ const confirmed = ({ status }: V1TokenReview, claims: Account, audiences: readon
   }
   return agree(reviewed, claims)
     ? { ...claims, ...reviewed }
-    : refuseToken('token names another account than its review')
+    : refuseToken('the TokenReview is for another account than the token')
 }

@@ -31,7 +31,7 @@ const accessOf = ({ full, namespaceKey, grants = [] }: Access): string => {
   if (given.length > 0) return given.join(', ')
   return namespaceKey === undefined
     ? 'nothing'
-    : `full access to namespace ${namespaceKey}, without rights for the whole deployment`
+    : `full access to namespace ${namespaceKey}, but no rights outside of it`
 }
 
 /**

@@ -44,7 +44,7 @@ const base = (address: string): string => {
  */
 export const segment = (name: string): string =>
   name === '' || name === '.' || name === '..'
-    ? fail('usage', `"${name}" is not a valid name.`)
+    ? fail('usage', `"${name}" cannot be part of a request path.`)
     : encodeURIComponent(name)
 
 /** Fails if the answer omits unreadable documents. The prefix of the header depends on the deployment. */
@@ -54,7 +54,7 @@ const insistOnWhole = (headers: Headers): void => {
     fail(
       'unavailable',
       `The answer leaves out ${found[1]} ${found[1] === '1' ? 'item' : 'items'} that the service cannot read.`,
-      'The log of the service names the events; --at shows the state before them.',
+      'The event log of the service names the events that it cannot read; --at shows the state before them.',
     )
 }
 

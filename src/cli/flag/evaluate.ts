@@ -73,7 +73,7 @@ export const addEvaluate = (program: Command, given: CommandServices): void => {
     .summary('evaluate a flag for an entity')
     .option('-n, --namespace <key>', 'the namespace', 'default')
     .requiredOption('-e, --entity <id>', 'the entity')
-    .option('-c, --context <key=value>', 'a pair of the context; repeatable', pair)
+    .option('-c, --context <key=value>', 'a property of the entity as key=value; repeatable', pair)
     .option('--explain', 'also print each step of the evaluation')
     .action((flagKey: string, options: EvaluateOptions) => evaluate(flagKey, options, given))
 }

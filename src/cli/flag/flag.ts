@@ -80,7 +80,7 @@ const list = async (options: ListOptions, given: CommandServices): Promise<void>
   if (found.length === 0) await insistOnNamespace(client, namespace, at)
   printMany(given.terminal, found, { ...page, flags: found }, ({ key }) => key, COLUMNS, options)
   if (page.nextPageToken !== '' && !quiet)
-    given.terminal.info(`${found.length} of ${page.totalCount} shown; use --all for the rest.`)
+    given.terminal.info(`${found.length} of ${page.totalCount} flags shown; use --all for the rest.`)
 }
 
 /** Loads the parts of a flag that determine its answers. */

@@ -7,8 +7,8 @@ const FILTERS: readonly (readonly [option: string, parameter: string, meaning: s
   ['type', 'type', 'types, such as Token* or FlagUpdated'],
   ['category', 'category', 'kinds of events: token, login, refusal, namespace, flag, segment, …'],
   ['stream', 'stream', 'event streams, such as flag-default+checkout or flag-shop+*'],
-  ['actor', 'actor', 'who caused the events: id of a token, or token, anonymous, system, operator'],
-  ['token-id', 'tokenId', 'events about a token or by it'],
+  ['actor', 'actor', 'cause of the events: id of a token, or token, anonymous, system, operator'],
+  ['token-id', 'tokenId', 'events that change this token or that its holder caused'],
   ['subject', 'subject', 'persons (person-…)'],
   ['namespace', 'namespaceKey', 'namespaces'],
   ['flag', 'flagKey', 'flags of --namespace'],
@@ -17,7 +17,7 @@ const FILTERS: readonly (readonly [option: string, parameter: string, meaning: s
   ['provider', 'provider', 'providers of logins'],
   ['outcome', 'outcome', 'results: success, denied, failed'],
   ['request-id', 'requestId', 'requests'],
-  ['correlation-id', 'correlationId', 'logins or requests with all their events'],
+  ['correlation-id', 'correlationId', 'identifiers of logins or requests, with all their events'],
   ['command', 'command', 'commands, such as IssueToken'],
   ['route', 'route', 'routes'],
   ['search', 'q', 'events with this text in summary, reason, stream, type or route'],
@@ -49,7 +49,7 @@ const whereOf = (text: string): Readonly<Record<string, string>> =>
 export const withPeriod = (command: Command, { clock }: Pick<CommandServices, 'clock'>): Command => {
   const instant = (text: string): string => momentOf(text, clock.now().getTime(), '--from and --to')
   return command
-    .option('--from <instant>', 'events from this time on: an RFC 3339 time, a day or -1h', instant)
+    .option('--from <instant>', 'events from this moment on: an RFC 3339 time, a day or -1h', instant)
     .option('--to <instant>', 'before this time', instant)
 }
 
@@ -65,7 +65,7 @@ export type FilterOptions = { readonly where?: Readonly<Record<string, string>> 
 /** Adds the options that filter events. */
 export const withFilters = (command: Command): Command => {
   for (const [option, , meaning] of FILTERS) command.option(`--${option} <values>`, meaning)
-  return command.option('--where <filters>', "filters as one text, such as 'type:Token* outcome:denied'", whereOf)
+  return command.option('--where <filters>', "all filters in one text, such as 'type:Token* outcome:denied'", whereOf)
 }
 
 /** Filters of the options, as parameters of the request. */

@@ -31,10 +31,17 @@ const stats = async (
 export const addStats = (events: Command, given: CommandServices): void => {
   const counting = withField(withOutput(withTarget(events.command('stats'), given), ['table', 'csv', 'json', 'ndjson']))
     .summary('count tokens, logins, refusals and changes')
-    .description('Counts tokens, logins, exchanges, refusals, changes and readings. A table leaves out empty columns.')
-    .addOption(
-      new Option('--by <property>', 'a row for each value').choices(['method', 'provider', 'namespaceKey', 'reason']),
+    .description(
+      'Counts tokens, logins, exchanges, refusals, changes and reads of the history. A table leaves out empty columns.',
     )
-    .addOption(new Option('--bucket <length>', 'a row for each period').choices(['hour', 'day']))
+    .addOption(
+      new Option('--by <property>', 'one row for each value of this property').choices([
+        'method',
+        'provider',
+        'namespaceKey',
+        'reason',
+      ]),
+    )
+    .addOption(new Option('--bucket <length>', 'one row for each period of this length').choices(['hour', 'day']))
   withPeriod(counting, given).action((options: StatsOptions) => stats(options, given))
 }

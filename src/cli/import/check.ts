@@ -89,7 +89,7 @@ export const refuseAll = (problems: readonly Problem[]): void => {
   const lines = problems.slice(0, 50).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
   const more = problems.length > lines.length ? [`… and ${problems.length - lines.length} more.`] : []
   const next = problems.some(({ exit }) => exit === 'conflict')
-    ? ['Use --skip-existing to keep existing items, or --drop to replace them.']
+    ? ['Use --skip-existing to keep existing flags and segments, or --drop to replace them.']
     : []
   fail(first.exit, [...lines, ...more, 'Nothing is written.', ...next].join('\n'))
 }

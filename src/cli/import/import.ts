@@ -13,7 +13,7 @@ export const addImport = (program: Command, given: CommandServices): void => {
     .option('--stdin', 'read the document from standard input')
     .option('--skip-existing', 'keep existing flags and segments unchanged')
     .option('--drop', 'delete all flags and segments of the namespaces in the document before the import')
-    .option('--dry-run', 'only only print the plan (+ create, ~ skip, - drop, * update) and write nothing')
+    .option('--dry-run', 'only print the plan (+ create, ~ skip, - drop, * update) and write nothing')
     .option('-y, --yes', 'skip the confirmation')
     .option('--no-progress', 'no progress bar')
     .action(async (file: string | undefined, options: ImportOptions) => {

@@ -112,7 +112,7 @@ const run = async (file: string | undefined, options: ImportOptions, given: Comm
     return
   }
   const drops = steps.filter(({ sign }) => sign === '-').length
-  if (drops > 0) await confirm(terminal, `Drop ${drops} flags and segments first?`, yes)
+  if (drops > 0) await confirm(terminal, `Delete ${drops} flags and segments before the import?`, yes)
   const again = `rollcall import ${file ?? '--stdin'} --skip-existing`
   const finished = await done(steps, options, again, given)
   if (finished && !quiet) info(`Imported: ${summary(steps)}.`)

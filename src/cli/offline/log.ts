@@ -17,7 +17,10 @@ const COLUMNS: readonly Column<LogFinding>[] = [
  */
 export const addLog = (program: Command, given: CommandServices): void => {
   const { load, terminal, endWith } = given
-  const log = program.command('log').summary('check the log').description('Reads the log itself; changes nothing.')
+  const log = program
+    .command('log')
+    .summary('check the log')
+    .description('Reads the event log directly and changes nothing.')
   withOutput(withConfig(log.command('check'), given), ['table', 'json', 'ndjson', 'name'])
     .summary('report all problems of the log; exit code 3 if there is one')
     .description(

@@ -36,11 +36,13 @@ const targetOf = (options: MigrateOptions, { env }: Terminal): Config => {
 const summary = ({ events, copied, streams, subjects, lost = 0, digest }: Moved): string =>
   [
     `Done: ${copied} events copied, ${events} events in total.`,
-    `Compared: every event in order and each of ${streams} streams; ${subjects} subjects have the same keys.`,
+    `Compared: every event in order and each of ${streams} streams; ${subjects} people and tokens have the same keys.`,
     ...(lost > 0
-      ? [`The source lacks the keys of ${lost} more subjects: their sealed data cannot be read there either.`]
+      ? [
+          `The source lacks the keys of ${lost} more people or tokens: their encrypted data cannot be read there either.`,
+        ]
       : []),
-    `SHA-256 of the history, the same on both sides: ${digest}`,
+    `SHA-256 of all events, the same in source and target: ${digest}`,
   ].join('\n')
 
 const migrate = async (options: MigrateOptions, { load, clock, terminal, endWith }: CommandServices): Promise<void> => {
@@ -72,10 +74,10 @@ export const addMigrate = (program: Command, given: CommandServices): void => {
   withConfig(program.command('migrate'), given)
     .summary('move an embedded store to servers or to another directory')
     .description(
-      'Copies every event and every key unchanged, and compares both sides. No service may use either side. The source is not changed.',
+      'Copies every event and every key unchanged, and compares source and target. No service may use either of them. The source is not changed.',
     )
     .requiredOption('--from <dir>', 'directory of the embedded store')
-    .option('--from-keys <path>', 'its key file (default: DIR/keys)')
+    .option('--from-keys <path>', 'key file of the source (default: DIR/keys)')
     .requiredOption('--to <place>', '"cluster" for the servers of the configuration, or a directory')
     .option('--dry-run', 'compare and count without writing')
     .option('-y, --yes', 'skip the confirmation')

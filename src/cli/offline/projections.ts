@@ -32,8 +32,8 @@ const rebuild = async (
   if (all === names.length > 0)
     fail(
       'usage',
-      all ? 'Names and --all exclude each other.' : 'Name the projections, or use --all.',
-      'List them with: rollcall projections status',
+      all ? 'Give either names of read models or --all.' : 'Name the read models to rebuild, or use --all.',
+      'List the read models with: rollcall projections status',
     )
   const config = dataConfig(options, terminal)
   const services = await load()
@@ -42,7 +42,7 @@ const rebuild = async (
   if (unknown.length > 0)
     fail(
       'notFound',
-      `There is no projection ${unknown.join(', ')}.`,
+      `There is no read model ${unknown.join(', ')}.`,
       `Known projections: ${known.map(({ name }) => name).join(', ')}`,
     )
 
@@ -67,7 +67,7 @@ const rebuild = async (
   }
   if (stopped.signal.aborted) {
     info(
-      `Stopped: unfinished projections are unchanged. To continue: rollcall projections rebuild ${all ? '--all' : names.join(' ')}`,
+      `Stopped: unfinished read models are unchanged. To continue: rollcall projections rebuild ${all ? '--all' : names.join(' ')}`,
     )
     endWith(EXIT.interrupted)
   } else info('Done.')
@@ -79,7 +79,7 @@ export const addProjections = (program: Command, given: CommandServices): void =
   const projections = program
     .command('projections')
     .summary('show and rebuild the read models')
-    .description('Works on the data itself while the service is stopped.')
+    .description('Works on the stored data while the service is stopped.')
   withOutput(withConfig(projections.command('status'), given), ['table', 'json', 'ndjson', 'name'])
     .summary('show the position of each read model')
     .option('--data <dir>', 'directory of the embedded store')

@@ -80,7 +80,11 @@ export const confirm = async ({ streams }: Terminal, question: string, yes: bool
   if (yes) return
   const { stdin: input, stderr: output } = streams
   if (!input.isTTY)
-    fail('usage', `${question} The command cannot ask, because there is no terminal.`, 'Confirm with --yes.')
+    fail(
+      'usage',
+      `${question} The command cannot ask for confirmation, because there is no terminal.`,
+      'Confirm with --yes.',
+    )
   const terminal = createInterface({ input, output })
   const answer = await terminal.question(`${question} [y/N] `)
   terminal.close()

@@ -103,7 +103,7 @@ const make = async (
     const config = dataConfig(options, terminal)
     if (config.storage.type === 'cluster') {
       if (!options.quiet)
-        terminal.info('There is no token for the service: working on the servers of the configuration.')
+        terminal.info('There is no token for the service, so the command writes to the servers of the configuration.')
       return makeOnData(config, request, given)
     }
   }
@@ -111,7 +111,8 @@ const make = async (
     return await ask(request, options, token, given)
   } catch (error) {
     if (!isUnreachable(error) || !configured) throw error
-    if (!options.quiet) terminal.info('No service answers: working on the data of the configuration.')
+    if (!options.quiet)
+      terminal.info('No service answers, so the command writes to the stored data of the configuration.')
     return makeOnData(dataConfig(options, terminal), request, given)
   }
 }
@@ -130,7 +131,7 @@ const create = async (
   if (grants.length > 0 && (role ?? namespace) !== undefined)
     fail(
       'usage',
-      `--grant and --rights cannot be combined with --${role === undefined ? 'namespace' : 'role'}: they contain their own namespaces.`,
+      `--grant and --rights cannot be combined with --${role === undefined ? 'namespace' : 'role'}, because they contain their own namespaces.`,
     )
   const expiresAt = expiryOf(options.expires, given.clock.now().getTime())
   const request: Required<TokenRequest> = {
@@ -180,15 +181,15 @@ export const addTokenCreate = (
   )
     .summary('create a static token')
     .description(
-      'Creates a static token through the running service. With --reason it can work on the data itself: with --data on that of a stopped service, or on the servers of the configuration if there is no token.',
+      'Creates a static token through the running service. With --reason it can write to the stored data: with --data to that of a stopped service, or to the servers of the configuration if there is no token.',
     )
     .option('--description <text>', 'purpose of the token')
     .option('--expires <when>', 'end of the token: a duration such as 30d, an RFC 3339 time, or never', '30d')
     .option('--role <role>', 'role of the token: client, server, viewer, editor, admin, auditor or a configured role')
-    .option('--namespace <key>', 'bind it to this namespace')
+    .option('--namespace <key>', 'limit the token to this namespace')
     .option('--grant <role@namespace>', 'a role in one namespace, or in all (editor@*); can be repeated', roleAt)
     .option('--rights <right,right@namespace>', 'single rights instead of a role; repeatable', rightsAt)
-    .option('--metadata <key=value>', 'a pair of metadata; repeatable', pair)
+    .option('--metadata <key=value>', 'additional information about the token as key=value; repeatable', pair)
     .option('--data <dir>', 'data directory of a service that is not running')
     .option('--dry-run', 'print the request without sending it')
     .action((name: string, options: CreateOptions, command: Command) =>

@@ -29,7 +29,7 @@ const find = async (
     return fail(
       'notFound',
       'The service has no token with this text.',
-      notSearchable === 0 ? undefined : `It cannot search ${notSearchable} of its tokens.`,
+      notSearchable === 0 ? undefined : `The service cannot search ${notSearchable} of its tokens by their text.`,
     )
   const all: readonly Column<Found>[] = [
     ...columns.map(([title, shown]): Column<Found> => [title, (found) => shown(found.authentication)]),

@@ -54,7 +54,7 @@ const list = async ({ all = false, limit: most, ...options }: ListOptions, given
   printMany(given.terminal, found, { ...page, authentications: found }, ({ id }) => id, COLUMNS, options)
   const total = page.totalCountExact === false ? `more than ${page.totalCount}` : String(page.totalCount)
   if (page.nextPageToken !== '' && !options.quiet)
-    given.terminal.info(`${found.length} of ${total} shown; use --all for the rest.`)
+    given.terminal.info(`${found.length} of ${total} tokens shown; use --all for the rest.`)
 }
 
 type RevokeOptions = TargetOptions & { readonly yes?: boolean; readonly dryRun?: boolean; readonly reason?: string }
@@ -71,7 +71,7 @@ const lookUp = async ({ ask }: Client, ids: readonly string[], terminal: Termina
       if (!isFailure(error)) throw error
       const { deletedAt } = error.about
       if (typeof deletedAt === 'string')
-        terminal.info(`${escapeControl(id)} already ended at ${escapeControl(deletedAt)}: nothing to do`)
+        terminal.info(`token ${escapeControl(id)} already ended at ${escapeControl(deletedAt)}: nothing to do`)
       else exits.push(notRevoked(id, error, terminal))
     }
   }
@@ -134,7 +134,7 @@ export const addToken = (program: Command, given: CommandServices): void => {
     .option('--namespace <key>', 'bound to this namespace')
     .option('--name <prefix>', 'static tokens whose name has this prefix')
     .option('--issued-by <id>', 'created with this token')
-    .option('--access <how far>', 'FULL, NAMESPACED (bound to a namespace) or GRANTED (all others)', (text) =>
+    .option('--access <how far>', 'FULL, NAMESPACED (limited to a namespace) or GRANTED (all others)', (text) =>
       text.toUpperCase(),
     )
     .option('--limit <number>', 'maximum number', wholeNumber, 25)

@@ -85,7 +85,7 @@ const findingsOf: { readonly [M in RuledMethod]: Check<WrittenOf<M>> } = {
   ],
   codehost: ({ organizations, teams }, { methods }, part) => [
     [RULES, teams !== undefined && methods.codehost.kind === 'gitlab' && NO_TEAMS, `${part}.teams`],
-    [RULES, !organizations && !teams && 'needs organizations or teams to match', part],
+    [RULES, !organizations && !teams && 'needs organizations or teams to compare with a login', part],
   ],
   orchestrator: () => [],
 }

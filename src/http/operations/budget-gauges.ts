@@ -15,19 +15,19 @@ export const addBudgetGauges = (metrics: Pick<Metrics, 'gauge' | 'count'>, budge
   )
   metrics.gauge(
     'budget_used_bytes',
-    'Bytes of the budget in use.',
+    'Bytes of the memory budget in use.',
     labels,
     each(({ used }) => used()),
   )
   metrics.gauge(
     'budget_waiting',
-    'Requests that wait for bytes of the budget.',
+    'Requests that wait until bytes of the memory budget are free.',
     labels,
     each(({ waiting }) => waiting()),
   )
   metrics.count(
     'budget_refused_total',
-    'Requests refused because the budget is full.',
+    'Requests refused because the memory budget is used up.',
     labels,
     each(({ refused }) => refused()),
   )

@@ -66,7 +66,7 @@ export const addGauges = (
   )
   metrics.gauge(
     'events_unreadable',
-    'Documents that are closed on this instance, because it cannot read one of their events.',
+    'Documents that this instance cannot return, because it cannot read one of their events.',
     ['category'],
     () => closed().map(([category, value]) => ({ labels: [category], value })),
   )

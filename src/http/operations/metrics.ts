@@ -171,9 +171,12 @@ export const metricsOf = (page: Page, { flagLabels }: { readonly flagLabels: boo
     logins: page.counter('logins_total', 'Logins, by result.', ['provider', 'result']),
     exchanges: page.counter('exchanges_total', 'Exchanges of service-account tokens, by result.', ['result']),
     cleaned: page.counter('cleanup_deleted_total', 'Expired tokens that cleanup ended.', ['method']),
-    pastReads: page.histogram('past_reads_seconds', 'Waiting and running time of as-of queries.', [], SECONDS),
-    pastReadsRefused: page.counter('past_reads_refused_total', 'As-of queries refused because there were too many.'),
-    historyReads: page.counter('history_reads_total', 'Readings of the history of events.', ['route', 'format']),
+    pastReads: page.histogram('past_reads_seconds', 'Waiting and running time of reads of past states.', [], SECONDS),
+    pastReadsRefused: page.counter(
+      'past_reads_refused_total',
+      'Reads of past states refused because there were too many at once.',
+    ),
+    historyReads: page.counter('history_reads_total', 'Reads of the history of events.', ['route', 'format']),
     replays: page.counter('idempotent_replays_total', 'Answers repeated for an idempotency key.'),
     subjectsLost: page.counter(
       'subjects_lost_total',

@@ -60,7 +60,7 @@ export const addStoreGauges = (
   gauge('view_lease_held', '1 if this instance has the lease to write the read models, else 0.', [], () => [
     { labels: [], value: writesViews() ? 1 : 0 },
   ])
-  gauge('queue_shared', '1 if jobs and limits are shared with the other instances, else 0.', [], () => [
+  gauge('queue_shared', '1 if jobs and rate limits are shared with the other instances, else 0.', [], () => [
     { labels: [], value: sharing() ? 1 : 0 },
   ])
   const lag = (name: string, help: string, read: () => Promise<number>) =>
@@ -70,17 +70,24 @@ export const addStoreGauges = (
         () => [],
       ),
     )
-  lag('view_lag_events', 'Events that this instance has followed and the read models do not contain.', viewLag)
-  lag('history_index_lag_events', 'Events in full segments of the history that the index of events lacks.', indexLag)
+  lag('view_lag_events', 'Events that this instance has processed and the read models do not contain.', viewLag)
+  lag(
+    'history_index_lag_events',
+    'Events of the history that the index of events does not contain yet, without those of the newest segment.',
+    indexLag,
+  )
   gauge(
     'view_documents_refused',
     'Documents that are too large for the read models; their rows are out of date.',
     [],
     () => [{ labels: [], value: refusedRows() }],
   )
-  gauge('freshness_age_seconds', 'Seconds since this instance proved that it has seen the head of the log.', [], () => [
-    { labels: [], value: provenFor() / 1000 },
-  ])
+  gauge(
+    'freshness_age_seconds',
+    'Seconds since this instance last proved that it has read the newest event of the log.',
+    [],
+    () => [{ labels: [], value: provenFor() / 1000 }],
+  )
   gauge('job_interval_seconds', 'Seconds between two runs of a job.', ['name'], () =>
     [...intervals].map(([name, every]) => ({ labels: [name], value: every / 1000 })),
   )

@@ -93,5 +93,5 @@ export const brokenOff =
   ({ id, method, spec }: FastifyRequest, error: unknown): void =>
     logger.error(
       { err: error, requestId: id, method, route: spec?.url },
-      'an answer was cut off, because reading its data failed',
+      'an answer was cut off, because the stored data for it could not be read',
     )

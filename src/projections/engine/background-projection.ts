@@ -44,7 +44,9 @@ export const backgroundProjection = (options: BackgroundOptions) => {
       return (await views.mark(model, undefined, begin)) ? begin : undefined
     }
     if (stored.position > 0n && (await log.at(stored.position))?.id !== stored.event)
-      throw new Error(`the read model ${model.name} is at ${stored.position}, where the log has another event`)
+      throw new Error(
+        `the read model ${model.name} has processed the log up to ${stored.position}, where the log has another event`,
+      )
     return stored
   }
 

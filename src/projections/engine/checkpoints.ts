@@ -72,7 +72,7 @@ export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { 
 
   const standing = async (projection: ReadModel): Promise<Checkpoint> => {
     const checkpoint = await views.checkpoint(projection)
-    if (!checkpoint) throw viewsLost(`the read model ${projection.name} is not there`)
+    if (!checkpoint) throw viewsLost(`the read model ${projection.name} does not exist`)
     return checkpoint
   }
 
@@ -84,7 +84,7 @@ export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { 
         const checkpoint = await standing(projection)
         if (has && !(await has(checkpoint)))
           throw viewsLost(
-            `the read model ${projection.name} stands at ${checkpoint.position}, where the log has another event`,
+            `the read model ${projection.name} has processed the log up to ${checkpoint.position}, where the log has another event`,
           )
         if (has && fallShort(await views.totals(projection), checkpoint))
           throw viewsLost(`rows of the read model ${projection.name} are missing or older than its checkpoint`)

@@ -65,7 +65,7 @@ export const foldRow = async <D extends object, E extends AnyEvent>(
       if (reads + 1 < READS || next() >= event.revision) continue
       if ((await log.head()) < event.position)
         refuse('backend_unavailable', undefined, {
-          cause: new Error(`${event.stream} does not show revision ${next()}`),
+          cause: new Error(`stream ${event.stream} does not return revision ${next()} yet`),
         })
       row = project(projection, row, event)
     }

@@ -22,7 +22,7 @@ const LEASE_MS = 2_000
 const EVERY_MS = 500
 /** Minimum fraction of the interval between a proof and the next request. */
 const LEAST_PAUSE = 5
-const UNANSWERED = 'the log does not tell its head: no answer yet'
+const UNANSWERED = 'the event log does not return its newest position: no answer yet'
 
 /**
  * The freshness lease (guides/operations.md): an instance is fresh while it has proven, within the lease, that it saw
@@ -66,11 +66,11 @@ export const freshness = ({ clock, head: ask, seen, onStale, onFresh }: Freshnes
     const asked = clock.monotonic()
     try {
       newest = await head()
-      why = 'memory has not reached the head of the log'
+      why = 'memory does not have the newest event of the log'
       if (await seen(newest, LEASE_MS)) learn(asked)
     } catch (error) {
       // If the log does not answer, nothing is proven: the lease expires, and callers see that.
-      why = `the log does not tell its head: ${whyOf(error)}`
+      why = `the event log does not return its newest position: ${whyOf(error)}`
     }
   }
   const run = async () => {

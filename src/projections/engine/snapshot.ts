@@ -133,7 +133,7 @@ const authentic = async (bytes: Uint8Array, key: Uint8Array): Promise<boolean> =
 
 /** Reads a snapshot, or returns the reason why it is not used: it was changed, or another version wrote it. */
 export const readSnapshot = async (bytes: Uint8Array, key: Uint8Array): Promise<MemorySnapshot | Unfit> => {
-  if (!(await authentic(bytes, key))) return { unfit: 'it is damaged, or was written under another key' }
+  if (!(await authentic(bytes, key))) return { unfit: 'the snapshot is damaged, or was written under another key' }
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength - MAC_BYTES)
   const sections: Buffer[] = []
   for (let at = 0; at < whole.length; at += 4 + sections.at(-1)!.length)
@@ -141,7 +141,7 @@ export const readSnapshot = async (bytes: Uint8Array, key: Uint8Array): Promise<
   const [first, ...rest] = sections
   const header = JSON.parse(String(first)) as Header
   const { shape, position, events, newest, event, log, ahead, facts, columns } = header
-  if (shape !== SHAPE) return { unfit: 'it was written by another version' }
+  if (shape !== SHAPE) return { unfit: 'the snapshot was written by another version' }
   const reaches: string[] = []
   const rows: MemorySnapshot['rows'][number][] = []
   const pause = timeSlicer()
