@@ -6,6 +6,8 @@ import { eventIndex } from '../src/history/event-index/projection.ts'
 import { indexView } from '../src/history/event-index/rows.ts'
 import type { EventFilter } from '../src/history/filter.ts'
 import { history } from '../src/history/history.ts'
+import { entryOf, leafOf } from '../src/ledger/entry.ts'
+import { compactRange } from '../src/ledger/tree.ts'
 import { backgroundProjection } from '../src/projections/engine/background-projection.ts'
 import { rebuild } from '../src/projections/engine/rebuild.ts'
 import { logMarks } from '../src/projections/history/log-marks.ts'
@@ -102,9 +104,9 @@ const commitRate = async (): Promise<Row> => {
   }
 }
 
-/** C2: appends with the index. C6: the index of events built anew, and its size. C7: a page with each filter and each pair of filters. */
+/** C1: the tree over the log. C2: appends with the index. C6: the index of events built anew, and its size. C7: a page with each filter and each pair of filters. */
 export const run = async (): Promise<readonly Row[]> => {
-  progress(`C2, C6, C7: a log of ${EVENTS} events`)
+  progress(`C1, C2, C6, C7: a log of ${EVENTS} events`)
   const store = await newStore()
   const key = new Uint8Array(32)
   try {
@@ -114,13 +116,17 @@ export const run = async (): Promise<readonly Row[]> => {
     const build = await seconds(() => rebuild({ clock: systemClock, ...store }, [eventIndex(key)]))
     progress(`built in ${build.toFixed(2)} s`)
     const size = (await bytesOf(store.directory, 'views')) - before
-    let parse = 0
+    let [parse, ledger] = [0, 0]
+    const tree = compactRange()
     const sample: Stored[] = []
     for await (const page of store.log.readAll(0n)) {
       const lines = page.map(line)
       if (sample.length === 0) sample.push(...page)
       parse += await seconds(() => {
         for (const text of lines) JSON.parse(text)
+      })
+      ledger += await seconds(() => {
+        for (const record of page) tree.append(leafOf(entryOf(record)))
       })
     }
     const head = { index: EVENTS - 1, position: await store.log.head() }
@@ -157,6 +163,14 @@ export const run = async (): Promise<readonly Row[]> => {
         }
     const log = await bytesOf(store.directory, 'events')
     return [
+      row(
+        'C1',
+        'entry, leaf and tree for an event / JSON.parse of its line',
+        ledger / parse,
+        { atMost: 1.6 },
+        '',
+        `${((ledger / EVENTS) * 1e6).toFixed(1)} µs against ${((parse / EVENTS) * 1e6).toFixed(1)} µs, ${tree.size} leaves`,
+      ),
       await commitRate(),
       row(
         'C6',

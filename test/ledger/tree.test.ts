@@ -20,6 +20,10 @@ await t.test('an entry escapes its texts as canonical JSON does', (t) => {
   const entry = JSON.parse(entryOf(record)) as { readonly stream: string }
   t.equal(entry.stream, record.stream)
   t.match(entryOf(record), '"stream":"token-\\"\\\\\\u0001é\u2028😀"')
+  for (let code = 0; code < 0x3_00; code++) {
+    const stream = `a${String.fromCharCode(code)}b`
+    t.ok(entryOf({ ...record, stream }).includes(`"stream":${JSON.stringify(stream)},`), `code ${code}`)
+  }
   t.end()
 })
 
