@@ -9,13 +9,13 @@ import { staticToken } from '../http/auth/requested-access.ts'
 
 type Bootstrap = Issuer & {
   readonly config: Config
-  /** Contains all events that were in the log at startup. */
+  /** Contains all events that were in the log at the start. */
   readonly flagStore: { readonly life: (namespace: string) => string | undefined }
 }
 
 /**
- * Id of the bootstrap token. A fixed id makes its stream the reservation, so that a log gets one such token (api.md
- * §6.3).
+ * Id of the bootstrap token. A fixed id makes a second bootstrap token impossible, because its stream would already
+ * exist (api.md §6.3).
  */
 const BOOTSTRAP_ID = idFrom('rollcall', 'initial_bootstrap_token')
 
@@ -24,7 +24,7 @@ const unlessThere = async <T>(work: () => Promise<T>): Promise<T | undefined> =>
   try {
     return await work()
   } catch (error) {
-    // A quarantined document exists.
+    // An unreadable document exists.
     if (isRefusal(error, 'not_unique') || isRefusal(error, 'event_unreadable')) return undefined
     throw error
   }

@@ -46,8 +46,8 @@ const UNKNOWN =
   'events are written in the first format, because instances of an older version may be running; set eventstore.all_on_roll when none is'
 
 /**
- * Cluster membership according to the followed log. Logs an INFO line when the written format changes. `reads`: latest
- * format that this instance reads.
+ * Cluster membership according to the log that this instance has read so far. Logs an INFO line when the written format
+ * changes. `reads`: latest format that this instance reads.
  */
 export const followedMembership = (logger: Pick<Logger, 'info'>, reads: number = FORMAT) => {
   let fold: Fold<Membership> | undefined
@@ -84,7 +84,7 @@ export const followedMembership = (logger: Pick<Logger, 'info'>, reads: number =
       tell()
       for (const event of early.splice(0)) take(event)
     },
-    /** Applies the followed events. */
+    /** Applies the events received from the log. */
     tap: {
       onPage: (page) => {
         for (const event of page) take(event)
@@ -150,7 +150,7 @@ export const clusterMember = ({
   const check = async () => {
     respondIfProbed()
     const state = followed.state()
-    // No member can respond while the log is out of reach.
+    // No member can respond while the log is unreachable.
     if (state.probes !== probe || !fresh()) [probe, checks, waits] = [state.probes, 0, 0]
     else checks++
     waits = awaitsResponse(state, instance) ? waits + 1 : 0

@@ -165,7 +165,7 @@ export const compose = async (
       await scheduleCleanups(config, core, logger)
       tellMissingPlaces(service.settings.access, (key) => core.flagStore.life(key) !== undefined, logger)
       await lease?.prove()
-      // A start that fails earlier leaves no event, because it may be repeated every second.
+      // A start that fails before this point leaves no event, because it may be repeated every second.
       await presence.start()
       sweep?.begin()
       indexer.start()
@@ -183,7 +183,7 @@ export const compose = async (
       await service.refusals.close()
       await service.uses.close()
       await service.historyReads.close()
-      // A running job may wait for the views, so the follower closes after the queue.
+      // A running job may wait for the views, so the log is followed until the queue is closed.
       await stores.queue.close()
       await presence.stop(cause)
       await member?.leave()

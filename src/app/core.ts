@@ -42,7 +42,10 @@ export type Core = ReturnType<typeof coreOf>
 const DIVERGED =
   'rollcall ends: the event log is not the one that this instance has read until now; the next start reports the difference'
 
-/** Checks that the log is still the followed one. If it is another log, the view updates stop and the service ends. */
+/**
+ * Checks that the log is still the one that this instance has read so far. If it is another log, the view updates stop
+ * and the service ends.
+ */
 const guardOf = (
   clock: Clock,
   log: EventLog,
@@ -62,7 +65,7 @@ const guardOf = (
     },
   })
 
-/** Returns the head of the log. A head below the followed position triggers a check of the log. */
+/** Returns the end of the log. If the log ends before the position that this instance has read, the log is checked. */
 const headOf =
   (
     log: Pick<EventLog, 'head'>,
@@ -167,7 +170,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     clock,
     write: kept.write,
     remembered: follower.remembered,
-    // No snapshot is written while a document is quarantined, because a later version may be able to read its stream.
+    // No snapshot is written while a document is unreadable, because a later version may be able to read its stream.
     mayWrite: () => writes() && (lease?.fresh() ?? true) && closed.none(),
     onError: (err) => logger.warn({ err }, 'the memory snapshot cannot be written'),
   })

@@ -81,7 +81,10 @@ export const eventClock = (
         return Math.abs(origin - before) <= BELIEVED_MS
       }
     },
-    /** Records the times of appended and followed events. A followed event that is ahead of the clock is logged. */
+    /**
+     * Records the times of events that were appended or received from the log. An event received from the log that is
+     * ahead of the clock is logged.
+     */
     tap: {
       onAppend: (events, { times }) => meet(times?.at(-1) ?? events.at(-1)!.time),
       onPage: meetAll,

@@ -15,7 +15,7 @@ import type { Logger } from './telemetry/logger.ts'
 const UNREADABLE =
   'this version cannot read an event; requests for its flag, segment or token get 503 event_unreadable; start the version of rollcall that wrote the event, or a later one; such a token can still be revoked'
 
-/** Memory of one read model; `recall` returns a whole row, if memory holds whole rows. */
+/** Memory of one read model; `recall` returns a row, if memory has complete rows. */
 type Keeper = {
   readonly remember: (row: Row) => void
   readonly recall?: (key: string) => Row | undefined
@@ -23,7 +23,7 @@ type Keeper = {
 /** Read models of the incarnations of keys. */
 const livesNames = new Set(incarnationModels.map(({ name }) => name))
 
-/** Memory of this instance. `remember` stores a row in the memory of its read model, `recall` returns the lookup there. */
+/** Memory of this instance. `remember` stores a row in the memory of its read model, and `recall` finds it there. */
 export const memoryOf = (config: Config, logger: Logger) => {
   const index = tokenIndex(config.tokens.index_size)
   const held = flagStore(compileFlag)

@@ -37,7 +37,8 @@ export const quotas = (limits: Limits, held: CountedFlags, index: Pick<TokenInde
   }
   const room = (namespace: string, growth: () => number) => {
     const { bytes } = held.tally(namespace)
-    // A command adds at most `MOST_BYTES`. If `MOST_BYTES` fits, the growth of the command need not be measured.
+    // A command adds at most `MOST_BYTES` to a namespace. If the namespace has space for `MOST_BYTES`, the growth of
+    // the command need not be measured.
     if (bytes + MOST_BYTES <= limits.bytes_per_namespace) return
     const more = growth()
     if (more > 0 && bytes + more > limits.bytes_per_namespace)
@@ -54,7 +55,7 @@ export const quotas = (limits: Limits, held: CountedFlags, index: Pick<TokenInde
       else if (type === 'TokenIssued') {
         if (data.method === 'token') oneMoreToken(data)
       } else if (type === 'FlagRegistered') {
-        // The stream of an existing flag refuses or repeats the command itself.
+        // If the flag already exists, its stream refuses or repeats the command.
         if (held.flag(data.key, data.flag)) continue
         oneMore(`namespace "${data.key}"`, held.tally(data.key).flags, 'flags', 'flags_per_namespace')
         room(data.key, () => 1)

@@ -8,7 +8,7 @@ import type { Logger } from './telemetry/logger.ts'
 /** Timeout in ms for the views to catch up with the log before a run. After a start the views may lag far behind. */
 const VIEWS_MS = 30_000
 
-/** Creates the sweep that applies the current rules to existing unused tokens; undefined without rules. */
+/** Creates the job that applies the current access rules to existing unused tokens; undefined without rules. */
 export const sweepOf = (
   { settings: { access }, log, views, viewsReached, policy, narrow, now }: Service,
   { onError, clock }: Pick<Core, 'onError' | 'clock'>,

@@ -28,7 +28,7 @@ type Running = { readonly url: string; readonly close: () => Promise<void> }
 type Listening = { readonly url: string; readonly close: (cause: StopCause) => Promise<void> }
 type StartOptions = {
   readonly warnings?: readonly string[]
-  /** Notes on access that is open on purpose. */
+  /** Log lines about access that is intentionally open. */
   readonly meant?: readonly string[]
   /** Default: the clock of the machine. */
   readonly clock?: Clock
@@ -80,7 +80,7 @@ const begun = async (
       await during(unlessEnding(clock, composed.begin(ending), ending))
       return composed
     } catch (error) {
-      // Closing a store sets damaged read models aside.
+      // When a store is closed, damaged read models are set aside.
       await (composed?.close(causeOf(ending)) ?? opened.close())
       if (!ofViews() || tries > 1) throw error
     }

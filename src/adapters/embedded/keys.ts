@@ -6,7 +6,10 @@ import { opens, unwrap, wrap } from '../key-wrap.ts'
 import type { Channel } from './writer/channel.ts'
 
 const CACHED = 10_000
-/** Pseudo-subject of the witness row. A key-encryption key that unwraps the witness unwraps the other keys too. */
+/**
+ * Name of the row that checks a key-encryption key; it belongs to no person. A key-encryption key that opens this row
+ * opens the other keys too.
+ */
 export const WITNESS = ''
 
 /**

@@ -44,7 +44,7 @@ const flat = (events: readonly NewEvent[]): string[] => {
   return texts
 }
 
-/** Suspends followers until the next append. */
+/** Suspends readers that follow the log until the next append. */
 const sleepers = () => {
   const asleep = new Set<() => void>()
   return {
@@ -103,7 +103,7 @@ export const embeddedLog = (channel: Channel, reader: Database, { file, onDamage
   const head = (): bigint => reading(() => BigInt((newest.get() as [number | null])[0] ?? 0))
 
   /**
-   * Page for reading many events. SQLite counts rows and lengths without reading texts; a range that is small and has
+   * Page of a read of many events. SQLite counts rows and lengths without reading texts; a range that is small and has
    * no gaps is faster to read with `all`.
    */
   const pageOfMany = (after: number, to: number): Page => {

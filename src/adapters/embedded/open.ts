@@ -66,7 +66,7 @@ type EmbeddedOptions = {
   readonly onFull?: (full: boolean) => void
 }
 
-/** Forwards only the first call. */
+/** Forwards only the first call to the listener. */
 const once = (listener: (error: Error) => void) => {
   let reported = false
   return (error: Error): void => {
@@ -112,7 +112,7 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
     views: join(directory, 'views.sqlite'),
     subjects: join(directory, 'subjects.sqlite'),
   }
-  /** Moves the file away immediately, so that no damaged file remains if a slow shutdown is killed. */
+  /** Moves the damaged file away at once, so that it does not remain if a slow shutdown is killed. */
   const putAside = (error: Error): void => {
     spoiled = undefined
     try {
@@ -131,7 +131,7 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
   const room = roomOf(directory, clock, onFull)
   let channel: Channel | undefined
   let readModels: Awaited<ReturnType<typeof renewableViews>> | undefined
-  /** Closes the readers first: only the last connection can checkpoint the write-ahead log completely. */
+  /** Closes the reading connections first: only the last connection can checkpoint the write-ahead log completely. */
   const release = async () => {
     room.close()
     for (const reader of readers) reader.close()

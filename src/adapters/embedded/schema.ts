@@ -38,9 +38,10 @@ create table if not exists runs (
 /**
  * views.sqlite, for analysts: one table per view and version, for example `tokens_1`. `views` holds the checkpoint of
  * each view and the position of its newest row. `_doc` is the document as JSON text. The column is null for a tombstone
- * and for a document that `_unreadable` closed. The columns without an underscore are the searchable fields. Everything
- * in the file can be rebuilt from events.sqlite: deleting it costs a rebuild at the next start. A column added later
- * needs a default, because earlier versions write the checkpoints of their views without it.
+ * and for a document that is unreadable because of the event in `_unreadable`. The columns without an underscore are
+ * the searchable fields. Everything in the file can be rebuilt from events.sqlite: deleting it costs a rebuild at the
+ * next start. A column added later needs a default, because earlier versions write the checkpoints of their views
+ * without it.
  */
 export const viewsSchema = `
 create table if not exists views (

@@ -43,7 +43,7 @@ const begins = (found: readonly Stored[], { events }: Order) =>
 const same = (found: readonly Stored[], order: Order) => found.length === order.events.length && begins(found, order)
 
 /**
- * Looks up the result of an unacknowledged append in the stream: success, conflict, or undefined if still unknown. A
+ * Looks up the result of an append without an answer in the stream: success, conflict, or undefined if still unknown. A
  * wrong-version error counts only if the stream confirms it, because a leader that lost its followers checks against
  * events that may disappear.
  */
@@ -69,7 +69,7 @@ const outcomeInStream = async (
 
 type Acknowledged = { readonly nextExpectedRevision: bigint; readonly position?: { readonly commit: bigint } }
 
-/** Positions of the events of an acknowledged append; undefined while the stream does not show them. */
+/** Positions of the events of an acknowledged append; undefined while the stream does not return them. */
 const outcomeOf = async (
   reader: Reader,
   order: Order,
@@ -132,7 +132,8 @@ export const appender = ({ connection, clock, reader, credentials, patience, inF
         if (!wrong) await pause(clock)
         undecided ||= !wrong
         try {
-          // A hanging server would also block this read; repeating the append reveals the result of the first attempt.
+          // A server that does not answer would also block this read; repeating the append shows the result of the
+          // first attempt.
           const settled = isExpired(error) ? undefined : await outcomeInStream(reader, order, error, undecided)
           if (settled) return settled
         } catch (error) {

@@ -7,12 +7,13 @@ import { expired, inPort, isAnswer, isExpired, isFailure } from './failures.ts'
 import { type Read, readUntil, type Take } from './read-until.ts'
 
 /**
- * Extra time in ms before the own timeout, which also covers discovery and connecting; the driver's deadline does not.
+ * Additional time in ms before the client's timeout, because the driver's deadline does not include discovery and
+ * connecting.
  */
 const GRACE = 250
 /**
- * Maximum concurrent reads per lane. A connection carries 100 calls; separate lanes keep bulk reads from delaying
- * urgent ones. Appends use the rest.
+ * Maximum number of concurrent reads of each kind. A connection carries 100 calls; separate limits keep long reads from
+ * delaying urgent ones. Appends use the rest.
  */
 export const READS = { head: 4, log: 6, stream: 20 } as const
 export type Lane = keyof typeof READS
@@ -49,7 +50,7 @@ type Connecting = {
   readonly driver: Driver
   readonly clock: Clock
   readonly url: string
-  /** Timeout of one call in ms, and the maximum wait for its turn. */
+  /** Timeout of one call in ms, and the maximum wait until it may begin. */
   readonly deadline: number
   readonly patience: number
   readonly onRenewed: () => void
@@ -90,7 +91,7 @@ export const connection = ({ driver, clock, url, deadline, patience, onRenewed, 
     try {
       client = make()
     } catch {
-      // The file of an authority is not readable at the moment. The old client is kept until the next timeouts.
+      // The certificate file cannot be read at the moment. The old client stays in use until the next timeouts.
       return
     }
     onRenewed()
@@ -124,7 +125,7 @@ export const connection = ({ driver, clock, url, deadline, patience, onRenewed, 
     },
 
     /**
-     * Reads until the end or until `take` returns true. Fails if it gets no turn in time, or receives nothing within
+     * Reads until the end or until `take` returns true. Fails if it may not begin in time, or receives nothing within
      * the deadline.
      */
     gather: (lane: Lane, start: (client: EventStoreDBClient) => Read, take: Take): Promise<void> =>

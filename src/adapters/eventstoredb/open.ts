@@ -21,8 +21,9 @@ type Options = {
    */
   readonly prefix?: string
   /**
-   * Categories that may be written. If there is no prefix, the log consists of the streams of these categories. With a
-   * prefix, it consists of the streams of any category under the prefix, including those of later versions.
+   * Categories of streams that may be written. If there is no prefix, the log consists of the streams of these
+   * categories. With a prefix, it consists of the streams of any category under the prefix, including those of later
+   * versions.
    */
   readonly categories: Iterable<string>
   /** Called once per outage that a follower survives. */

@@ -28,7 +28,7 @@ export const pageLength = (events: readonly Stored[]): number => {
  */
 type ReadPage = { readonly events: readonly Stored[]; readonly last: bigint | undefined; readonly end: boolean }
 
-/** Collects a page: `take` processes an item, `done` returns the page after the read. */
+/** Collects a page: `take` processes an event, `done` returns the page after the read. */
 const page = (most: number, keep: (event: Recorded) => boolean, mark: (event: Recorded) => bigint) => {
   const events: Stored[] = []
   let [seen, characters] = [0, 0]
@@ -118,7 +118,7 @@ export type Reader = ReturnType<typeof reader>
 export const reader = (connection: Connection, isOwn: IsOwn, { clock, patience, quick }: Patience) => {
   const find = headFinder(connection, isOwn)
   const findFirst = firstFinder(connection, isOwn)
-  /** Highest head seen. A leader that lags behind must not make the log look shorter. */
+  /** Highest head seen. A node that is behind must not make the log look shorter. */
   let highest = 0n
   const findHead = async () => {
     const head = await find()

@@ -8,9 +8,9 @@ import { pageLength, type Reader } from './read.ts'
 const AHEAD = 5000
 const AHEAD_CHARACTERS = 16 * 1_048_576
 /**
- * Interval (ms) at which a silent subscription is compared with the head of the log, timeout of an event's delivery,
- * and timeout of the confirmation. The sum of these times is well below the freshness lease, so a stalled subscription
- * does not make an instance stale.
+ * Interval (ms) at which a silent subscription is compared with the end of the log, timeout of an event's delivery, and
+ * timeout of the confirmation. The sum of these times is well below two seconds, so a stalled subscription does not
+ * make the instance refuse requests.
  */
 const SILENT_MS = 500
 const DELIVERY_MS = 500

@@ -2,7 +2,8 @@ import { MongoClient } from 'mongodb'
 import { wrongWithFile } from '../named-file.ts'
 
 /**
- * Driver messages about an address that repeat no part of it. Any part may hold a user, a password or a session token.
+ * Driver messages about an address that repeat no part of it. Each part of an address may contain a user, a password or
+ * a session token.
  */
 const HARMLESS = [
   /^options? [\w, ]+ (?:is|are) not supported/,

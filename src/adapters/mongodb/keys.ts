@@ -14,9 +14,12 @@ type Known = { readonly key: Uint8Array | 'erased'; readonly until: number }
 const CACHED = 10_000
 /** Time in ms after which an erasure by another instance takes effect here. */
 const FRESH_MS = 1000
-/** Pseudo-subject of the witness. A key-encryption key that unwraps the witness unwraps the other keys too. */
+/**
+ * Name of the document that checks a key-encryption key; it belongs to no person. A key-encryption key that opens this
+ * document opens the other keys too.
+ */
 const WITNESS = 'key-encryption key'
-/** Keys set aside per page. */
+/** Number of keys that are moved to `lost_subjects` at once. */
 const PAGE = 50
 
 /** Returns a function that checks whether subject keys exist and the key-encryption key opens them. Creates nothing. */

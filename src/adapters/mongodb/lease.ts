@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts'
 import type { Lease } from '../../projections/engine/lease.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
-/** `beat` counts renewals, `term` counts holders. No wall-clock time is stored. */
+/** `beat` counts renewals, `term` counts changes of the holder. No wall-clock time is stored. */
 type StoredLease = { readonly _id: string; readonly holder: string; readonly term: number; readonly beat: number }
 
 const NO_HOLDER = ''

@@ -29,7 +29,7 @@ export const filtersOf = ({ where, order, descending, after }: Query) => {
     ),
   )
   const all = [{ [by]: { $exists: true } }, ...matching]
-  // The first condition is implied by the second; it gives the index scan its bound.
+  // The second condition implies the first, which gives the index scan its bound.
   const behind = after && [
     { [by]: { [pastOrAt]: after.value } },
     { $or: [{ [by]: { [past]: after.value } }, { [by]: after.value, _id: { [past]: after.key } }] },

@@ -10,7 +10,7 @@ export type StoredRow = {
   readonly position: bigint
   readonly changes: bigint
   readonly doc?: object
-  /** Event that closed the document; then there is no `doc`. */
+  /** Event that made the document unreadable; then there is no `doc`. */
   readonly unreadable?: object
 }
 
@@ -34,7 +34,10 @@ const storedOf = ({ key, revision, position, changes, doc, unreadable }: Row): S
 
 type Rows = Collection<StoredRow>
 
-/** Filter that matches the row at an older revision, or closed at the same revision if the new row is open. */
+/**
+ * Filter that matches the row with an older revision, or the unreadable row of the same revision if the new row is
+ * readable.
+ */
 const older = ({ _id, revision, unreadable }: StoredRow) =>
   unreadable
     ? { _id, revision: { $lt: revision } }
@@ -74,7 +77,7 @@ export const rowWriter = (calls: Calls, bulk: number) => {
     calls.call('write', () => unlessDuplicate(to.replaceOne(older(row), contentOf(row), { upsert })))
 
   const putOne = async (to: Rows, row: StoredRow) => {
-    // Revision 0 has no older row; it only replaces a closed one.
+    // Revision 0 has no older row; it only replaces an unreadable one.
     if (row.revision === 0n) {
       const made = await calls.call('write', () => unlessDuplicate(to.insertOne(row)))
       if (made === undefined && !row.unreadable) await replace(to, row, false)

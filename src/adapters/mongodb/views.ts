@@ -61,8 +61,8 @@ export type ViewsParts = {
 }
 
 /**
- * Views in MongoDB: one document per row, one collection per view. `put` resolves when a majority has journaled the
- * rows, so every instance sees them.
+ * Views in MongoDB, with one document for each row and one collection for each view. `put` resolves when a majority has
+ * journaled the rows, so every instance sees them.
  */
 export const mongoViews = ({ calls, clock, places, rows: writer, records }: ViewsParts): Omit<Views, 'close'> => ({
   get: async <D extends object>(view: View, key: string) => {

@@ -36,7 +36,7 @@ const causeOf = (error: unknown): unknown => {
   return error instanceof Error && 'lastNodeError' in error ? (error.lastNodeError ?? error) : error
 }
 
-/** Options of both kinds of connections. `patient` connections queue commands until the server is back. */
+/** Options of both kinds of connections. `patient` connections queue commands until the server is available again. */
 const optionsOf = ({ credentials, tls }: Address, patient: boolean) => ({
   ...credentials,
   ...(tls && { tls }),
@@ -88,7 +88,7 @@ export const connectRedis = (place: RedisPlace, patient: boolean, { failed }: Pi
   return client
 }
 
-/** Commands that were unanswered when the connection was lost. */
+/** Commands that had no answer when the connection was lost. */
 type Unanswered = { readonly prevCommandQueue?: Redis['commandQueue'] | null }
 /**
  * Ends a client that has no server at the moment. ioredis never does so, and BullMQ keeps a timer of up to eleven
@@ -126,7 +126,7 @@ export const familyOf = (client: Client): (() => void) => {
       if (each instanceof Cluster) each.options.clusterRetryStrategy = () => null
       else each.options.retryStrategy = () => null
       each.connect = () => Promise.reject(new Error('this connection is closed'))
-      // A second disconnect would keep the process alive for two seconds.
+      // A second disconnect would prevent the process from ending for two seconds.
       if (each.status !== 'end') each.disconnect()
       if (each instanceof Redis) endAlone(each)
     }

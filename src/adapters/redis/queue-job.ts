@@ -141,8 +141,8 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
   let opened: ReturnType<typeof openQueue> | undefined
   let opening: Promise<void> | undefined
   /**
-   * Opens the queue after Redis has answered INFO. BullMQ starts with the command INFO and never repeats it after a
-   * denial.
+   * Opens the queue after Redis has answered INFO. BullMQ begins with the command INFO and never repeats it after a
+   * refusal.
    */
   const openOnce = (): Promise<void> =>
     (opening ??= client

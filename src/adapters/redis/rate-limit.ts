@@ -55,7 +55,8 @@ const sharedLimiter = ({ client, hashOf, pseudonym, failed }: Shared, limit: num
     if (minute !== window.minute()) return
     for (const [n, [key, by]] of sending.entries()) {
       const [error, total] = replies?.[n] ?? [new Error('no answer'), undefined]
-      // An unanswered increment may have arrived. Counting a request twice only makes the limit stricter for that client.
+      // An increment without an answer may have reached Redis. Counting a request twice only makes the limit stricter
+      // for that client.
       if (error || typeof total !== 'number') addUnsent(key, by)
       else window.set(key, total + (unsent.get(key) ?? 0))
     }

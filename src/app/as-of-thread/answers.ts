@@ -19,8 +19,8 @@ const texts = async (reads: AsOfReads, [position, wanted]: Parameters<AsOfReads[
 }
 
 /**
- * Serves as-of reads that another thread requests through a port, several concurrently. A `stop` message aborts one
- * read at its next step, `close` aborts all. Resolves when no read is running after `close`.
+ * Serves reads of past states that another thread requests through a port, several concurrently. A `stop` message
+ * aborts one read at its next step, `close` aborts all. Resolves when no read is running after `close`.
  */
 export const answerReads = (port: MessagePort, reads: AsOfReads): Promise<void> => {
   const running = new Map<number, AbortController>()

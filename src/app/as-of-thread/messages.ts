@@ -6,13 +6,16 @@ type Op = keyof AsOfReads
 type Args<K extends Op> = Parameters<AsOfReads[K]> extends [...infer A, AbortSignal] ? A : never
 type Value<K extends Op> = K extends 'rows' ? readonly string[] : Awaited<ReturnType<AsOfReads[K]>>
 
-/** Message of the main thread to the as-of thread: an id with a read to start or to stop, or the end of the thread. */
+/**
+ * Message of the main thread to the thread for past states: an id with a read to start or to stop, or the end of the
+ * thread.
+ */
 export type ThreadRequest =
   | { readonly [K in Op]: readonly [id: number, op: K, args: Args<K>] }[Op]
   | readonly [id: number, op: 'stop']
   | 'close'
 type Failed = { readonly reason?: Reason; readonly error: Error; readonly code?: unknown }
-/** Message of the as-of thread: the outcome of a read, or a damaged file. Rows are JSON texts. */
+/** Message of the thread for past states: the outcome of a read, or a damaged file. Rows are JSON texts. */
 export type ThreadResponse =
   | readonly [id: number, outcome: { readonly value: Value<Op> } | Failed]
   | { readonly damaged: string; readonly error: Error }
@@ -53,7 +56,7 @@ export const failedBy = (thrown: unknown): Failed => {
   return thrown instanceof Refusal ? { reason: thrown.reason, error, ...code } : { error, ...code }
 }
 
-/** Restores the error of the as-of thread. */
+/** Restores the error of the thread for past states. */
 export const errorOf = ({ reason, error, code }: Failed): Error => {
   const cause = code === undefined ? error : Object.assign(error, { code })
   return reason === undefined ? cause : new Refusal(reason, undefined, { cause })

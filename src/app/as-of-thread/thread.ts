@@ -8,7 +8,7 @@ import type { ThreadResponse } from './messages.ts'
 /** Data of the worker thread. */
 export type AsOfThreadData = Files['paths'] & { readonly key: Uint8Array }
 
-/** Entry of the as-of thread, which reads an embedded store on its own connections. */
+/** Entry of the thread for past states, which reads an embedded store on its own connections. */
 const port = parentPort!
 const { key, ...paths } = workerData as AsOfThreadData
 const { close, ...sources } = await openReadOnly(paths, systemClock, (damaged, error) =>

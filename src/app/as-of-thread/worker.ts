@@ -6,7 +6,7 @@ import { fails, type OutageLog } from '../telemetry/outage-log.ts'
 import { errorOf, rowOf, type ThreadRequest, type ThreadResponse } from './messages.ts'
 import type { AsOfThreadData } from './thread.ts'
 
-/** As-of reads that can be closed. */
+/** Reads of past states that can be closed. */
 export type AsOfReader = AsOfReads & { readonly close: () => Promise<void> }
 
 type Waiting = { readonly done: (value: unknown) => void; readonly fail: (error: Error) => void }
@@ -34,7 +34,10 @@ const settle = (
 const retiredBy = (cause: unknown): Refusal =>
   new Refusal('view_behind', undefined, { headers: { 'retry-after': '1' }, cause })
 
-/** Starts a thread that reads the present files; `era` counts their replacements. When the thread ends, `onEnd` receives the refusal for its reads. */
+/**
+ * Starts a thread that reads the present files; `era` counts how often the files were replaced. When the thread ends,
+ * `onEnd` receives the refusal for its reads.
+ */
 const startThread = (
   { paths, onDamage }: Pick<Files, 'paths' | 'onDamage'>,
   key: Uint8Array,
@@ -62,9 +65,9 @@ const startThread = (
 }
 
 /**
- * As-of reads of an embedded store in a worker thread, which the first read starts. If the thread dies, that is logged,
- * its reads are refused with `backend_unavailable`, and the next read starts another thread. An aborted read ends when
- * the thread confirms it.
+ * Reads of past states of an embedded store in a worker thread, which the first read starts. If the thread dies, that
+ * is logged, its reads are refused with `backend_unavailable`, and the next read starts another thread. An aborted read
+ * ends when the thread confirms it.
  */
 export const asOfWorker = (files: Files, key: Uint8Array, faults: OutageLog): AsOfReader => {
   const { flushed, views } = files
@@ -111,7 +114,7 @@ export const asOfWorker = (files: Files, key: Uint8Array, faults: OutageLog): As
       return value as T
     } catch (error) {
       signal.throwIfAborted()
-      // The file of the read was replaced, which is logged elsewhere. A retry succeeds.
+      // The file that this read used was replaced, which is logged elsewhere. A retry succeeds.
       if (views.era() !== era) throw retiredBy(error)
       if (!closing && fails(error)) fault.failed('past', 'read', error)
       throw error

@@ -22,7 +22,7 @@ type Parts = {
 
 const DAMAGED = 'the index of events is damaged; rollcall projections rebuild event_index builds it anew'
 
-/** Creates the services of the history: its reader, the limit of its streams, and the record of its readings. */
+/** Creates the services of the history: its reader, the limit of its streams, and the record of reads. */
 export const historyServicesOf = (
   config: Config,
   { clock, log, stores, follower, execute, metrics, onError }: Parts,

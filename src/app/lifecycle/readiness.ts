@@ -7,8 +7,8 @@ import type { Stores } from '../stores/stores.ts'
 const PATIENCE_MS = 1000
 
 /**
- * Readiness checks. An unavailable queue, unavailable views on servers, a full disk and quarantined documents degrade
- * an instance, but it stays ready.
+ * Readiness checks. An unavailable queue, unavailable views on servers, a full disk and unreadable documents degrade an
+ * instance, but it stays ready.
  */
 export const readinessOf = (
   clock: Clock,

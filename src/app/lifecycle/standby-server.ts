@@ -12,7 +12,7 @@ import { cleanTarget } from '../../http/wire/path.ts'
 import type { Port } from '../../http/wire/port.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
-/** Answer of a path. Refusals are thrown. */
+/** Answer of the standby server to a path. Refusals are thrown. */
 type Answer = (query: Query) => readonly [status: number, body: object]
 type Answers = Readonly<Record<string, Answer>>
 
@@ -76,7 +76,7 @@ export const standbyServer = ([first, ...others]: readonly [Port, ...(readonly P
 const RETRY_MS = 1_000
 
 /**
- * Begins the service, and retries until its servers are available, in any order. Errors of configuration and other
+ * Starts the service, and retries until its servers are available, in any order. Errors of configuration and other
  * permanent failures are not retried. Each change of the missing part or its cause is logged, and so is the end of the
  * wait.
  */

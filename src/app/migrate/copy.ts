@@ -6,7 +6,7 @@ import { fail } from '../../failure.ts'
 import { differing, named, verified } from './compare.ts'
 import { zipPages } from './zip-pages.ts'
 
-/** Source or target of a move. The positions of the source count its events, as in the embedded log. */
+/** Source or target of a migration. The positions of the source count its events, as in the embedded log. */
 export type HistoryStore = {
   readonly log: EventLog
   readonly keys: Keys
@@ -22,7 +22,7 @@ const BYTES = 262_144
 
 /**
  * Returns the number of events in the target, and the position of the last one in the source. Fails unless the events
- * of the target are a prefix of the source.
+ * of the target are the first events of the source.
  */
 const resumePoint = async (from: EventLog, to: EventLog, onProgress: (done: number) => void, signal: AbortSignal) => {
   let [done, position] = [0, 0n]
@@ -111,8 +111,8 @@ const copyKeys = async (from: Keys, to: Keys, subjects: ReadonlyMap<string, bool
 
 /**
  * Copies a log: ids, streams, revisions, times, data and metadata byte for byte and in order; then the keys of
- * subjects; then verifies both. If the target already contains a prefix of the source, the copy continues after it. The
- * source is unchanged.
+ * subjects; then verifies both. If the target already contains the first events of the source, the copy continues after
+ * them. The source is unchanged.
  */
 export const migrate = async (
   from: HistoryStore,

@@ -109,7 +109,7 @@ const asOperator = (reason: string | undefined): Context => ({
 
 /**
  * Creates a static token directly in the stores, for operators without a valid token. An embedded service must be
- * stopped; servers may be in use. Reads and writes only the log; the read models follow.
+ * stopped; servers may be in use. Reads and writes only the log; the read models are updated later.
  */
 export const createTokenOffline: Services['createTokenOffline'] = (config, { reason, ...request }, say) =>
   withHistory(config, say, async ({ log, keys, pepper, alone }) => {

@@ -19,7 +19,7 @@ type MemoryToKeep = {
   readonly secret: Uint8Array
   readonly log: Pick<EventLog, 'at' | 'first'>
   readonly index: TokenIndex
-  /** Memory that holds complete rows. Each store ignores rows of views that it does not hold. */
+  /** Memory that holds complete rows. Each store in memory ignores rows of other read models. */
   readonly holders: readonly {
     readonly set: (view: string, row: Row) => void
     readonly rows: () => MemorySnapshot['rows']

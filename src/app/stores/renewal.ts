@@ -14,7 +14,7 @@ const WITHIN_MS = 600_000
 /** Delay in ms before a failed rebuild is retried. The delay doubles after each failure, up to the maximum. */
 const AGAIN_MS = 1_000
 const AT_MOST_MS = 60_000
-/** Interval in ms between two checks whether the rebuilt views have caught up with the log. */
+/** Interval in ms of the check whether the rebuilt views contain the newest events. */
 const LOOK_MS = 50
 
 const AGAIN = `rollcall ends: the read models were found damaged ${MOST + 1} times within ${WITHIN_MS / 60_000} minutes; check the disk. Their file was renamed, and the next start rebuilds them from the event log`

@@ -19,7 +19,7 @@ export type StoreListeners = {
   readonly logger?: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
-/** Initial content of the stores, and what the operator accepts. */
+/** Initial content of the stores, and the losses that the operator accepts. */
 export type InitialState = {
   /** Secrets for stores that have none yet. */
   readonly secrets?: Secrets

@@ -41,9 +41,9 @@ export type Stores = {
   readonly pepper: { readonly kid: string; readonly key: Uint8Array }
   /** True if no other instance writes to these stores, so that the memory of this instance is complete. */
   readonly alone: boolean
-  /** True while this instance is the view writer. */
+  /** True while this instance writes the read models. */
   readonly writes: () => boolean
-  /** Restricts the lease: this instance is the view writer only while `able` returns true. */
+  /** Restricts the lease: this instance writes the read models only while `able` returns true. */
   readonly writesWhile: (able: () => boolean) => void
   /** Limit of events per client and minute, counted over all instances that share these stores. */
   readonly limiter: (name: string, limit: number) => Limiter
@@ -61,7 +61,7 @@ export type Stores = {
 /** The stores that writing an event needs. */
 export type History = Pick<Stores, 'log' | 'keys' | 'pepper' | 'binding' | 'alone' | 'close'>
 
-/** Lifetime in ms of the lease of the view writer. */
+/** Lifetime in ms of the lease of the writer of the read models. */
 const LEASE_MS = 5_000
 
 /** Path of the log of an embedded store. */
@@ -134,8 +134,9 @@ const openDirectory: Open = async (config, clock, listeners, { secrets, acceptLo
 }
 
 /**
- * Name of the lease of the view writer. A version with other read models has its own lease, because the holder with the
- * older version does not write them. In a rolling update it cannot wait for that holder.
+ * Name of the lease of the writer of the read models. A version with other read models has its own lease, because the
+ * holder with the older version does not write them. During a rolling update a new instance cannot wait for that
+ * holder.
  */
 const leaseOf = (models: readonly View[]): string =>
   ['views', ...models.map(({ name, version }) => `${name}_${version}`).toSorted()].join(' ')

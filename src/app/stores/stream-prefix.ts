@@ -2,8 +2,8 @@ import type { EventStore } from '../../adapters/eventstoredb/open.ts'
 import { fail } from '../../failure.ts'
 
 /**
- * Fails if EventStoreDB has events under another prefix and none under this one. A new history next to the old one
- * would look like the loss of all data.
+ * Fails if EventStoreDB has events under another prefix and none under this one. A new history in addition to the old
+ * one would look like the loss of all data.
  */
 export const insistOnPrefix = async (log: EventStore, prefix: string): Promise<void> => {
   const other = (await log.first()) === undefined ? await log.otherPrefix() : undefined

@@ -29,10 +29,10 @@ export type Found = {
   readonly places: { readonly keys: string; readonly subjects: string }
 }
 
-/** Lost keys: the pepper of the tokens, the keys of subjects, or both; and the evidence. */
+/** Lost keys: the pepper of the tokens, the encryption keys of people, or both; and the evidence. */
 type Loss = { readonly tokens: boolean; readonly subjects: boolean; readonly signs: readonly string[] }
 
-/** Id of the pepper of a digest; undefined if the digest has none. */
+/** Id of the pepper with which a digest was computed; undefined if the digest has none. */
 const kidOf = (digest: string | undefined): string | undefined =>
   digest?.includes('.') ? digest.slice(0, digest.lastIndexOf('.')) : undefined
 
@@ -102,7 +102,10 @@ const lossOf = async (found: Found): Promise<Loss | undefined> => {
 }
 
 type Fit = {
-  /** Present if the operator accepted the loss of keys. Records it in the log, with the id of the new pepper. */
+  /**
+   * Present if the operator accepted the loss of keys. Records the accepted loss in the log, with the id of the new
+   * pepper.
+   */
   readonly accepted?: (log: EventLog, kid: string) => Promise<void>
 }
 

@@ -85,8 +85,8 @@ const inspectTwice = async (
 
 /**
  * Verifies, before anything is written, that the log belongs to this deployment and that the read models match it. Read
- * models that do not match are rebuilt by the view writer, and logged in one ERROR line. Fails for the log of another
- * deployment.
+ * models that do not match are rebuilt by the writer of the read models, and logged in one ERROR line. Fails for the
+ * log of another deployment.
  */
 export const verify = async (
   clock: Clock,

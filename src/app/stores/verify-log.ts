@@ -17,8 +17,9 @@ const acceptedBefore = async (log: Pick<EventLog, 'read'>) => {
 }
 
 /**
- * Verifies that the log has its guards, and that no more is missing than was accepted before. Fails with the findings,
- * unless the operator accepts them (`reason`). In that case it returns a function that records the acceptance.
+ * Verifies that the log has its triggers and its index, and that no more events are missing than were accepted before.
+ * Fails with the findings, unless the operator accepts them (`reason`). In that case it returns a function that records
+ * the acceptance.
  */
 export const verifyLog = async (
   log: Pick<EventLog, 'read'>,

@@ -5,8 +5,8 @@ import { checkLog, type Finding } from './look.ts'
 import { closed } from './standing.ts'
 
 /**
- * Checks a file of events while other processes may write to it. Passes the log to `take` only if SQLite finds the file
- * intact.
+ * Checks a file of events while other processes may write to it. Passes the log to the function `take` only if SQLite
+ * finds the file intact.
  */
 export const withCheckedLog = async (
   file: string,

@@ -31,7 +31,7 @@ export const roomOf = (directory: string, clock: Clock, onFull: (full: boolean) 
 
   return {
     full: (): boolean => timer !== undefined,
-    /** Records a write that failed for lack of space and returns its cause. */
+    /** Records a write that failed because the disk is full, and returns its cause. */
     lacking: (): Error => {
       if (timer === undefined) {
         onFull(true)

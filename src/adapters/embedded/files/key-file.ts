@@ -77,7 +77,7 @@ const isPrivate = ({ mode, gid }: Stats): boolean =>
   (mode & 0o077) === 0 ||
   ((mode & 0o337) === 0 && [process.getegid?.(), ...(process.getgroups?.() ?? [])].includes(gid))
 
-/** Runs work on the key file. Errors name the file and the failed operation. */
+/** Runs work on the key file. Errors name the key file and the failed operation. */
 const aboutFile = async <T>(path: string, problem: string, work: () => Promise<T>): Promise<T> => {
   try {
     return await work()

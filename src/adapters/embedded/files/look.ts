@@ -1,7 +1,7 @@
 import { eventsSchema } from '../schema.ts'
 import { type Database, rowsOf } from '../sqlite.ts'
 
-/** A deviation from the state that this service writes: the kind of check, the place, and the result. */
+/** A problem of the log: the kind of check, the position or stream, and the result. */
 export type Finding = {
   readonly check: 'sqlite' | 'guards' | 'positions' | 'revisions' | 'ids' | 'times' | 'events'
   readonly where: string
@@ -30,7 +30,7 @@ const GUARDS: ReadonlyMap<string, string> = new Map(
 )
 
 const INDEX = 'events_stream'
-/** Possible consequence of each missing guard. */
+/** Possible consequence of each missing trigger or index. */
 const WITHOUT: Readonly<Record<string, string>> = {
   events_never_change: 'events may have been changed',
   events_never_go: 'events may have been deleted',
@@ -127,11 +127,17 @@ export const checkLog = (database: Database): readonly Finding[] => {
 }
 
 const IS_THERE = "select 1 from sqlite_schema where type = 'table' and name = 'events'"
-/** Position of the newest event. A check ends at this position, so that events appended meanwhile do not matter. */
+/**
+ * Position of the newest event. A check ends at this position, so that it ignores events that are appended while it
+ * runs.
+ */
 const headOf = (database: Database): number =>
   (rowsOf(database, 'select coalesce(max(position), 0) from events').get() as [number])[0]
 
-/** Quick check of a log: its guards, and gaps in positions and revisions, counted over one index. Changes nothing. */
+/**
+ * Quick check of a log: its triggers and its index, and gaps in positions and revisions, counted over one index.
+ * Changes nothing.
+ */
 export const lookAtLog = (database: Database): Look => {
   if (!rowsOf(database, IS_THERE).get()) return NOTHING
   const wrong = wrongGuards(database)

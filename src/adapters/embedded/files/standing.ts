@@ -13,7 +13,7 @@ import { type Look, lookAtLog, NOTHING } from './look.ts'
 export type Standing = {
   /** The log, read-only; undefined if there is none. */
   readonly log: Pick<EventLog, 'first' | 'read' | 'readAll' | 'head'> | undefined
-  /** Quick check of the log. */
+  /** Quick check of the event log. */
   readonly look: () => Promise<Look>
   /** State of the subject keys: none, or locked or opened by this key-encryption key. */
   readonly subjects: (kek: Uint8Array) => 'missing' | 'closed' | 'open'
@@ -54,8 +54,8 @@ export const withStanding = async <T>(
 }
 
 /**
- * Reads the witness of the subject keys. Opens the file for writing, as the writer does, so that SQLite first rolls
- * back a transaction that a power loss interrupted.
+ * Reads the row with which a key-encryption key is checked. Opens the file for writing, as the writer does, so that
+ * SQLite first rolls back a transaction that a power loss interrupted.
  */
 const witnessIn = async (path: string): Promise<Uint8Array | undefined> => {
   if (!isThere(path)) return undefined

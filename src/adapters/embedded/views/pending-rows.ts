@@ -5,11 +5,14 @@ import { type Row, supersedes, type View } from '../../../projections/views.ts'
 import type { Channel } from '../writer/channel.ts'
 import { flat, shapeOf } from './view-build.ts'
 
-/** Maximum puts in flight. Further puts wait and are refused after `PATIENCE_MS`. */
+/** Maximum number of writes of rows in progress. Further writes wait and are refused after `PATIENCE_MS`. */
 const BACKLOG = 1024
 const PATIENCE_MS = 5000
 
-/** Rows in flight to the file, readable by this process: the latest revision by table and key. */
+/**
+ * Rows that the writer thread has received but not written, readable by this process: the latest revision by table and
+ * key.
+ */
 const pendingRows = () => {
   const tables = new Map<string, Map<string, Row>>()
   return {
@@ -22,7 +25,7 @@ const pendingRows = () => {
         if (!earlier || supersedes(row, earlier)) waiting.set(row.key, row)
       }
     },
-    /** Removes rows that have reached the file. A later row of the same key stays. */
+    /** Removes rows that the writer thread has written. A later row of the same key stays. */
     drop: (table: string, rows: readonly Row[]) => {
       const waiting = tables.get(table)
       for (const row of rows) if (waiting?.get(row.key) === row) waiting.delete(row.key)
@@ -30,7 +33,7 @@ const pendingRows = () => {
   }
 }
 
-/** Waits for work; refuses after `PATIENCE_MS`. */
+/** Waits until fewer writes are in progress; refuses after `PATIENCE_MS`. */
 const soon = (clock: Clock, work: Promise<unknown>) =>
   withTimeout(clock, PATIENCE_MS, work, () =>
     refuse('backend_unavailable', undefined, {
@@ -39,8 +42,8 @@ const soon = (clock: Clock, work: Promise<unknown>) =>
   )
 
 /**
- * Rows that are on their way to the file. Such rows are read from memory until they are written, even if the file can
- * no longer be written.
+ * Rows that the writer thread has received but not written. Such rows are read from memory until they are written, even
+ * if the file can no longer be written.
  */
 export const rowsUnderWay = (channel: Channel, clock: Clock) => {
   const pending = pendingRows()

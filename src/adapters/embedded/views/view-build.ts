@@ -6,7 +6,7 @@ import type { FlatCheckpoint, FlatRows, Shape } from '../writer/protocol.ts'
 import { rowOf } from './view-scan.ts'
 import { indexName } from './view-schema.ts'
 
-/** Maximum pages of a view under construction in flight to the writer thread. */
+/** Maximum number of pages of a rebuild that wait for the writer thread at once. */
 const PAGES_AHEAD = 4
 
 /** Table and columns of a view. */
@@ -55,7 +55,7 @@ export const flat = (shape: Shape, rows: readonly Row[]): FlatRows => {
   return values
 }
 
-/** The same in pages, each created on demand, because the texts of all rows may exceed the memory. */
+/** The same rows in pages, each created on demand, because the texts of all rows may exceed the memory. */
 function* pagesOf(shape: Shape, rows: readonly Row[]): Generator<FlatRows> {
   let [values, count, characters]: [Value[], number, number] = [[], 0, 0]
   for (const row of rows) {
@@ -67,7 +67,7 @@ function* pagesOf(shape: Shape, rows: readonly Row[]): Generator<FlatRows> {
   if (count > 0) yield values
 }
 
-/** Builds views while the live ones stay in use; creates their secondary indexes afterwards. */
+/** Builds read models while the present ones stay in use, and creates their secondary indexes afterwards. */
 export const viewBuilder = (channel: Channel, views: Database, clock: Clock, isOpen: () => boolean) => {
   const indexed = rowsOf(views, "select 1 from sqlite_schema where type = 'index' and name = ?")
   let indexing: Promise<void> = Promise.resolve()

@@ -4,7 +4,7 @@ import { type Database, pageOf, rowsOf, type Statement, type Value } from '../sq
 import type { Raw, Shape } from '../writer/protocol.ts'
 import { queryOf, ROW, valuesOf } from './view-query.ts'
 
-/** Converts a row of a table. */
+/** Converts a row of a table to a row of the read model. */
 export const rowOf = <D extends object>([key, revision, position, changes, doc, unreadable]: Raw): Row<D> => ({
   key,
   revision: BigInt(revision),
@@ -71,7 +71,8 @@ export async function* scanned<D extends object>(
 export const tallied = (views: Database, table: string, having: string, by: string): ReadonlyMap<string, number> => {
   const where = `"${having}" is not null and "${by}" is not null`
   const sql = `select "${by}", count(*) from "${table}" where ${where} group by 1`
-  // Convert numbers to text here: SQLite would print them as the driver bound them, as integers or with a fraction.
+  // Numbers are converted to text here, because SQLite would print them as the driver bound them, as integers or with a
+  // fraction.
   return new Map(
     (rowsOf(views, sql).all() as [string | number, number][]).map(([value, count]) => [String(value), count]),
   )
@@ -87,8 +88,8 @@ export const valued = (
 }
 
 /**
- * One page of a query and the total number of rows. If there are too many rows to sort, the query uses an index that
- * has the order.
+ * Returns one page of a query and the total number of rows. If there are too many rows to sort, the query uses an index
+ * that has the order.
  */
 export const listed = <D extends object>(
   prepare: (sql: string) => Statement,

@@ -33,7 +33,7 @@ export type ViewReaders = {
   readonly watched: { readonly views: Omit<Watched, 'isDamage'>; readonly events: Omit<Watched, 'isDamage'> }
 }
 
-/** Views and a promise that all rows put before are in their file. */
+/** Views, and a promise that resolves when all rows written so far are in their file. */
 export type EmbeddedViews = Views & { readonly flushed: () => Promise<void> }
 
 /** Finds the row of a key in a table; undefined if the table does not exist. */

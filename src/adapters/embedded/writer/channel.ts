@@ -4,7 +4,7 @@ import { Refusal } from '../../../errors.ts'
 import { DAMAGED } from '../sqlite.ts'
 import { type Calls, type Op, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
 
-/** Maximum pending requests per side; further calls wait for a slot. */
+/** Maximum number of pending requests per database; further calls wait. */
 const BOUND = 4096
 
 type Pending = {
@@ -27,7 +27,7 @@ export type Channel = {
 }
 
 type ChannelOptions = {
-  /** Called once when a side can no longer be written or the writer thread ends unexpectedly. */
+  /** Called once when a database can no longer be written or the writer thread ends unexpectedly. */
   readonly onLost: (error: Error) => void
   /** Called once per file, instead of `onLost`, when the file of the read models is damaged. */
   readonly onDamagedViews: (error: Error) => void
@@ -36,8 +36,8 @@ type ChannelOptions = {
 }
 
 /**
- * Sides that can no longer be written, with the cause. A loss is reported once; the loss of the views is reported only
- * if nothing else is lost.
+ * Databases that can no longer be written, with the cause. A lost database is reported once; the loss of the views is
+ * reported only if nothing else is lost.
  */
 const losses = (deliver: (cause: Error, report: (cause: Error) => void) => void) => {
   const lost = new Map<Side, Error>()
@@ -65,7 +65,8 @@ const batches = (worker: Worker) => {
     worker.postMessage(batch)
   }
   return (request: Request): void => {
-    // Not `nextTick`: it runs after each message read, so requests that arrived together would be sent one by one.
+    // `setImmediate` instead of `nextTick`, which runs after each message, so requests that arrived together would be
+    // sent one by one.
     if (requests.push(request) === 1) setImmediate(send)
   }
 }

@@ -6,9 +6,12 @@ type FlatEvents = readonly string[]
 export type AppendReply =
   | 'conflict'
   | { readonly revision: number; readonly positions: readonly number[]; readonly times?: readonly string[] }
-/** Per row: key, revision, position, changes, document, closing event, then the value of each searchable field. */
+/**
+ * Each row consists of key, revision, position, changes, document and unreadable event, then the value of each
+ * searchable field.
+ */
 export type FlatRows = readonly Value[]
-/** A row as read from a table. */
+/** A row as read from a table of a read model. */
 export type Raw = [key: string, revision: number, position: number, changes: number, doc: Text, unreadable: Text]
 type Text = string | null
 export type FlatCheckpoint = readonly [
@@ -38,10 +41,10 @@ export type Calls = {
   readonly ran: (name: string, started: number, finished: number | null, error: string | null) => void
   readonly put: (view: Shape, rows: FlatRows) => void
   readonly mark: (view: Shape, from: number | null, to: FlatCheckpoint) => boolean
-  /** Continues an earlier unfinished build, or creates a table named `fresh`. */
+  /** Continues an earlier unfinished rebuild, or creates a table named `fresh`. */
   readonly build: (view: Shape, fresh: string) => { readonly staging: string; readonly checkpoint?: FlatCheckpoint }
   readonly buildPut: (view: Shape, staging: string, rows: FlatRows) => void
-  /** Existing rows of these keys, including all rows put before. */
+  /** Existing rows of these keys, including all rows written before. */
   readonly buildGet: (view: Shape, staging: string, keys: readonly string[]) => readonly Raw[]
   readonly buildMark: (staging: string, to: FlatCheckpoint) => void
   readonly buildLeave: (staging: string) => void

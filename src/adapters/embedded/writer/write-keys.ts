@@ -4,8 +4,8 @@ import { type Database, rowsOf } from '../sqlite.ts'
 import type { Calls } from './protocol.ts'
 
 /**
- * Writer side of the subject keys. Each call is its own transaction. `journal` is the path of the database's rollback
- * journal.
+ * Part of the writer thread that writes the encryption keys of people. Each call is a transaction of its own. `journal`
+ * is the path of the database's rollback journal.
  */
 export const keysWriter = (database: Database, journal: string) => {
   database.exec(subjectsSchema)

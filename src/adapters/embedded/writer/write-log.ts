@@ -28,7 +28,10 @@ const recordWriter = (database: Database): Calls['swapRecord'] => {
   }
 }
 
-/** Writer side of the log. The function runs inside the transaction of its group; call `reset` after a rollback. */
+/**
+ * Part of the writer thread that writes the event log. The function runs inside the transaction of its group of
+ * requests; call `reset` after a rollback.
+ */
 export const logWriter = (database: Database) => {
   dropChanged(database)
   database.exec(eventsSchema)

@@ -4,12 +4,12 @@ import { ROW } from '../views/view-query.ts'
 import { columnsOf, createIndex, createKey, createTable, insertInto, quoted } from '../views/view-schema.ts'
 import type { FlatRows, Raw, Shape } from './protocol.ts'
 
-/** Rows per multi-row insert statement. */
+/** Number of rows in one insert statement. */
 const AT_ONCE = 10
 /** Maximum rows that are located by a hash table in memory (64 MiB). A larger table gets its key index in the file. */
 const MOST_PLACED = 6_291_456
 
-/** Locates the rows of a table that has no key index yet: maps each key to its row number. */
+/** Finds the rows of a table that has no key index yet: maps each key to its row number. */
 const keyless = (database: Database, table: string) => {
   const at = rowsOf(database, `select _key from ${quoted(table)} where rowid = ?`)
   /** Keys of the rows about to be written, which follow the existing rows. */
@@ -42,9 +42,9 @@ const keyless = (database: Database, table: string) => {
 type Statements = { readonly one: Statement; readonly many: Statement; readonly get: Statement; readonly width: number }
 
 /**
- * Writes rows into tables and finds the rows of a table under construction. A table under construction gets its key
- * index on completion, because inserting keys in random order rewrites index pages. Until the table is complete, a hash
- * table in memory locates its rows. The live table of a view is created on its first write.
+ * Writes rows into tables and finds rows of a table that a rebuild fills. A table under construction gets its key index
+ * on completion, because inserting keys in random order rewrites index pages. Until the table is complete, a hash table
+ * in memory locates its rows. The table of a view is created on its first write.
  */
 export const rowWriter = (database: Database, isThere: (table: string) => boolean, most = MOST_PLACED) => {
   const prepared = new Map<string, Statements>()
@@ -74,7 +74,7 @@ export const rowWriter = (database: Database, isThere: (table: string) => boolea
   }
 
   return {
-    /** Creates an empty table for a view under construction. */
+    /** Creates an empty table for a rebuild of a view. */
     begin: (table: string, view: Shape): void => {
       database.exec(createTable(table, view))
       placed.set(table, keyless(database, table))
@@ -106,14 +106,14 @@ export const rowWriter = (database: Database, isThere: (table: string) => boolea
     },
     /** Creates the key index of a table. */
     key,
-    /** Discards the row locations of a table. */
+    /** Removes the row numbers of a table from memory. */
     leave: (table: string): void => {
       placed.delete(table)
       prepared.delete(table)
     },
     /** Discards prepared statements, because tables are about to be renamed. */
     reset: (): void => prepared.clear(),
-    /** Discards all state after a rollback; tables are examined again. */
+    /** Discards all state in memory after a rollback; tables are examined again. */
     undo: (): void => {
       prepared.clear()
       placed.clear()

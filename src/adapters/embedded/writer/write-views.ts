@@ -4,14 +4,14 @@ import { columnsOf, createIndex, POSITION, quoted } from '../views/view-schema.t
 import type { Calls, FlatCheckpoint, FlatRows, Op, Shape } from './protocol.ts'
 import { rowWriter } from './write-rows.ts'
 
-/** Highest position of these rows. */
+/** Highest log position of these rows. */
 const newestOf = (rows: FlatRows, width: number): number => {
   let newest = 0
   for (let n = POSITION; n < rows.length; n += width) newest = Math.max(newest, Number(rows[n]))
   return newest
 }
 
-/** Checkpoints of live views and of views under construction. */
+/** Checkpoints of views in use and of views that a rebuild fills. */
 const checkpointMarks = (database: Database) => {
   // Checkpoints of an older schema lack columns; those views are rebuilt.
   const columns = rowsOf(database, "select name from pragma_table_info('views')").all() as [string][]
@@ -29,10 +29,12 @@ const checkpointMarks = (database: Database) => {
   )
   const raise = database.prepare('update views set newest = ? where name = ? and newest < ?')
   const drop = database.prepare('delete from views where name = ?')
-  /** Per view under construction, the position of the newest row put to the live view during the build. */
+  /**
+   * For each table that a rebuild fills, the position of the newest row written to the view in use during the rebuild.
+   */
   const newestOfBuild = new Map<string, number>()
   const of = (table: string) => find.get(table) as FlatCheckpoint | undefined
-  /** Records the newest row put to the live view, also for its views under construction. */
+  /** Records the newest row written to the view in use, also for tables that a rebuild fills. */
   const rise = (table: string, stagings: readonly string[], newest: number) => {
     raise.run(newest, table, newest)
     for (const staging of stagings) newestOfBuild.set(staging, Math.max(newest, newestOfBuild.get(staging) ?? 0))
@@ -51,7 +53,7 @@ const tableFinder = (database: Database) => {
   return (pattern: string): readonly string[] => (tables.all(pattern) as [string][]).map(([name]) => name)
 }
 
-/** Tables of all versions of a view, live and under construction. */
+/** Tables of all versions of a view, in use or filled by a rebuild. */
 const versionsOf = (table: string, named: ReturnType<typeof tableFinder>): readonly string[] => {
   const name = table.replace(/\d+$/, '')
   return named(`${name}[0-9]*`).filter((other) => /^\d+(~.*)?$/.test(other.slice(name.length)))
@@ -60,9 +62,9 @@ const versionsOf = (table: string, named: ReturnType<typeof tableFinder>): reado
 type ViewOps = Pick<Calls, 'put' | 'mark' | Extract<Op, `build${string}`>>
 
 /**
- * Writer side of the views, in transactions without sync. A view under construction is a table `tokens_1~…` with its
- * own checkpoint. Live rows are also written to it, so the swap loses none.
- * An unfinished table is continued by the next build, or dropped when the live view moves its checkpoint.
+ * Part of the writer thread that writes the views, in transactions without sync. A view under construction is a table
+ * `tokens_1~…` with its own checkpoint. Live rows are also written to it, so the swap loses none. An unfinished table
+ * is continued by the next build, or dropped when the live view moves its checkpoint.
  */
 export const viewsWriter = (database: Database) => {
   const marks = checkpointMarks(database)
@@ -74,10 +76,10 @@ export const viewsWriter = (database: Database) => {
   for (const unfinished of named('*~*')) if (!marks.of(unfinished)) drop(unfinished)
 
   const rows = rowWriter(database, (table) => named(table).length > 0)
-  /** Tables that this process builds, and the existing ones of these per view. */
+  /** Tables that this process rebuilds, and the existing ones of these for each view. */
   const tended = new Set<string>()
   const stagings = new Map<string, readonly string[]>()
-  /** Views whose abandoned tables have been dropped. */
+  /** Views whose abandoned tables have been deleted. */
   const settled = new Set<string>()
   const reset = () => {
     rows.reset()

@@ -18,12 +18,12 @@ import { logWriter } from './write-log.ts'
 import { viewsWriter } from './write-views.ts'
 
 /**
- * The writer thread. The thread takes all pending requests, commits the events as one group with one sync, and replies.
- * After the events it writes the views, so views are never ahead of the log.
+ * The writer thread. The writer thread takes all pending requests, commits the events as one group with one sync, and
+ * replies. After the events it writes the views, so views are never ahead of the log.
  */
 const port = parentPort!
 const paths = workerData as Paths
-/** Opens a database with its writer. Damage is reported with the name of the file. */
+/** Opens a database with the part of the writer that belongs to it. Damage is reported with the name of the file. */
 const opened = <W>(
   file: string,
   mode: Mode,
@@ -67,8 +67,8 @@ const answer = (group: readonly Request[], outcome: Reply[1]) =>
   port.postMessage([group.map(([id]) => id), outcome] satisfies Reply)
 
 /**
- * Runs a group in one transaction. After a disk error the database is never written again, because the result of a
- * failed sync is unknown. Writes of views that find no space on the disk get no reply yet; the caller gets the failure.
+ * Runs a group of requests in one transaction. After a disk error the database is never written again, because the
+ * result of a failed sync is unknown. Writes of views get no reply while the disk is full; the caller gets the failure.
  */
 const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
   const database = databases[side]
@@ -135,7 +135,7 @@ const shut = (database: Database) => {
   }
 }
 
-/** Switches to the new file at the path of the views. Rows that wait for disk space of the old file are refused. */
+/** Switches to the new file at the path of the views. Rows of the old file that wait for disk space are refused. */
 const renew = async (request: Request): Promise<void> => {
   lost.set('views', { kind: 'lost', message: 'another file replaces it' })
   writeViews([])
