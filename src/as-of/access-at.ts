@@ -14,8 +14,8 @@ type Openness = {
 const read = reader(accessEvents)
 
 /**
- * Returns these settings at a position, as recorded in the history; before the first record, those of the first record.
- * The result is undefined if nothing is recorded.
+ * Returns the settings of access without a credential at a position, as the history recorded them. The result is
+ * undefined if nothing is recorded.
  */
 export const opennessAt = async (log: Pick<EventLog, 'read'>, position: bigint): Promise<Openness | undefined> => {
   let last: Openness | undefined

@@ -33,7 +33,7 @@ export const rowNow = async <D extends object, E extends AnyEvent>(
 /** The present time, and the time of the newest event, which is later if a clock was ahead. */
 type Clock = { readonly now: () => Date; readonly newest: () => Date }
 
-/** Maximum documents per read. */
+/** Maximum number of documents per read. */
 const ASKED = 128
 
 /** Tolerance in ms between the clocks of the client and of the service. */
@@ -42,7 +42,7 @@ const CLOCKS_DIFFER_MS = 5_000
 /**
  * Checks that the moment is not in the future. Refuses with 400 `invalid_at` if it is later than the clock and the
  * newest event, or beyond the last position. While the newest event is ahead of the clock, new events get its time, so
- * an instant close to the present means the head of the log.
+ * an instant close to the present means the end of the log.
  */
 const insistOnCome = async (log: Reads, { now, newest }: Clock, moment: Moment): Promise<Moment> => {
   if ('position' in moment) {
@@ -90,9 +90,9 @@ type AsOfOptions<C> = ListSources & {
 }
 
 /**
- * Namespaces, flags, segments and tokens as of a moment, all from the same prefix of the log. A document is folded from
- * its last stored state. Lists are computed without folding; `load` reads the documents of a page. Reads stop at the
- * next step after the signal aborts, and reject with its reason.
+ * Namespaces, flags, segments and tokens as of a moment, all computed from the same events of the log. A document is
+ * computed from its last stored state. Lists are computed without reading the streams of their documents; `load` reads
+ * the documents of a page. Reads stop at the next step after the signal aborts, and reject with its reason.
  */
 export const asOf =
   <C>(sources: AsOfOptions<C>) =>
@@ -161,7 +161,7 @@ export const asOf =
       ...lists,
       /** The compiled flag. */
       compiled: (namespace: string, key: string) => compiled(namespace, key),
-      /** Rows of streams of one read model, quarantined and deleted ones included; undefined for an unwritten stream. */
+      /** Rows of streams of one read model, unreadable and deleted ones included; undefined for an unwritten stream. */
       rows: read,
       token: async (id: string): Promise<Live<TokenDoc> | undefined> => living((await read(tokens, [id]))[0]),
       /** One page of tokens, oldest first. */

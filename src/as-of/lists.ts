@@ -20,7 +20,7 @@ export type ReadAsOf = <D extends object, E extends AnyEvent>(
 export type ListSources = {
   /** Periods in which each document of a list existed. */
   readonly lives: Pick<LivesStore, 'at'>
-  /** Documents that are quarantined now, with the event that caused it. */
+  /** Documents that are unreadable now, with the event that caused it. */
   readonly closed: Pick<QuarantinedDocuments, 'all'>
   /** The present row of a document in memory. */
   readonly present: (view: string, id: string) => Row | undefined
@@ -75,15 +75,15 @@ const documentReaders = ({ readFirst, present, position }: Pick<AtMoment, 'readF
 }
 
 /**
- * The lists as of a moment, in order of creation, without folding their documents. Quarantined documents are left out
- * and counted.
+ * The lists as of a moment, in order of creation, without reading the streams of their documents. Unreadable documents
+ * are left out and counted.
  */
 export const listsAsOf = (moment: AtMoment) => {
   const { lives, closed, seen, position, signal, read, lifeOf } = moment
   const { load, peek } = documentReaders(moment)
   let left = 0
 
-  /** Keys of a category that were quarantined at the moment. */
+  /** Keys of a category that were unreadable at the moment. */
   const closedOf = (category: string): ReadonlySet<string> =>
     new Set(
       closed
@@ -123,7 +123,7 @@ export const listsAsOf = (moment: AtMoment) => {
     const life = await lifeOf(namespace)
     const keys = lives.at(lived, position, namespace)
     if (life !== undefined) return list(model, keys, ({ incarnation }) => incarnation === life)
-    // The quarantined namespace alone could decide the existence of these keys.
+    // The unreadable namespace alone could decide the existence of these keys.
     if (closedOf(namespaces.category).has(namespace)) for (const each of keys) if (each.life) left++
     return []
   }
@@ -135,9 +135,9 @@ export const listsAsOf = (moment: AtMoment) => {
     },
     flags: (namespace: string) => listIn(flags, flagIncarnations, namespace),
     segments: (namespace: string) => listIn(segments, segmentIncarnations, namespace),
-    /** Reads the first of the given entries, in order: at least one, and as many as fit into one read. */
+    /** Reads the first of the given list entries, in order: at least one, and as many as fit into one read. */
     load: { namespaces: load(namespaces), flags: load(flags), segments: load(segments) },
-    /** The same, for search and sorting only. */
+    /** Reads the first of the given list entries, for search and sorting only. */
     peek: { namespaces: peek(namespaces), flags: peek(flags), segments: peek(segments) },
     /** Number of documents that these lists have left out. */
     closed: { namespaces: () => left, flags: () => left, segments: () => left },

@@ -25,9 +25,9 @@ type Reading = Together & {
 }
 
 /**
- * Returns the rows of a prefix of the documents at a position, folded from states and events read in batches. A
- * document is read with `alone` if its state is stale or it has too many events. Empty if the first document exceeds
- * the size of a batch. `step` is awaited before each document.
+ * Returns the rows of the first of the documents at a position, computed from stored states and events that are read
+ * together. A document is read with `alone` if its stored state is outdated or it has too many events. Returns no row
+ * if the first document exceeds the size of a batch. `step` is awaited before each document.
  */
 export const rowsTogether =
   ({ least, parts, ask, hold, holds }: Reading) =>

@@ -24,8 +24,8 @@ export type AsOfReads = {
    */
   readonly positionOf: (instant: string, signal: AbortSignal) => Promise<bigint>
   /**
-   * Rows of the first of the documents at a position: at least one, and as many as fit into one read. A row is undefined
-   * before the first event of its document, and quarantined if the document is unreadable.
+   * Rows of the first of the documents at a position: at least one, and as many as fit into one read. A row is
+   * undefined before the first event of its document.
    */
   readonly rows: (
     position: bigint,
@@ -52,7 +52,7 @@ const sourceOf = ([name, id]: Wanted): Source => {
   return { model, stream: `${model.category}-${id}` }
 }
 
-/** Passes pages through, and requests each page within the limit of concurrent reads. */
+/** Passes pages of the log through, and requests each page within the limit of concurrent reads. */
 async function* inTurn<T>(places: ReturnType<typeof semaphore>, pages: AsyncIterable<T>): AsyncGenerator<T> {
   const source = pages[Symbol.asyncIterator]()
   try {
@@ -66,7 +66,7 @@ async function* inTurn<T>(places: ReturnType<typeof semaphore>, pages: AsyncIter
   }
 }
 
-/** Returns undefined while a view is unavailable, because views only save time here. */
+/** Returns undefined while a view is unavailable, because views only make reads faster here. */
 const whereThere = <T>(work: Promise<T>): Promise<T | undefined> =>
   work.catch((error: unknown) => {
     if (isRefusal(error, 'backend_unavailable')) return undefined
@@ -74,7 +74,8 @@ const whereThere = <T>(work: Promise<T>): Promise<T | undefined> =>
   })
 
 /**
- * Documents per read, as a multiple of `atOnce`. The number limits memory, because an answer may have no room for more.
+ * Documents per read, as a multiple of `atOnce`. The number limits memory, because an answer may have no memory for
+ * more documents.
  */
 const GO = 2
 

@@ -6,19 +6,17 @@ import { meets, notDeleted, type Where } from '../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Query, Row, Views } from '../projections/views.ts'
 
-/**
- * Request for one page of tokens. `count`: limit of the total; `closed`: ids of the tokens that are quarantined now.
- */
+/** Request for one page of tokens. `count`: limit of the total; `closed`: ids of the tokens that are unreadable now. */
 export type TokenListRequest = TokensWanted & TokenPage & { readonly closed: readonly string[]; readonly able?: Able }
 /**
- * A right in a place, for a search of tokens that have it. If a token is bound to a namespace, the place must be that
- * namespace.
+ * A right in a namespace, for a search of tokens that have it. If a token is limited to a namespace, the search must be
+ * for that namespace.
  */
 export type Able = { readonly right: Right; readonly place: string }
 /** Ids of a page, the total over all pages, and the number of unreadable records left out. */
 export type TokenPlaces = { readonly ids: readonly string[]; readonly total: number; readonly left: number }
 
-/** Records folded per batch, if their rows do not suffice. */
+/** Number of token records that are read at once, if their rows do not suffice. */
 const FOLDED = 256
 
 type Sources = {
@@ -43,10 +41,13 @@ async function* inPages(views: Sources['views'], where: Where): AsyncGenerator<r
   }
 }
 
-/** Maximum number of distinct reaches that are checked. If there are more distinct reaches, each token is checked. */
+/**
+ * Maximum number of distinct sets of rights that are checked. If more sets of rights exist, each token is checked
+ * separately.
+ */
 const REACHES = 5_000
 
-/** Checks of a right: by the text of a reach, for tokens bound to the place, and by a record. */
+/** Checks of a right: by the text of a set of rights, for tokens limited to the namespace, and by a record. */
 const decision = ({ right, place }: Able) => {
   const bit = bitOf(right)
   return {
@@ -57,8 +58,8 @@ const decision = ({ right, place }: Able) => {
 }
 
 /**
- * Restricts the parts of a list to tokens with a right. Each distinct reach is checked once; tokens whose reach is in
- * their row are not read.
+ * Restricts the parts of a list to tokens with a right. Each distinct set of rights is checked once; tokens whose
+ * rights are in their row are not read.
  */
 const ableParts = async (
   views: Pick<Views, 'values'>,
@@ -78,8 +79,8 @@ const ableParts = async (
 }
 
 /**
- * Tokens as of a position, found by the positions at which each began, ended and changed. A record is folded only if
- * its row cannot decide whether it belongs to the list.
+ * Tokens as of a position, found by the positions at which each began, ended and changed. The stream of a record is
+ * read only if its row cannot decide whether the record belongs to the list.
  */
 export const tokensAt = async (
   { views, read }: Sources,
@@ -93,7 +94,7 @@ export const tokensAt = async (
   const isAble = asked.able ? decision(asked.able).byDoc : () => true
   const places = new Map<string, TokenPlace>()
   let [total, left] = [0, 0]
-  /** A record that ends during the reads may be found in two parts. */
+  /** A record that ends during the reads may be found in two parts of the list. */
   const add = (place: TokenPlace) => {
     if (places.has(place.key)) total--
     else places.set(place.key, place)
@@ -105,7 +106,7 @@ export const tokensAt = async (
     total += found.total
     for (const { doc } of found.rows) if (doc) add({ value: doc[field] ?? null, key: doc.id })
   }
-  /** Folds records, and adds those that belong to the list. */
+  /** Computes records from their streams, and adds those that belong to the list. */
   const folded = async (ids: readonly string[]) => {
     for (const row of await read(ids)) {
       if (row?.unreadable) left++

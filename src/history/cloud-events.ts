@@ -4,7 +4,10 @@ import { storedText } from './stored-text.ts'
 /** Maximum of an integer attribute, and digits of `sequence`. */
 const [INTEGER_MAX, DIGITS] = [2_147_483_647, 19]
 
-/** JSON text of an event as a structured CloudEvent 1.0 of this ledger (api.md §16.15). Depends on the record alone. */
+/**
+ * JSON text of an event as a structured CloudEvent 1.0 of this ledger (api.md §16.15). The text depends on the record
+ * of the event alone.
+ */
 export const cloudEvent = ({ index, record, facts }: IndexedEvent, ledger: string): string => {
   const { id, stream, type, time, revision } = record
   const { actor, meta } = facts

@@ -1,7 +1,10 @@
 import { canonical } from '../events/canonical.ts'
 import { pointer } from '../events/changes-of.ts'
 
-/** A changed value: JSON Pointer (RFC 6901), and the values before and after. An absent side is undefined. */
+/**
+ * A changed value: JSON Pointer (RFC 6901), and the values before and after. A value that is absent before or after the
+ * change is undefined.
+ */
 type ValueChange = { readonly path: string; readonly from?: unknown; readonly to?: unknown }
 
 type Members = Readonly<Record<string, unknown>>
@@ -12,7 +15,7 @@ const isObject = (value: unknown): value is Members =>
 const hasId = (value: unknown): value is Members & { readonly id: string } =>
   isObject(value) && typeof value['id'] === 'string'
 
-/** Members of an object, or items of a list by their different ids; undefined for other values. */
+/** Fields of an object, or items of a list by their different ids; undefined for other values. */
 const membersOf = (value: unknown): ReadonlyMap<string, unknown> | undefined => {
   if (isObject(value)) return new Map(Object.entries(value))
   if (!Array.isArray(value) || !value.every(hasId)) return undefined
@@ -26,7 +29,9 @@ const changedValue = (path: string, from: unknown, to: unknown): ValueChange => 
   ...(to !== undefined && { to }),
 })
 
-/** Differences of two JSON values. Items of lists go by their `id`. Members named in `ignored` are left out. */
+/**
+ * Differences of two JSON values. Items of lists are compared by their `id`. Fields named in `ignored` are left out.
+ */
 export const differences = (
   from: unknown,
   to: unknown,

@@ -6,17 +6,20 @@ import { type EventFilter, eventFilter } from './filter.ts'
 import type { Span } from './spans.ts'
 
 type Examination = {
-  /** Maximum number of events examined that the index does not decide. */
+  /** Maximum number of examined events that the index cannot decide. */
   readonly most: number
-  /** Takes the events of a segment that the index decides. Returns false to have them examined. */
+  /** Receives the events of a segment that the index decides. Returns false if they must be examined. */
   readonly decided: (segment: number, bits: Bitmap) => boolean | Promise<boolean>
-  /** Takes an examined event that passes. */
+  /** Receives an examined event that passes the filter. */
   readonly take: (event: IndexedEvent) => void
-  /** True if further events change nothing. */
+  /** True if further events cannot change the result. */
   readonly isEnough?: () => boolean
 }
 
-/** Goes through the events of a span that pass a filter. Returns false if it ends before the end of the span. */
+/**
+ * Goes through the events of a range of the log that pass a filter. Returns false if it ends before the end of the
+ * range of the log.
+ */
 export const examine = async (
   sources: Sources,
   filter: EventFilter,

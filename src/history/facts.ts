@@ -3,12 +3,12 @@ import type { Stored } from '../events/log.ts'
 import type { Actor, Meta } from '../events/meta.ts'
 import type { Recorded } from '../events/recorded.ts'
 
-/** Results of an event, as its reader classifies them. */
+/** Outcome of an event, as auditors classify it. */
 type Outcome = 'success' | 'denied' | 'failed'
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Members of an event that follow from its record alone. An absent member is undefined. */
+/** Fields of an event that follow from its record alone. An absent member is undefined. */
 export type Facts = {
   /** Type without version. */
   readonly type: string
@@ -23,7 +23,7 @@ export type Facts = {
   readonly actor: Actor
   /** Token in the data, such as the token of a refused request. */
   readonly tokenId: string | undefined
-  /** Envelope; undefined if its text is not a JSON object. */
+  /** Envelope of the event; undefined if its text is not a JSON object. */
   readonly meta: Partial<Meta> | undefined
   /** Data; undefined if its text is not a JSON object. */
   readonly data: Members | undefined

@@ -2,7 +2,10 @@ import type { Stored } from '../events/log.ts'
 import { summaryOf } from '../events/summary.ts'
 import { categoryOf, type Facts, factsOf, recordedOf } from './facts.ts'
 
-/** Values of one filter. An event must have one of `any`, unless it is empty, and must have none of `none`. */
+/**
+ * Values of one filter. An event must have one of the values in `any`, unless it is empty, and must have none of those
+ * in `none`.
+ */
 export type FilterValues = { readonly any: readonly string[]; readonly none: readonly string[] }
 
 /** Filters with a list of values. */
@@ -35,7 +38,7 @@ export type EventFilter = { readonly [name in Listed]?: FilterValues } & {
   readonly to?: string
 }
 
-/** Test of a value. `*` at the beginning or the end of a pattern stands for any text. */
+/** Test of one value of an event. `*` at the beginning or the end of a pattern stands for any text. */
 const patternTest = (pattern: string, isOpenBefore: boolean): ((value: string) => boolean) => {
   const before = isOpenBefore && pattern.startsWith('*')
   const after = pattern.endsWith('*') && (pattern.length > 1 || !before)
@@ -123,7 +126,7 @@ const testsOf = <A extends readonly unknown[]>(
     return [(...of: A) => test(valuesOf(...of))]
   })
 
-/** True if one of the texts that `q` searches contains it. Personal data is never searched. */
+/** True if one of the texts that the filter `q` searches contains it. Personal data is never searched. */
 const contains = (q: string, { facts, record }: { readonly facts: Facts; readonly record: Stored }): boolean => {
   const { reason, route } = facts.meta ?? {}
   return [record.stream, facts.type, reason, route, summaryOf(recordedOf(facts, record))].some(

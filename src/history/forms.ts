@@ -3,13 +3,13 @@ import { summaryOf } from '../events/summary.ts'
 import { type IndexedEvent, recordedOf } from './facts.ts'
 import { storedText } from './stored-text.ts'
 
-/** Closes a JSON object with the stored data and envelope of its event. */
+/** Writes the end of the JSON of an event: its stored data and envelope. */
 const withTexts = (members: object, { record, facts }: IndexedEvent): string => {
   const [data, meta] = [storedText(record.data, facts.data), storedText(record.meta, facts.meta)]
   return `${JSON.stringify(members).slice(0, -1)},"data":${data},"meta":${meta}}`
 }
 
-/** Members of the envelope that events show at the top, in their order. */
+/** Fields of the envelope that events show at the top, in their order. */
 const ENVELOPE = ['requestId', 'correlationId', 'causationId', 'route', 'reason', 'instance'] as const
 
 /** JSON text of an event (api.md §16.2). `name`: name of the static token that acted. */

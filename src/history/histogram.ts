@@ -3,7 +3,7 @@ import type { EventFilter } from './filter.ts'
 import { type EventRange, type Head, spanOf } from './spans.ts'
 import { tally } from './tally.ts'
 
-/** Steps in seconds. Beyond the last one: its multiples. */
+/** Steps in seconds. Larger steps are multiples of the last one. */
 const STEPS = [1, 5, 15, 60, 300, 900, 3600, 21_600, 86_400, 604_800, 2_592_000]
 /** Maximum number of events examined that the index does not decide. */
 const EXAMINED = 200_000

@@ -19,11 +19,11 @@ type Sources = {
   readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
   /** Position that memory has reached, and the number of events up to it. */
   readonly counted: () => { readonly position: bigint; readonly events: number }
-  /** Called for a part of the index that is not as it was written. */
+  /** Called for a part of the index whose MAC does not match. */
   readonly onDamage: (what: string) => void
 }
 
-/** Head of an empty log. */
+/** End of an empty log. */
 const NOTHING: Head = { index: -1, position: 0n }
 
 /** Reads the history: events by index, position and filter. Every event is read from the log. */
@@ -31,7 +31,10 @@ export const history = ({ log, views, key, seen, counted, onDamage }: Sources) =
   const find = placeFinder({ log, views, key })
   const search = eventSearch({ views, key, onDamage })
   return {
-    /** Place of the newest event; undefined for an empty log. Refuses with `view_behind` if it is not counted in time. */
+    /**
+     * Position and index of the newest event; undefined for an empty log. Refuses with `view_behind` if memory does not
+     * receive the newest event in time.
+     */
     head: async (): Promise<Head | undefined> => {
       const newest = await log.head()
       if (newest === 0n) return undefined
@@ -46,10 +49,10 @@ export const history = ({ log, views, key, seen, counted, onDamage }: Sources) =
       take: (event: IndexedEvent) => boolean | Promise<boolean>,
       signal: AbortSignal,
     ) => eventPage({ log, find, search, signal }, asked, head, take),
-    /** The part of the log that a range covers up to the head. */
+    /** The part of the log that a range covers, up to the newest event. */
     span: (filter: EventFilter, range: EventRange, head: Head | undefined): Promise<Span> =>
       spanOf({ find }, range, filter, head ?? NOTHING),
-    /** All events of a span that pass, in ascending order. Ends early after an abort. */
+    /** All events of a range of the log that pass the filter, in ascending order. Ends early after an abort. */
     exported: (filter: EventFilter, span: Span, signal: AbortSignal) =>
       exportedEvents({ log, find, search, signal }, filter, span),
     count: (range: EventRange, filter: EventFilter, head: Head, signal: AbortSignal) =>
@@ -63,7 +66,7 @@ export const history = ({ log, views, key, seen, counted, onDamage }: Sources) =
       histogramOf({ log, find, search, signal }, wanted, head ?? NOTHING),
     statistics: (wanted: StatisticsRequest, head: Head | undefined, signal: AbortSignal) =>
       statisticsOf({ log, find, search, signal }, wanted, head ?? NOTHING),
-    /** Place of the last event at or before a position. */
+    /** Position and index of the last event at or before a position. */
     placeAt: (position: bigint, head: Head | undefined): Promise<LogPlace> =>
       find((place) => place.position <= position, head ?? NOTHING),
     /** The event at exactly this position; undefined if there is none. */

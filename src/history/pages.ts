@@ -35,7 +35,7 @@ const continued = (range: EventRange, isDescending: boolean, cursor: number | un
     : { ...range, afterIndex: Math.max(cursor, range.afterIndex ?? cursor) }
 }
 
-/** Place of a step: the index alone is enough to find it. */
+/** Position of a step: the index alone is enough to find it. */
 const placed = async (
   { find }: Pick<Sources, 'find'>,
   { index, position }: Pick<Step, 'index' | 'position'>,
@@ -102,10 +102,16 @@ export const countEvents = async (
   return { value: Math.min(value, COUNTED), exact: isWhole }
 }
 
-/** Progress of an export: a place of the log up to which all events were examined, and the event there, if it passes. */
+/**
+ * Progress of an export: the position up to which all events were examined, and the event there, if it passes the
+ * filter.
+ */
 export type ExportStep = { readonly place: Head; readonly event: IndexedEvent | undefined }
 
-/** Examines all events of a span. Yields each event that passes, and places up to which all events were examined. */
+/**
+ * Examines all events of a range of the log. Returns each event that passes the filter, and the positions up to which
+ * all events were examined.
+ */
 export async function* exportedEvents(sources: Sources, filter: EventFilter, span: Span): AsyncGenerator<ExportStep> {
   const pause = timeSlicer()
   for await (const steps of stepsThrough(sources, filter, span)) {

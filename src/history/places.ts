@@ -4,16 +4,19 @@ import { MARK_EVERY, type Mark, markKey, markSeals, markView, settled } from '..
 import type { Sealed } from '../projections/history/log-projection.ts'
 import type { Views } from '../projections/views.ts'
 
-/** Place of an event: index, position, and the settled time, which is the greatest time of all events up to it. */
+/**
+ * Place of an event in the log: its index, its position, and its settled time (the greatest time of all events up to
+ * it).
+ */
 export type LogPlace = { readonly index: number; readonly position: bigint; readonly time: string }
 
-/** Place before the first event. */
+/** Place before the first event of the log. */
 export const START: LogPlace = { index: -1, position: 0n, time: '' }
 
-/** A condition that holds for all places up to one, and for none after it. */
+/** A condition on places in the log that holds up to one of them, and for none after it. */
 export type UpTo = (place: LogPlace) => boolean
 
-/** Number of marks in one step of the search. */
+/** Number of marks that one step of the search reads. */
 const FANOUT = 16
 
 type Sources = {
@@ -31,8 +34,8 @@ const between = (low: number, high: number): readonly number[] => {
 }
 
 /**
- * Finds the last place for which a condition holds, up to the head of the log. The search uses the marks and then reads
- * at most the events between two of them. Missing marks only cost time.
+ * Finds the last place in the log for which a condition holds. The search uses the marks and then reads at most the
+ * events between two of them. Missing marks only make the search slower.
  */
 export const placeFinder = ({ log, views, key }: Sources) => {
   const seals = markSeals(key)

@@ -3,7 +3,7 @@ import type { Stored } from '../events/log.ts'
 import { cloudEvent } from './cloud-events.ts'
 import { factsOf } from './facts.ts'
 
-/** The members of an event as JSON (api.md §16.2) that hold its record. */
+/** The fields of an event as JSON (api.md §16.2) that hold its record. */
 type ShownEvent = Pick<Stored, 'id' | 'stream' | 'type' | 'time'> & {
   readonly index: number
   readonly position: string
@@ -13,10 +13,12 @@ type ShownEvent = Pick<Stored, 'id' | 'stream' | 'type' | 'time'> & {
   readonly meta: unknown
 }
 
-/** The stored text of a shown value. A text that was shown as a JSON string is that text. */
+/**
+ * The stored text of a value that the API returns. A text that the API returns as a JSON string is stored as that text.
+ */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : canonical(value))
 
-/** The record of an event as JSON. Stored texts are canonical, so their values determine them. */
+/** The record of an event as JSON. Stored texts are canonical JSON, so their values determine them. */
 const recordOf = ({ id, stream, time, ...shown }: ShownEvent): Stored => ({
   id,
   stream,

@@ -22,17 +22,20 @@ export type Span = { readonly low: Head; readonly high: Head }
 export type Sources = {
   readonly log: Pick<EventLog, 'readAll'>
   readonly find: FindPlace
-  /** Ends the reading of a span early. */
+  /** Ends the read of a range of the log early. */
   readonly signal: AbortSignal
 }
 
-/** Last place of both conditions. A missing condition holds everywhere. */
+/** The last place in the log that meets both conditions. A missing condition holds for every place. */
 const bothOf = (conditions: readonly (UpTo | undefined)[]): UpTo | undefined => {
   const given = conditions.filter((one) => one !== undefined)
   return given.length === 0 ? undefined : (place) => given.every((holds) => holds(place))
 }
 
-/** Condition of the places that come before a range. Each of these bounds alone excludes such events. */
+/**
+ * Condition of the places in the log that come before a range. Each of these bounds alone excludes events before the
+ * range.
+ */
 const beforeRange = ({ after, afterIndex }: EventRange, from: string | undefined): UpTo | undefined => {
   if (after === undefined && afterIndex === undefined && from === undefined) return undefined
   return ({ index, position, time }) =>
@@ -41,7 +44,7 @@ const beforeRange = ({ after, afterIndex }: EventRange, from: string | undefined
     (from !== undefined && time < from)
 }
 
-/** Condition of the places up to the end of a range. */
+/** Condition of the places in the log up to the end of a range. */
 const withinRange = ({ before, beforeIndex }: EventRange, to: string | undefined): UpTo | undefined =>
   bothOf([
     before === undefined ? undefined : ({ position }) => position < before,
@@ -49,7 +52,7 @@ const withinRange = ({ before, beforeIndex }: EventRange, to: string | undefined
     to === undefined ? undefined : ({ time }) => time < to,
   ])
 
-/** Finds the span of a range. The bounds of time are those of the settled time. */
+/** Finds the part of the log that a range covers. Bounds of time are compared with settled times. */
 export const spanOf = async (
   { find }: Pick<Sources, 'find'>,
   range: EventRange,
@@ -60,12 +63,12 @@ export const spanOf = async (
   return { low: before ? await find(before, head) : START, high: within ? await find(within, head) : head }
 }
 
-/** An event with its place. */
+/** An event with its index, position and settled time. */
 export type Indexed = { readonly place: Head; readonly record: Stored }
 
 const sizeOf = ({ record: { data, meta } }: Indexed): number => data.length + meta.length
 
-/** All events of a span in ascending order, in pages of the log. */
+/** All events of a range of the log in ascending order, in pages of the log. */
 export async function* ascending(
   { log, signal }: Omit<Sources, 'find'>,
   { low, high }: Span,
@@ -82,8 +85,8 @@ export async function* ascending(
 }
 
 /**
- * All events of a span in descending order. The function reads blocks between two marks and keeps at most `KEPT`
- * characters.
+ * All events of a range of the log in descending order. The function reads blocks between two marks and keeps at most
+ * `KEPT` characters.
  */
 export async function* descending(sources: Sources, { low, high }: Span): AsyncGenerator<readonly Indexed[]> {
   for (let end = high; end.index > low.index && !sources.signal.aborted; ) {

@@ -16,16 +16,16 @@ const only = (...any: readonly string[]): FilterValues => ({ any, none: [] })
 const QUIET = ['FlagRegistered', 'FlagUnregistered', 'SegmentAttached', 'SegmentDetached', 'ReservationVoided']
 const loud: FilterValues = { any: [], none: QUIET }
 
-/** Number in the data of an event; 0 if there is none. */
+/** Number in a field of the data of an event; 0 if there is none. */
 const numberIn = ({ facts }: IndexedEvent, name: string): number => {
   const value = facts.data?.[name]
   return typeof value === 'number' ? value : 0
 }
 
-/** A figure of the statistics: the events that it counts, and what each of them counts for; absent: one. */
+/** A column of the statistics: the events that it counts, and the number that each of them adds; absent: one. */
 type Figure = { readonly filter: EventFilter; readonly count?: (event: IndexedEvent) => number }
 
-/** Figures of the statistics (api.md §16.13), in their order. */
+/** Columns of the statistics (api.md §16.13), in their order. */
 const FIGURES = {
   tokensIssued: { filter: { type: only('TokenIssued') } },
   tokensDeleted: { filter: { type: only('TokenRevoked') } },
@@ -49,7 +49,7 @@ const FIGURES = {
 type FigureName = keyof typeof FIGURES
 const FIGURE_NAMES = Object.keys(FIGURES) as readonly FigureName[]
 
-/** Value of the property to count by. */
+/** Value of the property by which events are counted. */
 const valueOf = ({ facts }: IndexedEvent, by: Grouping): string | undefined => {
   if (by !== 'reason') return groupOf(facts, by)
   const reason = facts.data?.['reason']
@@ -60,7 +60,9 @@ const valueOf = ({ facts }: IndexedEvent, by: Grouping): string | undefined => {
 const byReason = ({ facts }: IndexedEvent): readonly (readonly [string, number])[] =>
   Object.entries(facts.data?.['byReason'] ?? {}).filter((each): each is [string, number] => typeof each[1] === 'number')
 
-/** Counting of one figure. Reasons and numbers are in the data of an event, so these events are read. */
+/**
+ * Count of one column of the statistics. Reasons and numbers are in the data of these events, so the events are read.
+ */
 const countingOf = ({ filter, count }: Figure, by: Grouping | undefined): Counting => {
   if (!count && by !== 'reason') return { filter, by }
   return {
@@ -72,7 +74,7 @@ const countingOf = ({ filter, count }: Figure, by: Grouping | undefined): Counti
   }
 }
 
-/** A row: the start of its bucket in epoch ms, the value of the grouping, and the figures. */
+/** A row: the start of its bucket in epoch ms, the value of the property, and the columns. */
 export type StatisticsRow = { readonly start?: number; readonly by?: string } & { [name in FigureName]: number }
 
 const NOTHING = Object.fromEntries(FIGURE_NAMES.map((name) => [name, 0])) as { [name in FigureName]: number }
@@ -83,7 +85,10 @@ export type StatisticsRequest = {
   readonly by: Grouping | undefined
 }
 
-/** Statistics of a period, by bucket and grouping, in this order. Refuses more than `ROWS` rows with `too many rows`. */
+/**
+ * Statistics of a period, by bucket and value of the property, in this order. Refuses more than `ROWS` rows with `too
+ * many rows`.
+ */
 export const statisticsOf = async (
   sources: Sources,
   { period, bucketMs, by }: StatisticsRequest,

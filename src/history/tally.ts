@@ -5,10 +5,10 @@ import type { Facts, IndexedEvent } from './facts.ts'
 import type { EventFilter } from './filter.ts'
 import type { Span } from './spans.ts'
 
-/** Facets to count by. */
+/** Properties by which events can be counted from the index. */
 type Grouping = 'method' | 'provider' | 'namespaceKey'
 
-/** Value of a facet in the facts of an event. */
+/** Value of a property of an event. */
 export const groupOf = (facts: Facts, by: Grouping): string | undefined =>
   by === 'namespaceKey' ? facts.namespace : facts[by]
 
@@ -17,22 +17,25 @@ type Amount = readonly [by: string | undefined, count: number]
 
 export type Counting = {
   readonly filter: EventFilter
-  /** Counts each event as one, by this facet. Then the index is enough where it has all conditions of the filter. */
+  /**
+   * Counts each event as one, by this property. In that case the index alone is enough if it has all conditions of the
+   * filter.
+   */
   readonly by?: Grouping | undefined
-  /** Reads each event and returns what it counts for. */
+  /** Reads each event and returns the number that it adds. */
   readonly amounts?: ((event: IndexedEvent) => readonly Amount[]) | undefined
 }
 
-/** Receives what an event counts for. `time`: epoch ms. */
+/** Receives the number that an event adds. `time`: epoch ms. */
 type Add = (time: number, by: string | undefined, count: number) => void
 
-/** Values of a facet by offset in the segment. */
+/** Values of a property by the offset of the event in its segment. */
 const valueByOffset = (values: readonly (readonly [string, StoredSet])[]): ReadonlyMap<number, string> =>
   new Map(values.flatMap(([value, set]) => membersOf(set).map((offset) => [offset, value] as const)))
 
 /**
- * Counts the events of a span that pass a filter, with their times. The function examines at most `most` events that
- * the index does not decide, and returns false if there are more.
+ * Counts the events of a range of the log that pass a filter, with their times. The function examines at most `most`
+ * events that the index does not decide, and returns false if there are more.
  */
 export const tally = (
   sources: Sources,

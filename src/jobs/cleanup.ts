@@ -46,7 +46,7 @@ export const cleanup = ({
   every: interval,
   run: async (signal, tell) => {
     const before = new Date(now().getTime() - gracePeriod).toISOString()
-    // Checked once, right after `before` is computed, because the clock may jump during the wait for the views.
+    // Checked once, right after `before` is computed, because the clock may jump while the job waits for the views.
     if (!steady()) return onJump()
     await complete()
     let after: { value: string; key: string } | undefined

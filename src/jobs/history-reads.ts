@@ -15,7 +15,7 @@ const EXPORTS = 10
 type Export = HistoryReadCommands['RecordExport']
 type Reads = HistoryReadCommands['RecordReads']
 
-/** A reading of the history: its route and format, the number of events shown, and whether personal data was opened. */
+/** A read of the history: its route and format, the number of events shown, and whether personal data was opened. */
 type HistoryReading = {
   readonly route: string
   readonly format: string
@@ -23,7 +23,7 @@ type HistoryReading = {
   readonly opened: boolean
 }
 
-/** Readings of one caller in a minute. */
+/** Reads of the history by one caller in a minute. */
 const windowOf = (actor: Actor, time: Date) => ({
   actor,
   from: Math.floor(time.getTime() / MINUTE_MS) * MINUTE_MS,
@@ -36,7 +36,7 @@ const windowOf = (actor: Actor, time: Date) => ({
 })
 type Window = ReturnType<typeof windowOf>
 
-/** Counts of readings by caller and minute. */
+/** Counts of reads of the history by caller and minute. */
 const readingWindows = (now: () => Date) => {
   const windows = new Map<string, Window>()
   const windowFor = (actor: Actor): Window => {
@@ -86,7 +86,7 @@ const liveStreams = (now: () => Date) => {
       const isRecent = before !== undefined && now().getTime() - before.at < CONTINUED_MS
       return isRecent && stream.fromIndex >= before.fromIndex
     },
-    /** Notes the beginning and the end of a recorded stream. */
+    /** Records the beginning and the end of a recorded stream. */
     followed: (stream: LiveStream): void => {
       const at = now().getTime()
       for (const [name, before] of seen) if (at - before.at >= CONTINUED_MS) seen.delete(name)
@@ -97,8 +97,8 @@ const liveStreams = (now: () => Date) => {
 }
 
 /**
- * Records readings of the history: exports individually, all others as counts per caller and minute. `onRead` receives
- * each reading, for the metrics.
+ * Records reads of the history: exports individually, all others as counts per caller and minute. `onRead` receives
+ * each read of the history, for the metrics.
  */
 export const historyReadRecorder = (
   execute: Execute,
@@ -107,7 +107,7 @@ export const historyReadRecorder = (
 ) => {
   const { now } = clock
   const { windowFor, count, take } = readingWindows(now)
-  /** Counts that are due. A write with an unknown result is retried with the same id, until it succeeds. */
+  /** Counts that must be written now. A write with an unknown result is retried with the same id, until it succeeds. */
   let due: { readonly id: string; readonly actor: Actor; readonly data: Reads }[] = []
   let flushing: Promise<void> = Promise.resolve()
   const newId = (): string => `${now().toISOString().slice(0, 10)}+${randomUUID()}`

@@ -8,7 +8,7 @@ export type Job = {
   readonly name: string
   /** Interval between runs in ms. The first run is at start. */
   readonly every: number
-  /** Reports progress with `tell`, which returns immediately and never fails. */
+  /** `tell` reports progress, returns immediately and never fails. */
   readonly run: (signal: AbortSignal, tell: (progress: Progress) => void) => Promise<void>
 }
 

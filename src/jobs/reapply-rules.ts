@@ -15,7 +15,7 @@ const FOR_EVER = 8.64e15
 
 const RULED = METHODS.filter((method) => method !== 'token')
 
-/** Progress of the sweep for an access configuration: the last token of a method, or the next method. */
+/** Progress of the job for an access configuration: the last token of a method, or the next method. */
 type Reached = { readonly policy: number; readonly method: number; readonly after?: NonNullable<Query['after']> }
 
 type Outcome = 'kept' | 'narrowed' | 'ended'
@@ -34,7 +34,7 @@ type ReapplyRulesOptions = {
   readonly onError: (error: unknown) => void
 }
 
-/** Progress that the instances have recorded of the sweep for an access configuration. */
+/** Progress that the instances have recorded for an access configuration. */
 const reached = async (views: ReapplyRulesOptions['views'], number: number) => {
   const stored = (await views.records<Reached>(TABLE, [ID])).get(ID)
   const value: Reached = stored && stored.value.policy >= number ? stored.value : { policy: number, method: 0 }
@@ -68,7 +68,7 @@ export const reapplyRulesSweep = ({
     }
   }
 
-  /** Processes one page. Returns false if nothing is left, or if a later configuration has its own sweep. */
+  /** Processes one page. Returns false if no token is left, or if a later configuration has replaced this one. */
   const goOn = async (number: number): Promise<boolean> => {
     const { revision, value } = await reached(views, number)
     const { method, after } = value
@@ -105,7 +105,7 @@ export const reapplyRulesSweep = ({
       try {
         return await sweep()
       } catch (error) {
-        // The sweep waits for older instances to leave, which is logged separately.
+        // The job waits for older instances to end, which is logged separately.
         if (!isRefusal(error, 'release_in_progress')) onError(error)
         await clock.sleep(AGAIN_MS, stop.signal)
       }
@@ -115,7 +115,7 @@ export const reapplyRulesSweep = ({
     begin: (): void => {
       running = untilDone()
     },
-    /** Resolves once the sweep is finished or closed. */
+    /** Resolves once the job is finished or closed. */
     done: (): Promise<void> => running,
     close: async (): Promise<void> => {
       stop.abort()

@@ -12,7 +12,7 @@ export type Refused = {
   readonly tokenId?: string
   readonly provider?: string
   readonly serviceAccount?: string
-  /** Missing right and its place: a namespace, or `*`; absent if the right is missing in all places. */
+  /** Missing right and its namespace, or `*`; absent if the right is missing in all namespaces. */
   readonly right?: string
   readonly namespace?: string
   /** True for a failed login or exchange. */
@@ -46,7 +46,7 @@ export const tally = (bound: number) => {
   }
 }
 
-/** Subject whose key seals the addresses of a day. */
+/** Subject whose key encrypts the addresses of a day. */
 export const subjectOf = (time: Date) => `network-${time.toISOString().slice(0, 10)}`
 
 /**

@@ -130,7 +130,7 @@ export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: 
   const timer = clock.every(FLUSH_MS, () => void inTurn(false))
 
   return {
-    /** Records a refusal. Returns true if it is recorded individually. Synchronous, bounded, never throws. */
+    /** Records a refusal. Returns true if the refusal is recorded individually. Synchronous, bounded, never throws. */
     note,
     /**
      * Adds the token to a recorded refusal, which then may become an event of its own. Synchronous, bounded, never

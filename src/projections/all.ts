@@ -6,5 +6,5 @@ import { resources } from './resources.ts'
 /** Read models with one row per stream. */
 export const projections = [...resources, ...lives]
 
-/** Marks in the log, and states of streams, sealed with a key of the service. */
+/** Marks in the log, and stored states of streams, with MACs under a key of the service. */
 export const logMarksAndStates = (key: Uint8Array) => [logMarks(key), streamStates(key)]

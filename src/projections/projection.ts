@@ -15,9 +15,9 @@ export const compareOrder = (a: Ordered, b: Ordered): number => (a.doc.order < b
 type Ordered = { readonly doc: { readonly order: string } }
 
 /**
- * A read model: the documents of one category, one per stream, with the id of the stream as key. The folds of a read
- * model are pure and cover all events of the category, so that live, rebuilt and past documents result from the same
- * code. `undefined`: no document.
+ * A read model: the documents of one category, one per stream, with the id of the stream as key. The functions of a
+ * read model are pure and cover all events of the category, so that present, rebuilt and past documents result from the
+ * same code. `undefined`: no document.
  */
 export type Projection<D extends object, E extends AnyEvent> = View & {
   readonly category: string
@@ -31,11 +31,13 @@ export type Projection<D extends object, E extends AnyEvent> = View & {
   readonly on: { readonly [K in E['type']]: (doc: D | undefined, data: DataOf<E, K>, at: At) => D | undefined }
 }
 
-/** True if these events do not change the document, so that its stored row may stay behind them. */
+/**
+ * True if these events do not change the document, so that its stored row may have an older revision than the stream.
+ */
 export const areQuiet = ({ quiet }: { readonly quiet?: ReadonlySet<string> }, events: readonly Stored[]): boolean =>
   quiet !== undefined && events.every(({ type }) => quiet.has(typeName(type)))
 
-/** Quarantine of a document by an event. */
+/** State of a document that is unreadable because of an event. */
 const closed = <D extends object, E extends AnyEvent>(
   { clue }: Projection<D, E>,
   row: Row<D> | undefined,
@@ -47,8 +49,9 @@ const closed = <D extends object, E extends AnyEvent>(
 }
 
 /**
- * Returns the row after the next event of its stream. An unreadable event, or a gap before the event, quarantines the
- * document until an event ends it. All read models quarantine documents here. `lost`: known gap before the event.
+ * Returns the row after the next event of its stream. An unreadable event, or a gap before the event, makes the
+ * document unreadable until an event ends it. All read models mark documents as unreadable here. `lost`: known gap
+ * before the event.
  */
 export const project = <D extends object, E extends AnyEvent>(
   projection: Projection<D, E>,
@@ -76,13 +79,13 @@ export const project = <D extends object, E extends AnyEvent>(
   }
 }
 
-/** Returns the row; refuses with `event_unreadable` if it is quarantined. */
+/** Returns the row; refuses with `event_unreadable` if it is unreadable. */
 export const readable = <R extends Row>(row: R | undefined): R | undefined => {
   if (row?.unreadable) throw unreadable(row.unreadable)
   return row
 }
 
-/** The document of a row; of a quarantined row, the last known one. */
+/** The document of a row; of an unreadable row, the last known one. */
 export const lastKnown = <D extends object>(row: Row<D> | undefined): D | undefined =>
   row?.doc ?? row?.unreadable?.before
 
@@ -90,7 +93,7 @@ export const lastKnown = <D extends object>(row: Row<D> | undefined): D | undefi
 export type AnyProjection = Projection<object, AnyEvent>
 
 /**
- * Converts a typed projection for the follower. The documents and events of a projection are only passed to its own
+ * Converts a typed projection for the follower. The documents and events of a projection are passed only to its own
  * functions.
  */
 export const anyProjection = <D extends object, E extends AnyEvent>(projection: Projection<D, E>): AnyProjection =>

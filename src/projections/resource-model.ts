@@ -44,7 +44,7 @@ const actorOf = (meta: string): Actor | undefined => {
 }
 
 type Folds<D extends object, E extends AnyEvent> = Projection<D, E>['on']
-/** Folds of a document that do not set its last change. */
+/** Functions for events that do not set the last change of a document. */
 type Unstamped<D extends object, E extends AnyEvent> = {
   readonly [K in E['type']]: (
     ...[doc, data, at]: Parameters<Folds<D, E>[K]>
@@ -52,7 +52,9 @@ type Unstamped<D extends object, E extends AnyEvent> = {
 }
 type Fold<D extends object> = (doc: D | undefined, data: unknown, at: At) => D | undefined
 
-/** Folds that also set the last change of the document. Quiet events do not change it. */
+/**
+ * Functions for events that also set the last change of the document. Events that clients cannot see do not change it.
+ */
 const stamped = <D extends LastChange, E extends AnyEvent>(
   quiet: ReadonlySet<string>,
   folds: Unstamped<D, E>,

@@ -72,7 +72,7 @@ export const tokensInOrder = async (
   let total = 0
   const add = async (part: Where | undefined, order: string, behind: Query['after'], room: number) => {
     if (!part) return
-    // Records of a part that is not on this page are only counted.
+    // Records that are not on this page are only counted.
     const query = { where: part, order, descending, limit: Math.max(room, 1), count, ...(behind && { after: behind }) }
     const found = await views.list<TokenDoc>(tokens, query)
     rows.push(...found.rows.slice(0, room))

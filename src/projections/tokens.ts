@@ -38,7 +38,7 @@ export type TokenDoc = {
   readonly roles?: Meanings
   /** Number of the access configuration of the grants. */
   readonly policy?: number
-  /** Text of the reach of the grants; absent without grants or with full access. */
+  /** Text of the rights that the grants give; absent without grants or with full access. */
   readonly reach?: string
   readonly access: Access
   /** Positions of the events that issued and ended the token. */
@@ -56,11 +56,11 @@ export type TokenDoc = {
 
 type HeldAccess = Pick<TokenDoc, 'method' | 'grants' | 'roles'> & { readonly namespace?: string | undefined }
 
-/** Text of the reach of the grants of a token. A login or an exchange always may use its own record. */
+/** Text of the rights of the grants of a token. A token from a login or an exchange may always use its own record. */
 export const grantedReach = ({ method, namespace, grants, roles }: HeldAccess): string =>
   reachText(reachOf({ grants, roles, namespace }, method !== 'token'))
 
-/** Fields of the reach of a token. */
+/** Fields of a record that contain the rights of a token. */
 const reaching = (held: HeldAccess): Pick<TokenDoc, 'reach' | 'access'> => {
   const reach = held.grants === undefined ? '' : grantedReach(held)
   if (held.namespace !== undefined) return { access: 'NAMESPACED', ...(held.grants && { reach }) }
@@ -117,7 +117,7 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At
 
 const ended = (doc: TokenDoc, { time, position, closed }: At): TokenDoc => {
   const at = Number(position)
-  // The earlier changes are only in the stream.
+  // Earlier changes are only in the stream of the token.
   const unknown = closed ? { changed: at, changedBefore: at } : {}
   return { ...doc, ...unknown, deletedAt: time, updatedAt: time, ended: doc.ended ?? at }
 }

@@ -23,22 +23,22 @@ export type View = {
 }
 
 /**
- * Quarantine of a document: the unreadable event, and the last known document. `clue`: lookup field of the document, if
- * nothing else is known.
+ * An unreadable document: the event that made it unreadable, and the last known document. `clue`: lookup field of the
+ * document, if nothing else is known.
  */
 export type Closed<D extends object = object> = Unreadable & { readonly before?: D; readonly clue?: string }
 
-/** One document. Events without effect may be skipped. */
+/** One document. Events that change nothing may be skipped. */
 export type Row<D extends object = object> = {
   readonly key: string
   /** Revision and position of the last applied event. */
   readonly revision: bigint
   readonly position: bigint
-  /** Revision that clients see: the number of events that changed or quarantined the document. */
+  /** Revision that clients see: the number of events that changed the document or made it unreadable. */
   readonly changes: bigint
   /** The document is undefined in a tombstone, which prevents older events from restoring it. */
   readonly doc: D | undefined
-  /** Set if an event of the stream is unreadable here. The state after it is unknown, and lists omit the row. */
+  /** Set if this version cannot read an event of the stream. The state after it is unknown, and lists omit the row. */
   readonly unreadable?: Closed<D>
 }
 
@@ -57,7 +57,7 @@ export const KEY = '_key'
 
 /**
  * All conditions must hold. Rows are sorted by `order`, then by key, both ascending or both descending, and start after
- * `after`. Tombstones, quarantined rows and documents without the `order` field are omitted; with order `KEY` they are
+ * `after`. Tombstones, unreadable rows and documents without the `order` field are omitted; with order `KEY` they are
  * included unless a condition excludes them. `total` counts all pages up to `count`, and is not computed without it.
  */
 export type Query = {
@@ -76,8 +76,8 @@ export type Query = {
 export type ViewPart = { readonly lacking: string; readonly fields: readonly string[] }
 
 /**
- * For each text of a prefix of `texts`, returns the document that has the text in the field `by`. Among several, it has
- * the least value of the field `order` that is not below `from`; undefined if there is none. Cheaper than one query per
+ * For each of the first `texts`, returns the document that has the text in the field `by`. Among several, it has the
+ * least value of the field `order` that is not below `from`; undefined if there is none. Cheaper than one query per
  * text. The result ends early, after at least one document, if it becomes large.
  */
 export type FindLeast = <D extends object>(
@@ -92,7 +92,7 @@ export type Checkpoint = {
   readonly position: bigint
   /** Id of the event at the position; `''` before the first. */
   readonly event: string
-  /** Id of the first event of the log, which identifies the log; `''` before there is one. */
+  /** Id of the first event of the log, which identifies the log; `''` before the first event. */
   readonly log: string
   /** Number of events of the log up to the position. */
   readonly events: number
@@ -141,7 +141,7 @@ export type Building = {
 export type RecordOf<V> = { readonly revision: number; readonly value: V }
 
 /**
- * PORT. Stores read models. A row only replaces an older revision of itself, or a quarantined row of the same revision.
+ * PORT. Stores read models. A row only replaces an older revision of itself, or an unreadable row of the same revision.
  * Therefore several writers may apply the same events, with retries in any order. Failure: Refusal
  * `backend_unavailable`; `body_too_large` if a row permanently exceeds the limits of the store.
  */
@@ -151,7 +151,7 @@ export type Views = {
   readonly getMany: <D extends object>(view: View, keys: readonly string[]) => Promise<readonly Row<D>[]>
   /**
    * Writes each row unless the stored one has a later revision, or the same revision without an improvement: a readable
-   * row replaces a quarantined one. Later reads of this process return the written rows.
+   * row replaces an unreadable one. Later reads of this process return the written rows.
    */
   readonly put: (view: View, rows: readonly Row[]) => Promise<void>
   /** One page, and the total over all pages: exact below `count` of the query, which is its maximum. */
@@ -161,7 +161,7 @@ export type Views = {
   ) => Promise<{ readonly rows: readonly Row<D>[]; readonly total: number }>
   /** Distinct values of a field among the documents that meet the conditions, at most `most`, in undefined order. */
   readonly values: (view: View, where: Query['where'], field: string, most: number) => Promise<readonly Scalar[]>
-  /** All rows, including tombstones and quarantined ones, or a part of them, in pages, in undefined order. */
+  /** All rows, including tombstones and unreadable ones, or a part of them, in pages, in undefined order. */
   readonly scan: <D extends object>(view: View, part?: ViewPart) => AsyncIterable<readonly Row<D>[]>
   /**
    * Counts the documents with the field `having` by the value of the field `by`, as text. Both fields must be
@@ -172,8 +172,8 @@ export type Views = {
   readonly checkpoint: (view: View) => Promise<Checkpoint | undefined>
   /**
    * Moves the checkpoint forward from the position `from` (undefined: no checkpoint yet). The checkpoint becomes
-   * durable only after the rows that were put before. Returns false, and writes nothing, if the checkpoint is elsewhere
-   * or missing.
+   * durable only after the rows that were put before. Returns false, and writes nothing, if the checkpoint is at
+   * another position or missing.
    */
   readonly mark: (view: View, from: bigint | undefined, to: Checkpoint) => Promise<boolean>
   /** Number of rows of the view, including tombstones, and the sum of their `changes`. */
@@ -189,8 +189,8 @@ export type Views = {
   /** Existing records of these keys, by key. */
   readonly records: <V>(table: string, keys: readonly string[]) => Promise<ReadonlyMap<string, RecordOf<V>>>
   /**
-   * Writes a record if its present revision is `expected` (0: absent or expired). Returns false if it lost the race.
-   * Durable when it resolves.
+   * Writes a record if its present revision is `expected` (0: absent or expired). Returns false if another writer was
+   * faster. The record is durable when the promise resolves.
    */
   readonly swapRecord: (table: string, key: string, expected: number, value: object, until: number) => Promise<boolean>
   readonly close: () => Promise<void>

@@ -2,13 +2,13 @@
 export const SEGMENT = 2048
 const BYTES = SEGMENT / 8
 
-/** Number of offsets up to which a list of distances is shorter than a bitmap. */
+/** Largest number of events for which a list of distances is shorter than a bitmap. */
 const SPARSE = 128
 
-/** Set of offsets in a segment: bit `n % 8` of byte `n / 8`. */
+/** Set of events in a segment of the index: bit `n % 8` of byte `n / 8` for the event at offset `n`. */
 export type Bitmap = Uint8Array
 
-/** Stored set: distances between ascending offsets, the first from -1; or a bitmap in base64. */
+/** Stored form of such a set: distances between ascending offsets, the first from -1; or a bitmap in base64. */
 export type StoredSet = readonly number[] | string
 
 const BITS = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length)
@@ -17,7 +17,7 @@ export const noBits = (): Bitmap => new Uint8Array(BYTES)
 
 const addOffset = (bits: Bitmap, offset: number): void => void (bits[offset >>> 3]! |= 1 << (offset & 7))
 
-/** The offsets that pass a test. */
+/** The offsets of the events that pass a test. */
 export const bitsOf = (test: (offset: number) => boolean): Bitmap => {
   const bits = noBits()
   for (let n = 0; n < SEGMENT; n++) if (test(n)) addOffset(bits, n)
@@ -37,19 +37,19 @@ export const addSet = (bits: Bitmap, set: StoredSet): void => {
   for (const offset of numbersOf(set, -1)) addOffset(bits, offset)
 }
 
-/** Keeps only the members that are in both sets. */
+/** Keeps only the offsets that are in both sets. */
 export const intersect = (bits: Bitmap, other: Bitmap): void => {
   for (let n = 0; n < BYTES; n++) bits[n]! &= other[n]!
 }
 
-/** Removes the members of the other set. */
+/** Removes the offsets of the other set. */
 export const subtract = (bits: Bitmap, other: Bitmap): void => {
   for (let n = 0; n < BYTES; n++) bits[n]! &= ~other[n]!
 }
 
 export const countBits = (bits: Bitmap): number => bits.reduce((sum, byte) => sum + BITS[byte]!, 0)
 
-/** Members of the set in ascending order. */
+/** Offsets of the set in ascending order. */
 export const offsetsIn = (bits: Bitmap): readonly number[] => {
   const offsets: number[] = []
   for (let n = 0; n < BYTES; n++)
@@ -57,7 +57,7 @@ export const offsetsIn = (bits: Bitmap): readonly number[] => {
   return offsets
 }
 
-/** Members of a stored set in ascending order. */
+/** Offsets of a stored set in ascending order. */
 export const membersOf = (set: StoredSet): readonly number[] => {
   const bits = noBits()
   addSet(bits, set)

@@ -2,7 +2,7 @@ import { type EventFilter, type FilterValues, LISTED, listedTest } from '../filt
 import { addSet, type Bitmap, bitsBetween, noBits, SEGMENT, type StoredSet, subtract } from './bitmap.ts'
 import { type Facet, type FacetSets, facetKey, hashedSet, hashesKey, isFacet, type valueHash } from './rows.ts'
 
-/** Rows that a condition reads: of one facet, or the hashes that begin with a character. */
+/** Index rows that a condition reads: those of one property (facet), or the hashes that begin with a character. */
 type Needed = (segment: number) => readonly string[]
 
 /** Returns the events of a segment that meet one condition, from the rows that it needs. */
@@ -10,11 +10,14 @@ type Condition = { readonly keys: Needed; readonly bits: (texts: readonly string
 
 export const everyEvent = (): Bitmap => bitsBetween(0, SEGMENT)
 
-/** Values of a facet, each with the set of its events. */
+/** Values of a property (facet), each with the set of its events. */
 export const facetSets = (text: string): readonly (readonly [string, StoredSet])[] =>
   Object.entries(JSON.parse(text) as FacetSets)
 
-/** Events whose value of a facet passes. If `any` is empty, events without a value of the facet pass too. */
+/**
+ * Events whose value of a property (facet) passes the condition. If `any` is empty, events without a value of the
+ * property pass too.
+ */
 const facetCondition = (name: Facet, values: FilterValues): Condition => {
   const passes = listedTest(name, values)
   const isWanted = values.any.length > 0

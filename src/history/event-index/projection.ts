@@ -21,12 +21,12 @@ import {
   valueHash,
 } from './rows.ts'
 
-/** Maximum length of a value. No version writes a longer one. */
+/** Maximum length of an indexed value. No version of the service writes a longer value. */
 const LONGEST = 512
 
 type Offsets = Map<string, number[]>
 
-/** Adds an offset once; offsets come in ascending order. */
+/** Adds the offset of an event once; offsets arrive in ascending order. */
 const addOffset = (offsets: Offsets, value: string, offset: number): void => {
   const found = offsets.get(value)
   if (!found) offsets.set(value, [offset])
@@ -42,7 +42,7 @@ const epochOf = (time: string): number | undefined => {
   return !Number.isNaN(ms) && new Date(ms).toISOString() === time ? ms : undefined
 }
 
-/** Text of one part of a segment. */
+/** Text of one row of a segment. */
 type RowText = readonly [key: string, text: string]
 
 /** Collects the events of one segment. */
@@ -83,7 +83,7 @@ const openSegment = (number: number, hashOf: ReturnType<typeof valueHash>) => {
       positions.push(Number(record.position))
       times.push(time ?? 0)
     },
-    /** Rows of the full segment. A segment that cannot be indexed has only its places. */
+    /** Rows of the full segment. A segment that cannot be indexed has only the row with the positions of its events. */
     parts: async (): Promise<readonly RowText[]> => {
       const placesPart: RowText = [placesKey(number), placesText({ positions, times })]
       if (!isIndexable) return [placesPart]
@@ -97,8 +97,8 @@ const openSegment = (number: number, hashOf: ReturnType<typeof valueHash>) => {
 }
 
 /**
- * Log projection that creates the index of events. A segment is written once it is full. The events of an open segment
- * are kept in memory, and are read from the log after a restart.
+ * Log projection that creates the index of events. A segment is written once it is full. The events of an incomplete
+ * segment are kept in memory, and are read from the log after a restart.
  */
 export const eventIndex = (key: Uint8Array): LogProjection & { readonly block: number } => {
   const { seal, textOf } = rowSeals(key)
@@ -113,7 +113,7 @@ export const eventIndex = (key: Uint8Array): LogProjection & { readonly block: n
     return text === undefined ? undefined : BigInt(placesIn(text).positions.at(-1)!)
   }
 
-  /** Reads the events of the open segment up to a checkpoint. */
+  /** Reads the events of the incomplete segment up to a checkpoint. */
   const reopened = async (sources: Sources, { events, position }: Checkpoint) => {
     const number = Math.floor(events / SEGMENT)
     const segment = openSegment(number, hashOf)

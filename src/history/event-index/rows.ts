@@ -9,7 +9,10 @@ import { distancesOf, numbersOf, type StoredSet } from './bitmap.ts'
  */
 export const indexView: View = { name: 'event_index', version: 1, fields: [], indexes: [] }
 
-/** Filters with few different values. A segment lists these values as text. Values of the other filters are hashed. */
+/**
+ * Filters by properties with few different values. A segment lists these values as text. Values of the other filters
+ * are hashed.
+ */
 export const FACETS = [
   'type',
   'category',
@@ -24,20 +27,20 @@ export type Facet = (typeof FACETS)[number]
 
 export const isFacet = (name: Listed): name is Facet => (FACETS as readonly Listed[]).includes(name)
 
-/** Events of a segment by the values of one facet, as JSON. */
+/** Sets of the events of a segment by the values of one property, as JSON. */
 export type FacetSets = Readonly<Record<string, StoredSet>>
 
-/** Least and greatest time in a segment, as JSON. */
+/** Least and greatest event time in a segment, as JSON. */
 export type TimeRange = { readonly first: string; readonly last: string }
 
 /** Positions and times (epoch ms) of the events of a segment. */
 export type SegmentPlaces = { readonly positions: readonly number[]; readonly times: readonly number[] }
 
-/** Text of the places of a segment: JSON with distances, the first ones from 0. */
+/** Text of the positions and times in a segment: JSON with distances between them, the first ones from 0. */
 export const placesText = ({ positions, times }: SegmentPlaces): string =>
   JSON.stringify({ positions: distancesOf(positions, 0), times: distancesOf(times, 0) })
 
-/** Places in such a text. */
+/** Positions and times in such a text. */
 export const placesIn = (text: string): SegmentPlaces => {
   const { positions, times } = JSON.parse(text) as SegmentPlaces
   return { positions: numbersOf(positions, 0), times: numbersOf(times, 0) }
@@ -50,7 +53,7 @@ export const hashedText = (sets: Iterable<readonly [hash: string, set: StoredSet
   return `${text};`
 }
 
-/** Set of a hash in such a text; undefined if the hash is not there. */
+/** Set of the events with a hash in such a text; undefined if the hash is missing. */
 export const hashedSet = (text: string, hash: string): StoredSet | undefined => {
   const found = text.indexOf(`;${hash}=`)
   if (found < 0) return undefined
@@ -59,16 +62,16 @@ export const hashedSet = (text: string, hash: string): StoredSet | undefined => 
   return set.startsWith('b') ? set.slice(1) : set.split(',').map(Number)
 }
 
-/** A part of a segment: its row key and its text. */
+/** A row of a segment: its key and its text. */
 type IndexPart = { readonly id: string; readonly text: string }
 export type IndexDoc = Sealed<IndexPart>
 
-/** Seals the text of a row, and opens it again. */
+/** Adds a MAC to the text of a row, and verifies it. */
 export const rowSeals = (key: Uint8Array) => {
   const { seal, holds } = seals<IndexPart>(key, 'event index', ({ id, text }) => [id, text])
   return {
     seal,
-    /** Text of a row; undefined if the row is not as it was written under its key. */
+    /** Text of a row; undefined if its MAC does not match. */
     textOf: ({ key: id, doc }: Row<IndexDoc>): string | undefined =>
       doc && doc.id === id && holds(doc) ? doc.text : undefined,
   }
@@ -76,14 +79,14 @@ export const rowSeals = (key: Uint8Array) => {
 
 const numbered = (part: string, segment: number): string => `${part}/${String(segment).padStart(12, '0')}`
 
-/** Key of the row with the sets of one facet. */
+/** Key of the row with the sets of one property. */
 export const facetKey = (name: Facet, segment: number): string => numbered(name, segment)
 export const timesKey = (segment: number): string => numbered('times', segment)
 export const placesKey = (segment: number): string => numbered('places', segment)
 /** Key of the row with the hashes that begin with one character. A full segment has this row even without hashes. */
 export const hashesKey = (first: string, segment: number): string => numbered(first, segment)
 
-/** First characters of hashes. */
+/** Characters with which hashes can begin. */
 export const FIRST = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_']
 
 /** Characters of a hash: 60 bits, so that two of ten million values are equal with a probability below 0.01 %. */

@@ -20,11 +20,11 @@ import {
 type Sources = {
   readonly views: Pick<Views, 'getMany'>
   readonly key: Uint8Array
-  /** Called for a row of the index that is not as it was written. */
+  /** Called for a row of the index whose MAC does not match. */
   readonly onDamage: (what: string) => void
 }
 
-/** Reads the texts of rows by key. Rows that are missing or not as written are left out. */
+/** Reads the texts of rows by key. Rows that are missing or whose MAC does not match are left out. */
 const textReader = ({ views, key, onDamage }: Sources) => {
   const { textOf } = rowSeals(key)
   return async (keys: readonly string[]): Promise<ReadonlyMap<string, string>> => {
@@ -38,7 +38,7 @@ const textReader = ({ views, key, onDamage }: Sources) => {
   }
 }
 
-/** Tells whether all, some or none of the times of a segment are within the filter. */
+/** Returns whether all, some or none of the times of a segment are within the filter. */
 const timeTest = ({ first, last }: TimeRange, { from, to }: EventFilter): 'all' | 'none' | 'some' => {
   if ((from !== undefined && last < from) || (to !== undefined && first >= to)) return 'none'
   return (from === undefined || first >= from) && (to === undefined || last < to) ? 'all' : 'some'
@@ -51,13 +51,13 @@ export const eventSearch = (sources: Sources) => {
 
   const textAt = async (key: string): Promise<string | undefined> => (await read([key])).get(key)
 
-  /** Places of the events of a segment; undefined if they are unknown. */
+  /** Positions and times of the events of a segment; undefined if they are unknown. */
   const placesOf = async (segment: number): Promise<SegmentPlaces | undefined> => {
     const text = await textAt(placesKey(segment))
     return text === undefined ? undefined : placesIn(text)
   }
 
-  /** Events of a segment by the values of a facet; undefined if they are unknown. */
+  /** Events of a segment by the values of a property; undefined if they are unknown. */
   const valuesOf = async (segment: number, name: Facet) => {
     const text = await textAt(facetKey(name, segment))
     return text === undefined ? undefined : facetSets(text)
@@ -79,7 +79,7 @@ export const eventSearch = (sources: Sources) => {
     placesOf,
     valuesOf,
     onDamage: sources.onDamage,
-    /** Search for a filter. */
+    /** Search of the index for a filter. */
     by: (filter: EventFilter) => {
       const { conditions, isExact } = indexConditions(filter, hashOf)
       const isTimed = filter.from !== undefined || filter.to !== undefined
@@ -97,11 +97,11 @@ export const eventSearch = (sources: Sources) => {
       }
       return {
         isExact,
-        /** Number of rows that are read of each segment. */
+        /** Number of index rows that are read for each segment. */
         rows: keysOf(0).length,
-        /** True if the index has no condition of the filter but its times. */
+        /** True if the index has no condition of the filter except its times. */
         isPlain: conditions.length === 0,
-        /** Events of each segment that may pass; undefined for a segment that is not in the index. */
+        /** Events of each segment that may pass the filter; undefined for a segment that is not in the index. */
         find: async (segments: readonly number[]): Promise<readonly (Bitmap | undefined)[]> => {
           const texts = await read([...new Set(segments.flatMap(keysOf))])
           const found: (Bitmap | undefined)[] = []

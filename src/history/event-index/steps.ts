@@ -11,7 +11,7 @@ import type { EventSearch, FilterSearch } from './search.ts'
 const [BATCH, ROWS] = [16, 96]
 /** Number of events read at once. */
 const TOGETHER = 8
-/** Share of a segment from which its part of the log is read as a whole. */
+/** Share of matching events from which a segment's part of the log is read as a whole. */
 const DENSE = SEGMENT / 4
 
 export type Sources = SpanSources & {
@@ -20,19 +20,19 @@ export type Sources = SpanSources & {
 }
 
 /**
- * Part of a span in one segment: indexes from `first` up to `last`. `bits`: events that may pass; undefined if all of
- * them must be examined.
+ * Part of a range of the log in one segment: indexes from `first` up to `last`. `bits`: events that may pass the
+ * filter; undefined if all of them must be examined.
  */
 type SegmentPart = {
   readonly segment: number
   readonly first: number
   readonly last: number
   readonly bits: Bitmap | undefined
-  /** True if the events in `bits` are exactly those that pass. */
+  /** True if the events in `bits` are exactly those that pass the filter. */
   readonly isExact: boolean
 }
 
-/** Segments of a span in the order of the search, in growing batches. */
+/** Segments of a range of the log in the order of the search, in growing batches. */
 function* batchesOf({ low, high }: Span, most: number, isDescending: boolean): Generator<readonly number[]> {
   const [begin, end] = [Math.floor((low.index + 1) / SEGMENT), Math.floor(high.index / SEGMENT)]
   let size = 1
@@ -43,7 +43,7 @@ function* batchesOf({ low, high }: Span, most: number, isDescending: boolean): G
   }
 }
 
-/** Parts of a span, with the events that may pass a filter. */
+/** Parts of a range of the log, with the events that may pass a filter. */
 export async function* partsOf(
   { signal }: Pick<Sources, 'signal'>,
   found: FilterSearch,
@@ -67,8 +67,8 @@ export async function* partsOf(
 }
 
 /**
- * One step through a span: the index reached. `event`: the event there, if it passes the filter. `isExamined`: false for
- * events that the index excludes.
+ * One step through a range of the log, with the index of the last event examined. `event`: the event at this index, if
+ * it passes the filter. `isExamined`: false for events that the index excludes.
  */
 export type Step = {
   readonly index: number
@@ -84,20 +84,22 @@ const examinedStep = (passes: Passes, index: number, record: Stored): Step => {
   return { index, position: record.position, event: facts && { index, record, facts }, isExamined: true }
 }
 
-/** Steps in pages. A step is made when it is read, so whoever reads them yields to the event loop in between. */
+/**
+ * Steps in pages. A step is computed when it is requested, so the caller yields to the event loop between two steps.
+ */
 type Steps = AsyncGenerator<Iterable<Step>>
 
 function* examinedPage(passes: Passes, page: readonly Indexed[]): Generator<Step> {
   for (const { place, record } of page) yield examinedStep(passes, place.index, record)
 }
 
-/** Examines all events of a span. */
+/** Examines all events of a range of the log. */
 async function* examined(sources: Sources, passes: Passes, span: Span, isDescending: boolean): Steps {
   for await (const page of isDescending ? descending(sources, span) : ascending(sources, span))
     yield examinedPage(passes, page)
 }
 
-/** Span of a part. */
+/** Range of the log that a part covers. */
 const spanOfPart = async (
   { find }: Sources,
   part: SegmentPart,
@@ -116,7 +118,10 @@ const spanOfPart = async (
   return { low: await placeOf(part.first - 1), high: await placeOf(part.last) }
 }
 
-/** Reads the events at these places. Yields undefined if an event is not in its place, or does not pass an exact search. */
+/**
+ * Reads the events at these positions. Returns undefined for an event that is not at its position, or does not pass an
+ * exact search.
+ */
 async function* found(
   { log, search, signal }: Sources,
   passes: Passes,
@@ -141,7 +146,7 @@ async function* found(
   }
 }
 
-/** Steps of the search through one part of the index. The last one reaches its end. */
+/** Steps of the search through one part of the index. The last step reaches the end of this part. */
 export async function* stepsOfPart(
   sources: Sources,
   passes: Passes,
@@ -174,8 +179,8 @@ export async function* stepsOfPart(
 }
 
 /**
- * Steps through a span in order. Every event that passes the filter is among the steps. Parts of the log that are not in
- * the index are read as a whole.
+ * Steps through a range of the log in order. Every event that passes the filter is among the steps. Parts of the log
+ * that are not in the index are read as a whole.
  */
 export async function* stepsThrough(sources: Sources, filter: EventFilter, span: Span, isDescending = false): Steps {
   const passes = eventFilter(filter)

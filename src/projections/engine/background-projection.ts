@@ -4,7 +4,7 @@ import type { LogProjection } from '../history/log-projection.ts'
 import type { Checkpoint, Views } from '../views.ts'
 import { advanced, START } from './checkpoints.ts'
 
-/** Interval in ms at which a full block is looked for. */
+/** Interval in ms at which the projection checks for a full block of events. */
 const LOOK_MS = 1_000
 
 /** Number of events in whole blocks. */
@@ -14,7 +14,7 @@ type BackgroundOptions = {
   readonly clock: Clock
   readonly log: Pick<EventLog, 'read' | 'readAll' | 'at' | 'first'>
   readonly views: Views
-  /** The projection. It is brought forward by whole blocks. */
+  /** The projection. The count increases by whole blocks only. */
   readonly model: LogProjection & { readonly block: number }
   /** Number of events that this instance has followed. */
   readonly events: () => number
@@ -24,8 +24,8 @@ type BackgroundOptions = {
 }
 
 /**
- * Builds a log projection while the service runs, and keeps it up to date in whole blocks of events. Nothing waits for
- * it: neither a start, nor the other views.
+ * Builds a log projection while the service runs, and keeps it up to date in whole blocks of events. No other part
+ * waits for it: neither a start, nor the other views.
  */
 export const backgroundProjection = (options: BackgroundOptions) => {
   const { clock, log, views, model, events, writes, onError } = options

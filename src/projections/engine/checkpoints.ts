@@ -52,7 +52,7 @@ export const namer = (log: Pick<EventLog, 'first'>, views: Pick<Views, 'checkpoi
   }
 }
 
-/** The views changed outside of this writer. The next start rebuilds them. */
+/** Other programs changed the views. The next start rebuilds these views. */
 const viewsLost = (message: string): Error => Object.assign(new Error(message), { viewsLost: true })
 export const areLost = (error: unknown): boolean => error instanceof Error && 'viewsLost' in error
 
@@ -92,7 +92,7 @@ export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { 
       }
       reached = stored = found
     },
-    /** Advances past a page of the log that the views hold now. */
+    /** Advances the checkpoint past a page of the log that the views contain now. */
     advance: (page: readonly Stored[]): void => {
       reached = new Map([...reached].map(([projection, from]) => [projection, advanced(projection, from, page)]))
     },

@@ -13,7 +13,7 @@ export type ViewFound = {
   readonly newestThere: boolean
 }
 
-/** Findings of a start: the log, the log that the deployment was begun on, and the views. */
+/** Result of the inspection at a start: the log, the log with which the deployment began, and the views. */
 export type Found = {
   readonly first: LogIdentity | undefined
   readonly head: bigint
@@ -27,8 +27,9 @@ export type Cause = (typeof causes)[number]
 type Unfit = { readonly view: ViewFound; readonly cause: Cause }
 
 /**
- * Relation of the log to the stored state. `fresh`: no event yet. `same`: the log has everything that was seen. `behind`: the same log, but
- * these views know events that it lacks, or lack rows: rebuild them. `another`: not the log that the deployment was begun on.
+ * Relation of the log to the stored state. `fresh`: no event yet. `same`: the log has every event that the service has
+ * seen. `behind`: the same log, but the views contain events that it lacks, or they lack rows, so the views are
+ * rebuilt. `another`: not the log with which the deployment began.
  */
 export type Continuity =
   | { readonly is: 'fresh' | 'same' }
@@ -40,7 +41,7 @@ const causeOf = (view: ViewFound, log: string, head: bigint): Cause | undefined 
   if (!checkpoint) return undefined
   const { position } = checkpoint
   const lost = (at: bigint): Cause => (at > head ? 'shorter' : 'forked')
-  // A view without a recorded log fits any log while it has no row.
+  // A view without a recorded log matches any log while it has no row.
   if (checkpoint.log === '' ? newest > 0n : checkpoint.log !== log) return 'another_log'
   if (position > 0n && event !== checkpoint.event) return lost(position)
   if (newest > position && !newestThere) return lost(newest)
@@ -60,7 +61,7 @@ export const continuityOf = ({ first, head, bound, views }: Found): Continuity =
   return unfit.length > 0 ? { is: 'behind', views: unfit } : { is: 'same' }
 }
 
-/** Minimum number of events that a view knew and the log lacks. `events`: number of events in the log. */
+/** Minimum number of events that a view contained and the log lacks. `events`: number of events in the log. */
 export const goneOf = ({ view, cause }: Unfit, events: number, head: bigint): number => {
   if (cause === 'another_log' || cause === 'rows_missing') return 0
   const counted = (view.checkpoint?.events ?? 0) - events

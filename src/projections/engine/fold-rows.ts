@@ -22,18 +22,20 @@ export const byStream = (events: readonly Stored[]): ReadonlyMap<string, readonl
   return streams
 }
 
-/** Reads of a stream that returns less than the follower delivered, and the first pause in ms; each pause doubles. */
+/**
+ * Number of reads of a stream that returns fewer events than were delivered, and the first pause in ms; each pause
+ * doubles.
+ */
 const READS = 10
 const PAUSE_MS = 1
 
-/** The log that rows are folded from, and the clock for repeated reads. */
+/** The log from whose events rows are computed, and the clock for repeated reads. */
 export type FoldSources = { readonly log: Pick<EventLog, 'read' | 'head'>; readonly clock: Pick<Clock, 'sleep'> }
 
 /**
- * Returns the row of a stream's document after these events. Starts with `present`; missing events before them
- * are read from the log. A read may return less than the follower delivered: it is repeated, and refused with
- * `backend_unavailable` if the events do not appear. Events that the log has lost
- * quarantine the row.
+ * Returns the row of a stream's document after these events. Starts with the row `present`; missing events before the
+ * given ones are read from the log. If a read returns fewer events than were delivered, it is repeated, and refused
+ * with `backend_unavailable` if the events do not appear. Events that the log has lost make the row unreadable.
  */
 export const foldRow = async <D extends object, E extends AnyEvent>(
   { log, clock }: FoldSources,
@@ -70,7 +72,7 @@ export const foldRow = async <D extends object, E extends AnyEvent>(
       row = project(projection, row, event)
     }
   }
-  // One event needs no slices.
+  // A single event needs no time slices.
   const pause = events.length > 1 ? timeSlicer() : undefined
   for (const event of events) {
     await missing(event)

@@ -3,7 +3,10 @@ import { sharedCalls } from '../../concurrency.ts'
 import { whyOf } from '../../errors.ts'
 import type { EventLog } from '../../events/log.ts'
 
-/** A period without proof. `forMs`: time since the last proof was requested; `head`: the newest head that the log returned. */
+/**
+ * A period in which the instance cannot prove that it has the newest events. `forMs`: time since the last proof was
+ * requested; `head`: the newest head that the log returned.
+ */
 type Spell = { readonly forMs: number; readonly why: string; readonly head: bigint | undefined }
 
 export type FreshnessOptions = {
@@ -11,7 +14,7 @@ export type FreshnessOptions = {
   readonly head: EventLog['head']
   /** Resolves to true once memory holds every event up to the position, to false after `withinMs` milliseconds. */
   readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
-  /** Called once for each period without a lease, when it begins. A start without a proof yet does not count. */
+  /** Called once for each period without a lease, when it begins. The time before the first proof does not count. */
   readonly onStale?: (spell: Spell) => void
   /** Called when such a period ends, with its length in ms. */
   readonly onFresh?: (afterMs: number) => void
@@ -26,8 +29,8 @@ const UNANSWERED = 'the event log does not return its newest position: no answer
 
 /**
  * The freshness lease (guides/operations.md): an instance is fresh while it has proven, within the lease, that it saw
- * the head of the log. Therefore a revocation that any instance acknowledged takes effect here within the lease, as
- * long as the log returns its true head. A deposed leader may return an older one for a moment.
+ * the end of the log. Therefore a revocation that any instance acknowledged takes effect here within the lease, as long
+ * as the log returns its true head. A deposed leader may return an older one for a moment.
  */
 export const freshness = ({ clock, head: ask, seen, onStale, onFresh }: FreshnessOptions) => {
   const shared = sharedCalls<bigint>()
@@ -69,7 +72,7 @@ export const freshness = ({ clock, head: ask, seen, onStale, onFresh }: Freshnes
       why = 'memory does not have the newest event of the log'
       if (await seen(newest, LEASE_MS)) learn(asked)
     } catch (error) {
-      // If the log does not answer, nothing is proven: the lease expires, and callers see that.
+      // If the log does not answer, the proof expires, and callers refuse requests.
       why = `the event log does not return its newest position: ${whyOf(error)}`
     }
   }
@@ -87,8 +90,8 @@ export const freshness = ({ clock, head: ask, seen, onStale, onFresh }: Freshnes
     /** Requests a proof now, within the time limit of one request. */
     prove,
     /**
-     * Resolves to true once memory holds all events that were in the log at the time of the call. False if that takes longer than the
-     * given milliseconds, or cannot be known.
+     * Resolves to true once memory holds all events that were in the log at the time of the call. Resolves to false if
+     * that takes longer than the given milliseconds, or if the log is unreachable.
      */
     caughtUp: async (withinMs: number): Promise<boolean> => {
       const known = head().then(

@@ -3,7 +3,10 @@
  * holder ends before another's begins, whatever the clocks show. Never rejects: if the server is out of reach, the lease is not held.
  */
 export type Lease = {
-  /** True while no other instance can hold it. Check before each piece of work, because it ends by itself when the server is out of reach. */
+  /**
+   * True while no other instance can hold it. Check it before each piece of work, because the lease ends by itself when
+   * the server is unreachable.
+   */
   readonly held: () => boolean
   /**
    * Holds the lease only while the condition is true. If the condition is false, the instance releases the lease, and

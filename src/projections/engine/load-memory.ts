@@ -46,7 +46,7 @@ const fold = async ({ log, projections, upTo, onProgress }: Sources, { remember 
   for (const [projection, own] of rows) for (const row of own.values()) remember(projection, row)
 }
 
-/** Loads memory from the read models; `healed` returns a quarantined row as this version reads it. */
+/** Loads memory from the read models; `healed` returns an unreadable row as this version reads it. */
 export const loadMemory = async (
   sources: Sources,
   filled: Filled,

@@ -4,13 +4,13 @@ import { refuse } from '../../errors.ts'
 import type { Appended, EventLog } from '../../events/log.ts'
 import type { LogTap } from '../../events/tapped-log.ts'
 
-/** A position in the log, and the id of the event there. */
+/** A position in the log, and the id of the event at it. */
 export type Anchor = { readonly position: bigint; readonly event: string }
 
 type LogGuardOptions = {
   readonly clock: Clock
   readonly log: Pick<EventLog, 'at'>
-  /** The last event that was followed. */
+  /** The last event that was received from the log. */
   readonly followed: () => Anchor
   /** Number of connections and subscriptions that were lost or renewed so far. */
   readonly renewed: () => number
@@ -18,7 +18,10 @@ type LogGuardOptions = {
   readonly onDiverged: (anchor: Anchor, found: string | undefined) => void
 }
 
-/** Interval between checks, time after which a missing event raises suspicion, and time after which it is final, in ms. */
+/**
+ * Interval between checks, time after which a missing event raises a suspicion, and time after which the log counts as
+ * lost, in ms.
+ */
 const EVERY_MS = 2_000
 const DOUBT_MS = 250
 const CONFIRM_MS = 3_000
@@ -47,7 +50,10 @@ const asker =
     }
   }
 
-/** Appends only while the log is `sure` to be the one that was followed, and returns the answer only then. */
+/**
+ * Appends only while the log is `sure` to be the one that this instance has read so far, and returns the answer only
+ * then.
+ */
 const guardedAppend =
   (followed: () => Anchor, sure: () => Promise<boolean>, onImpossible: () => void) =>
   async (append: () => Promise<Appended>): Promise<Appended> => {
@@ -57,16 +63,16 @@ const guardedAppend =
     await insist()
     const { position } = followed()
     const appended = await append()
-    // A new event lies behind everything that was followed; an append that is repeated is in the log already.
+    // A new event comes after every event received so far; an append that is repeated is in the log already.
     if (appended.positions.at(-1)! <= position) onImpossible()
     await insist()
     return appended
   }
 
 /**
- * Verifies that the log is still the one that was followed. A follower may deliver before the leader returns an event,
- * and a deposed leader returns an older log for a moment. Therefore a missing event first makes the instance
- * suspicious, and the log counts as lost only after a wait.
+ * Verifies that the log is still the one that this instance has read so far. A subscription may deliver an event before
+ * the leader returns it, and a former leader returns an older log for a moment. Therefore a missing event first makes
+ * the instance suspicious, and the log counts as lost only after a wait.
  */
 export const logGuard = (options: LogGuardOptions) => {
   const { clock, followed, renewed, onDiverged } = options
@@ -75,12 +81,12 @@ export const logGuard = (options: LogGuardOptions) => {
   let suspicious = false
   let diverged = false
   const shared = sharedCalls<unknown>()
-  /** Number of appends at positions that are impossible in the log that was followed. */
+  /** Number of appends at positions that are impossible in the log that this instance has read so far. */
   let impossible = 0
   const generation = () => renewed() + impossible
-  /** The generation in which the log was last verified. */
+  /** The number of lost connections at which the log was last verified. */
   let verified = generation()
-  /** Callers to release once there is a doubt. */
+  /** Callers that wait until a suspicion is raised. */
   const waiting = new Set<() => void>()
 
   const look = async (): Promise<boolean> => {
@@ -96,7 +102,7 @@ export const logGuard = (options: LogGuardOptions) => {
     }
     return has
   }
-  /** Checks in the background. If the log does not answer, the freshness lease expires by itself. */
+  /** Runs the check in the background. If the log does not answer, the freshness lease expires by itself. */
   const doubt = (): Promise<unknown> => shared('look', () => look().catch(() => undefined))
   const sure = async (): Promise<boolean> => {
     const asked = generation()
@@ -122,14 +128,17 @@ export const logGuard = (options: LogGuardOptions) => {
   const running = run()
 
   return {
-    /** Resolves to true if the log has the last followed event now. Rejects if the log is out of reach. */
+    /**
+     * Resolves to true if the log still has the last event that this instance received. Rejects if the log is out of
+     * reach.
+     */
     agrees: look,
     doubt,
-    /** Refuses appends while the log is not known to be the one that was followed. */
+    /** Refuses appends while the log is not known to be the one that this instance has read so far. */
     tap: { aroundAppend: guardedAppend(followed, sure, () => impossible++) } satisfies LogTap,
-    /** Resolves to true if the log has the event of an anchor that another instance wrote. */
+    /** Resolves to true if the log has the event at a position that another instance recorded. */
     has: async (anchor: Anchor): Promise<boolean> => (await ask(anchor, () => undefined)).has,
-    /** True while the log lacks the last followed event. */
+    /** True while the log lacks the last event that this instance received. */
     suspicious: (): boolean => suspicious || diverged,
     close: async (): Promise<void> => {
       stop.abort()

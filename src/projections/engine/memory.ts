@@ -16,15 +16,18 @@ export type MemoryOptions = {
   readonly remember: (projection: AnyProjection, row: Row) => void
   /** Lookup of the rows of a read model in memory; undefined if memory does not hold whole rows. */
   readonly recall?: (projection: AnyProjection) => ((key: string) => Row | undefined) | undefined
-  /** Resolves to true if the log is still the one that was followed. */
+  /** Resolves to true if the log is still the one that this instance has read so far. */
   readonly agrees?: () => Promise<boolean>
-  /** Applies a followed event to memory without a row, if possible; false if the row must be folded. */
+  /** Applies an event received from the log to memory without a row, if possible; false if the row must be folded. */
   readonly take?: (projection: AnyProjection, event: Stored) => boolean
 }
 
-/** Number of rows kept of recently changed documents, so that an event which is followed and then applied is folded once. */
+/**
+ * Number of rows of recently changed documents that are kept, so that an appended event that also arrives from the log
+ * is applied once.
+ */
 const RECENT = 1_000
-/** Minimum number of ids kept of recently followed events. */
+/** Minimum number of ids of recent events from the log that are kept. */
 const RECENT_IDS = 1_000
 
 /** True if a row has the revision of the event or a later one, but an earlier position: they are of different logs. */
@@ -35,10 +38,10 @@ const isBefore = ({ revision, position }: Row, event: Stored): boolean =>
 const isEnd = (projection: AnyProjection, event: Stored, row: Row | undefined): boolean =>
   projection.ends?.has(typeName(event.type)) === true && !(row && isBefore(row, event))
 
-/** Place of an event. */
+/** Position and revision of an event. */
 export type Met = Pick<Stored, 'stream' | 'revision' | 'position'>
 
-/** Highest revision applied, for streams that are ahead of the follower's position. */
+/** Highest applied revision of streams whose events memory has received ahead of the log. */
 const revisionTracker = () => {
   const streams = new Map<string, { readonly revision: bigint; readonly position: bigint }>()
   return {
@@ -54,14 +57,17 @@ const revisionTracker = () => {
     /** All recorded streams. */
     all: (): readonly Met[] =>
       Array.from(streams, ([stream, { revision, position }]) => ({ stream, revision, position })),
-    /** Drops entries at or before a position. */
+    /** Removes entries at or before a position. */
     forget: (position: bigint): void => {
       for (const [stream, known] of streams) if (known.position <= position) streams.delete(stream)
     },
   }
 }
 
-/** Position of the last followed event, and the ids of at least `RECENT_IDS` events before it, in two generations. */
+/**
+ * Position of the last event received from the log, and the ids of at least `RECENT_IDS` events before it, in two
+ * generations.
+ */
 const followedEvents = () => {
   let followed = 0n
   let [current, previous] = [new Set<string>(), new Set<string>()]
@@ -76,7 +82,7 @@ const followedEvents = () => {
   }
 }
 
-/** Refuses if the log is not the one that was followed. */
+/** Refuses if the log is not the one that this instance has read so far. */
 const insistOnLog = async (agrees: () => Promise<boolean>, { stream, position }: Stored): Promise<void> => {
   if (!(await agrees()))
     refuse('backend_unavailable', undefined, {
@@ -102,7 +108,7 @@ const documentRows = (options: MemoryOptions, remembered: ReturnType<typeof revi
   const newest = (projection: AnyProjection, stream: string): Row | undefined =>
     lookups.get(projection)?.(keyOf(projection, stream)) ?? recent.get(`${projection.name} ${stream}`)
 
-  /** Folds the newest rows of a stream's documents and stores them in memory, unless memory has them. */
+  /** Computes the newest rows of a stream's documents and stores them in memory, unless memory has them. */
   const apply = async (stream: string, events: readonly Stored[], known: boolean) => {
     const rows = new Map<AnyProjection, Row>()
     for (const projection of ofStream(stream)) {
@@ -144,7 +150,10 @@ export const memory = (options: MemoryOptions) => {
   const followed = followedEvents()
   const { newest, apply, taken, over } = documentRows(options, remembered)
 
-  /** Returns the rows after the last of these events. If memory has later events, the stream is folded up to there. */
+  /**
+   * Returns the rows after the last of these events. If memory has later events, the row is computed from the stream up
+   * to these events.
+   */
   const applyOwn = async (stream: string, events: readonly Stored[]) => {
     const last = events.at(-1)!
     const below = last.position <= followed.position()
@@ -170,15 +179,15 @@ export const memory = (options: MemoryOptions) => {
       for (const [stream, own] of byStream(events)) rows.push(...(await inTurn(stream, () => applyOwn(stream, own))))
       return rowOf(rows)
     },
-    /** Applies followed events, unless they were applied as own events. */
+    /** Applies events received from the log, unless this instance has applied them when it appended them. */
     applyFollowed: (stream: string, events: readonly Stored[]): Promise<unknown> =>
       inTurn(stream, async () => {
         if (!remembered.has(events) && !taken(stream, events))
           await apply(stream, await wholeAppend(log, events), false)
       }),
-    /** Streams of which memory holds events ahead of the followed position. */
+    /** Streams of which memory has events that are newer than its position in the log. */
     ahead: remembered.all,
-    /** Records that a restored memory holds events of these streams ahead of its position. */
+    /** Records that a restored memory has events of these streams that are newer than its position. */
     restored: (ahead: readonly Met[]): void => {
       for (const met of ahead) remembered.record(met)
     },

@@ -10,7 +10,7 @@ import { byStream, type FoldSources, foldRow, keyOf } from './fold-rows.ts'
 /** Events read so far, the position reached, and the position at which this pass ends. */
 export type Progress = { readonly done: number; readonly position: bigint; readonly head: bigint }
 
-/** Characters of recently changed rows that are kept in memory for each view; others are read back. */
+/** Characters of recently changed rows of each view that stay in memory; other rows are read back from the store. */
 const RECENT_CHARACTERS = 8 * 1_048_576
 /** Pages of the log between two checkpoints of the build. */
 const MARK_PAGES = 10
@@ -21,7 +21,7 @@ type RebuildSources = { readonly clock: Clock; readonly log: EventLog; readonly 
 /** A row, and its approximate number of characters. */
 type Sized = { readonly row: Row; readonly size: number }
 
-/** Build of one view. The rebuild folds new events onto the rows that it has written, so its memory is limited. */
+/** Build of one view. The rebuild applies new events to the rows that it has written, so its memory is limited. */
 const construction = (sources: FoldSources, projection: AnyProjection, building: Building) => {
   const recent = new LRUCache<string, Sized>({ maxSize: RECENT_CHARACTERS, sizeCalculation: ({ size }) => size + 1 })
   const prefix = `${projection.category}-`
@@ -98,7 +98,7 @@ const begun = async (log: EventLog, views: Views, projection: ReadModel): Promis
 }
 
 /**
- * Rebuilds read models in one pass over the log, and swaps them in; the live ones answer until then. An
+ * Rebuilds read models in one pass over the log. The previous ones stay in use until the new ones replace them. An
  * interrupted rebuild is continued by the next one of the same views.
  */
 export const rebuild = async (

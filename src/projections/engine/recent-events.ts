@@ -7,7 +7,10 @@ const CHARACTERS = 16 * 1_048_576
 /** Maximum number of events in one page. */
 const PAGE = 1_000
 
-/** The newest followed events without a gap, for a second reader that is slightly behind. `wanted`: whether such a reader exists now. */
+/**
+ * The newest events received from the log without a gap, for a second reader that is slightly behind. `wanted`: whether
+ * such a reader exists now.
+ */
 export const recentEvents = (clock: Clock, wanted: () => boolean) => {
   let kept: Stored[] = []
   let characters = 0
@@ -22,7 +25,7 @@ export const recentEvents = (clock: Clock, wanted: () => boolean) => {
   }
 
   return {
-    /** Starts at a position: all later events lie behind it. */
+    /** Starts at a position: all later events come after it. */
     begin: (position: bigint): void => {
       kept = []
       characters = 0

@@ -3,7 +3,10 @@ import { unreadableOf } from '../../events/unreadable.ts'
 import { type AnyProjection, project } from '../projection.ts'
 import { type Row, supersedes, type Views } from '../views.ts'
 
-/** Folds the row of a quarantined document from its stream, because this version may read it. Returns the stored row if it cannot. */
+/**
+ * Computes the row of an unreadable document from its stream, because this version may be able to read it. Returns the
+ * stored row if it cannot.
+ */
 const refolded = async (log: Pick<EventLog, 'read'>, projection: AnyProjection, closed: Row): Promise<Row> => {
   let row: Row | undefined
   try {
@@ -15,7 +18,10 @@ const refolded = async (log: Pick<EventLog, 'read'>, projection: AnyProjection, 
   return row && (row.revision > closed.revision || !row.unreadable) ? row : closed
 }
 
-/** Returns rows as they are, and folds quarantined ones again. Rows that are readable again are written to the views. */
+/**
+ * Returns readable rows unchanged, and computes unreadable ones again. Rows that are readable again are written to the
+ * views.
+ */
 export const reopenRows =
   (log: Pick<EventLog, 'read'>, views: Pick<Views, 'put'>, onError: (error: unknown) => void) =>
   async (projection: AnyProjection, row: Row): Promise<Row> => {

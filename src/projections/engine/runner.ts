@@ -28,7 +28,10 @@ type RunnerOptions = MemoryOptions &
     readonly restore?: () => Promise<Remembered | undefined>
   }
 
-/** State of memory: it holds every event up to `position`, and of the streams in `ahead` later events too. `events`: number of events up to `position`. */
+/**
+ * State of memory: it has every event up to `position`, and later events of the streams in `ahead`. `events`: number of
+ * events up to `position`.
+ */
 export type Remembered = { readonly position: bigint; readonly events: number; readonly ahead: readonly Met[] }
 
 /** Builds missing views, or waits until the writing instance has built them. Returns the least checkpoint, and whether any view was built. */
@@ -168,7 +171,7 @@ export const runner = (given: RunnerOptions) => {
     seen: progress.waitFor,
     remembered: (): Remembered => ({ position: progress.position(), events: progress.events(), ahead: ahead() }),
     followed: progress.last,
-    /** Positions that memory and the view writer have reached. */
+    /** Positions that memory and the writer of the read models have reached. */
     position: progress.position,
     counted: progress.counted,
     viewPosition: writer.position,

@@ -35,7 +35,7 @@ type Header = Pick<MemorySnapshot, 'event' | 'log' | 'events'> & {
   readonly ahead: readonly (readonly [stream: string, revision: string, position: string])[]
   readonly facts: Omit<TokenSnapshot['facts'], 'reaches'>
   readonly columns: number
-  /** Number of reach texts. */
+  /** Number of texts of rights. */
   readonly reaches: number
 }
 type FlatRow = readonly [view: string, key: string, revision: string, position: string, changes: string, rest: object]
@@ -61,7 +61,7 @@ function* linesOf<T>(things: readonly T[], textOf: (thing: T) => string): Genera
   if (lines.length > 0) yield Buffer.from(lines.join('\n'))
 }
 
-/** Sections in order: a header, the columns of tokens, then reach texts and rows as lines of JSON. */
+/** Sections in order: a header, the columns of tokens, then texts of rights and rows as lines of JSON. */
 function* sectionsOf({
   position,
   events,

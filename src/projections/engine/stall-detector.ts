@@ -3,10 +3,7 @@ import type { Clock } from '../../clock.ts'
 /** Time in ms without a step after which the writer counts as stalled. With the delay of the lease it stays under 5 s. */
 const STUCK_MS = 2_500
 
-/**
- * Detects a stalled view writer. A step that is repeated after a
- * fault does not count.
- */
+/** Detects a stalled writer of the read models. A step that is repeated after a fault does not count. */
 export const stallDetector = ({ monotonic }: Clock) => {
   let busy = false
   let [steps, most] = [0, 0]
@@ -23,7 +20,7 @@ export const stallDetector = ({ monotonic }: Clock) => {
       most = steps
       since = monotonic()
     },
-    /** A part of the work is complete. `more`: whether work is left. */
+    /** A step of the work is complete. `more`: whether further work waits. */
     done: (more: boolean): void => {
       busy = more
       steps = most = 0

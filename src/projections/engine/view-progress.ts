@@ -10,7 +10,9 @@ export const viewProgress = (clock: Clock, views: Pick<Views, 'checkpoint'>, wri
   const here = positionWaiters(clock)
 
   return {
-    /** This instance has written all rows up to the position. A restart from an earlier checkpoint does not take it back. */
+    /**
+     * This instance has written all rows up to the position. A restart from an earlier checkpoint does not lower it.
+     */
     stand: (position: bigint): void => {
       if (position > here.reached()) here.advance(position)
     },

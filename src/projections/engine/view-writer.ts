@@ -7,7 +7,10 @@ import { stallDetector } from './stall-detector.ts'
 import { viewProgress } from './view-progress.ts'
 import { pagesBehind, type RowWriterOptions, rowWriter } from './written-rows.ts'
 
-/** Events, and time in ms, after which the checkpoint follows. A list on an instance without the lease waits that long. */
+/**
+ * Number of events, and time in ms, after which the checkpoint is moved. A list on an instance without the lease waits
+ * that long.
+ */
 const MARK_EVENTS = 1000
 const MARK_MS = 250
 /** Pause in ms before a retry after a fault. */
@@ -18,7 +21,7 @@ const LOOK_MS = 2000
 const ABANDONED = 'abandoned'
 
 type ViewWriterOptions = RowWriterOptions & {
-  /** Recently followed events: taken from here, an event is not read twice. */
+  /** Recent events from the log: an event taken from here is not read twice. */
   readonly recent: RecentEvents
   /** True while this instance holds the lease of the views; two writers at once are harmless. */
   readonly writes: () => boolean
@@ -42,7 +45,7 @@ const pacedMarks = ({ monotonic }: Clock, mark: () => Promise<boolean>) => {
     again,
     waits: (): boolean => since > 0,
     add: (events: number): void => void (since += events),
-    /** Resolves to false if another writer has moved them: continue from there. */
+    /** Resolves to false if another writer has moved the checkpoints: continue from their new position. */
     soon: async (): Promise<boolean> => {
       if (since === 0 || (since < MARK_EVENTS && monotonic() - at < MARK_MS)) return true
       again()
@@ -52,8 +55,8 @@ const pacedMarks = ({ monotonic }: Clock, mark: () => Promise<boolean>) => {
 }
 
 /**
- * Writes all rows of the views: follows the log from the checkpoint of the views, in the instance that holds their lease. No request waits for
- * it; when the views are out of reach, only this stops.
+ * Writes all rows of the views: follows the log from the checkpoint of the views, in the instance that holds their
+ * lease. No request waits for it; if the store of the views is unreachable, only this part stops.
  */
 export const viewWriter = (options: ViewWriterOptions) => {
   const { clock, log, views, projections, recent, writes, onError, onLost = onError, has } = options

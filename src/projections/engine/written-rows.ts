@@ -57,7 +57,7 @@ export const rowWriter = (
     const rows: Row[] = []
     for (const [key, events] of documents) {
       const row = stored.get(key)
-      // A row that another version quarantined is folded from its first event, because this version may read it.
+      // A row that another version could not read is computed from its first event, because this version may read it.
       const readable = row?.unreadable ? undefined : row
       if (readable && readable.revision >= events.at(-1)!.revision) fitting.holds(projection, key)
       else rows.push(await foldRow(options, projection, events, readable))

@@ -105,7 +105,7 @@ const namespaceStates = <C>() => {
   }
 }
 
-/** Row of a document in the state of its namespace, by view. */
+/** Row of a document in memory, by read model. */
 const rowsOf: Readonly<Record<string, (state: NamespaceState<unknown> | undefined, key: string) => Row | undefined>> = {
   [namespaces.name]: (state) => state?.namespace,
   [flags.name]: (state, key) => state?.flags.get(key),
@@ -114,8 +114,8 @@ const rowsOf: Readonly<Record<string, (state: NamespaceState<unknown> | undefine
 
 /**
  * All namespaces, flags and segments in memory. Accepts rows in any order and repeatedly. Documents of another
- * incarnation of their namespace are absent. Lists are in order of creation and omit quarantined documents, which
- * lookups refuse with `event_unreadable`. A quarantined namespace keeps its last known incarnation.
+ * incarnation of their namespace are absent. Lists are in order of creation and omit unreadable documents, which
+ * lookups refuse with `event_unreadable`. An unreadable namespace keeps its last known incarnation.
  */
 export const flagStore = <C>(compile: Compile<C>) => {
   const { states, tally, take, namespace, names, count, closed } = namespaceStates<C>()
@@ -160,13 +160,13 @@ export const flagStore = <C>(compile: Compile<C>) => {
       const state = states.get(namespace)
       return state ? evaluableIn(state, (state.listed.flags ??= listOf(state, state.flags))) : []
     },
-    /** Number of quarantined documents, which lists omit. */
+    /** Number of unreadable documents, which lists omit. */
     closed: {
       namespaces: closed,
       flags: (namespace: string): number => states.get(namespace)?.closed.flags.size ?? 0,
       segments: (namespace: string): number => states.get(namespace)?.closed.segments.size ?? 0,
     },
-    /** The present incarnation of a namespace; of a quarantined one, the last known. */
+    /** The present incarnation of a namespace; of an unreadable one, the last known. */
     life: (namespace: string): string | undefined => lifeOf(states.get(namespace)),
 
     /** Precomputed totals of the flags and segments of a namespace. */

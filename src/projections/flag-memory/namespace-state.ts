@@ -29,7 +29,7 @@ export type NamespaceState<C> = {
   readonly compiled: Map<string, C>
   /** Segment key → keys of the compiled flags that use it. */
   readonly askedBy: Map<string, Set<string>>
-  /** Keys of quarantined documents. */
+  /** Keys of unreadable documents. */
   readonly closed: { readonly flags: Set<string>; readonly segments: Set<string> }
   listed: { flags?: readonly Live<FlagDoc>[]; segments?: readonly Live<SegmentDoc>[] }
   sum: bigint
@@ -51,8 +51,8 @@ const stateName = (view: string, key: string, state: string): bigint =>
   createHash('sha256').update(`${view}|${key}|${state}`).digest().readBigUInt64BE()
 
 /**
- * Summand of a row in the version of its namespace. The summand changes only with changes that clients see, and with a
- * quarantine.
+ * Summand of a row in the version of its namespace. It changes only with changes that clients see, and when a document
+ * becomes unreadable.
  */
 export const weightOf = (view: string, row: Row | undefined): bigint => {
   if (row?.unreadable) return stateName(view, row.key, `closed ${row.unreadable.revision}`)
@@ -63,11 +63,11 @@ export const weightOf = (view: string, row: Row | undefined): bigint => {
 export const alike = (one: Row | undefined, other: Row): boolean =>
   one?.changes === other.changes && one.unreadable?.revision === other.unreadable?.revision
 
-/** The incarnation of a namespace; of a quarantined one, the last known. The result is undefined if there is none. */
+/** The incarnation of a namespace; of an unreadable one, the last known. The result is undefined if there is none. */
 export const lifeOf = <C>(state: NamespaceState<C> | undefined): string | undefined =>
   lastKnown(state?.namespace)?.incarnation
 
-/** Like `lifeOf`, but refuses with `event_unreadable` if the incarnation of a quarantined namespace is unknown. */
+/** Like `lifeOf`, but refuses with `event_unreadable` if the incarnation of an unreadable namespace is unknown. */
 const knownLife = <C>(state: NamespaceState<C> | undefined): string | undefined => {
   const life = lifeOf(state)
   if (life === undefined) readable(state?.namespace)
@@ -93,8 +93,8 @@ const liveIn = <C, D extends InNamespace>(
   row?.doc !== undefined && row.doc.incarnation === lifeOf(state) ? (row as Live<D>) : undefined
 
 /**
- * Like `liveIn`, but refuses with `event_unreadable` if the document is quarantined, or the incarnation of its
- * namespace is unknown.
+ * Like `liveIn`, but refuses with `event_unreadable` if the document is unreadable, or the incarnation of its namespace
+ * is unknown.
  */
 export const foundIn = <C, D extends InNamespace>(
   state: NamespaceState<C> | undefined,
@@ -105,7 +105,7 @@ export const foundIn = <C, D extends InNamespace>(
 }
 
 /**
- * The documents of the present incarnation of the namespace, in order of creation. Quarantined documents are omitted.
+ * The documents of the present incarnation of the namespace, in order of creation. Unreadable documents are omitted.
  */
 export const listOf = <C, D extends InNamespace>(
   state: NamespaceState<C>,
@@ -129,7 +129,7 @@ export const compiledIn = <C>(state: NamespaceState<C>, key: string, compile: Co
   return made
 }
 
-/** The flags that can be evaluated: those that use no quarantined segment. */
+/** The flags that can be evaluated: those that use no unreadable segment. */
 export const evaluableIn = <C>(
   { closed: { segments } }: NamespaceState<C>,
   flags: readonly Live<FlagDoc>[],

@@ -3,8 +3,8 @@ import type { AnyProjection } from '../projection.ts'
 import type { Closed, Row } from '../views.ts'
 
 /**
- * Documents quarantined by an unreadable event. `tell` is called once per stream with the event, without content of the
- * document.
+ * Documents that are unreadable because of one of their events. `tell` is called once for each stream with the event,
+ * without content of the document.
  */
 export const quarantinedDocuments = (projections: readonly AnyProjection[], tell: (event: Unreadable) => void) => {
   const closed = new Map(projections.map(({ category }) => [category, new Map<string, Closed>()]))
@@ -25,14 +25,14 @@ export const quarantinedDocuments = (projections: readonly AnyProjection[], tell
         note(unreadable)
       } else closed.get(category)!.delete(key)
     },
-    /** The quarantined documents of a category, by key. */
+    /** The unreadable documents of a category, by key. */
     all: (category: string): readonly (readonly [key: string, closed: Closed])[] => [...(closed.get(category) ?? [])],
-    /** Number of quarantined documents of a category. */
+    /** Number of unreadable documents of a category. */
     count: (category: string): number => closed.get(category)?.size ?? 0,
-    /** Number of quarantined documents of each category. */
+    /** Number of unreadable documents of each category. */
     counts: (): readonly (readonly [category: string, count: number])[] =>
       Array.from(closed, ([category, keys]) => [category, keys.size] as const),
-    /** True if no document is quarantined. */
+    /** True if no document is unreadable. */
     none: (): boolean => [...closed.values()].every(({ size }) => size === 0),
   }
 }

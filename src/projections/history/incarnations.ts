@@ -14,7 +14,7 @@ export type Incarnation = {
   readonly began: number
   readonly ended?: number
 }
-/** Incarnations of a key, oldest first. `since`: incarnations before this position are not stored. */
+/** Incarnations of a key, oldest first. `since`: incarnations that began before this position are not stored. */
 export type IncarnationsDoc = { readonly lives: readonly Incarnation[]; readonly since?: number }
 
 /** Maximum stored incarnations per key, so that repeated creation and deletion has a bounded cost. */
@@ -33,7 +33,8 @@ const ended = (doc: IncarnationsDoc | undefined, position: number): Incarnations
 type Begin = { readonly incarnation: string }
 
 /**
- * Read model of the incarnations of the keys of another read model, from two of its events. All other events are quiet.
+ * Read model of the incarnations of the keys of another read model, from two of its events. All other events change
+ * nothing in this read model.
  */
 const incarnationsOf = <D extends object, E extends AnyEvent>(
   { name, category, read, on }: Projection<D, E>,

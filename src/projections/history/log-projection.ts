@@ -10,8 +10,8 @@ export type Sources = {
 }
 
 /**
- * A read model that indexes the log: returns the rows of the events directly after a checkpoint. The rows do not depend
- * on the writer or on repeated writes. A missing row only costs time.
+ * A read model of the log itself: returns the rows of the events directly after a checkpoint. The rows do not depend on
+ * the writer or on repeated writes. A missing row only makes queries slower.
  */
 export type LogProjection = View & {
   /** Number of events in a block, if the read model is brought forward in the background by whole blocks. */
@@ -24,7 +24,7 @@ export type ReadModel = AnyProjection | LogProjection
 
 export const isLogProjection = (model: ReadModel): model is LogProjection => 'rowsOf' in model
 
-/** A document with a MAC over its facts. */
+/** A document with a MAC over its content. */
 export type Sealed<D> = D & { readonly mac: string }
 
 /** Adds and verifies the MACs of documents of one kind. */

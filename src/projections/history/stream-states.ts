@@ -31,7 +31,7 @@ export type State = {
   readonly text?: string
 }
 
-/** States of streams, from which as-of reads start. */
+/** States of streams, from which reads of past states start. */
 export const stateView: View = {
   name: 'stream_states',
   version: 4,
@@ -61,7 +61,7 @@ export const rowOf = ({ category }: AnyProjection, { stream, before, revision, c
   doc: text === undefined ? undefined : (JSON.parse(text) as object),
 })
 
-/** True if a state was made after this event. */
+/** True if a state was computed from later events than this one. */
 const isOf = (state: State, { id, revision, position }: Stored): boolean =>
   id === state.event && String(revision) === state.revision && Number(position) === -state.before
 
@@ -80,8 +80,8 @@ const stateOf = (row: Row, { stream, id, position, revision }: Stored): State | 
 }
 
 /**
- * Folds a stream from a stored state to its last event that is `within`; no such event is beyond `upTo`. Returns
- * `stale` if the event of the state is not the one in the stream.
+ * Computes the state of a stream from a stored state up to its last event that is `within`; no such event is beyond
+ * `upTo`. Returns `stale` if the event of the state is not the one in the stream.
  */
 export const foldFrom = async (
   log: Pick<EventLog, 'read'>,
@@ -102,7 +102,7 @@ export const foldFrom = async (
           if (!isOf(state, event)) return 'stale'
         } else if (!within(event)) return row
         else row = project(model, row, event)
-        // If `ends` is absent, a quarantined document stays quarantined.
+        // If `ends` is absent, an unreadable document stays unreadable.
         if (row?.unreadable && !model.ends) return row
         isFirst = false
         const paused = pause()
@@ -117,12 +117,12 @@ export const foldFrom = async (
 }
 
 /**
- * Log projection that creates the states. A quarantined state is not stored, because a later version may be able to
+ * Log projection that creates the states. An unreadable state is not stored, because a later version may be able to
  * read it.
  */
 export const streamStates = (key: Uint8Array): LogProjection => {
   const { seal, holds } = stateSeals(key)
-  /** Streams with large documents at their last state, so that unused states are not computed. */
+  /** Streams whose document was large at their last state, so that unused states are not computed. */
   const large = new LRUCache<string, boolean>({ max: KNOWN })
 
   /** The last stored state before a revision, within `MOST_FOLDED` revisions. */
@@ -135,7 +135,7 @@ export const streamStates = (key: Uint8Array): LogProjection => {
     return sound.sort((one, other) => (one.key < other.key ? 1 : -1))[0]?.doc
   }
   /**
-   * True if folding the whole stream is acceptable without a recent state: always for short streams, at powers of two
+   * True if the whole stream may be read because no recent state is stored: always for short streams, at powers of two
    * for long ones.
    */
   const isWorth = (revision: bigint) => revision < MOST_FOLDED || (revision & (revision + 1n)) === 0n

@@ -20,7 +20,7 @@ export const conditionsOf = ({ where, status, access, now }: TokensWanted): Wher
   ...(status === undefined ? notDeleted : ofStatus[status](now)),
 })
 
-/** Conditions for records of the list, and the field that now has their expiry as of the moment. */
+/** Conditions for records of the list, and the field that now has their expiry at the past moment. */
 type Known = { readonly where: Where; readonly expiry: 'expiresAt' | 'previousExpiry' }
 
 const asNow = (where: Where): Known => ({ where, expiry: 'expiresAt' })
@@ -87,7 +87,7 @@ const isDeleted = ({ deletedAt }: Where): boolean => deletedAt !== undefined && 
 
 /**
  * Restricts the parts to records with one of these reaches (undefined: no reach of their own). Records that have ended
- * or were narrowed since may have had any reach, so they become unknown.
+ * or lost rights since then may have had any rights, so they become unknown.
  */
 export const hadReach = (
   { known, unknown }: Parts,

@@ -8,7 +8,7 @@ import type { boundedTokens, FieldsOfToken, TokenParts } from './eviction.ts'
 import { reachTextOf } from './reach-pool.ts'
 import { isUuid, keyOf } from './table.ts'
 
-/** Exclusive maximum of known revisions. */
+/** One more than the highest revision that can be stored. */
 export const MOST_REVISION = 65_535n
 
 /** Memory of tokens that rows and events change. */
@@ -16,7 +16,7 @@ type TokenMemory = Pick<TokenParts, 'table' | 'reaches' | 'evicted'> & {
   readonly bounded: ReturnType<typeof boundedTokens>
   /** Keys of recently ended tokens. */
   readonly ended: LRUCache<string, true>
-  /** Ids of quarantined tokens by key. */
+  /** Ids of unreadable tokens by key. */
   readonly quarantined: Map<string, string>
   /** Number of deleted tokens by method. */
   readonly deleted: number[]
@@ -44,7 +44,7 @@ const quarantine = ({ table, bounded, quarantined }: TokenMemory, id: string, di
   if (key) quarantined.set(key, id)
 }
 
-/** Ends the quarantine of a token. Returns its key if it was quarantined. */
+/** Removes a token from the unreadable ones. Returns its key if it was unreadable. */
 const released = (quarantined: Map<string, string>, id: string): string | undefined => {
   for (const [key, of] of quarantined) {
     if (of !== id) continue
@@ -54,7 +54,7 @@ const released = (quarantined: Map<string, string>, id: string): string | undefi
   return undefined
 }
 
-/** Applies the newest row of a token. A live token is stored, of others only the count. */
+/** Applies the newest row of a token. An active token is stored; of all others only the number is counted. */
 export const rememberRow =
   (memory: TokenMemory) =>
   ({ key: id, doc, revision, unreadable }: Row<FieldsOfToken>): void => {
@@ -68,7 +68,7 @@ export const rememberRow =
     const until = usableUntil(doc)
     const held = table.byKey(key)
     if (until === Number.NEGATIVE_INFINITY) {
-      // A repeated end, during catch-up with the log, finds nothing to remove.
+      // An event that ends a token twice, while memory catches up with the log, has no further effect.
       if (held !== undefined) end(memory, held)
       else if (evicted.has(key) && !ended.has(key)) deleted[METHODS.indexOf(doc.method)]!++
       ended.set(key, true)
@@ -81,7 +81,7 @@ export const rememberRow =
     }
   }
 
-/** Reads the event; undefined if it is unreadable, which its row handles. */
+/** Reads the event; undefined if it is unreadable, which the row of the token handles. */
 const readable = (type: string, data: string): TokenEvent | undefined => {
   try {
     return tokens.read(type, data)

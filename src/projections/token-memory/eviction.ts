@@ -8,7 +8,7 @@ const LAYER = 1_048_576
 const BITS = LAYER * 16
 /** Maximum number of layers of 2 MiB each. Beyond it, every digest may be contained. */
 const LAYERS = 32
-/** Maximum number of recently used slots that one search for a victim skips. */
+/** Maximum number of recently used tokens that one search for a token to evict skips. */
 const MAX_SECOND_CHANCES = 64
 
 /**
@@ -64,7 +64,7 @@ export type TokenParts = {
   readonly table: ReturnType<typeof tokenTable>
   readonly reaches: ReturnType<typeof reachPool>
   readonly issuers: ReturnType<typeof issuerCounts>
-  /** Digests of live tokens that are not in memory. */
+  /** Digests of active tokens that are not in memory. */
   readonly evicted: ReturnType<typeof bloomFilter>
 }
 
@@ -72,7 +72,7 @@ export type TokenParts = {
 export const FIELDS = ['digest', 'method', 'namespace', 'expiresAt', 'issuedBy', 'reach', 'policy'] as const
 export type FieldsOfToken = Pick<TokenDoc, (typeof FIELDS)[number] | 'deletedAt'>
 
-/** Searches a slot to evict by the CLOCK algorithm. Returns undefined if `may` accepts none. */
+/** Finds the row number of a token to evict by the CLOCK algorithm. Returns undefined if `may` accepts no token. */
 const clockHand = ({ columns, slots }: TokenParts['table']) => {
   let hand = 0
   return (may: (slot: number) => boolean): number | undefined => {
@@ -87,7 +87,7 @@ const clockHand = ({ columns, slots }: TokenParts['table']) => {
 }
 
 /**
- * Adds and removes tokens and sets their reaches. Beyond `capacity` tokens or `reachBytes` bytes of reaches it evicts
+ * Adds and removes tokens and sets their rights. Beyond `capacity` tokens or `reachBytes` bytes of rights it evicts
  * tokens. An evicted token can be found again by its digest.
  */
 export const boundedTokens = (
@@ -113,10 +113,13 @@ export const boundedTokens = (
     remove(slot)
     return true
   }
-  /** Evicts tokens with large reaches until all reaches fit into their limit; never the token in the slot `but`. */
+  /**
+   * Evicts tokens with many rights until the rights of all tokens fit into their limit; never the token with the row
+   * number `but`.
+   */
   const fitReaches = (but?: number): void => {
     while (reaches.bytes() > reachBytes) {
-      // Tokens below this share use less than half of all bytes together.
+      // Tokens whose rights are smaller than this share use less than half of all bytes together.
       const much = reaches.bytes() / (2 * table.size())
       if (!evict((slot) => slot !== but && reaches.share(columns.reaches[slot]!) >= much)) return
     }
@@ -135,7 +138,7 @@ export const boundedTokens = (
       return slot
     },
     remove,
-    /** Sets the reach and the access configuration of a token. */
+    /** Sets the rights and the access configuration of a token. */
     setReach: (slot: number, text: string, policy: number | undefined): void => {
       const before = columns.reaches[slot]!
       const after = reaches.add(text)

@@ -1,7 +1,7 @@
 import { type Reach, reachFrom, reachOf, reachText } from '../../access/reach.ts'
 import type { TokenDoc } from '../tokens.ts'
 
-/** Bytes of a place of a reach in addition to its text. */
+/** Bytes of one namespace in a set of rights, in addition to its text. */
 const PLACE_BYTES = 160
 
 /** Pool of texts with reference counts. Each text has a small number; the number of an unused text is reused. */
@@ -23,7 +23,7 @@ export const stringPool = () => {
       counts[number]!++
       return number
     },
-    /** Removes a reference. Returns true if it was the last. */
+    /** Removes a reference. Returns true if the reference was the last one. */
     remove: (number: number): boolean => {
       if (--counts[number]! > 0) return false
       numbers.delete(texts[number]!)
@@ -41,11 +41,11 @@ export const stringPool = () => {
   }
 }
 
-/** Text of the reach of a token record. */
+/** Text of the rights of a token record. */
 export const reachTextOf = ({ namespace, reach }: Pick<TokenDoc, 'namespace' | 'reach'>): string =>
   reach ?? reachText(reachOf({ namespace }))
 
-/** Pool of the reaches of tokens. Equal reaches share a number and an object. */
+/** Pool of the rights of tokens. Equal rights share a number and an object. */
 export const reachPool = () => {
   const texts = stringPool()
   const reaches: (Reach | undefined)[] = []
@@ -53,7 +53,7 @@ export const reachPool = () => {
 
   const bytesOf = (number: number): number => texts.text(number).length + reaches[number]!.places.size * PLACE_BYTES
   return {
-    /** Counts a token with this reach. Returns the number of the reach. */
+    /** Counts a token with these rights. Returns the number of the reach. */
     add: (text: string): number => {
       const number = texts.add(text)
       if (reaches[number] === undefined) {
@@ -62,7 +62,7 @@ export const reachPool = () => {
       }
       return number
     },
-    /** Removes a token with this reach. */
+    /** Removes a token with these rights. */
     remove: (number: number): void => {
       const freed = bytesOf(number)
       if (!texts.remove(number)) return
@@ -70,20 +70,20 @@ export const reachPool = () => {
       bytes -= freed
     },
     reach: (number: number): Reach => reaches[number]!,
-    /** The reach of a text; the shared object if a token has it. */
+    /** The rights of a text; the shared object if a token has it. */
     of: (text: string): Reach => reaches[texts.number(text) ?? -1] ?? reachFrom(text),
-    /** Length of the text of a reach. */
+    /** Length of the text of a set of rights. */
     length: (number: number): number => texts.text(number).length,
-    /** Approximate memory of all reaches in bytes. */
+    /** Approximate memory of all sets of rights in bytes. */
     bytes: (): number => bytes,
-    /** Bytes of a reach, divided by its tokens. */
+    /** Bytes of a set of rights, divided by its tokens. */
     share: (number: number): number => bytesOf(number) / texts.having(number),
-    /** The texts of all reaches by number; empty for a free number. */
+    /** The texts of all sets of rights by number; empty for a free number. */
     all: texts.all,
   }
 }
 
-/** Live static tokens that a credential has created, and the total length of their reaches. */
+/** Active static tokens that a credential has created, and the total length of their rights. */
 type Issued = { readonly tokens: number; readonly characters: number }
 
 /** Counts static tokens by the credential that created them. Each credential has a small number. */
@@ -102,7 +102,7 @@ export const issuerCounts = () => {
       characters[number]! -= length
       issuers.remove(number)
     },
-    /** Changes the length of the reach of a token of this credential. */
+    /** Changes the length of the rights of a token of this credential. */
     change: (number: number, before: number, after: number): void => void (characters[number]! += after - before),
     issuedBy: (issuer?: string): Issued => ({
       tokens: issuers.count(issuer),

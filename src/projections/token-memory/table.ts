@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 
 /** Maximum load factor before a hash table doubles. */
 const FULL = 0.75
-/** Initial number of slots. */
+/** Initial number of rows of the table. */
 const ROOM = 1024
 const DIGEST_WORDS = 8
 const ID_WORDS = 4
@@ -46,12 +46,13 @@ const hashOf = (words: Uint32Array): number => {
 }
 
 /**
- * Hash table from a key of `width` 32-bit words to its slot. Keys are in one typed array by slot, with a table of slot
- * numbers. The table takes 5 to 11 bytes per key in addition to the key, and no work of the garbage collector.
+ * Hash table from a key of `width` 32-bit words to its row number. Keys are in one typed array by row number, with a
+ * table of row numbers. The table takes 5 to 11 bytes per key in addition to the key, and no work of the garbage
+ * collector.
  */
 export const hashTable = (width: number) => {
   let keys = new Uint32Array(ROOM * width)
-  /** Number of the slot + 1, or 0 if the place is empty. Collisions use linear probing. */
+  /** Row number + 1, or 0 if the entry of the hash table is empty. Collisions use linear probing. */
   let places = new Uint32Array(2 * ROOM)
   let size = 0
 
@@ -63,7 +64,7 @@ export const hashTable = (width: number) => {
     for (let n = 0, at = slot * width; n < width; n++, at++) if (keys[at] !== words[n]) return false
     return true
   }
-  /** Place of the key, or the free place for it. */
+  /** Entry of the key in the hash table, or the free entry for it. */
   const placeOf = (words: Uint32Array): number => {
     let place = homeOf(words)
     while (places[place] !== 0 && !holds(places[place]! - 1, words)) place = after(place)
@@ -83,7 +84,7 @@ export const hashTable = (width: number) => {
       const held = places[placeOf(words)]!
       return held === 0 ? undefined : held - 1
     },
-    /** Sets the key of a slot. No other slot has the key. */
+    /** Sets the key of a row. No other row has the key. */
     set: (slot: number, words: Uint32Array): void => {
       if ((slot + 1) * width > keys.length) {
         const before = keys
@@ -95,7 +96,7 @@ export const hashTable = (width: number) => {
       put(slot)
       size++
     },
-    /** Removes the key of a slot. Later keys of the probe sequence move up, so that no search ends at the gap. */
+    /** Removes the key of a row. Later keys of the probe sequence move up, so that no search ends at the gap. */
     remove: (slot: number): void => {
       let gap = placeOf(keyAt(slot))
       for (let place = after(gap); places[place] !== 0; place = after(place)) {
@@ -107,24 +108,24 @@ export const hashTable = (width: number) => {
       places[gap] = 0
       size--
     },
-    /** The key of a slot, valid until the slot gets another. */
+    /** The key of a row, valid until the row gets another key. */
     key: keyAt,
     size: (): number => size,
-    /** Copies the keys of the first slots. */
+    /** Copies the keys of the first rows. */
     copy: (slots: number): Uint32Array => keys.slice(0, slots * width),
   }
 }
 
-/** Columns for `room` slots. */
+/** Columns for `room` rows. */
 const emptyColumns = (room: number) => ({
-  /** Expiry in epoch ms: `Infinity` if never, `NaN` if the slot is free. */
+  /** Expiry in epoch ms: `Infinity` if never, `NaN` if the row is free. */
   expires: new Float64Array(room),
   kinds: new Uint8Array(room),
   /** Reference bit of the CLOCK algorithm. */
   referenced: new Uint8Array(room),
   /** Revision of the last known event, up to the maximum of 16 bits. */
   revisions: new Uint16Array(room),
-  /** Number of the reach. */
+  /** Number of the token's set of rights. */
   reaches: new Uint32Array(room),
   /** Number of the access configuration of its grants + 1; 0 if none. */
   policies: new Uint32Array(room),
@@ -133,8 +134,8 @@ const emptyColumns = (room: number) => ({
 })
 
 /**
- * Tokens in growing columns of typed arrays, one slot per token. Hash tables map the key of the digest and the id to the
- * slot. Free slots are reused.
+ * Tokens in growing columns of typed arrays, one row for each token. Hash tables map the key of the digest and the id
+ * to the row number. Free rows are reused.
  */
 export const tokenTable = () => {
   const columns = emptyColumns(ROOM)
@@ -162,7 +163,7 @@ export const tokenTable = () => {
       Array.from(ids.key(slot), (word) => word.toString(16).padStart(8, '0'))
         .join('')
         .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
-    /** Adds a token and returns its slot. */
+    /** Adds a token and returns its row number. */
     add: (key: string, id: string): number => {
       const slot = free.pop() ?? size++
       growTo(size)
@@ -179,7 +180,7 @@ export const tokenTable = () => {
     },
     /** Number of tokens. */
     size: digests.size,
-    /** Number of slots, including free ones. */
+    /** Number of rows, including free ones. */
     slots: (): number => size,
     /** Restores the expiries and the keys of an empty table. */
     restore: (expires: Float64Array, keys: Uint32Array, uuids: Uint32Array): void => {

@@ -10,7 +10,7 @@ import { keyOf, tokenTable } from './table.ts'
 /** Number of recently ended tokens that are remembered, because the views may still contain them as live. */
 const ENDED = 10_000
 
-/** Default maximum memory of all reaches in bytes. */
+/** Default maximum memory of all sets of rights in bytes. */
 const REACH_BYTES = 32 * 1_048_576
 
 /** Facts of a token that every request needs: numbers and shared texts only. */
@@ -18,7 +18,7 @@ export type TokenEntry = {
   readonly id: string
   readonly method: Method
   readonly namespace: string | undefined
-  /** Reach of the token. Tokens with equal reaches share the object. */
+  /** Rights of the token. Tokens with equal rights share the object. */
   readonly reach: Reach
   /** Access configuration of its grants: a revision of `access-main`. */
   readonly policy: number | undefined
@@ -30,14 +30,14 @@ export type TokenEntry = {
  */
 export type FoundToken = {
   readonly state: 'live' | 'quarantined' | 'ended' | 'evicted' | 'unknown'
-  /** Id of a live or a quarantined token. */
+  /** Id of a live or an unreadable token. */
   readonly id?: string
-  /** Entry of a live token, and its expiry in epoch ms (Infinity = never). */
+  /** Entry of an active token, and its expiry in epoch ms (Infinity = never). */
   readonly entry?: TokenEntry
   readonly expiresAt?: number
 }
 
-/** Revision of the last event of a live token, and its expiry. */
+/** Revision of the last event of an active token, and its expiry. */
 export type TokenStanding = { readonly at: bigint; readonly expiresAt?: string }
 
 /** Number of records by method and status. */
@@ -51,7 +51,7 @@ const censusOf = ({ columns, slots }: TokenParts['table'], deleted: readonly num
   return counts
 }
 
-/** Entry of the token in a slot. */
+/** Entry of the token in a row. */
 const entryOf = ({ table: { columns, id }, reaches }: TokenParts, slot: number): TokenEntry => {
   const reach = reaches.reach(columns.reaches[slot]!)
   const policy = columns.policies[slot]!
@@ -59,7 +59,7 @@ const entryOf = ({ table: { columns, id }, reaches }: TokenParts, slot: number):
   return { id: id(slot), method, namespace: reach.namespace, reach, policy: policy === 0 ? undefined : policy - 1 }
 }
 
-/** Last followed revision of a token in memory, and its expiry; undefined if unknown. */
+/** Last received revision of a token in memory, and its expiry; undefined if unknown. */
 const standingOf =
   ({ columns, byId }: TokenParts['table']) =>
   (id: string): TokenStanding | undefined => {
@@ -71,8 +71,8 @@ const standingOf =
   }
 
 /**
- * Index of the live tokens of this instance. The index consists of columns of typed arrays, which take less than 100
- * bytes per token and no work of the garbage collector. Beyond `capacity` tokens or `reachBytes` bytes of reaches,
+ * Index of the active tokens of this instance. The index consists of columns of typed arrays, which take less than 100
+ * bytes per token and no work of the garbage collector. Beyond `capacity` tokens or `reachBytes` bytes of rights,
  * tokens are evicted; an evicted token returns when its row is remembered again.
  */
 export const tokenIndex = (capacity: number, reachBytes = REACH_BYTES) => {
@@ -101,7 +101,7 @@ export const tokenIndex = (capacity: number, reachBytes = REACH_BYTES) => {
       if (id !== undefined) return { state: 'quarantined', id }
       return { state: evicted.has(key) ? 'evicted' : 'unknown' }
     },
-    /** True if a token is unchanged since `entry` was read: it has not ended, and has the same reach. */
+    /** True if a token is unchanged since `entry` was read: it has not ended, and has the same rights. */
     stillValid: (key: string, entry: TokenEntry, time: number): boolean => {
       const slot = table.byKey(key)
       if (slot === undefined) return false
@@ -112,14 +112,14 @@ export const tokenIndex = (capacity: number, reachBytes = REACH_BYTES) => {
         columns.policies[slot] === (entry.policy ?? -1) + 1
       )
     },
-    /** The reach of a record; the shared object if a token in memory has it. */
+    /** The rights of a record; the shared object if a token in memory has it. */
     reachOf: (doc: Pick<FieldsOfToken, 'namespace' | 'reach'>): Reach => reaches.of(reachTextOf(doc)),
     standing: standingOf(table),
-    /** Live static tokens that this credential has created, among those in memory. */
+    /** Active static tokens that this credential has created, among those in memory. */
     countIssuedBy: issuers.issuedBy,
-    /** Applies the newest row of a token. A live token is stored, of others only the count. */
+    /** Applies the newest row of a token. An active token is stored, of others only the count. */
     remember: rememberRow(memory),
-    /** Applies an event without its row. Returns false if the row is needed. */
+    /** Applies an event to a token without its row in the read model. Returns false if the row is needed. */
     apply: applyEvent(memory),
     /** Data to load at startup: fields of tokens that are not deleted, and the number of deleted tokens by method. */
     needs: {
@@ -131,7 +131,7 @@ export const tokenIndex = (capacity: number, reachBytes = REACH_BYTES) => {
       },
     },
     size: table.size,
-    /** Approximate memory of all reaches in bytes, and its maximum. */
+    /** Approximate memory of all sets of rights in bytes, and its maximum. */
     reachBytes: reaches.bytes,
     mostReachBytes: reachBytes,
     /** Number of records by method and status, on this instance. */
