@@ -7,7 +7,7 @@ import type { Meanings } from './roles.ts'
 /** Remaining grants, and the rights of their roles. */
 export type Narrowed = { readonly grants: readonly Grant[]; readonly roles: Meanings }
 
-/** Rights of a reach in one place. `*` excludes the rights in single namespaces. */
+/** Rights that a token has in one namespace, as bits. `*` excludes the rights in single namespaces. */
 const at = (reach: Reach, place: string): RightSet => (place === EVERYWHERE ? reach.everywhere : rightsAt(reach, place))
 
 /** All places of the reaches: `*` first, then the namespaces by key. */

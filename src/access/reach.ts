@@ -35,7 +35,7 @@ export const NAMESPACED: RightSet = setOf([
   'history.read',
 ])
 
-/** Creates a reach that is not full. */
+/** Creates a set of rights that is not full. */
 export const resolved = (
   namespace: string | undefined,
   everywhere: RightSet,
@@ -48,7 +48,7 @@ export const resolved = (
   somewhere: [...places.values()].reduce((all, set) => all | set, everywhere),
 })
 
-/** Reach of a token without namespace and grants. */
+/** Rights of a token without namespace and grants. */
 export const FULL: Reach = {
   full: true,
   namespace: undefined,
@@ -78,16 +78,16 @@ export const reachOf = ({ grants, roles, namespace }: Holding, self = false): Re
 }
 
 /**
- * Returns true if a reach has a right (as a bit) in a place: a namespace, or `*`. This function makes the only decision
- * about access; it depends on the token and on names only.
+ * Returns true if a set of rights has a right (as a bit) in a namespace, or in `*`. This function makes the only
+ * decision about access; it depends on the token and on names only.
  */
 export const allowed = ({ everywhere, places }: Reach, bit: RightSet, place: string): boolean =>
   (everywhere & bit) !== 0 || ((places.get(place) ?? 0) & bit) !== 0
 
-/** Returns true if a reach has a right in any place. */
+/** Returns true if a set of rights has a right in any namespace. */
 export const allowedSomewhere = ({ somewhere }: Reach, bit: RightSet): boolean => (somewhere & bit) !== 0
 
-/** Rights of a reach in a namespace, as one set. */
+/** All rights that a token has in a namespace, as one set. */
 export const rightsAt = ({ everywhere, places }: Reach, place: string): RightSet =>
   everywhere | (places.get(place) ?? 0)
 
@@ -105,7 +105,7 @@ export const common = (one: Reach, other: Reach): Reach => {
 /** Returns true if a token may be published: its only right is to evaluate flags. */
 export const publishable = ({ somewhere }: Reach): boolean => somewhere === EVALUATE
 
-/** Returns true if the namespace alone is an unambiguous text of a reach. */
+/** Returns true if the namespace alone is an unambiguous text of a set of rights. */
 const standsAlone = (namespace: string): boolean => namespace !== '' && !namespace.startsWith('[')
 
 const setText = (set: RightSet): string => ((set & LATER) === 0 ? rightsIn(set).join(',') : EVERY)
@@ -118,9 +118,9 @@ const setFrom = (text: string, place: string): RightSet => {
 const byKey = ([a]: readonly [string, RightSet], [b]: readonly [string, RightSet]): number => (a < b ? -1 : 1)
 
 /**
- * Serializes a reach. Equal reaches have equal texts. The text is empty for the full reach, and only the namespace for
- * a token that is bound to it and not narrowed. Contains the names of rights instead of bits, so that other versions
- * can read it.
+ * Serializes a reach. Equal rights have equal texts. The text is empty for the full reach, and only the namespace for a
+ * token that is bound to it and not narrowed. Contains the names of rights instead of bits, so that other versions can
+ * read it.
  */
 export const reachText = ({ full, namespace, everywhere, places }: Reach): string => {
   if (full) return ''
@@ -129,7 +129,10 @@ export const reachText = ({ full, namespace, everywhere, places }: Reach): strin
   return JSON.stringify([namespace ?? null, ...held.map(([place, set]) => [place, setText(set)])])
 }
 
-/** Parses the text of a reach; without a text it is the full reach. Ignores rights that this version does not know. */
+/**
+ * Parses the text of a set of rights; without a text the token has all rights. Ignores rights that this version does
+ * not know.
+ */
 export const reachFrom = (text = ''): Reach => {
   if (text === '') return FULL
   if (standsAlone(text)) return resolved(text, 0, new Map([[text, NAMESPACED]]))

@@ -7,7 +7,9 @@ export type HistoryReadCommands = {
   RecordExport: DataOf<HistoryReadEvent, 'HistoryExported'>
 }
 
-/** Decider of a record of readings. Each record has its own stream and is written once, even if repeated. */
+/**
+ * Decider of the record of reads of the history. Each record has its own stream and is written once, even if repeated.
+ */
 export const historyReads: Decider<{ readonly recorded: boolean }, HistoryReadCommands, HistoryReadEvent> = {
   category: 'history',
   shapes: historyReadEvents,

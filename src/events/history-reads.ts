@@ -2,9 +2,7 @@ import { Type } from 'typebox'
 import { type EventOf, v1 } from './define.ts'
 import { count, counts, object, texts, time, truth, word } from './fields.ts'
 
-/**
- * Readings of the history. The actor in the envelope is the reader. One stream per record: history-{day}+{id}.
- */
+/** Reads of the history. The actor in the envelope is the reader. One stream per record: history-{day}+{id}. */
 export const historyReadEvents = {
   HistoryRead: v1(
     object(

@@ -10,7 +10,7 @@ import type { Answer } from './wire/reply.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Aborts when an as-of query must stop. Set on requests with `at`. */
+    /** Aborts when a read of a past state must stop. Set on requests with `at`. */
     stop: AbortSignal
     /** Snapshot as of the request's moment, once it is read. */
     moment: Snapshot | undefined
@@ -38,8 +38,8 @@ type Bounds = {
 const BOUNDS: Bounds = { running: 8, all: 64, each: 4, reviews: 2, kept: 8, withinMs: 10_000 }
 
 /**
- * Holder of an as-of query. `isReview`: its route requires `audit.read`. Reviews and queries of a single document are
- * preferred.
+ * Holder of a read of a past state. `isReview`: its route requires `audit.read`. Reviews and queries of a single
+ * document are preferred.
  */
 type Reader = { readonly holder: string; readonly isReview: boolean; readonly preferred: boolean }
 
@@ -48,7 +48,7 @@ const rejected = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
 /**
- * Bulkhead for as-of queries (api.md §4); holders take turns, and `stop` is aborted at the deadline. The caller
+ * Bulkhead for reads of past states (api.md §4); holders take turns, and `stop` is aborted at the deadline. The caller
  * receives an abort at once, but the slot is released only when the query has stopped, at the latest at its deadline.
  * Thus a client that disconnects still counts against its limit.
  */
@@ -145,7 +145,7 @@ const dated = async <T>(answer: Answer<T>, snapshot: Snapshot | undefined): Prom
   return { ...answer, headers: { ...answer.headers, ...headers } }
 }
 
-/** Answers an as-of query within the limits. Stops when the client disconnects. */
+/** Answers a read of a past state within the limits. Stops when the client disconnects. */
 export const asOfReading = async <T>(
   service: { readonly pastReadings: AsOfReadings } & HolderOf,
   request: FastifyRequest,

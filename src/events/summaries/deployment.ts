@@ -20,7 +20,7 @@ export const keysSummaries: Summaries<typeof keysEvents> = {
   },
 }
 
-/** Summaries of accepted damage to the history, and of its readings. */
+/** Summaries of accepted damage to the history, and of its reads. */
 export const historySummaries: Summaries<typeof historyEvents & typeof historyReadEvents> = {
   HistoryRead: {
     patterns: ['history read by <n> request[s], <n> event[s] shown'],

@@ -10,7 +10,7 @@ export type AccessDecision = { readonly allowed: boolean; readonly reason: Acces
 
 const no = (reason: AccessReason): AccessDecision => ({ allowed: false, reason })
 
-/** Reach of a token by its record. Logins and exchanges always use their own grants. */
+/** Rights of a token by its record. Logins and exchanges always use their own grants. */
 export const reachOfToken = (doc: TokenDoc) => reachOf(doc, doc.method !== 'token')
 
 /** Access decision for a token's record at an instant, right and place, by the same rules as for requests. */

@@ -31,5 +31,8 @@ export const rightMissing = (right: string, place?: string): Refusal => about('r
 export const beyondOwn = ({ right, place }: { readonly right: string; readonly place: string }): Refusal =>
   about('grant_exceeds', 'grant exceeds your own:', right, place)
 
-/** Refuses a namespaced token outside its reach; the answer does not depend on the existence of the target. */
+/**
+ * Refuses a token for one namespace outside of this namespace; the answer does not depend on the existence of the
+ * target.
+ */
 export const outOfReach = (): Refusal => new Refusal('token_scoped')

@@ -72,8 +72,8 @@ const inNamespace = (reach: Reach, { right, bit }: RequiredRight, namespace: str
 }
 
 /**
- * Access decision by path and headers, for a reach that is not full. Returns a refusal, or `later` if body or query
- * must still be checked (api.md §3.6).
+ * Access decision by path and headers, for a set of rights that is not full. Returns a refusal, or `later` if body or
+ * query must still be checked (api.md §3.6).
  */
 export const byHead = (
   reach: Reach,

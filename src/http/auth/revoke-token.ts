@@ -5,7 +5,7 @@ import type { Stored } from '../../events/log.ts'
 import type { AuthServices } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'
 
-/** Fold of a live token's stream, from memory. */
+/** Fold of an active token's stream, from memory. */
 const foldInMemory = ({ tokenStanding }: AuthServices, id: string): Fold<Token> | undefined => {
   const known = tokenStanding(id)
   // Each event of a token raises its revision by one.

@@ -4,7 +4,7 @@ import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
 import type { CommandServices } from '../services/commands.ts'
 
-/** Returns the namespace to which a token is bound, even if its record is deleted or quarantined. */
+/** Returns the namespace to which a token is bound, even if its record is deleted or unreadable. */
 export const namespaceOfRecord =
   ({ log }: CommandServices) =>
   async (id: string): Promise<string | undefined> =>

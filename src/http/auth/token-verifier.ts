@@ -86,7 +86,7 @@ export const tokenVerifier = ({
 
   /**
    * The token according to the log, if valid now. The index may already contain its end, or a reduced reach, before the
-   * stream read here shows it. A quarantined token is refused with 503 `event_unreadable`.
+   * stream read here shows it. An unreadable token is refused with 503 `event_unreadable`.
    */
   const fromLog = async (id: string, key: string, digested: string) => {
     const row = await rowNow(log, tokens, id)

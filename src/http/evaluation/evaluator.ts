@@ -90,7 +90,7 @@ export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
     return 'error' in answer ? failed(tally, answer) : counted(tally, start, answer, tally.variant(answer))
   }
 
-  /** The flag, if it exists. Refuses a quarantined flag. */
+  /** The flag, if it exists. Refuses an unreadable flag. */
   const look = (flags: Flags, namespace: string, key: string): Compiled | undefined => {
     let flag: Compiled | undefined
     try {
@@ -112,7 +112,7 @@ export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
 
   return {
     look,
-    /** Like `look`, but returns `closed` for a quarantined flag, so that it does not fail the other flags. */
+    /** Like `look`, but returns `closed` for an unreadable flag, so that it does not fail the other flags. */
     lookOrClosed: (flags: Flags, namespace: string, key: string): Compiled | 'closed' | undefined => {
       try {
         return look(flags, namespace, key)

@@ -53,7 +53,7 @@ export const insistOnClient = ({ raw: { socket } }: FastifyRequest): void => {
   if (socket.destroyed) refuse('cancelled')
 }
 
-/** Captures the result or error of a promise, so that one quarantined flag does not fail the others. */
+/** Captures the result or error of a promise, so that one unreadable flag does not fail the others. */
 const settled = <T>(work: Promise<T>): Promise<() => T> =>
   work.then(
     (value) => () => value,

@@ -11,13 +11,13 @@ import type { Service } from '../services/service.ts'
 /** Maximum number of tokens that are counted as not searchable. */
 const COUNTED = 50_000
 
-/** Quarantined tokens with their last known fingerprint. */
+/** Unreadable tokens with their last known fingerprint. */
 const quarantined = ({ closed }: Pick<Service, 'closed'>) =>
   closed
     .all(tokens.category)
     .map(([id, { before }]) => ({ id, fingerprint: (before as TokenDoc | undefined)?.fingerprint }))
 
-/** The token with this fingerprint, deleted ones included; refuses with `event_unreadable` if it is quarantined. */
+/** The token with this fingerprint, deleted ones included; refuses with `event_unreadable` if it is unreadable. */
 const tokenWith = async (service: Service, fingerprint: string): Promise<TokenDoc | undefined> => {
   const id =
     (await idBy(service.views, 'fingerprint', fingerprint)) ??

@@ -43,7 +43,7 @@ export const namespaceIn = (asked: Query): string | undefined => {
   return values?.any.length === 1 && values.none.length === 0 ? values.any[0] : undefined
 }
 
-/** True for a reach with `audit.read`. */
+/** True for a set of rights with `audit.read`. */
 export const isAuditor = (reach: Reach): boolean => allowed(reach, AUDIT, EVERYWHERE)
 
 /** True if the caller sees only the history of flags, segments and namespaces. */

@@ -22,7 +22,7 @@ type Review = {
 }
 /** A token with the right, and the access decision. */
 export type Able = { readonly doc: TokenDoc; readonly verdict: AccessDecision }
-/** One page of tokens in order, the total over all pages, and the number of quarantined records. */
+/** One page of tokens in order, the total over all pages, and the number of unreadable records. */
 type Found = { readonly able: readonly Able[]; readonly total: number; readonly left: number }
 type Then = Pick<AsOf<Compiled>, 'tokens'>
 

@@ -37,7 +37,7 @@ const loadOf = <K extends DocKind>(view: Looked, kind: K, how: 'load' | 'peek' =
   return (loads as Readonly<Record<K, Load<Docs[K]>>>)[kind]
 }
 
-/** Each item with its document, in batches; quarantined documents are excluded. */
+/** Each item with its document, in batches; unreadable documents are excluded. */
 async function* documents<D>(items: readonly Item[], load: Load<D>): AsyncGenerator<readonly (readonly [Item, D])[]> {
   const pause = timeSlicer()
   for (let at = 0; at < items.length; ) {

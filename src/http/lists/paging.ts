@@ -81,13 +81,13 @@ export const byRank: Order<{ readonly id: string; readonly rank: number }> = {
 
 const PAGE_MAX = 1000
 
-/** Adds a header with the number of quarantined documents, if any (api.md §4). */
+/** Adds a header with the number of unreadable documents, if any (api.md §4). */
 export const leavingOut = <T>({ names }: { readonly names: Names }, count: number, answer: Answer<T>): Answer<T> =>
   count === 0 ? answer : { ...answer, headers: { ...answer.headers, [names.unreadableHeader]: String(count) } }
 
 /**
  * Form of a list: the names of the array members, all with the same items, and the form of an item. `load` reads the
- * first of the remaining items, at least one; a quarantined item is excluded.
+ * first of the remaining items, at least one; an unreadable item is excluded.
  */
 type Listing<T, L, N extends string, I> = {
   readonly names: readonly N[]

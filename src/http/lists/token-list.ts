@@ -19,7 +19,7 @@ type Listed = {
 
 /**
  * One page plus one further record, which indicates a next page; also the time of the state and the number of
- * quarantined records.
+ * unreadable records.
  */
 type TokenListing = {
   readonly docs: readonly TokenDoc[]

@@ -16,7 +16,7 @@ type Gauged = {
   readonly tokensHeld: Pick<TokenIndex, 'size' | 'reachBytes' | 'mostReachBytes'>
   /** Milliseconds by which the newest event is ahead of the clock. */
   readonly aheadMs: () => number
-  /** Number of quarantined documents per category. */
+  /** Number of unreadable documents per category. */
   readonly closed: () => readonly (readonly [category: string, count: number])[]
   /** The instances that use the log, as known to this instance. */
   readonly instances: () => readonly { readonly version: string; readonly reads: number }[]

@@ -19,7 +19,7 @@ type StoreGauged = {
   readonly indexLag: () => Promise<number>
   /** Number of documents that are too large for the views; their rows stay out of date. */
   readonly refusedRows: () => number
-  /** Milliseconds since this instance last proved that it has seen the head of the log. */
+  /** Milliseconds since this instance last proved that it has seen the end of the log. */
   readonly provenFor: () => number
   readonly clock: Clock
 }

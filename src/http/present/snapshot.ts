@@ -23,7 +23,7 @@ export type Form = { readonly tag: string; readonly entityId: boolean; readonly 
 
 type SnapshotSource = Pick<FlagStore<unknown>, 'evaluable' | 'segments'>
 /**
- * Number of flags of a namespace that cannot be evaluated: quarantined flags, and flags that use a quarantined segment.
+ * Number of flags of a namespace that cannot be evaluated: unreadable flags, and flags that use an unreadable segment.
  */
 export const unevaluable = (
   { flags, evaluable, closed }: Pick<FlagStore<unknown>, 'flags' | 'evaluable' | 'closed'>,

@@ -48,7 +48,7 @@ export type ServiceSteps = {
   readonly readHeaders?: Step
   /** Step 10: idempotent replay. */
   readonly replay?: Step
-  /** Step 11: bounds of as-of queries. */
+  /** Step 11: bounds of reads of past states. */
   readonly boundReading?: Step
 }
 

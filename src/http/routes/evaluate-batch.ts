@@ -36,8 +36,8 @@ type One = Batch['body']['requests'][number]
 const namespacesAsked = (body: Raw) => requestsIn(body).map((one) => namespaceOrDefault(namespaceIn(one)))
 
 /**
- * POST /evaluate/v1/batch (api.md §8.1): answers in request order. An unknown or quarantined flag is an error entry;
- * any other error fails the batch.
+ * POST /evaluate/v1/batch (api.md §8.1): answers in request order. An unknown or unreadable flag is an error entry; any
+ * other error fails the batch.
  */
 export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
   const { monotonic } = service.clock

@@ -16,7 +16,7 @@ export type Looked = { readonly isOurs: boolean; readonly entry?: TokenInUse }
 /** Finds the token of a secret. */
 export type TokenVerifier = {
   /**
-   * Entry of a cached token that is valid at `time` (epoch ms, by default now) and has the same reach. An undefined
+   * Entry of a cached token that is valid at `time` (epoch ms, by default now) and has the same rights. An undefined
    * result does not mean that the token is invalid.
    */
   readonly cached: (secret: string, time?: number) => TokenInUse | undefined
@@ -39,7 +39,9 @@ export type AuthServices = {
   readonly formerTokens: FormerTokens
   /** False while this instance cannot prove that it knows all revocations. */
   readonly fresh: () => boolean
-  /** Revision of the newest event of a live token in memory; the stream may have newer events of another instance. */
+  /**
+   * Revision of the newest event of an active token in memory; the stream may have newer events of another instance.
+   */
   readonly tokenStanding: (id: string) => TokenStanding | undefined
   /** The holder of a token, as a text that all tokens of one holder share. */
   readonly holderOf: (tokenId: string) => Promise<string>

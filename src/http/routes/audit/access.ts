@@ -107,7 +107,7 @@ export const auditAccessRoutes: Mount = (app, service) =>
     answer: AccessReview,
     run: (call) => {
       const answer = () => review(service, call)
-      // A query with `at` has passed the limits of as-of queries already (`preconditions`).
+      // A query with `at` has passed the limits of reads of past states already (`preconditions`).
       return call.query.at ? answer() : asOfReading(service, call.request, answer)
     },
   })

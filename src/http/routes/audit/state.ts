@@ -63,7 +63,7 @@ const getState: Mount = (app, service) =>
         countReading(service, call, 0)
         return { body }
       }
-      // A query with `at` has passed the limits of as-of queries already (`preconditions`).
+      // A query with `at` has passed the limits of reads of past states already (`preconditions`).
       return call.query.at ? answer() : asOfReading(service, call.request, answer)
     },
   })

@@ -33,7 +33,7 @@ const ending = (service: Service, context: Context, alsoMakers: boolean) => {
   const end = async (id: string): Promise<void> => {
     for (const event of await revokeToken(service, id, context)) events.set(event.id, event)
   }
-  /** Revokes quarantined tokens whose last readable state matches the filter; returns the ids not seen before. */
+  /** Revokes unreadable tokens whose last readable state matches the filter; returns the ids not seen before. */
   const endClosed = async (which: Which): Promise<readonly string[]> => {
     const where = whereOf({ ...which, status: undefined }, now())
     const meant = closed
@@ -72,7 +72,7 @@ const ending = (service: Service, context: Context, alsoMakers: boolean) => {
 }
 
 /**
- * POST /auth/v1/tokens/revoke: revokes all live tokens of a holder and, on request, all tokens issued by them,
+ * POST /auth/v1/tokens/revoke: revokes all active tokens of a holder and, on request, all tokens issued by them,
  * recursively. The route also works for a provider that is no longer configured, because tokens are found by their
  * stored data.
  */
