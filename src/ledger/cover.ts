@@ -84,7 +84,10 @@ export const coverHashes = async function* (
 export type CoverCheck = {
   /** Takes the leaf of the next selected record. Returns false if the index is out of order, or the list has ended. */
   readonly add: (index: number, leaf: Hash) => boolean
-  /** Returns the root over leaves and cover; undefined if a leaf was refused, or the list is not used up exactly. */
+  /**
+   * Ends the check. Returns the root over leaves and cover; undefined if a leaf was refused, or the list is not used up
+   * exactly.
+   */
   readonly root: () => Hash | undefined
   /** Roots of the watched sizes. A size inside a node of the cover has none. */
   readonly roots: ReadonlyMap<number, Hash>
@@ -118,8 +121,7 @@ export const coverCheck = (size: number, hashes: Iterator<Hash>, watched: readon
   return {
     add: (index, leaf) => {
       if (!Number.isSafeInteger(index) || index < range.size || index >= size) isRefused = true
-      if (isRefused) return false
-      fill(index)
+      else if (index > range.size) fill(index)
       if (isRefused) return false
       append(leaf, 0)
       return true

@@ -17,7 +17,7 @@ export const tamperingKind = (isPresentRetained: boolean, isRetainedPresent: boo
 }
 
 /** Bytes that are searched or compared without yielding to the event loop. A multiple of the length of a hash. */
-const STEP = 32_768 * HASH_BYTES
+const STEP = 4096 * HASH_BYTES
 
 const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 

@@ -50,8 +50,8 @@ await t.test('the proofs of the published examples are equal and verify', async 
   }
 })
 
-await t.test('proofs of every index and size up to 40 are equal to those of the definition', async (t) => {
-  for (let size = 1; size <= 40; size++) {
+await t.test('proofs of every index and size up to 24 are equal to those of the definition', async (t) => {
+  for (let size = 1; size <= 24; size++) {
     const some = leaves.slice(0, size)
     const root = rootOf(some)
     for (let index = 0; index < size; index++) {
