@@ -34,7 +34,7 @@ type Bounds = {
   /** Maximum time (ms) to wait and run. */
   readonly withinMs: number
 }
-/** `each` plus `reviews` is less than `running`, so that one holder cannot take all running slots. */
+/** `each` plus `reviews` is less than `running`, so that one holder cannot run all reads of past states. */
 const BOUNDS: Bounds = { running: 8, all: 64, each: 4, reviews: 2, kept: 8, withinMs: 10_000 }
 
 /**
@@ -49,8 +49,8 @@ const rejected = (signal: AbortSignal): Promise<never> =>
 
 /**
  * Bulkhead for reads of past states (api.md §4); holders take turns, and `stop` is aborted at the deadline. The caller
- * receives an abort at once, but the slot is released only when the query has stopped, at the latest at its deadline.
- * Thus a client that disconnects still counts against its limit.
+ * receives an abort at once, but the query counts against the limit until it has stopped, at the latest at its
+ * deadline. Thus a client that disconnects still counts against its limit.
  */
 export const asOfReadings = (
   metrics: Pick<Metrics, 'pastReads' | 'pastReadsRefused' | 'gauge'>,

@@ -66,7 +66,7 @@ type Options = {
   readonly alone: boolean
 }
 
-/** Counts the bytes of stored answers per owner over 24 hours; returns false if there is no room. */
+/** Counts the bytes of stored answers per owner over 24 hours; returns false if the limit is reached. */
 const keptBytes = (now: () => Date) => {
   const owners = new LRUCache<string, { readonly until: number; bytes: number }>({ max: OWNERS })
   return (owner: string, bytes: number): boolean => {
@@ -80,7 +80,10 @@ const keptBytes = (now: () => Date) => {
   }
 }
 
-/** Decides whether an answer is stored. An answer with a secret always is, because the secret cannot be made again. */
+/**
+ * Decides whether an answer is stored. An answer with a secret is always stored, because the secret cannot be generated
+ * again.
+ */
 const storedAnswers = (now: () => Date) => {
   const take = keptBytes(now)
   return (owner: string, text: string, secret: boolean): boolean => {

@@ -48,7 +48,7 @@ const methodRoutes: Readonly<Record<Method, (app: FastifyInstance, service: Serv
   },
 }
 
-/** Mounts all routes. Routes of a disabled method are not mounted. */
+/** Mounts all routes. The service has no routes of a disabled method. */
 export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   healthRoutes(app, service)
   if (service.settings.metricsHere) metricsRoutes(app, service)

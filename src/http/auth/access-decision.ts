@@ -13,7 +13,9 @@ const no = (reason: AccessReason): AccessDecision => ({ allowed: false, reason }
 /** Rights of a token by its record. Logins and exchanges always use their own grants. */
 export const reachOfToken = (doc: TokenDoc) => reachOf(doc, doc.method !== 'token')
 
-/** Access decision for a token's record at an instant, right and place, by the same rules as for requests. */
+/**
+ * Access decision for a token's record at an instant, for a right and a namespace, by the same rules as for requests.
+ */
 export const accessDecisionOf = (
   doc: TokenDoc | undefined,
   right: Right,

@@ -21,8 +21,8 @@ import type { Answer } from '../wire/reply.ts'
 type Issued = DataOf<TokenEvent, 'TokenIssued'>
 
 /**
- * Token to issue: the data of its event without the fields added at issue. `id` and `clientToken` are set only if
- * already known.
+ * Token to issue: the data of its event without the fields added at issue. `id` and `clientToken` are set only if they
+ * exist already.
  */
 export type TokenGrant = Omit<Issued, 'id' | 'digest' | 'fingerprint' | 'issuedAt' | 'issuedBy' | 'metadata'> & {
   readonly metadata?: Issued['metadata']

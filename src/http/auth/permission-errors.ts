@@ -15,7 +15,7 @@ const cut = (key: string): string =>
 const placeText = (key: string): string =>
   key === EVERYWHERE ? ' in every namespace' : ` in namespace ${JSON.stringify(key)}`
 
-/** Refusal about one right (api.md §2.3); without a place if the right applies anywhere. */
+/** Refusal about one right (api.md §2.3); without a namespace if the right applies everywhere. */
 const about = (reason: 'right_missing' | 'grant_exceeds', words: string, right: string, place?: string): Refusal => {
   const key = place === undefined || (isRight(right) && levelOf(right) === 'any') ? undefined : cut(place)
   return new Refusal(reason, `permission denied: ${words} ${right}${key === undefined ? '' : placeText(key)}`, {
@@ -24,10 +24,13 @@ const about = (reason: 'right_missing' | 'grant_exceeds', words: string, right: 
   })
 }
 
-/** Refuses a request that needs a right not held in the place, or held nowhere if no place is given. */
+/**
+ * Refuses a request that needs a right which its caller does not have in the namespace, or in any namespace if none is
+ * given.
+ */
 export const rightMissing = (right: string, place?: string): Refusal => about('right_missing', 'needs', right, place)
 
-/** Refuses to create a token with a right that its creator does not hold in that place. */
+/** Refuses to create a token with a right that its creator does not have in that namespace. */
 export const beyondOwn = ({ right, place }: { readonly right: string; readonly place: string }): Refusal =>
   about('grant_exceeds', 'grant exceeds your own:', right, place)
 

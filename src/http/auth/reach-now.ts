@@ -9,7 +9,7 @@ import { emailRule } from './email-rule.ts'
 import { byHead, byRest } from './reach.ts'
 
 /**
- * Returns the reach with which a running request would be authorized again; undefined if its credential has ended, has
+ * Returns the rights with which a running request would be authorized again; undefined if its credential has ended, has
  * no sufficient rights, or cannot be judged by this instance.
  */
 export const reachAuthorizedNow = (service: InstanceServices & AuthServices & LoginServices & CommandServices) => {

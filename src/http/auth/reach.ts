@@ -20,7 +20,7 @@ export const namespaceHeader = ({ headers }: FastifyRequest, { names }: Named): 
 
 const paramsOf = ({ params }: FastifyRequest) => params as Readonly<Record<string, string>>
 
-/** Place named in path or headers, if any. */
+/** Namespace in the path or the headers, if any. */
 const placeInHead = (place: RightPlace, request: FastifyRequest, service: Named): string | undefined => {
   if (place === 'default') return place
   if (place === 'none') return EVERYWHERE
@@ -28,12 +28,13 @@ const placeInHead = (place: RightPlace, request: FastifyRequest, service: Named)
   return typeof place === 'object' && 'param' in place ? paramsOf(request)[place.param] : undefined
 }
 
-/** True if one place has all these rights. */
+/** True if the caller has all these rights in one namespace. */
 const together = ({ everywhere, places }: Reach, bits: RightSet): boolean =>
   (everywhere & bits) === bits || [...places.values()].some((set) => ((everywhere | set) & bits) === bits)
 
 /**
- * Refusal for an additional right that the query needs and the place lacks; without `place`, any one place may have it.
+ * Refusal for an additional right that the query needs and the caller lacks in the namespace; without `place`, any one
+ * namespace may have it.
  */
 const missingMore = (
   reach: Reach,
@@ -55,7 +56,10 @@ const asksOther = (request: FastifyRequest, { idIn }: NonNullable<RequiredRights
   return id !== undefined && id !== request.caller.actor.id
 }
 
-/** First decision on the right to another holder's record: held everywhere, somewhere (`later`) or nowhere. */
+/**
+ * First decision on the right to another holder's record: the caller has it everywhere, in some namespace (`later`) or
+ * nowhere.
+ */
 const ofOther = (reach: Reach, { right, bit }: RequiredRight): Refusal | 'later' | undefined => {
   if (allowed(reach, bit, EVERYWHERE)) return undefined
   return allowedSomewhere(reach, bit) ? 'later' : rightMissing(right)
@@ -95,14 +99,14 @@ export const byHead = (
   return more.length > 0 && missingMore(reach, wants, parametersOf(request), named) ? 'later' : undefined
 }
 
-/** Access decision by body and query for one place. */
+/** Access decision by body and query for one namespace. */
 const inOne = (reach: Reach, wants: RequiredRights, asked: Query, at: string): Refusal | undefined => {
   const { need } = wants
   if (reach.namespace !== undefined && at !== reach.namespace) return outOfReach()
   return need && !allowed(reach, need.bit, at) ? rightMissing(need.right, at) : missingMore(reach, wants, asked, at)
 }
 
-/** Access decision for several places; an empty list accepts any place. */
+/** Access decision for several namespaces; an empty list accepts any namespace. */
 const inEach = (reach: Reach, wants: RequiredRights, asked: Query, places: readonly string[]): Refusal | undefined => {
   const { need } = wants
   const { namespace: bound } = reach
@@ -118,8 +122,8 @@ const inEach = (reach: Reach, wants: RequiredRights, asked: Query, places: reado
 }
 
 /**
- * Refuses access to a record unless the right is held in the namespace to which its token is bound. The answer does not
- * depend on the existence of the record.
+ * Refuses access to a record unless the caller has the right in the namespace to which its token is limited. The answer
+ * does not depend on the existence of the record.
  */
 const ofRecord = async (
   reach: Reach,

@@ -3,7 +3,7 @@ import type { AuthServices, TokenInUse } from '../services/auth.ts'
 import type { InstanceServices } from '../services/instance.ts'
 
 /**
- * Limits logins and exchanges of an earlier access configuration to the current rules (api.md §3.8), before their next
+ * Reduces logins and exchanges of an earlier access configuration to the current rules (api.md §3.8), before their next
  * request is decided. A checked token stores the number of the configuration, so it is checked once.
  */
 export const reapplyRules = ({ settings: { access }, policy, narrow, verifier }: InstanceServices & AuthServices) => ({

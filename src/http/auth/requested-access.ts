@@ -18,7 +18,7 @@ type RequestedAccess = Pick<NewToken, 'role' | 'grants' | 'namespaceKey'>
 type HeldAtFirst = Pick<DataOf<TokenEvent, 'TokenIssued'>, 'grants' | 'roles' | 'namespace'>
 
 /**
- * Holding of a requested static token: its grants with the current meaning of their roles, and its namespace (api.md
+ * Access of a requested static token: its grants with the current meaning of their roles, and its namespace (api.md
  * §5.4 A7).
  */
 const holdingAsked = ({ role, grants, namespaceKey }: RequestedAccess, meanings: Meanings): HeldAtFirst => {
@@ -80,10 +80,13 @@ const grantIn = (raw: Raw, meanings: Meanings): NonNullable<RequestedAccess['gra
   }
 }
 
-/** Place of a requested token: its namespace, else `*`. */
+/** Namespace of a requested token, else `*`. */
 export const placeAsked = (raw: Raw): string => textIn(raw, 'namespaceKey') || EVERYWHERE
 
-/** The readable part of the access requested in a body. The field rules refuse the rest, which grants nothing here. */
+/**
+ * The part of the access requested in a body that this version can read. The field rules refuse the other parts, which
+ * grant no rights here.
+ */
 const readable = (raw: Raw, meanings: Meanings): RequestedAccess => {
   const [role, grants] = [member(raw, 'role'), member(raw, 'grants')]
   const namespaceKey = textIn(raw, 'namespaceKey')

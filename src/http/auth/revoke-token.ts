@@ -13,8 +13,8 @@ const foldInMemory = ({ tokenStanding }: AuthServices, id: string): Fold<Token> 
 }
 
 /**
- * Revokes a token and applies the events to memory. Returns them; none if it had already ended. The fold in memory
- * saves reading the stream; if it is stale, the append fails and the stream is read.
+ * Revokes a token and applies the events to memory. Returns them; none if it had already ended. The state in memory
+ * saves reading the stream; if it is outdated, the append fails and the stream is read.
  */
 export const revokeToken = async (
   service: CommandServices & AuthServices,

@@ -16,9 +16,9 @@ export type TokenFilter = {
   readonly provider: string
   readonly namespaceKey: string
   readonly status: TokenStatus | undefined
-  /** Case-insensitive prefix of the static token's name. */
+  /** Case-insensitive beginning of the static token's name. */
   readonly q: string
-  /** Prefix of a service account, `<namespace>/<name>`. */
+  /** Beginning of the name of a service account, `<namespace>/<name>`. */
   readonly account?: string
   /** Ids of the issuing tokens. */
   readonly issuedBy: readonly string[]
@@ -48,8 +48,8 @@ const searchedByAccount: Readonly<Record<Method, boolean>> = {
 
 /**
  * Filter for one method of a list; undefined if the method is excluded. A search in sessions matches service accounts
- * only, because personal data of logins is sealed. The search excludes logins, unless the list was requested for that
- * login method; then `q` is ignored.
+ * only, because personal data of logins is encrypted. The search excludes logins, unless the list was requested for
+ * that login method; then `q` is ignored.
  */
 export const searchedBy = (
   filter: Omit<TokenFilter, 'method'>,
@@ -63,7 +63,7 @@ export const searchedBy = (
   return asked === method ? { ...others, q: '', method } : undefined
 }
 
-/** Condition on the holder: one of these identities, with this prefix. */
+/** Condition on the holder: one of these identities, or names that begin with this text. */
 const ofHolder = (identities: readonly string[], account: string | undefined): Where => {
   if (account === undefined) return ofField('identity', identities)
   if (identities.length === 0) return { identity: { prefix: account } }

@@ -85,8 +85,8 @@ export const tokenVerifier = ({
   }
 
   /**
-   * The token according to the log, if valid now. The index may already contain its end, or a reduced reach, before the
-   * stream read here shows it. An unreadable token is refused with 503 `event_unreadable`.
+   * The token according to the log, if valid now. The index may already contain its end, or its reduced rights, before
+   * the stream read here shows it. An unreadable token is refused with 503 `event_unreadable`.
    */
   const fromLog = async (id: string, key: string, digested: string) => {
     const row = await rowNow(log, tokens, id)
@@ -96,7 +96,7 @@ export const tokenVerifier = ({
     if (doc?.digest !== digested) return undefined
     const expiresAt = Math.min(usableUntil(doc), before.expiresAt ?? Number.POSITIVE_INFINITY)
     if (now().getTime() >= expiresAt) return undefined
-    // A token evicted from the index is in use again.
+    // A token that was evicted from the index is in use again.
     index.remember(row!)
     const { method, namespace, policy } = doc
     const judged = method === 'token' ? ANY_POLICY : (policy ?? -1)

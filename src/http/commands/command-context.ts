@@ -5,8 +5,8 @@ import type { Call } from '../route/route.ts'
 import type { CommandServices } from '../services/commands.ts'
 
 /**
- * Context of the commands of a request. Address and user agent are sealed with the key of the caller, or of the day for
- * an anonymous caller.
+ * Context of the commands of a request. Address and user agent are encrypted with the key of the caller, or of the day
+ * for an anonymous caller.
  */
 export const contextOf = (
   { request, caller, requestId, route }: Call<unknown, unknown>,

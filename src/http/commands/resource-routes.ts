@@ -54,8 +54,8 @@ export const viewOf = (service: ReadServices, { query: { at }, request }: Readin
   at ? snapshotAt(service, at, request) : service.flagStore
 
 /**
- * Takes room for an answer that shows a flag or segment: twice its stored size plus the request body, because an answer
- * may contain its texts twice.
+ * Reserves memory for an answer that shows a flag or segment: twice its stored size plus the request body, because an
+ * answer may contain its texts twice.
  */
 export const takeDocument = (
   { flagStore }: Pick<ReadServices, 'flagStore'>,

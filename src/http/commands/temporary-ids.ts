@@ -1,10 +1,10 @@
-/** Ids of the new parts of a request: by the refs of the client, and one per place. */
+/** Ids of the new parts in a request: by the references of the client, and one for each other new part. */
 export const temporaryIds = (newId: (word: string) => string) => {
   const known = new Map<string, string>()
   return {
-    /** Id of a ref; any other text is an id itself. */
+    /** Id of a reference; any other text is an id itself. */
     idOf: (text: string): string => known.get(text) ?? text,
-    /** Creates the id of a part at this place, and registers its ref. */
+    /** Creates the id of the part at this index of the request, and registers its reference. */
     made: (place: string, ref = ''): string => {
       const id = newId(place)
       if (ref !== '') known.set(ref, id)

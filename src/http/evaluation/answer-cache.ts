@@ -5,7 +5,7 @@ import type { Cell, HistogramCell, Metrics } from '../operations/metrics.ts'
 import { membersOf } from '../wire/pieces.ts'
 
 /**
- * One possible answer of a flag: its counter, and the constant members of the JSON answer, with and without its
+ * One possible answer of a flag: its counter, and the constant fields of the JSON answer, with and without its
  * segments.
  */
 export type CachedAnswer = { readonly count: Cell; readonly json: () => string; readonly unnamed: () => string }
@@ -36,13 +36,13 @@ const membersFor = (body: Said<BooleanEvaluation> | Said<VariantEvaluation>): Me
   return { json: () => json, unnamed: () => (unnamed ??= membersOf({ ...body, segmentKeys: [] })) }
 }
 
-/** Members of an answer that is not cached; serialized when sent. */
+/** Fields of an answer that is not cached; serialized when sent. */
 const membersAnew = (body: Said<BooleanEvaluation> | Said<VariantEvaluation>): Members => ({
   json: () => membersOf(body),
   unnamed: () => membersOf({ ...body, segmentKeys: [] }),
 })
 
-/** Members of an answer whose attachment is serialized already. */
+/** Fields of an answer whose attachment is serialized already. */
 const membersAround = (
   { variantAttachment: _plain, ...body }: Said<VariantEvaluation>,
   attachment: string,

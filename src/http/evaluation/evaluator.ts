@@ -30,7 +30,7 @@ type Asking = {
 /** Source of flags: memory for the present, the log for a snapshot as of a moment. */
 export type Flags = { readonly compiled: (namespace: string, key: string) => Compiled | undefined }
 
-/** Answer of a flag, the constant members of its JSON form, and the evaluation time in ms. */
+/** Answer of a flag, the constant fields of its JSON form, and the evaluation time in ms. */
 type Said<A> = { readonly answer: A; readonly cached: CachedAnswer; readonly millis: number }
 
 /** Refusal with the message of §7.8 for an unknown flag. */

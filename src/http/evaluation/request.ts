@@ -19,7 +19,7 @@ export const mostBytesFor = ({ settings }: Pick<InstanceServices, 'settings'>, {
 /** Namespace of a key: `""` is `default`. */
 export const namespaceOrDefault = (namespaceKey: string): string => namespaceKey || 'default'
 
-/** Text member of a body, read before its field rules; `""` for another type, which the field rules refuse. */
+/** Text field of a body, read before its field rules; `""` for another type, which the field rules refuse. */
 const textIn = (raw: Raw, name: string, other: string): string => {
   const value = member(raw, name, other)
   return typeof value === 'string' ? value : ''

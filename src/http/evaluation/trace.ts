@@ -9,7 +9,7 @@ import type { FailedConstraint, Trace, TraceStep } from '../../evaluation/trace.
 const MOST_DETAIL = 262_144
 const ENTRY = 64
 
-/** Returns a function that takes room for texts and returns false if they do not fit. */
+/** Returns a function that counts texts against the limit and returns false if they do not fit. */
 const roomFor = () => {
   let left = MOST_DETAIL
   return (...entries: readonly string[]): boolean => {
@@ -48,7 +48,7 @@ const shownStep = (step: TraceStep, fits: Fits): contract.TraceStep => {
   }
 }
 
-/** Additional members of an explained answer, as JSON (api.md §8.6). */
+/** Additional fields of an explained answer, as JSON (api.md §8.6). */
 export const traceJson = (trace: Trace, flag: Compiled): string => {
   const fits = roomFor()
   const parts = flag.type === 'boolean' ? flag.rollouts : flag.rules

@@ -95,7 +95,7 @@ const ledgerNotBegun = (): never => {
 
 const BATCH = 'application/cloudevents-batch+json'
 
-/** Address of the next page, relative to that of this one. */
+/** Address of the next page, relative to the address of this page. */
 const nextAddress = ({ request }: EventsCall, token: string): string => {
   const given = parametersOf(request).flatMap(({ name, text }) =>
     /^page_?token$/i.test(name) ? [] : [[name, text ?? ''] as [string, string]],

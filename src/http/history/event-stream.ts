@@ -16,7 +16,10 @@ import { type EventsCall, selectionOf } from './query.ts'
 const RECORDED = 1_000
 /** Characters that are sent as one chunk. */
 const CHUNK = 65_536
-/** Bytes that an export holds: a page of the log with 1,000 events of usual size. A page of large events is larger. */
+/**
+ * Memory in bytes that an export needs: a page of the log with 1,000 events of usual size. A page of large events is
+ * larger.
+ */
 const HOLDS = 1_048_576
 
 type ExportFormat = Exclude<EventsFormat, 'json' | 'sse' | 'cloudevents'>
@@ -70,7 +73,10 @@ const chunksOf = (form: Form, steps: AsyncIterable<ExportStep>, limit: number) =
   return { chunks: chunks(), count: () => count }
 }
 
-/** All events of a range as NDJSON or CSV (api.md §16.5). Takes a stream, and records the export before it begins. */
+/**
+ * All events of a range as NDJSON or CSV (api.md §16.5). Counts as a running stream, and records the export before it
+ * begins.
+ */
 export const eventStreamAnswer = async (
   service: Service,
   call: EventsCall,

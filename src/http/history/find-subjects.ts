@@ -48,7 +48,10 @@ const statusOf = async ({ views, sealer }: Service, where: Where): Promise<Subje
   return 'erased' in opened ? 'erased' : 'open'
 }
 
-/** Finds the subjects of a person, in the order of their first events (api.md §16.11). Stops with the signal. */
+/**
+ * Finds the subjects of a person, in the order of their first events (api.md §16.11). The search stops when the signal
+ * aborts.
+ */
 export const findSubjects = async (
   service: Service,
   { method, identity, provider }: Person,

@@ -43,7 +43,7 @@ const notSearchable = async (service: Service): Promise<number> => {
   return Math.min(COUNTED, without + before + after + unknown)
 }
 
-/** Finds a token by the SHA-256 of its text (api.md §16.10). Stops with the signal. */
+/** Finds a token by the SHA-256 of its text (api.md §16.10). The search stops when the signal aborts. */
 export const findToken = async (service: Service, sha256: Uint8Array, stop: AbortSignal): Promise<TokenFound> => {
   const { history, names, sealer, uses, now, fingerprints } = service
   await waitForTokenView(service)

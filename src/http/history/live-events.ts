@@ -13,16 +13,16 @@ import { eventPresenter } from './event-page.ts'
 import { filterGiven } from './event-stream.ts'
 import { type EventsCall, isAuditor, selectionOf } from './query.ts'
 
-/** Times in ms: between two checks of the credential, between two signs of life, and the age at which a stream ends. */
+/** Times in ms: between two checks of the credential, between two heartbeats, and the age at which a stream ends. */
 const [CHECK_MS, ALIVE_MS, AGE_MS] = [1_000, 15_000, 3_600_000]
-/** Number of events examined without a match after which the cursor of the client is moved. */
+/** Number of events examined without a match after which the stream sends its position to the client. */
 const EXAMINED = 20_000
-/** Bytes that a live stream holds. */
+/** Memory in bytes that a live stream needs. */
 const HOLDS = 65_536
 
 const RETRY = 'retry: 2000\n\n'
 
-/** Bounds that a stream without an end cannot have. */
+/** Query parameters that a stream without an end cannot have. */
 const UNBOUNDED = ['to', 'before', 'beforeIndex'] as const
 
 /** Refuses a `Last-Event-ID` that is no index of the log. */
@@ -38,7 +38,7 @@ const lastEventId = (headers: IncomingHttpHeaders): number | undefined => {
   return /^(?:-1|0|[1-9]\d{0,14})$/.test(text) ? Number(text) : noSuchEvent()
 }
 
-/** Place after which a stream starts: `Last-Event-ID`, else the range of the query, else the newest event. */
+/** Index after which a stream starts: `Last-Event-ID`, else the range of the query, else the newest event. */
 const startOf = async ({ history }: Service, call: EventsCall, filter: EventFilter): Promise<Head> => {
   const { query, request } = call
   const head = await history.head()
@@ -64,7 +64,7 @@ const unlessAborted = async (signal: AbortSignal, work: Promise<unknown>): Promi
   }
 }
 
-/** Events after a place, as they happen. Ends when the credential ends, at shutdown, or after an hour. */
+/** Events after a position in the log, as they happen. Ends when the credential ends, at shutdown, or after an hour. */
 async function* followed(
   service: Service,
   filter: EventFilter,
@@ -109,7 +109,10 @@ async function* followed(
   }
 }
 
-/** The history as server-sent events (api.md §16.9). Takes a stream, and records it before it begins. */
+/**
+ * The history as server-sent events (api.md §16.9). Counts as a running stream, and records the stream before it
+ * begins.
+ */
 export const liveEvents = (service: Service) => {
   const reachNow = reachAuthorizedNow(service)
   return async (call: EventsCall): Promise<Answer<HistoryEvents>> => {

@@ -12,7 +12,10 @@ import { jsonOf } from '../wire/reply.ts'
 import { hasRoomFor, type Of } from '../wire/room.ts'
 import { type Past, resourceAt, wholeFlag } from './stream-state.ts'
 
-/** Members that a difference leaves out: times, which every change moves, and the last use, which is no history. */
+/**
+ * Fields that a difference leaves out: times, which every change moves, and the last use, which is not part of the
+ * history.
+ */
 const IGNORED: ReadonlySet<string> = new Set(['createdAt', 'updatedAt', 'lastUsedAt'])
 
 /** Number of streams compared at once. */
@@ -41,7 +44,7 @@ export const streamDiff = async (service: Service, { a, b }: Sides, stream: stri
 
 type Entry = { readonly key: string }
 
-/** Streams of a namespace at a moment: itself, its flags and its segments. */
+/** Streams that belong to a namespace at a moment: its own, those of its flags and those of its segments. */
 const streamsAt = async (past: Past, namespace: string): Promise<ReadonlySet<string>> => {
   const names = (category: string, entries: readonly Entry[]) => entries.map(({ key }) => `${category}-${key}`)
   const [own, flagList, segmentList] = [
@@ -56,7 +59,7 @@ const streamsAt = async (past: Past, namespace: string): Promise<ReadonlySet<str
   ])
 }
 
-/** Bodies of the given streams at a moment, by stream. Streams that do not exist then have none. */
+/** Bodies of the given streams at a moment, by stream. Streams that do not exist at the moment have no body. */
 const bodiesAt = async (past: Past, streams: readonly string[], existing: ReadonlySet<string>) => {
   const idsOf = (category: string) =>
     streams

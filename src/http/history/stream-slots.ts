@@ -16,7 +16,10 @@ export const streamSlots = (all: number) => {
     end: (): void => ending.abort(),
     /** Number of running streams. */
     running: (): number => running,
-    /** Takes a slot and returns the function that frees it once. Refuses with `rate_limited` or `history_busy`. */
+    /**
+     * Counts a new stream and returns the function that ends its count once. Refuses with `rate_limited` or
+     * `history_busy`.
+     */
     enter: (holder: string): (() => void) => {
       const had = own.get(holder) ?? 0
       if (had >= EACH) throw new Refusal('rate_limited', undefined, AGAIN)

@@ -82,14 +82,14 @@ export const wholeFlag = (doc: FlagDoc): object => ({
   rollouts: doc.rollouts.map((rollout) => rolloutJson(doc, rollout)),
 })
 
-/** Place of a moment. Before the first event: index -1, without a time. */
+/** Index, position and time of a moment. Before the first event: index -1, without a time. */
 export const logPlaceShown = ({ index, position, time }: LogPlace) => ({
   index,
   position: String(position),
   ...(time !== '' && { time }),
 })
 
-/** Place of a moment in the log: its last event. */
+/** Index, position and time of the last event at a moment. */
 export const placeOfMoment = async ({ history }: Service, past: Past): Promise<LogPlace> => {
   const [{ position }, head] = [await past.moment(), await history.head()]
   return history.placeAt(position, head)

@@ -35,7 +35,7 @@ const ableOf = ({ right, place, time }: Review, docs: readonly TokenDoc[]): read
     return verdict.allowed ? [{ doc, verdict }] : []
   })
 
-/** Tokens of one kind of access; all tokens with full reach qualify. */
+/** Tokens of one kind of access; all tokens with full access qualify. */
 const ofAccess = async (snapshot: Then, review: Review, access: Access): Promise<Found> => {
   const { right, place, time, limit, after } = review
   const { docs, total, left } = await snapshot.tokens({
@@ -51,7 +51,7 @@ const ofAccess = async (snapshot: Then, review: Review, access: Access): Promise
   return { able: ableOf(review, docs), total, left }
 }
 
-/** Active tokens with a right in a place at a moment, oldest first. */
+/** Active tokens with a right in a namespace at a moment, oldest first. */
 export const reviewed = async (snapshot: Then, review: Review): Promise<Found> => {
   const found = [await ofAccess(snapshot, review, 'FULL'), await ofAccess(snapshot, review, 'GRANTED')]
   if (review.place !== EVERYWHERE) found.push(await ofAccess(snapshot, review, 'NAMESPACED'))

@@ -15,7 +15,7 @@ import { byPlace, hasText, isWhole, type Placed, placed, type Search, sorted } f
 
 type Docs = { readonly namespaces: NamespaceDoc; readonly flags: FlagDoc; readonly segments: SegmentDoc }
 type DocKind = keyof Docs
-/** Item of a list: the document itself, or its place if the document must be loaded first. */
+/** Item of a list: the document itself, or its key if the document must be loaded first. */
 type Item = { readonly doc: { readonly order: string } }
 /** Loads the first items, at least one if there are any. */
 type Load<D> = (items: readonly Item[]) => Promise<readonly ({ readonly doc: D } | undefined)[]>

@@ -99,8 +99,8 @@ type Listing<T, L, N extends string, I> = {
 const SHOWN = 8
 
 /**
- * JSON texts of the first items, until the next exceeds the page or the room of the answer, and the number of items
- * used. The first item is always included.
+ * JSON texts of the first items, until the next one exceeds the page or the memory of the answer, and the number of
+ * items used. The first item is always included.
  */
 const shownOf = async <T, L, I>(
   { request }: Of,

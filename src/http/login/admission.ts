@@ -100,7 +100,7 @@ const nothingFor = (policy: AccessPolicy, subject: Subject): Refusal => {
 
 /**
  * Grants of the rules for a login or exchange, as stored in its token's event (api.md §3.8). Refuses a subject without
- * grants with `no_grant`. Without rules the event has no grants, which is full reach until the access configuration
+ * grants with `no_grant`. Without rules the event has no grants, which means full access until the access configuration
  * changes.
  */
 export const grantsForLogin = async (

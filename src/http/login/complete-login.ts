@@ -127,7 +127,7 @@ const issue = async (
   cookies.setToken(request, reply, clientToken, settings.session.tokenLifetime)
   metrics.logins(loginMethod.provider ?? '-', 'completed').value++
   attemptSucceeded(service, request, loginMethod, doc.id)
-  // The profile sealed above is still in memory, so the answer needs no key to open it.
+  // The encryption key of the profile is still in memory, so the answer needs no read of the key.
   const known = { open: async () => ({ text: profile }) }
   const body: Completed = { clientToken: '', authentication: await presentAuthentication(doc, names, known, now()) }
   const plain = takes(request.headers, 'application/json') && !takes(request.headers, 'text/html')
@@ -154,7 +154,7 @@ const callback = async (
   return admission
 }
 
-/** Position of the log; none if the log is unreachable, because the browser must still receive its page. */
+/** Newest position of the log; undefined if the log is unreachable, because the browser must still receive its page. */
 const position = async (service: CommandServices): Promise<Readonly<Record<string, string>>> => {
   try {
     return (await applyEvents(service, [])).headers

@@ -12,7 +12,7 @@ import type { RecordingServices } from '../services/recording.ts'
 import { addressKey } from '../wire/client-address.ts'
 import { heldLogin } from './held-logins.ts'
 
-/** Facts about a login or exchange for log and history; none is personal. */
+/** Facts about a login or exchange for log and history, without personal data. */
 type Attempt = {
   readonly method: Exclude<Method, 'token'>
   readonly provider?: string | undefined

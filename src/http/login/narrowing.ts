@@ -44,7 +44,7 @@ export const narrowing = ({
 }: NarrowingOptions): Narrow => {
   const running = new Map<string, Promise<Outcome>>()
 
-  /** Remaining grants of a token; undefined if it loses none. Erased or lost personal data matches no rule. */
+  /** Remaining grants of a token; undefined if it loses none. Access rules match no erased or lost personal data. */
   const left = async (doc: TokenDoc & { readonly method: RuledMethod }) => {
     const opened = doc.profile === undefined ? undefined : await sealer.open(doc.profile)
     const personal = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : {}

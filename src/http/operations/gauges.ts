@@ -23,7 +23,7 @@ type Gauged = {
 }
 
 /**
- * Gauges of api.md §11.1, read when the page is written. If the log is unreachable, only the gauge of the lag is
+ * Gauges of api.md §11.1, read when the page is written. If the log is unreachable, only the gauge of the delay is
  * missing.
  */
 export const addGauges = (

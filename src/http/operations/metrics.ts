@@ -17,7 +17,7 @@ const head = (name: string, type: string, help: string) => `# HELP ${name} ${hel
  */
 const BOUND = 10_000
 
-/** Labels excluded from the page; they have no cells. */
+/** Labels that the page omits. */
 type Hidden = ReadonlySet<string>
 const nothing: Hidden = new Set()
 

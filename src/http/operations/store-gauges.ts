@@ -13,7 +13,7 @@ type StoreGauged = {
   readonly writesViews: () => boolean
   /** False while jobs and limits run without their shared server. */
   readonly sharing: () => boolean
-  /** Number of events that the views lag behind. */
+  /** Number of events that the views do not contain yet. */
   readonly viewLag: () => Promise<number>
   /** Number of events in full segments that the index of events lacks. */
   readonly indexLag: () => Promise<number>

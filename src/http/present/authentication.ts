@@ -21,7 +21,7 @@ export const grantsShown = (doc: TokenDoc): Pick<Authentication, 'grants'> => {
   return grants ? { grants } : {}
 }
 
-/** The record for clients: personal attributes opened, or marked as erased or lost. */
+/** The record for clients: personal attributes decrypted, or marked as erased or lost. */
 export const presentAuthentication = async (
   doc: TokenDoc,
   names: Names,

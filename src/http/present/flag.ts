@@ -11,7 +11,7 @@ import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '
 type OfFlag = Pick<FlagDoc, 'namespace' | 'key'>
 const naming = ({ namespace, key }: OfFlag) => ({ namespaceKey: namespace, flagKey: key })
 
-/** One segment is in `segmentKey`, several are in `segmentKeys`. */
+/** One segment is in the field `segmentKey`, several are in `segmentKeys`. */
 const segmentsShown = (segments: readonly string[], operator: SegmentOperator) => {
   const [only = '', ...others] = segments
   const several = others.length > 0

@@ -34,7 +34,7 @@ export const unevaluable = (
 type SegmentTexts = (keys: readonly string[]) => Generator<string>
 type Variants = ReadonlyMap<string, VariantDoc>
 
-/** JSON text of an object without its closing brace, so that members can follow. */
+/** JSON text of an object without its closing brace, so that fields can follow. */
 const opened = (object: object): string => JSON.stringify(object).slice(0, -1)
 
 /** A date without time. The service reads it as midnight UTC; client engines cannot read it. */
@@ -57,7 +57,7 @@ const segmentJson = (doc: SegmentDoc, form: Form): SnapshotSegment => {
   }
 }
 
-/** JSON texts of segments, each made once, on first use by a rule or rollout. */
+/** JSON texts of segments, each created once, when a rule or rollout first uses it. */
 const segmentTexts = (segments: ReturnType<SnapshotSource['segments']>, form: Form): SegmentTexts => {
   const docs = new Map(segments.map(({ doc }) => [doc.key, doc]))
   const texts = new Map<string, string>()

@@ -11,7 +11,7 @@ import { send } from '../wire/send.ts'
 import type { StreamTold } from '../wire/stream.ts'
 import type { Handler, Spec } from './route.ts'
 
-/** A request on its way through the steps, and the data that they pass on. */
+/** A request on its way through the steps, and the data that one step passes to another. */
 export type Exchange = {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
@@ -28,7 +28,7 @@ export type Exchange = {
   idempotencyKey: string | undefined
 }
 
-/** Runs the remaining steps. */
+/** Runs the remaining steps of the request. */
 type Proceed = (exchange: Exchange) => Answer | Promise<Answer>
 
 /**
@@ -42,7 +42,7 @@ export type Step = (
 
 /** Steps that depend on the services. */
 export type ServiceSteps = {
-  /** Steps 4 to 6: sets `request.caller`. Leaves step 8 in the exchange, if there is one. */
+  /** Steps 4 to 6: sets `request.caller`. If an exchange follows, step 8 runs there. */
   readonly authorize: Step
   /** Step 9: the syntax of the headers. */
   readonly readHeaders?: Step

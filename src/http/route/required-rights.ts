@@ -13,7 +13,7 @@ export type RequiredRights = {
   readonly place: RightPlace
   /** The value is undefined if any valid credential is sufficient. */
   readonly need: RequiredRight | undefined
-  /** Additional rights for some queries, in the same places. */
+  /** Additional rights for some queries, in the same namespaces. */
   readonly more: readonly (RequiredRight & { readonly isAsked: (asked: Query) => boolean })[]
   /** Right required if the query names another holder's record. */
   readonly other: (RequiredRight & Pick<OtherRecord, 'idIn' | 'boundTo'>) | undefined
@@ -76,6 +76,6 @@ export const requiredRightsOf = (
   }
 }
 
-/** True if the place is found in body, query or a stored record. */
+/** True if the namespace is in the body, the query or a stored record. */
 export const isNamedLater = (place: RightPlace): place is Exclude<RightPlace, string | { readonly param: string }> =>
   typeof place === 'object' && !('param' in place)

@@ -23,7 +23,7 @@ export type Call<B, Q> = {
   readonly route: string
 }
 
-/** Statement of a route; the OpenAPI document is generated from it. */
+/** Definition of a route; the OpenAPI document is generated from it. */
 export type RouteOptions<B, Q, A extends TSchema> = Statement & {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly url: string
@@ -37,14 +37,15 @@ export type RouteOptions<B, Q, A extends TSchema> = Statement & {
   readonly tag: string
   readonly errors?: readonly Reason[]
   /**
-   * Refuses a body that requests more than its caller may grant, by names alone (§1.3 step 8). Skipped for full reach.
+   * Refuses a body that requests more than its caller may grant, by names alone (§1.3 step 8). Skipped for a caller
+   * with full access.
    */
   readonly exceeds?: (body: Raw, reach: Reach) => Refusal | undefined
   /** The route handles idempotency keys itself, because their owner is known only inside the route. */
   readonly ownsIdempotency?: boolean
   /** Step 3 of api.md §1.3: the refusal of a client that exceeds its rate limit. */
   readonly limit?: (request: FastifyRequest) => Refusal | undefined
-  /** High request rate: small answers are never compressed. */
+  /** Route with many requests: small answers are never compressed. */
   readonly hot?: boolean
   /** Excluded from the OpenAPI document (pages, files). */
   readonly hidden?: boolean
@@ -57,7 +58,7 @@ export type RouteOptions<B, Q, A extends TSchema> = Statement & {
   readonly run: (call: Call<B, Q>) => Promise<Answer<Shown<A>>> | Answer<Shown<A>>
 }
 
-/** Statement of a route, with erased types, and everything that is computed from it once, when it is mounted. */
+/** Definition of a route, without types, and everything that is computed from it once, when the service starts. */
 export type Spec = Omit<RouteOptions<unknown, unknown, TSchema>, 'bodyLimit'> & {
   /** Rights that the route requires. */
   readonly wants: RequiredRights | undefined

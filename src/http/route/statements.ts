@@ -17,15 +17,15 @@ export type CredentialRule =
   | 'ofrep'
 
 /**
- * Place of a request: its caller must hold the route's right there (api.md §3.6), and a token bound to another
+ * Namespace of a request: its caller must have the route's right there (api.md §3.6), and a token limited to another
  * namespace is refused (§3.3).
  */
 export type RightPlace =
-  /** The deployment itself: refuses every namespaced token. */
+  /** The deployment itself: refuses every token limited to a namespace. */
   | 'none'
-  /** Each namespace in the answer, checked separately: refuses every namespaced token. */
+  /** Each namespace in the answer, checked separately: refuses every token limited to a namespace. */
   | 'some'
-  /** No particular place: accepts every token. */
+  /** No particular namespace: accepts every token. */
   | 'any'
   | 'default'
   /** The namespace in the namespace header. */
@@ -37,11 +37,11 @@ export type RightPlace =
    * namespace are refused.
    */
   | { readonly body: (body: Raw) => string | readonly string[] }
-  /** The namespace of the token requested in the body, `*` for none: refuses namespaced tokens outside it. */
+  /** The namespace of the token requested in the body, `*` for none: refuses tokens limited to another namespace. */
   | { readonly made: (body: Raw) => string }
-  /** The namespace named in the query, `*` for none: refuses namespaced tokens outside it. */
+  /** The namespace named in the query, `*` for none: refuses tokens limited to another namespace. */
   | { readonly query: (asked: Query) => string }
-  /** The namespace to which the token in the path is bound. Called only if the caller lacks the right in `*`. */
+  /** The namespace to which the token in the path is limited. Called only if the caller lacks the right in `*`. */
   | { readonly record: (params: Readonly<Record<string, string>>) => Promise<string | undefined> }
 
 /**
@@ -52,7 +52,7 @@ export type Guarded = {
   readonly credential: CredentialRule
   readonly namespace: RightPlace
   readonly right: Right | 'none'
-  /** The query `at` needs no further right; otherwise it needs `history.read` in the same places. */
+  /** The query `at` needs no further right; otherwise it needs `history.read` in the same namespaces. */
   readonly past?: 'free'
   /** Additional right, required if the query names another holder's record. */
   readonly other?: OtherRecord
@@ -78,7 +78,7 @@ export type Statement = {
   readonly bodyLimit: number | 'configured'
   /**
    * The route appends events, so it accepts an idempotency key. `unless-read-only` refuses on a read-only instance.
-   * This member is required for every method but GET.
+   * Every method except GET requires this field.
    */
   readonly writes?: false | 'always' | 'unless-read-only'
 }

@@ -7,8 +7,8 @@ import type { Service } from '../services/service.ts'
 import { takesGzip } from '../wire/gzip.ts'
 
 /**
- * Time (ms) in which the client must read the page. Scrapers have timed out by then, and a stalled reader must not hold
- * the page longer.
+ * Time (ms) in which the client must read the page. Clients of the metrics have timed out by then, and a slow reader
+ * must not block the page longer.
  */
 const PATIENCE_MS = 10_000
 

@@ -164,7 +164,7 @@ const deleteNamespace: Mount = (app, service) => {
   })
 }
 
-/** Namespaces (api.md §7.1). A namespaced token can only read and update its own. */
+/** Namespaces (api.md §7.1). A token limited to a namespace can only read and update this namespace. */
 export const namespacesRoutes: Mount = (app, service) => {
   listNamespaces(app, service)
   createNamespace(app, service)

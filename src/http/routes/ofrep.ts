@@ -134,7 +134,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
           ? all.then((answer) => leavingOut(service, left, answer))
           : leavingOut(service, left, all)
       }
-      // Hashing a large context takes as long as parsing it, so other work runs first.
+      // Hashing a large context takes as long as parsing it, so other requests run first.
       return (request.bytes?.length ?? 0) > LARGE ? yieldToEventLoop().then(answer) : answer()
     },
   })

@@ -15,7 +15,7 @@ export type CommandServices = {
   readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
   /** Name of this instance in the history. */
   readonly instance: string
-  /** True if no other instance writes to this log, so memory always has its head. */
+  /** True if no other instance writes to this log, so memory always has its newest event. */
   readonly alone: boolean
   /** Current time, used to decide about expiry. This time may be ahead of the clock (app/event-clock.ts). */
   readonly now: () => Date

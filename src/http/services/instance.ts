@@ -47,7 +47,7 @@ type Readiness = { readonly ready: boolean; readonly checks: NonNullable<Readine
 /** Facts about this instance and its limits. */
 export type InstanceServices = {
   readonly settings: Settings
-  /** Words of the deployment for paths, cookies, headers and metrics. */
+  /** Configured words for paths, cookies, headers and metrics. */
   readonly names: Names
   readonly budgets: Budgets
   readonly readiness: () => Promise<Readiness>

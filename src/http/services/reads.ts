@@ -16,7 +16,7 @@ export type PageTokens = {
   readonly read: (scope: readonly unknown[], token: string) => unknown
 }
 
-/** Services that answer reads: memory, views, and the past. */
+/** Services that answer reads: memory, views, and past states. */
 export type ReadServices = {
   readonly flagStore: FlagStore<Compiled>
   /** Quarantined documents. */

@@ -6,7 +6,7 @@ import type { LoginServices } from './logins.ts'
 import type { ReadServices } from './reads.ts'
 import type { RecordingServices } from './recording.ts'
 
-/** All services of routes, by role. A function declares the roles that it needs. */
+/** All services that routes use, by role. A function declares the roles that it needs. */
 export type Service = InstanceServices &
   CommandServices &
   ReadServices &

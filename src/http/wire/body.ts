@@ -37,8 +37,8 @@ const bodyOf = (request: FastifyRequest, isRead: boolean): Raw | Refusal => {
 /**
  * Receives the body into `request.bytes`, then passes its JSON object to `received`; at once for a request without a
  * body. If the body is refused, `received` gets the refusal: 413 as soon as the body exceeds `limit`, and 503 when the
- * shared budget for bodies has no room; the remaining bytes are then read and discarded. An unfinished body ends with
- * the request timeout of the server.
+ * memory for all bodies is used up; the remaining bytes are then read and discarded. An unfinished body ends with the
+ * request timeout of the server.
  */
 export const receiveBody = (of: Of, limit: number, isRead: boolean, received: (body: Raw | Refusal) => void): void => {
   const { request } = of
@@ -81,7 +81,7 @@ const collect = (of: Of, limit: number, received: (refusal?: Refusal) => void): 
 
 /**
  * JSON object in the body; `{}` for an empty body. Refuses an unsupported charset or encoding with 415. Refuses invalid
- * JSON, too deep nesting or too many members with 400.
+ * JSON, too deep nesting or too many fields with 400.
  */
 const jsonBody = (request: FastifyRequest): Raw => {
   const { headers, bytes } = request
@@ -122,8 +122,8 @@ const openersOf = (text: string, most: number): number => {
 }
 
 /**
- * Limit that a JSON text exceeds: nesting depth, or members and items together. One scan that skips strings. Small
- * texts with few opening brackets are not scanned.
+ * Limit that a JSON text exceeds: nesting depth, or fields and items together. One scan that skips strings. Small texts
+ * with few opening brackets are not scanned.
  */
 export const excessOf = (text: string, deepest = DEEPEST, most = MOST_MEMBERS): 'depth' | 'members' | undefined => {
   if (text.length <= most * 2 && (text.length <= deepest * 2 || openersOf(text, deepest) <= deepest)) return undefined
@@ -132,7 +132,7 @@ export const excessOf = (text: string, deepest = DEEPEST, most = MOST_MEMBERS): 
     const unit = text.charCodeAt(at)
     if (unit <= 0x20) continue
     const closes = unit === BRACE_END || unit === BRACKET_END
-    // The first value in an object or list counts as one member, and each comma as one more.
+    // The first value in an object or list counts as one field, and each comma as one more.
     if ((empty && !closes) || unit === COMMA) members++
     if (members > most) return 'members'
     empty = unit === BRACE || unit === BRACKET

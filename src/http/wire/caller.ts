@@ -26,8 +26,8 @@ declare module 'fastify' {
 }
 
 /**
- * Holder to which shared memory is charged: the credential, or the address of an anonymous caller. A publishable token
- * is charged per address.
+ * Holder whose share of memory a request uses: the credential, or the address of an anonymous caller. Each address that
+ * uses a publishable token has a share of its own.
  */
 export const takerOf = ({ caller: { actor, published = false }, address }: FastifyRequest): Taker => {
   const holder = actor.id ?? addressKey(address)

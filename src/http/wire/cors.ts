@@ -52,7 +52,7 @@ export const allowOrigins = async (
     if (origin !== '*' && exact.has(origin)) return { ...options, origin, credentials: true }
     return exact.has('*') ? { ...options, origin: '*' } : refused
   }
-  // Before the hook of the plugin, which answers preflights.
+  // This runs before the hook of the plugin, which answers preflights.
   app.addHook('onRequest', (request, reply, done) => {
     everyAnswer(request, reply)
     done()

@@ -87,7 +87,7 @@ export const refuser =
     answered(request, reply, refusal)
   }
 
-/** Logs an error after which a response was cut, because its head was already sent. */
+/** Logs an error after which a response was cut, because its headers were already sent. */
 export const brokenOff =
   (logger: Logger) =>
   ({ id, method, spec }: FastifyRequest, error: unknown): void =>

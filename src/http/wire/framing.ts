@@ -25,7 +25,7 @@ export const times = (rawHeaders: readonly string[], name: string): number => {
 
 type Verbs = readonly { readonly matches: RegExp; readonly verbs: readonly string[] }[]
 
-/** All paths, each with its verbs in mounting order. */
+/** All paths, each with its methods in the order of registration. */
 export const verbsOf = (routes: ReadonlyMap<string, ReadonlySet<string>>): Verbs =>
   [...routes].map(([url, verbs]) => ({
     matches: new RegExp(
@@ -72,7 +72,7 @@ export const framing = ({ request }: { readonly request: FastifyRequest }): void
   if (raw.target === 'hollow') request.params = emptied(request.params as Record<string, string>)
 }
 
-/** Collects the verbs of each path as routes are mounted. */
+/** Collects the methods of each path when routes are registered. */
 export const collectVerbs = (app: FastifyInstance): ReadonlyMap<string, ReadonlySet<string>> => {
   const verbs = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ url, method, config }) => {

@@ -43,7 +43,7 @@ const plain = /^(?:\/[\w~,@:+=!$&'()*;-][\w.~,@:+=!$&'()*;-]*)+$/
 const unprintable = /[^\x21-\x7e]|[#\\]/
 const escaping = /[/\\\p{Cc}]/u
 
-/** True if a character occurs more than `most` times. Stops at the first excess. */
+/** True if a character occurs more than `most` times. The function stops at the first excess. */
 const hasMore = (text: string, character: string, most: number): boolean => {
   let at = -1
   for (let n = 0; n <= most; n++) {

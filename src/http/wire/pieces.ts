@@ -43,8 +43,8 @@ export function* joined(texts: Iterable<string>): Generator<string> {
 export type Gathered<I> = { readonly pieces: readonly Json<I>[]; readonly bytes: number }
 
 /**
- * Makes the JSON text of each item until the next one exceeds `most` bytes or the room of the answer. The first item is
- * always included.
+ * Creates the JSON text of each item until the next one exceeds `most` bytes or the memory of the answer. The first
+ * item is always included.
  */
 export const gather = <T, I>(
   items: readonly T[],
@@ -93,7 +93,7 @@ export const batched = <I>(gathered: Gathered<I>): Answer<never> => inPieces(gat
 
 type Lists<N extends string, I> = { readonly [name in N]: readonly I[] }
 
-/** Answer of a list: its items under each of the names, and the members of the page. */
+/** Answer of a list: its items under each of the names, and the fields of the page. */
 export const listed = <N extends string, I, P extends object>(
   [name, ...others]: readonly N[],
   gathered: Gathered<I>,
@@ -103,20 +103,21 @@ export const listed = <N extends string, I, P extends object>(
   return inPieces(gathered, `{"${name}":[`, `${again.join('')}],${JSON.stringify(page).slice(1)}`)
 }
 
-/** Members before and after a list. */
+/** Fields before and after a list. */
 type Around<B extends object, A extends object> = { readonly before: B; readonly after: A }
 
 /** JSON text of an object without its braces. */
 export const membersOf = (object: object): string => JSON.stringify(object).slice(1, -1)
 
-/** Makes the JSON text of an item; each call returns the same text. */
+/** Creates the JSON text of an item; each call returns the same text. */
 export type Made<I> = () => Json<I>
 
-/** Bytes that an item of a large answer holds while its text is not made. */
+/** Bytes that an item of a large answer needs before its text is created. */
 const ENTRY = 256
 
 /**
- * Functions that make the texts of all items, their total size and the largest size; also the texts, if they are small.
+ * Functions that create the texts of all items, their total size and the largest size; also the texts, if they are
+ * small.
  */
 type Weighed<I> = {
   readonly made: readonly Made<I>[]
@@ -126,7 +127,7 @@ type Weighed<I> = {
 }
 
 /**
- * Makes the text of each item to measure it, until the total exceeds `most` bytes. Keeps at most one chunk of texts.
+ * Creates the text of each item to measure it, until the total exceeds `most` bytes. Keeps at most one chunk of texts.
  */
 const weigh = <T, I>(
   items: readonly T[],
@@ -157,7 +158,7 @@ function* textsOf<I>(made: readonly Made<I>[]): Generator<Json<I>> {
 
 /**
  * Answers with all items under a name, or refuses with 400 `answer_too_large` as soon as they exceed `most` bytes.
- * Calls `around` at the end. The texts of a large answer are made again as the client reads them.
+ * `around` is called at the end. The texts of a large answer are created again as the client reads them.
  */
 export const allOf = <T, I, N extends string, B extends object, A extends object>(
   of: Of,

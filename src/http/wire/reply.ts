@@ -19,13 +19,14 @@ export type Answer<T = unknown> = {
   /** JSON text of the answer, instead of `body`, if the route already has it. */
   readonly json?: Json<T>
   /**
-   * Bytes of the answer, instead of `body`, made as the client reads them. `length` is their number, if known. The
+   * Bytes of the answer, instead of `body`, created as the client reads them. `length` is their number, if known. The
    * request ends after the last chunk.
    */
   readonly chunks?: Chunks
   readonly length?: number
   /**
-   * Bytes held until the last chunk is sent, without the current chunk; `shared` if other answers hold the same bytes.
+   * Bytes in memory until the last chunk is sent, without the current chunk; `shared` if other answers use the same
+   * bytes.
    */
   readonly holds?: number | 'shared'
   /** True for a live stream, which is not compressed, so that each chunk arrives at once. */
@@ -40,7 +41,7 @@ export type Answer<T = unknown> = {
   readonly packed?: Packed
   readonly etag?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Members of the body that are sent once and not stored. */
+  /** Fields of the body that are sent once and not stored. */
   readonly secret?: Readonly<Record<string, string>>
 }
 
@@ -54,16 +55,16 @@ export type Answered = (request: FastifyRequest, reply: FastifyReply, refusal?: 
 export const revised = <T>(answer: Answer<T>, revision: bigint | undefined): Answer<T> =>
   revision === undefined ? answer : { ...answer, etag: String(revision) }
 
-/** 200 with a body, and the revision of the resource in it. */
+/** Answer with status 200, a body, and the revision of the resource in it. */
 export const ok = <T>(body: T, revision?: bigint, headers: Readonly<Record<string, string>> = {}): Answer<T> =>
   revised({ body, headers }, revision)
 
-/** 200 with the JSON text of a body. */
+/** Answer with status 200 and the JSON text of a body. */
 export const written = <T>(json: Json<T>, etag?: string): Answer<T> =>
   etag === undefined ? { body: undefined, json } : { body: undefined, json, etag }
 
-/** 302 to a location. */
-/** A whole table as CSV. */
+/** Answer with status 302 to a location. */
+/** Answer with a whole table as CSV. */
 export const csvAnswer = <T>(text: string, headers: Readonly<Record<string, string>>): Answer<T> => {
   const bytes = Buffer.from(text)
   return { body: undefined, chunks: [bytes], length: bytes.length, holds: bytes.length, headers }

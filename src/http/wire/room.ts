@@ -18,7 +18,7 @@ declare module 'fastify' {
 /** Answers and bodies of at most this many bytes are not counted, because each connection has at most one. */
 export const SMALL = 16_384
 
-/** Request and reply of an answer that takes room. */
+/** Request and reply of an answer that reserves memory. */
 export type Of = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
 /**
@@ -43,8 +43,8 @@ const keep = ({ request, reply }: Of, lease: Lease): void => {
 }
 
 /**
- * Takes room before an answer is made; returns a promise if it must wait for its turn. Refuses with `busy` if there is
- * no room.
+ * Reserves memory before an answer is created; returns a promise if it must wait for its turn. Refuses with `busy` if
+ * no memory is free.
  */
 export const takeRoom = (of: Of, bytes: number): Promise<void> | undefined => {
   const { request } = of
@@ -57,17 +57,17 @@ export const takeRoom = (of: Of, bytes: number): Promise<void> | undefined => {
 }
 
 /**
- * Room that a page of a list takes in advance, in bytes. A larger page takes more room if there is some, else it ends
- * early.
+ * Memory that a page of a list reserves in advance, in bytes. A larger page reserves more memory if some is free, else
+ * it ends early.
  */
 const PAGE = 1_048_576
 
-/** Takes room for a page of a list before it is made. */
+/** Reserves memory for a page of a list before it is created. */
 export const takePage = (of: Of): Promise<void> | undefined => takeRoom(of, PAGE)
 
 /**
- * Takes the room that a finished answer needs. Refuses with `busy` if it needs more than it took in advance and there
- * is none. The answer of a write is always sent, because the write has happened.
+ * Reserves the memory that a finished answer needs. Refuses with `busy` if it needs more than it reserved in advance
+ * and no more is free. The answer of a write is always sent, because the write has happened.
  */
 export const fitRoom = (of: Of, bytes: number): Promise<void> | undefined => {
   const { request } = of
@@ -80,13 +80,13 @@ export const fitRoom = (of: Of, bytes: number): Promise<void> | undefined => {
   return undefined
 }
 
-/** Bytes held by chunks in transit, and by the gzip stream. */
+/** Bytes of chunks that are being sent, and of the gzip stream. */
 export const UNDER_WAY = 131_072
 export const PACKING = 262_144
 
 /**
- * True if the room taken in advance suffices for an answer of `bytes` and for sending it, or can be enlarged. An answer
- * without room has no limit here.
+ * True if the memory reserved in advance suffices for an answer of `bytes` and for sending it, or more can be reserved.
+ * An answer that reserves no memory has no limit here.
  */
 export const hasRoomFor = ({ room }: Pick<FastifyRequest, 'room'>, bytes: number): boolean => {
   const needed = bytes + UNDER_WAY + PACKING
@@ -94,8 +94,8 @@ export const hasRoomFor = ({ room }: Pick<FastifyRequest, 'room'>, bytes: number
 }
 
 /**
- * Counts a body against the budget as it arrives, until its request is answered. The result is false if there is no
- * room.
+ * Counts a body against the budget as it arrives, until its request is answered. The result is false if no memory is
+ * free.
  */
 export const bodyRoom = (of: Of): ((bytes: number) => boolean) => {
   const { request, reply } = of

@@ -9,7 +9,10 @@ import type { Answer } from './reply.ts'
 import { fitRoom, PACKING, SMALL, UNDER_WAY } from './room.ts'
 import { type Chunks, type StreamTold, sendStream } from './stream.ts'
 
-/** Minimum length, in characters, of a compressed answer. Shorter answers of a hot route bypass the framework. */
+/**
+ * Minimum length, in characters, of a compressed answer. Shorter answers of a route with many requests bypass the
+ * framework.
+ */
 const TINY = 1024
 
 /** True if the query has `pretty`. */
@@ -61,8 +64,8 @@ const setHeaders = (request: FastifyRequest, reply: FastifyReply, { headers, eta
 }
 
 /**
- * Sends chunks without the framework, because the framework would send the head before the first chunk exists. Returns
- * true while the stream is in progress.
+ * Sends chunks without the framework, because the framework would send the headers before the first chunk exists.
+ * Returns true while the stream is in progress.
  */
 const sendChunks = (
   request: FastifyRequest,
@@ -98,11 +101,11 @@ const sendChunks = (
   return true
 }
 
-/** Bytes that an answer of chunks holds while it is sent. */
+/** Bytes that an answer of chunks needs while it is sent. */
 const heldBy = (request: FastifyRequest, holds: number): number =>
   holds + UNDER_WAY + (takesGzip(request) ? PACKING : 0)
 
-/** Sends an answer once there is room. The text made so far is dropped and made again. */
+/** Sends an answer once enough memory is free. The text created so far is discarded and created again. */
 const sendLater = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -128,7 +131,7 @@ const textOf = (request: FastifyRequest, { body: shown, json, kept, secret }: An
 
 /**
  * Sends an answer: 304 if the client has it, else JSON text, with gzip if it is large and the client accepts it.
- * Returns true if the end is reported later: for a stream, or an answer that waits for room.
+ * Returns true if the end is reported later: for a stream, or an answer that waits for memory.
  */
 export const send = (
   request: FastifyRequest,

@@ -2,12 +2,12 @@ import type { Writable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { timeSlicer } from '../../event-loop.ts'
 
-/** Bytes of an answer, made as the client reads them. */
+/** Bytes of an answer, created as the client reads them. */
 export type Chunks = Iterable<Buffer> | AsyncIterable<Buffer>
 
 /**
  * Callbacks of a stream. `ended` runs once, for every end. `failed` receives the error of a source that fails after the
- * head is sent.
+ * headers are sent.
  */
 export type StreamTold = {
   readonly ended: (request: FastifyRequest, reply: FastifyReply) => void
@@ -20,9 +20,9 @@ const iteratorOf = (chunks: Chunks): Iterator<Buffer> | AsyncIterator<Buffer> =>
   Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]()
 
 /**
- * Sends chunks with back-pressure; a client that disconnects closes the source. `begin` sends the head and returns the
- * target stream. `begin` runs after the first chunk exists, so an earlier failure gets an error answer; a later failure
- * cuts the connection.
+ * Sends chunks with back-pressure; a client that disconnects closes the source. `begin` sends the headers and returns
+ * the target stream. `begin` runs after the first chunk exists, so an earlier failure gets an error answer; a later
+ * failure cuts the connection.
  */
 export const sendStream = (
   request: FastifyRequest,

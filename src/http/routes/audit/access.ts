@@ -94,7 +94,7 @@ const review = async (service: Service, call: ReviewRequest): Promise<Answer<Acc
   return leavingOut(service, left, table ? asTable(page) : { body: page })
 }
 
-/** GET /audit/v1/access: tokens with a right in a place, now or at a moment (api.md §5.8, A19). */
+/** GET /audit/v1/access: tokens with a right in a namespace, now or at a moment (api.md §5.8, A19). */
 export const auditAccessRoutes: Mount = (app, service) =>
   route(app, {
     method: 'GET',

@@ -101,8 +101,8 @@ const checkAccess: Mount = (app, service) =>
   })
 
 /**
- * Namespaces in which a role can be granted. All namespaces that the reach does not name have the same result, so only
- * one of them is checked.
+ * Namespaces in which a role can be granted. All namespaces that the caller's rights do not name have the same result,
+ * so only one of them is checked.
  */
 const grantableIn = (reach: Reach, role: Role, namespaces: readonly string[]): readonly string[] => {
   const others = namespaces.filter((key) => !reach.places.has(key))

@@ -5,7 +5,10 @@ import { closedCallback, loginRoutes } from './login.ts'
 
 const paths = { method: 'oidc', path: '/auth/v1/method/oidc/:provider' } as const
 
-/** Login through the configured OpenID Connect providers; if the method is switched off, only its closed callback. */
+/**
+ * Login through the configured OpenID Connect providers; if the method is switched off, only a callback that is
+ * refused.
+ */
 export const authOidcRoutes = (app: FastifyInstance, service: Service): void => {
   if (!service.methods.oidc.enabled) return closedCallback(app, service, paths)
   loginRoutes(app, service, paths, ({ provider = '' }) => {

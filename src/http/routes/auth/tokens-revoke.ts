@@ -44,7 +44,7 @@ const ending = (service: Service, context: Context, alsoMakers: boolean) => {
     await Promise.all(fresh.map(end))
     return fresh
   }
-  /** Revokes the live records of a filter; returns the ids of all records not seen before. */
+  /** Revokes the active records of a filter; returns the ids of all records not seen before. */
   const endAll = async (which: Which): Promise<readonly string[]> => {
     const all: string[] = []
     for (const status of statuses) {
