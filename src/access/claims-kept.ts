@@ -3,7 +3,7 @@ import { type Claims, pathOf } from './claims.ts'
 /** A rule's use of a claim: its name and the accepted values. */
 export type ClaimUse = { readonly claim: string; readonly anyOf: readonly string[] }
 
-/** Parts of a value that rules use: the accepted texts, at the end of a path of names. */
+/** Parts of a claim's value that rules use: the accepted texts, at the end of a path of names. */
 type Wanted = { readonly path: readonly string[]; readonly texts: readonly string[] }
 
 /** Claims that are always kept: the e-mail address, its verification, and the references to other claims. */

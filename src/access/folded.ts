@@ -1,10 +1,12 @@
 /**
- * Folds the case of a code host name. The case of ASCII letters alone is folded, so that no other letter becomes equal
- * to one of them.
+ * Converts the name of an organization or team to lower case for comparison. Only ASCII letters are converted, so that
+ * no other letter becomes equal to one of them.
  */
 const foldName = (name: string): string => name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
-/** Folds the case of the domain of an e-mail address (RFC 5321 §2.4). The part before the last `@` stays unchanged. */
+/**
+ * Converts the domain of an e-mail address to lower case (RFC 5321 §2.4). The part before the last `@` stays unchanged.
+ */
 export const foldDomain = (address: string): string => {
   const domain = address.lastIndexOf('@') + 1
   return domain === 0 ? address : address.slice(0, domain) + foldName(address.slice(domain))

@@ -17,7 +17,7 @@ const wrongPlace = (place: string, others: readonly string[]): string | undefine
 }
 
 /**
- * Parses a grant of a role: `editor@shop` or `viewer@*`. `others` are further valid places. Does not check that the
+ * Parses a grant of a role: `editor@shop` or `viewer@*`. `others` are further valid texts after the `@`. Does not check that the
  * role exists.
  */
 export const readGrant = (text: string, others: readonly string[] = []): Read => {

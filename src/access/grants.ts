@@ -1,12 +1,12 @@
 import { ALL, ANYWHERE, IN_NAMESPACE, LATER, type RightSet, setOf } from './rights.ts'
 import { EVERY, type Meanings } from './roles.ts'
 
-/** Place that stands for all namespaces, present and future, and the deployment itself. */
+/** Text `*`, which stands for all namespaces, present and future, and the deployment itself. */
 export const EVERYWHERE = '*'
 /** Returns true if the text consists of the characters that keys of flags, segments and namespaces may have. */
 export const isKey = (text: string): boolean => /^[-_,A-Za-z0-9]+$/.test(text)
 
-/** A role, or a list of rights, in a place. `rule` names the rule that granted it. */
+/** A role, or a list of rights, in a namespace or in `*`. `rule` names the rule that granted it. */
 export type Grant = {
   readonly place: string
   readonly role?: string
@@ -15,8 +15,8 @@ export type Grant = {
 }
 
 /**
- * Access in the events of a token: its grants, the rights of their roles, and the namespace that it is bound to. A
- * token without grants and without namespace has all rights.
+ * Access that the events of a token give: its grants, the rights of their roles, and the namespace to which it is
+ * limited. A token without grants and without namespace has all rights.
  */
 export type Holding = {
   readonly grants?: readonly Grant[] | undefined
@@ -24,7 +24,7 @@ export type Holding = {
   readonly namespace?: string | undefined
 }
 
-/** Rights of a grant, or `*`, regardless of its place. */
+/** Rights of a grant, or `*`, regardless of its namespace. */
 const rightsNamed = ({ role, rights }: Grant, roles: Meanings = {}): readonly string[] =>
   rights ?? (role !== undefined && Object.hasOwn(roles, role) ? roles[role]! : [])
 
@@ -32,7 +32,7 @@ const rightsNamed = ({ role, rights }: Grant, roles: Meanings = {}): readonly st
 export const isFull = (grant: Grant, roles?: Meanings): boolean =>
   grant.place === EVERYWHERE && rightsNamed(grant, roles).includes(EVERY)
 
-/** Rights that a grant gives in its place. */
+/** Rights that a grant gives in its namespace. */
 export const conveyed = (grant: Grant, roles?: Meanings): RightSet => {
   const named = rightsNamed(grant, roles)
   const meant = named.includes(EVERY) ? ALL | LATER : setOf(named)

@@ -3,7 +3,7 @@ import { NAMESPACED } from './reach.ts'
 import { ANYWHERE, bitOf, type Right, type RightSet, rightsIn } from './rights.ts'
 import { EVERY } from './roles.ts'
 
-/** Rights in a place; `*` as the only right stands for all. */
+/** Rights in a namespace; `*` as the only right stands for all. */
 type NamespaceRights = { readonly namespaceKey: string; readonly rights: readonly string[] }
 
 /** A grant in a token's record, with the rights that it gives. */
@@ -22,7 +22,7 @@ const named = ({ role, rule }: Grant) => ({
   ...(rule === undefined ? {} : { rule }),
 })
 
-/** Rights that a grant gives. A token bound to a namespace has at most the rights of such a token. */
+/** Rights that a grant gives. A token limited to a namespace has at most the rights of such a token. */
 const inForce = ({ roles, namespace }: Holding, grant: Grant): RightSet =>
   conveyed(grant, roles) & (namespace === undefined ? ~0 : NAMESPACED)
 
@@ -42,7 +42,7 @@ const byKey = (a: NamespaceRights, b: NamespaceRights): number => {
   return b.namespaceKey === EVERYWHERE || a.namespaceKey > b.namespaceKey ? 1 : -1
 }
 
-/** Rights by place: `*` first, then the namespaces by key. Excludes the right of a login to use its own record. */
+/** Rights by namespace: `*` first, then the namespaces by key. Excludes the right of a login to use its own record. */
 export const placesOf = (holding: Holding): readonly NamespaceRights[] => {
   const { grants, namespace, roles } = holding
   if (namespace === undefined && (grants === undefined || grants.some((grant) => isFull(grant, roles))))
@@ -59,7 +59,7 @@ export const placesOf = (holding: Holding): readonly NamespaceRights[] => {
     .sort(byKey)
 }
 
-/** First grant that gives a right in a place. */
+/** First grant that gives a right in a namespace. */
 export const because = (holding: Holding, right: Right, place: string): Because | undefined => {
   const { grants = [], namespace } = holding
   const bit = bitOf(right)

@@ -10,16 +10,16 @@ export type Narrowed = { readonly grants: readonly Grant[]; readonly roles: Mean
 /** Rights that a token has in one namespace, as bits. `*` excludes the rights in single namespaces. */
 const at = (reach: Reach, place: string): RightSet => (place === EVERYWHERE ? reach.everywhere : rightsAt(reach, place))
 
-/** All places of the reaches: `*` first, then the namespaces by key. */
+/** All namespaces in both sets of rights: `*` first, then the namespaces by key. */
 const placesIn = (...reaches: readonly Reach[]): readonly string[] => [
   EVERYWHERE,
   ...[...new Set(reaches.flatMap(({ places }) => [...places.keys()]))].sort(),
 ]
 
 /**
- * Intersects the old grants of a login or an exchange with new ones. The result is undefined if nothing is lost, and an
- * empty list if nothing remains. New grants within the old rights are kept unchanged. The other remaining rights become
- * grants of rights.
+ * Intersects the old grants of a login or an exchange with new ones. The result is undefined if no right is lost, and
+ * an empty list if no right remains. New grants within the old rights are kept unchanged. The other remaining rights
+ * become grants of single rights.
  */
 export const narrowed = (old: Holding, under: Holding): Narrowed | undefined => {
   const [before, now] = [reachOf(old, true), reachOf(under, true)]

@@ -2,23 +2,23 @@ import { conveyed, EVERYWHERE, type Grant, type Holding, isFull } from './grants
 import { ALL, ANYWHERE, bitOf, IN_NAMESPACE, LATER, type RightSet, rightsIn, setOf } from './rights.ts'
 import { EVERY } from './roles.ts'
 
-/** Rights of a token by place, computed once from its grants. */
+/** Rights of a token by namespace, computed once from its grants. */
 export type Reach = {
-  /** All rights in all places, including rights of later versions. */
+  /** All rights in all namespaces, including rights of later versions. */
   readonly full: boolean
-  /** The namespace that the token is bound to. */
+  /** The namespace to which the token is limited. */
   readonly namespace: string | undefined
-  /** Rights in all namespaces and of the deployment, and rights that apply regardless of their place. */
+  /** Rights in all namespaces and of the deployment, and rights that apply regardless of a namespace. */
   readonly everywhere: RightSet
   /** Additional rights by namespace. Rights in `everywhere` and namespaces without rights are excluded. */
   readonly places: ReadonlyMap<string, RightSet>
-  /** Rights in at least one place. */
+  /** Rights in at least one namespace. */
   readonly somewhere: RightSet
 }
 
 const EVALUATE = bitOf('flag.evaluate')
 
-/** Rights of a token bound to a namespace, unless a role narrows them (api.md §3.3). */
+/** Rights of a token limited to a namespace, unless a role reduces them (api.md §3.3). */
 export const NAMESPACED: RightSet = setOf([
   'flag.evaluate',
   'flag.snapshot',
@@ -91,7 +91,7 @@ export const allowedSomewhere = ({ somewhere }: Reach, bit: RightSet): boolean =
 export const rightsAt = ({ everywhere, places }: Reach, place: string): RightSet =>
   everywhere | (places.get(place) ?? 0)
 
-/** Intersection of two reaches. */
+/** Intersection of two sets of rights. */
 export const common = (one: Reach, other: Reach): Reach => {
   if (one === other || other.full) return one
   if (one.full) return other
@@ -118,9 +118,9 @@ const setFrom = (text: string, place: string): RightSet => {
 const byKey = ([a]: readonly [string, RightSet], [b]: readonly [string, RightSet]): number => (a < b ? -1 : 1)
 
 /**
- * Serializes a reach. Equal rights have equal texts. The text is empty for the full reach, and only the namespace for a
- * token that is bound to it and not narrowed. Contains the names of rights instead of bits, so that other versions can
- * read it.
+ * Serializes a reach. Equal rights have equal texts. The text is empty for all rights, and only the namespace for a
+ * token that is limited to it without further restrictions. Contains the names of rights instead of bits, so that other
+ * versions can read it.
  */
 export const reachText = ({ full, namespace, everywhere, places }: Reach): string => {
   if (full) return ''

@@ -1,6 +1,6 @@
 /**
- * Scope of a right: `namespace` applies in the place of the grant, `deployment` requires a grant for `*`, `any` applies
- * regardless of the place.
+ * Scope of a right: `namespace` applies in the namespace of the grant, `deployment` requires a grant for `*`, `any`
+ * applies regardless of the namespace.
  */
 type Level = 'namespace' | 'deployment' | 'any'
 
@@ -62,5 +62,5 @@ export const ALL: RightSet = setOf(RIGHTS)
 export const LATER: RightSet = 1 << 30
 /** Rights that a grant for a namespace can give there. */
 export const IN_NAMESPACE: RightSet = ofLevel('namespace')
-/** Rights that apply regardless of the place of the grant. */
+/** Rights that apply regardless of the namespace of the grant. */
 export const ANYWHERE: RightSet = ofLevel('any')

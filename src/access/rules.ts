@@ -4,7 +4,7 @@ import { type Grant, type Holding, isKey } from './grants.ts'
 import { meaningsIn, meaningsOf } from './meanings.ts'
 import type { Role } from './roles.ts'
 
-/** Place of a grant that stands for the namespace of the service account. */
+/** Text in a grant that stands for the namespace of the service account. */
 export const ITS_NAMESPACE = '{namespace}'
 /** Maximum number of grants of a login or an exchange. */
 export const MAX_GRANTS = 256
@@ -109,7 +109,7 @@ export const matchingRules = (
 ): readonly Rule[] =>
   rules.filter((rule) => matches(rule, subject, assumeVerified)).sort((a, b) => (a.name < b.name ? -1 : 1))
 
-/** Replaces `{namespace}` with the namespace of the account. The grant is dropped if the name is not a valid key. */
+/** Replaces `{namespace}` with the namespace of the account. The grant is omitted if the name is not a valid key. */
 const placed = (grant: Grant, subject: Subject): readonly Grant[] => {
   if (grant.place !== ITS_NAMESPACE) return [grant]
   return subject.method === 'orchestrator' && isKey(subject.namespace) ? [{ ...grant, place: subject.namespace }] : []
@@ -124,7 +124,7 @@ const merged = (grants: readonly Grant[]): readonly Grant[] => {
   return [...known.values()]
 }
 
-/** Access of a login or an exchange according to the rules; the full reach if no rules apply. */
+/** Access of a login or an exchange according to the rules; all rights if no rules apply. */
 export const grantsFor = (policy: Omit<AccessPolicy, 'requireRole'>, subject: Subject): GrantedAccess => {
   if (!isGoverned(policy)) return { holding: {} }
   const { unmatched = 'refuse', roles } = policy

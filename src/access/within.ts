@@ -3,12 +3,12 @@ import { allowed, type Reach, reachOf, rightsAt } from './reach.ts'
 import { ANYWHERE, bitOf, LATER, RIGHTS, type Right, type RightSet } from './rights.ts'
 import { EVERY, type Role } from './roles.ts'
 
-/** A right and its place; `*` as the right if only rights of later versions are missing. */
+/** A right and its namespace; `*` as the right if only rights of later versions are missing. */
 type Excess = { readonly right: Right | typeof EVERY; readonly place: string }
 
 const CREATE = bitOf('token.create')
 
-/** Requested rights that the creator does not have, by place: `*` first, then the namespaces by key. */
+/** Requested rights that the creator does not have, by namespace: `*` first, then the namespaces by key. */
 const beyond = (creator: Reach, asked: Reach): readonly (readonly [place: string, more: RightSet])[] => [
   [EVERYWHERE, asked.everywhere & ~creator.everywhere],
   ...[...asked.places.keys()]
@@ -16,7 +16,7 @@ const beyond = (creator: Reach, asked: Reach): readonly (readonly [place: string
     .map((place) => [place, asked.places.get(place)! & ~rightsAt(creator, place)] as const),
 ]
 
-/** Place of the grant with a right that applies regardless of the place. */
+/** Namespace of the grant with a right that applies regardless of the namespace. */
 const placeOf = ({ grants = [], roles }: Holding, bit: RightSet): string => {
   const places = grants.filter((grant) => (conveyed(grant, roles) & bit) !== 0).map(({ place }) => place)
   return places.includes(EVERYWHERE) ? EVERYWHERE : (places.sort()[0] ?? EVERYWHERE)
@@ -35,7 +35,10 @@ export const exceeding = (creator: Reach, asked: Holding): Excess | undefined =>
   return place === undefined ? undefined : { right: EVERY, place }
 }
 
-/** Places where a creator can issue a token with a role: `*` alone for all, otherwise those of the given namespaces. */
+/**
+ * Namespaces in which a creator can issue a token with a role: `*` alone for all, otherwise those of the given
+ * namespaces.
+ */
 export const grantable = (creator: Reach, { rights }: Role, namespaces: Iterable<string>): readonly string[] => {
   const within = (asked: Holding): boolean => exceeding(creator, asked) === undefined
   if (creator.namespace !== undefined) return []

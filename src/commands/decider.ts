@@ -5,7 +5,7 @@ import type { Context } from './envelope.ts'
 
 type Payloads = Readonly<Record<string, object>>
 
-/** Events of a step, and the state after them. */
+/** Events of one step of a command, and the state after them. */
 export type Decided<S, E> = { readonly events: readonly E[]; readonly state: S }
 
 /**
@@ -21,7 +21,7 @@ export type Decider<S, C extends Payloads, E extends AnyEvent> = {
   readonly exists: (state: S, command: C[keyof C]) => boolean
   /** Events that do not change the resource for clients, so its revision stays the same. */
   readonly quiet?: ReadonlySet<E['type']>
-  /** Size in bytes of the parts that can grow, for quotas. Changes of other parts always pass. */
+  /** Size in bytes of the parts that can grow, for quotas. Quotas never refuse changes of other parts. */
   readonly weight?: (state: S) => number
   /**
    * Commands that are allowed although an event of the stream cannot be read, and the state after such an event.
@@ -42,14 +42,14 @@ export type Decider<S, C extends Payloads, E extends AnyEvent> = {
 export const evolve = <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>, state: S, event: E): S =>
   decider.evolve[event.type as E['type']](state, event.data)
 
-/** Applies events. Yields to the event loop if that takes long. */
+/** Applies events. The function yields to the event loop if that takes long. */
 export const evolved = async <S, C extends Payloads, E extends AnyEvent>(
   decider: Decider<S, C, E>,
   before: S,
   events: readonly E[],
 ): Promise<S> => {
   let state = before
-  // One event needs no slices.
+  // A single event needs no time slices.
   const pause = events.length > 1 ? timeSlicer() : undefined
   for (const event of events) {
     state = evolve(decider, state, event)

@@ -59,8 +59,8 @@ const repeated = async <S, C extends Payloads, E extends AnyEvent>(
 }
 
 /**
- * Returns the outcome of an earlier execution with this command id, otherwise the fold of the stream. Every event of
- * the stream is checked for the id.
+ * Returns the outcome of an earlier execution with this command id, otherwise the state computed from the stream. Every
+ * event of the stream is checked for the id.
  */
 export const earlier = async <S, C extends Payloads, E extends AnyEvent>(
   log: Pick<EventLog, 'read'>,

@@ -9,8 +9,8 @@ import type { Sealer } from '../events/personal.ts'
 type Origin = Pick<Meta, 'ip' | 'userAgent'>
 
 /**
- * Context of a command: actor, origin and reason. The origin is sealed for `subject`, once for all commands that share
- * it. Without a subject it is not stored.
+ * Context of a command: actor, origin and reason. The origin is encrypted for `subject`, once for all commands that
+ * share it. Without a subject it is not stored.
  */
 export type Context = Omit<Meta, 'schema' | 'command' | 'instance' | 'more' | 'writtenAt' | keyof Origin> & {
   readonly origin?: Origin
@@ -34,7 +34,7 @@ export const idFrom = (commandId: string, name: string): string => {
 export const eventId = (commandId: string | undefined, stream: string, n: number): string =>
   commandId === undefined ? randomUUID() : idFrom(commandId, `${stream}|${n}`)
 
-/** Seals an origin for a subject. Caches the sealed texts while the origin is referenced. */
+/** Encrypts an origin for a subject. Caches the encrypted texts while the origin is referenced. */
 const originSealer = (sealer: Sealer) => {
   const sealed = new WeakMap<Origin, Map<string, Promise<Origin>>>()
   const seal = async (subject: string, { ip, userAgent }: Origin): Promise<Origin> => ({
@@ -52,7 +52,7 @@ const originSealer = (sealer: Sealer) => {
   }
 }
 
-/** Converts decided events to stored form: personal fields sealed, canonical JSON, ids, time and metadata. */
+/** Converts decided events to stored form: encrypted personal fields, canonical JSON, ids, time and metadata. */
 export const enveloper = (
   sealer: Sealer,
   instance: string,
@@ -62,7 +62,7 @@ export const enveloper = (
   const sealedOrigin = originSealer(sealer)
   let last = 0
   /**
-   * Time of the writer. Never decreases within an instance, and is not before `ordered`. `writtenAt` is the clock's
+   * Time of the writer. It never decreases within an instance, and is not before `ordered`. `writtenAt` is the clock's
    * time if it differs.
    */
   const time = () => {

@@ -23,8 +23,8 @@ const lost = (error: unknown): undefined => {
 }
 
 /**
- * Refuses events that exceed a quota. Called right before the append. `growth` returns the growth of the state's weight
- * in bytes.
+ * Refuses events that exceed a quota. Called right before the append. `growth` returns the growth of the state in
+ * bytes.
  */
 export type Admit = (asked: {
   readonly events: readonly AnyEvent[]
@@ -95,11 +95,11 @@ const storedAs = (
   }))
 
 /**
- * Executes commands. The executor is the only writer: it reads the stream, folds it, decides, and appends at the
- * revision that it read (optimistic concurrency). Commands of one stream run one at a time. After a conflict with
- * another process the command is decided again, at most 12 times, then refused with `write_conflict`. A caller that has
- * the fold already passes it as `known`. The stream is then read again only after a conflict, or if the command has an
- * id, because it may have been executed before.
+ * Executes commands. The executor is the only writer of events: it reads the stream, computes the state, decides, and
+ * appends at the revision that it read (optimistic concurrency). Commands of one stream run one at a time. After a
+ * conflict with another process the command is decided again, at most 12 times, then refused with `write_conflict`. A
+ * caller that already has the state passes it as `known`. The stream is then read again only after a conflict, or if
+ * the command has an id, because it may have been executed before.
  */
 export const executor = (
   log: EventLog,
@@ -162,7 +162,7 @@ export const executor = (
 
   return {
     execute,
-    /** Reads the stream to its end and returns its fold, with the cache. Refuses with `event_unreadable`. */
+    /** Reads the stream to its end and returns the state, with the cache. Refuses with `event_unreadable`. */
     foldOf: async <S, C extends Payloads, E extends AnyEvent>(
       decider: Decider<S, C, E>,
       id: string,

@@ -5,8 +5,8 @@ import type { Decider } from './decider.ts'
 
 export type LoginCommands = {
   /**
-   * Consumes the login. The data of the start come from the sealed state in the browser, because they were not stored
-   * before.
+   * Consumes the login. The data of the start come from the encrypted state in the browser, because the service did not
+   * store them before.
    */
   ReturnToLogin: DataOf<LoginEvent, 'LoginStarted'> & { readonly now: string }
   CompleteLogin: DataOf<LoginEvent, 'LoginCompleted'>

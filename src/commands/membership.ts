@@ -25,7 +25,7 @@ type JoinCommand = {
 export type MembershipCommands = {
   /** Adds a member, or responds to a probe for it. */
   Join: JoinCommand
-  /** Requests a response from all other members, unless a response to the previous probe is still missing. */
+  /** Requests a response from all other members, unless a response to the previous request is still missing. */
   Probe: { readonly instance: string }
   /** Removes the members that have not responded to the probe with this number. */
   EvictUnresponsive: { readonly instance: string; readonly probe: number }
@@ -43,7 +43,7 @@ export const formatOf = ({ members, complete, unsure }: Membership): number =>
 const unresponsive = ({ members }: Membership, but: string): string[] =>
   [...members].flatMap(([instance, { responded }]) => (responded || instance === but ? [] : [instance]))
 
-/** Returns true if an instance must join or respond: it is not a member, or it was probed. */
+/** Returns true if an instance must join or respond: it is not a member, or another member requested a response. */
 export const mustRespond = ({ members }: Membership, instance: string): boolean =>
   members.get(instance)?.responded !== true
 

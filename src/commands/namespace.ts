@@ -17,7 +17,7 @@ export type NamespaceCommands = {
     readonly protected: boolean
   }
   UpdateNamespace: { readonly key: string; readonly name: string; readonly description: string }
-  /** `stale`: reservations that no flag holds or can ever hold. */
+  /** `stale`: reservations that no flag uses or can ever use. */
   DeleteNamespace: { readonly key: string; readonly force: boolean; readonly stale: ReadonlySet<string> }
   RegisterFlag: {
     readonly key: string

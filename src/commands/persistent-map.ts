@@ -8,7 +8,7 @@ export type PersistentMap<V> = {
   readonly has: (key: string) => boolean
   readonly set: (key: string, value: V) => PersistentMap<V>
   readonly delete: (key: string) => PersistentMap<V>
-  /** Returns true if all keys pass. Stops at the first key that does not. */
+  /** Returns true if all keys pass. Stops at the first key that fails the test. */
   readonly every: (passes: (key: string) => boolean) => boolean
   readonly [Symbol.iterator]: () => Iterator<Entry<V>>
 }

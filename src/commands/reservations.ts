@@ -13,7 +13,7 @@ import { type SegmentCommands, segment } from './segment.ts'
 import { aside, idOf, type Means, releaser, segmentUser } from './segment-reservations.ts'
 
 /**
- * Finds reservations that no flag holds, and voids them. The check stops at the first valid reservation, because then
+ * Finds reservations that no flag uses, and voids them. The check stops at the first valid reservation, because then
  * the deletion is refused anyway.
  */
 const staleFinder =
@@ -39,7 +39,7 @@ const staleFinder =
 
 const noNamespace = (key: string) => refuse('not_found', `namespace "${key}" not found`)
 
-/** Deletions of segments and namespaces. Reservations that no flag holds do not prevent them. */
+/** Deletions of segments and namespaces. Reservations that no flag uses do not prevent them. */
 const deletions = (means: Means) => {
   const { execute, foldOf } = means
   const stale = staleFinder(means)
@@ -68,8 +68,8 @@ const deletions = (means: Means) => {
 }
 
 /**
- * Commands with a rule across two aggregates, safe in any race and after any crash (docs/decisions/0003). Each returns
- * the outcome of its main command. `stored` contains the events of all streams, in the order written.
+ * Commands with a rule across two aggregates. They are safe in any race and after any crash (docs/decisions/0003). Each
+ * returns the outcome of its main command. `stored` contains the events of all streams, in the order written.
  */
 export const reservations = (execute: Execute, foldOf: FoldOf, newId: () => string, now: () => Date) => {
   const means = { execute, foldOf, newId, now }

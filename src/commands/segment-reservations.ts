@@ -30,7 +30,10 @@ export const aside = ({
 
 /** Releases reservations on namespaces and segments (docs/decisions/0003). */
 export const releaser = (execute: Execute) => {
-  /** Releases reservations. Refusals are ignored, because a reservation that its flag does not hold becomes stale. */
+  /**
+   * Releases reservations. Refusals are ignored, because a reservation that its flag does not use becomes invalid with
+   * time.
+   */
   const release = async (of: OfFlag, given: readonly HeldReservation[], context: Context): Promise<Stored[]> => {
     const stored: Stored[] = []
     for (const { reservation, segment: key } of given) {
@@ -54,8 +57,8 @@ export const releaser = (execute: Execute) => {
   }
 
   /**
-   * Awaits a command on a flag. Afterwards it releases all reservations that the flag does not hold: unused new ones
-   * and former ones.
+   * Awaits a command on a flag. Afterwards it releases all reservations that the flag does not use: unused new ones and
+   * former ones.
    */
   const settled = async (
     of: OfFlag,
@@ -67,7 +70,7 @@ export const releaser = (execute: Execute) => {
     try {
       outcome = await main
     } catch (error) {
-      // With `backend_unavailable` the append may have succeeded. The flag then holds the reservations.
+      // With `backend_unavailable` the append may have succeeded. In that case the flag uses the reservations.
       if (error instanceof Refusal && error.reason !== 'backend_unavailable') await release(of, fresh, context)
       throw error
     }
@@ -80,7 +83,7 @@ export const releaser = (execute: Execute) => {
 }
 
 type Asks = 'AddRule' | 'UpdateRule' | 'AddRollout' | 'UpdateRollout' | 'ChangeFlag'
-/** Command on a flag, before the required reservations exist. */
+/** Command on a flag, before the required reservations are made. */
 type WithoutReservations<K extends keyof FlagCommands> = Omit<FlagCommands[K], 'reservations'>
 
 /** Maximum number of attempts if other writers change the rule or rollout between reservation and command. */

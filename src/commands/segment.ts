@@ -15,7 +15,7 @@ type Own = { readonly name: string; readonly description: string; readonly match
 type SingleCommands = {
   CreateSegment: DataOf<SegmentEvent, 'SegmentCreated'>
   UpdateSegment: OfSegment & Own
-  /** `stale`: reservations that no rule or rollout holds or can ever hold. */
+  /** `stale`: reservations that no rule or rollout uses or can ever use. */
   DeleteSegment: OfSegment & { readonly stale: ReadonlySet<string> }
   AddConstraint: OfSegment & { readonly constraint: Constraint }
   UpdateConstraint: OfSegment & { readonly constraint: Constraint }

@@ -7,7 +7,9 @@ import { bytesOf, MOST_BYTES } from './size.ts'
 export type Step<S, E> = (state: S) => readonly E[]
 type Evolve<S, E> = (state: S, event: E) => S
 
-/** Decides the steps in order, each on the state after the previous one. Yields the events and the state of each. */
+/**
+ * Decides the steps in order, each on the state after the previous one. Returns the events and the state of each step.
+ */
 export function* inSequence<S, E extends AnyEvent>(
   evolve: Evolve<S, E>,
   before: S,
@@ -26,13 +28,13 @@ export const asOne = <S, E extends AnyEvent>(evolve: Evolve<S, E>, steps: Iterab
   return (state) => eventsOf(inSequence(evolve, state, steps))
 }
 
-/** Wraps a step so that its refusals name its place in the request. */
+/** Wraps a step so that its refusals contain its index in the request. */
 export const at =
   <S, E>(place: string, step: Step<S, E>): Step<S, E> =>
   (state) =>
     inPlace(place, () => step(state))
 
-/** Maximum of steps times parts, because each step scans all parts. */
+/** Maximum of the number of steps times the number of parts, because each step scans all parts. */
 const MOST_WORK = 200_000
 
 /** Refuses a request with too many steps for the number of parts. */
@@ -40,7 +42,7 @@ export const insistOnWork = (steps: number, parts: number): void => {
   if (steps * (parts + steps) > MOST_WORK) invalid('changes', `must not be so many where there are ${parts} parts`)
 }
 
-/** Passes the steps on. Refuses when their events are too large for one append. */
+/** Passes the steps through. Refuses when their events are too large for one append. */
 export function* insistOnSize<S, E extends AnyEvent>(steps: Iterable<Decided<S, E>>): Generator<Decided<S, E>> {
   let bytes = 0
   for (const step of steps) {

@@ -5,7 +5,7 @@ import type { EventLog, Stored } from '../events/log.ts'
 import { missingBefore, readEvent, type Unreadable, unreadable, unreadableBy } from '../events/unreadable.ts'
 import { type Decider, evolve } from './decider.ts'
 
-/** Maximum number of cached folds, and the minimum revision of a stream for caching. */
+/** Maximum number of cached states, and the minimum revision of a stream for caching. */
 const KEPT = 1_000
 const LONG = 16n
 
@@ -22,14 +22,17 @@ export type Fold<S> = {
 
 type Payloads = Readonly<Record<string, object>>
 
-/** Fold of an empty stream. */
+/** State of an empty stream. */
 export const unwritten = <S>({ initial }: { readonly initial: S }): Fold<S> => ({
   state: initial,
   changes: 0n,
   at: 'none',
 })
 
-/** Returns the fold after `events`. `state` is the state after them, and `at` is the revision of the last one. */
+/**
+ * Returns the state of a stream after `events`. `state` is the state after them, and `at` is the revision of the last
+ * one.
+ */
 export const stepped = <S, C extends Payloads, E extends AnyEvent>(
   { quiet }: Pick<Decider<S, C, E>, 'quiet'>,
   fold: Fold<S>,
@@ -50,8 +53,8 @@ const step = <S, C extends Payloads, E extends AnyEvent>(
 ): Fold<S> => stepped(decider, fold, evolve(decider, fold.state, event), [event], at)
 
 /**
- * Applies one stored event and returns it. Without `event` if it cannot be read. Missing events before it are recorded
- * as unreadable.
+ * Applies one stored event and returns it. The result has no `event` if the event cannot be read. Missing events before
+ * it are recorded as unreadable.
  */
 export const stepStored = <S, C extends Payloads, E extends AnyEvent>(
   decider: Decider<S, C, E>,
@@ -79,7 +82,7 @@ export const whole = <S>(fold: Fold<S>): Fold<S> => {
   return fold
 }
 
-/** Fold after a command, for the next command of its stream; undefined if the command wrote no event. */
+/** State after a command, for the next command of its stream; undefined if the command wrote no event. */
 export const foldAfter = <S>({
   state,
   revision,
@@ -94,8 +97,8 @@ export const foldAfter = <S>({
 }
 
 /**
- * Folds of streams. The folds of long streams are cached (LRU), and only newer events are read. The cache never changes
- * a result.
+ * Folds of streams. The states of long streams are cached (LRU), and only newer events are read. The cache never
+ * changes a result.
  */
 export const streamFolds = (log: Pick<EventLog, 'read'>) => {
   const kept = new LRUCache<string, Fold<unknown>>({ max: KEPT })
@@ -106,7 +109,7 @@ export const streamFolds = (log: Pick<EventLog, 'read'>) => {
 
   return {
     keep,
-    /** Reads the stream to its end and returns its fold. */
+    /** Reads the stream to its end and returns its state. */
     newest: async <S, C extends Payloads, E extends AnyEvent>(
       decider: Decider<S, C, E>,
       stream: string,

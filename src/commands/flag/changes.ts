@@ -50,8 +50,8 @@ const byId = <P extends Identified>(parts: readonly P[], id: string): P | undefi
 const keysOf = (uses: readonly Use[]) => uses.map(({ segment }) => segment)
 
 /**
- * Steps that give a rule the wanted distributions. Remaining distributions keep their ids. Removals and reductions come
- * first, so that an intermediate total exceeds 100 % only if the final total does.
+ * Steps that give a rule the requested distributions. Remaining distributions keep their ids. Removals and reductions
+ * come first, so that an intermediate total exceeds 100 % only if the final total does.
  */
 const shareSteps = (
   of: OfFlag & { readonly rule: string },
@@ -86,7 +86,10 @@ const blank = {
   segment: { type: 'segment', segments: [], operator: 'or', value: false },
 } as const satisfies Readonly<Record<Rollout['type'], RolloutPart>>
 
-/** Merges the given fields into the current part. A change of type is passed on and then refused by the command. */
+/**
+ * Merges the given fields into the present variant, rule or rollout. A change of type is passed on and then refused by
+ * the command.
+ */
 const partAfter = (present: Rollout | undefined, part: PartGiven<RolloutPart> | undefined): RolloutPart => {
   const type = part?.type ?? present?.type ?? 'threshold'
   if (present?.type !== type) return { ...blank[type], ...(part && given(part)) } as RolloutPart
@@ -173,7 +176,7 @@ export const segmentsNamed = (change: FlagChange): readonly string[] => {
   return change.op === 'UpdateRollout' && change.part?.type === 'segment' ? (change.part.segments ?? []) : []
 }
 
-/** Decides the changes in order. Yields the events and the flag after each. */
+/** Decides the changes in order. Returns the events of each change and the flag after it, one after the other. */
 export const decidedInOrder = (flag: Flag, { changes, reservations, ...of }: ChangeRequest) => {
   const { variants, rules, rollouts } = flag
   const work = changes.reduce((sum, change) => sum + workOf(change), 0)

@@ -29,7 +29,7 @@ export type OwnCommands = {
     readonly metadata?: Readonly<Record<string, unknown>> | undefined
   }
   DeleteFlag: OfFlag
-  /** Voids a reservation, unless the flag holds it. */
+  /** Voids a reservation, unless the flag uses it. */
   VoidReservation: OfFlag & { readonly reservation: string }
 }
 

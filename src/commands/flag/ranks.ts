@@ -14,12 +14,13 @@ export const freeRank = (parts: readonly Ranked[], asked: number): number => {
   return parts.some((part) => part.rank === rank) ? refuse('rank_taken', `rank number: ${rank} already exists`) : rank
 }
 
-/** Moves that number the parts from 1 to n in the given order. */
+/** Rank changes that number the rules or rollouts from 1 to n in the given order. */
 export const numbered = (parts: readonly Ranked[]): Move[] =>
   parts.flatMap(({ id, rank }, n) => (rank === n + 1 ? [] : [{ id, from: rank, to: n + 1 }]))
 
 /**
- * Moves that put the listed parts first, in the given order, and keep the order of the others. Refuses an unknown id.
+ * Rank changes that put the listed rules or rollouts first, in the given order, and keep the order of the others.
+ * Refuses an unknown id.
  */
 export const ordered = (parts: readonly Ranked[], ids: readonly string[], field: string): Move[] => {
   const listed = new Map(parts.map((part) => [part.id, part]))

@@ -25,7 +25,7 @@ export const newTo =
 
 /**
  * Segments that need a reservation for these changes, in order of first use, up to the first change that is refused.
- * Computed by a trial run with invented reservations. Yields to the event loop if that takes long.
+ * The function computes them with temporary reservations. The function yields to the event loop if that takes long.
  */
 export const segmentsNeeded = async (flag: Flag, ask: ChangeRequest): Promise<readonly string[]> => {
   const named = new Set(ask.changes.flatMap(segmentsNamed))

@@ -50,7 +50,7 @@ export const lives = ({ incarnation }: Flag, command: OfFlag): boolean => incarn
 /** Refuses with 404 and the flag's name. */
 export const noFlag = ({ namespace, key }: OfFlag): never => refuse('not_found', `flag "${namespace}/${key}" not found`)
 
-/** The three identifying fields of each flag event. */
+/** The three fields that identify the flag in each of its events. */
 export const naming = ({ namespace, key, incarnation }: OfFlag): OfFlag => ({ namespace, key, incarnation })
 
 /** All uses of segments by the flag's rules and rollouts. */
@@ -59,18 +59,18 @@ export const usesOf = ({ rules, rollouts }: Flag): readonly Use[] => [
   ...rollouts.flatMap((rollout) => (rollout.type === 'segment' ? rollout.segments : [])),
 ]
 
-/** Returns true if the flag or one of its parts holds the reservation. */
+/** Returns true if the flag or one of its parts uses the reservation. */
 export const holds = (flag: Flag, reservation: string): boolean =>
   flag.reservation === reservation || usesOf(flag).some((use) => use.reservation === reservation)
 
-/** Returns the reservation. Refuses a voided one, which was voided because its writer took too long. */
+/** Returns the reservation. Refuses a voided reservation, because its writer took too long. */
 export const standing = ({ voided }: Flag, reservation: string): string =>
   voided.has(reservation) ? refuse('write_conflict') : reservation
 
 /**
- * Uses of the segments, without duplicates, in the given order. Each takes the reservation that the part holds already,
- * otherwise a new one. Refuses with `write_conflict` if there is neither, because the part was changed after the
- * reservations were made.
+ * Uses of the segments, without duplicates, in the given order. Each use takes the reservation that the rule or rollout
+ * already has, otherwise a new one. Refuses with `write_conflict` if neither exists, because the rule or rollout was
+ * changed after the reservations were made.
  */
 export const used = (
   flag: Flag,
