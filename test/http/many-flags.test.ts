@@ -1,43 +1,12 @@
-import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openStores } from '../../src/app/stores/stores.ts'
-import { systemClock } from '../../src/clock.ts'
-import { idFrom } from '../../src/commands/envelope.ts'
-import { loadConfig } from '../../src/config/load.ts'
-import type { EventLog } from '../../src/events/log.ts'
 import { onCluster } from '../cluster/own.ts'
 import { startService } from '../start.ts'
 import { type Work, workOf } from '../work.ts'
+import { onStoppedLog, seedFlags } from './seed-flags.ts'
 
 const FLAGS = 20_000
 /** Slightly more than the number of flags. */
 const settings = { 'quotas.flags_per_namespace': String(FLAGS + 6) }
-const time = '2026-01-01T00:00:00.000Z'
-const meta = JSON.stringify({ schema: 1, command: 'Seed', actor: { kind: 'system' }, instance: 'seed' })
-const event = (type: string, data: object) => ({ id: randomUUID(), type, time, data: JSON.stringify(data), meta })
-
-/** Writes the flags of a namespace as events. `default` already exists. */
-const seed = async (log: EventLog, key: string, count: number) => {
-  const incarnation = key === 'default' ? idFrom('rollcall', 'default') : `life-of-${key}`
-  const created = { key, incarnation, name: key, description: '', protected: false }
-  if (key !== 'default') await log.append(`namespace-${key}`, [event('NamespaceCreated', created)], 'none')
-  for (let from = 0; from < count; from += 1000) {
-    const made = Array.from({ length: Math.min(1000, count - from) }, (_, n) => ({
-      flag: `flag-${from + n}`,
-      reservation: randomUUID(),
-    }))
-    const reserved = made.map((one) => event('FlagRegistered', { key, ...one, reservedAt: time }))
-    await log.append(`namespace-${key}`, reserved, BigInt(from))
-    const appended = made.map(({ flag, reservation }) => {
-      const texts = { name: flag, description: '', enabled: true, type: 'boolean', metadata: {} }
-      const data = { namespace: key, key: flag, incarnation, generation: 1, reservation, ...texts }
-      return log.append(`flag-${key}+${flag}`, [event('FlagCreated', data)], 'none')
-    })
-    await Promise.all(appended)
-  }
-}
-
 /** Minimum cost, without occasional other work of the service. */
 const least = (all: readonly Work[]): Work => ({
   blocks: Math.min(...all.map(({ blocks }) => blocks)),
@@ -49,10 +18,9 @@ const shown = ({ blocks, bytes }: Work) => `${blocks} blocks, ${(bytes / 1e6).to
 const startOn = async (t: Test, keys: readonly string[]) => {
   const first = await startService(t)
   await first.close()
-  const { config } = loadConfig({ env: {}, flags: { 'storage.data_dir': join(first.directory, 'data') } })
-  const store = await openStores(config, systemClock, { onError: (_, error) => t.fail(String(error)) })
-  for (const key of keys) await seed(store.log, key, FLAGS / keys.length)
-  await store.close()
+  await onStoppedLog(t, first, async (log) => {
+    for (const key of keys) await seedFlags(log, key, FLAGS / keys.length)
+  })
   const { directory } = first
   await (await startService(t, settings, { directory })).close()
   let service = first

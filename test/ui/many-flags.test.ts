@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
+import { onStoppedLog, seedFlags } from '../http/seed-flags.ts'
 import { restOf, signedIn, skip } from './browser.ts'
 
 const N = '/api/v1/namespaces/default'
@@ -30,13 +31,10 @@ const stepper = (page: Page) => {
 await t.test('the UI finds a flag among 2,000 with at most two requests for each step', { skip }, async (t) => {
   const { page, service } = await signedIn(t, '/', {}, { clock: true })
   await page.getByRole('heading', { name: 'No flags yet' }).waitFor()
-  const made = async (n: number) => {
-    const type = n % 4 === 0 ? 'VARIANT_FLAG_TYPE' : 'BOOLEAN_FLAG_TYPE'
-    const body = { key: `flag-${n}`, name: nameOf(n), enabled: n % 3 === 0, type }
-    const { status } = await service.request('POST', `${N}/flags`, body)
-    if (status !== 200) t.fail(`flag ${n}: ${status}`)
-  }
-  for (let n = 0; n < FLAGS; n += 250) await Promise.all(Array.from({ length: 250 }, (_, m) => made(n + m)))
+  await page.goto('about:blank')
+  const fields = (n: number) =>
+    ({ name: nameOf(n), enabled: n % 3 === 0, type: n % 4 === 0 ? 'variant' : 'boolean' }) as const
+  await service.reopen(() => onStoppedLog(t, service, (log) => seedFlags(log, 'default', FLAGS, fields)))
 
   const step = stepper(page)
   const names = page.getByRole('table', { name: 'Flags' }).getByRole('rowheader').getByRole('link')
@@ -63,7 +61,7 @@ await t.test('the UI finds a flag among 2,000 with at most two requests for each
     return json
   }
 
-  const all = await shows('opened again', () => page.reload(), 'sort=name', {})
+  const all = await shows('opened again', () => page.goto('/ns/default/flags'), 'sort=name', {})
   t.equal(all.totalCount, FLAGS)
   await shows('searched', () => search.fill('lag 1'), 'sort=name&q=lag+1', { q: 'lag 1' })
   await shows(

@@ -7,6 +7,7 @@ import { flawsOfLargeText, layoutFlaws } from './layout.ts'
 import { type Screen, type Seeded, seeded } from './screens.ts'
 import { type Started, startService } from './service.ts'
 import { withSessions } from './ways.ts'
+import { goWithin } from './within.ts'
 
 /** Service with its test data. */
 export type World = { readonly service: Started; readonly seeded: Seeded }
@@ -48,13 +49,6 @@ type Window = {
   readonly axe?: true
 }
 
-/** Navigates within the app, by way of a page without content of the previous one. */
-const goWithin = async (page: Page, path: string): Promise<void> => {
-  await page.evaluate("history.pushState({}, '', '/nowhere')")
-  await page.getByRole('heading', { name: 'No such page', level: 1 }).waitFor()
-  await page.evaluate(`history.pushState({}, '', ${JSON.stringify(path)})`)
-}
-
 /** Opens each screen in each state in a window of this size, and calls `look`. */
 export const eachShown = async (
   t: Test,
@@ -77,15 +71,12 @@ export const eachShown = async (
     return page
   }
   let inside: Promise<Page> | undefined
-  /** Whether to reload the page because an overlay may outlast the screen. */
-  let anew = false
   for (const screen of screens) {
     const page = await (screen.signedOut ? open() : (inside ??= enter()))
     for (const { state, path, reach } of reachesOf(screen, seeded)) {
       const name = `${screen.name}, ${state}`
       await t.test(name, async (t) => {
-        await (anew || screen.signedOut ? page.goto(path) : goWithin(page, path))
-        anew = reach !== undefined
+        await (screen.signedOut ? page.goto(path) : goWithin(page, path))
         await screen.shows(page).waitFor()
         await reach?.(page, service)
         await look(t, page, name)
