@@ -123,10 +123,20 @@ def read_csv(text):
         raise Malformed(1)
     at = len(header)
     next(rows)
-    for number, row in enumerate(rows, 2):
+    number = 1
+    while True:
+        number += 1
+        try:
+            row = next(rows)
+        except StopIteration:
+            break
+        except csv.Error:
+            raise Malformed(number)
         if len(row) != len(COLUMNS):
             raise Malformed(number)
         named = dict(zip(COLUMNS, map(bare, row)))
+        if not re.fullmatch('[0-9]+', named['index']) or not re.fullmatch('[0-9]+', named['revision']):
+            raise Malformed(number)
         wire = named['type'] if named['version'] == '1' else '%(type)s.v%(version)s' % named
         record = Record(named['index'], named['position'], named['id'], named['stream'], named['revision'], wire,
                         named['time'], named['data'], named['meta'])
@@ -196,7 +206,10 @@ def cloud_record(line, ledger):
 
 
 def read_records(content, manifest):
-    text = content.decode('utf-8')
+    try:
+        text = content.decode('utf-8')
+    except UnicodeDecodeError:
+        raise Malformed(0)
     if manifest['format'] == 'csv':
         yield from read_csv(text)
         return

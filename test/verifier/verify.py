@@ -10,6 +10,18 @@ Needs the standard library of Python 3.8 or later, and the program `openssl` 3. 
 
 `export` checks the files beside the manifest, `proof` a tlog-proof, `tamper` two files with one base64 hash a line.
 `batch` reads a JSON array of argument lists. Each check prints one line of JSON with its verdict.
+
+Verdicts of exports:
+    ok                                 with the number of events and the size of the checkpoint
+    changed removed inserted moved     with the first index at which the log differs from the retained hashes;
+                                       `removed` also if an export without filter lacks a record of its range
+    differs                            with the sizes between which the difference lies
+    log shorter than the checkpoint, no consistency proof
+    not selected by the filter, index out of order
+    wrong file hash, missing file, malformed manifest, malformed export
+Verdicts of checkpoints: wrong signature, unknown key, other origin, malformed checkpoint
+Verdicts of proofs: ok, malformed proof, wrong data, wrong meta, not in the tree
+Verdicts of lists of hashes: none, changed, removed, inserted, moved, truncated
 """
 import argparse
 import gzip
@@ -17,6 +29,7 @@ import hashlib
 import json
 import os
 import sys
+import zlib
 
 from exported import Malformed, read_records
 from filters import passes
@@ -56,7 +69,10 @@ def load_files(manifest, folder):
         content = read(os.path.join(folder, os.path.basename(file['name'])))
         if len(content) != file['bytes'] or sha256_hex(content) != file['sha256']:
             raise Refused('wrong file hash', file=file['name'])
-        yield file, gzip.decompress(content) if manifest['gzip'] else content
+        try:
+            yield file, gzip.decompress(content) if manifest['gzip'] else content
+        except (OSError, EOFError, zlib.error):
+            raise Malformed(0)
 
 
 def load_cover(manifest, folder):

@@ -53,7 +53,7 @@ type Export = {
   readonly from?: number
   readonly to?: number
   readonly filter?: Readonly<Record<string, string>>
-  readonly content?: string
+  readonly content?: string | Uint8Array
   readonly manifest?: Manifest
   readonly hashes?: readonly string[]
 }
@@ -82,7 +82,7 @@ await t.test('the verifier gives the verdict of each case', { skip }, async (t) 
     } = given
     const some = indexes.map((index) => events[index]!)
     const content = given.content ?? (format === 'csv' ? csvOf(some, COLUMNS) : some.map(eventLine).join(''))
-    const bytes = gzip ? gzipSync(content) : Buffer.from(content)
+    const bytes = gzip ? gzipSync(content) : typeof content === 'string' ? Buffer.from(content) : content
     const path = file(bytes, 'data')
     const chosen = selection()
     for (const index of indexes) chosen.add(index)
@@ -229,6 +229,23 @@ await t.test('the verifier gives the verdict of each case', { skip }, async (t) 
     { indexes: all, format: 'csv', content: csv.replace('CreateNamespace,system', 'CreateNamespace,token') },
     { verdict: 'malformed export', line: 2 },
   )
+  for (const [name, content, line] of [
+    ['a number that is text', csv.replace('\r\n0,1,', '\r\nx,1,'), 2],
+    ['an open quote', csv.slice(0, -3), events.length + 1],
+    ['a cut row', csv.slice(0, -2), events.length + 1],
+    ['no header', csv.slice(1), 1],
+  ] as const)
+    await expectExport(
+      `CSV with ${name}`,
+      { indexes: all, format: 'csv', content },
+      { verdict: 'malformed export', line },
+    )
+  await expectExport('no gzip', { indexes: all, manifest: { gzip: true } }, { verdict: 'malformed export', line: 0 })
+  await expectExport(
+    'no UTF-8',
+    { indexes: all, content: Uint8Array.of(0xff, 0x0a) },
+    { verdict: 'malformed export', line: 0 },
+  )
   await expectExport(
     'list of a cover too long',
     { indexes: all, hashes: [vectors.roots[0]!.root] },
@@ -274,7 +291,10 @@ await t.test('the verifier gives the verdict of each case', { skip }, async (t) 
     ...(await retain(7)),
   )
   const proven = { indexes: [8, 9], manifest: { consistency: await consistency(7) } }
-  await expectExport('consistency', proven, { verdict: 'ok' }, ...(await retain(7)))
+  for (let size = 1; size <= range.size; size++) {
+    const given = { indexes: [8, 9], manifest: { consistency: await consistency(size) } }
+    await expectExport(`consistency from ${size}`, given, { verdict: 'ok' }, ...(await retain(size)))
+  }
   await expectExport('inconsistency', proven, { verdict: 'differs', between: [0, 7] }, ...(await retain(7, wrongRoot)))
 
   const leaves = vectors.events.map(({ leafHash }) => leafHash)
