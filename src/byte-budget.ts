@@ -7,7 +7,7 @@ export type Taker = { readonly holder: string; readonly published: boolean }
 /** Bytes taken from a budget until they are freed. */
 export type Lease = {
   readonly bytes: () => number
-  /** Changes the number of bytes. Returns false, without a change, if there is no space. */
+  /** Changes the number of bytes of a lease. Returns false, without a change, if there is no space. */
   readonly resize: (bytes: number) => boolean
   /** Changes the number of bytes regardless of the limit, for data that already exists. */
   readonly hold: (bytes: number) => void
@@ -17,7 +17,7 @@ export type Lease = {
 
 /**
  * Limits as fractions of the budget: a quarter for each holder, and a quarter for all holders of published tokens
- * together. Each of the latter may have a quarter of that quarter.
+ * together. Each holder of a published token may have a quarter of that quarter.
  */
 const SHARE = 4
 /** Maximum waiting requests in total and per holder. */
@@ -88,7 +88,7 @@ const lines = () => {
   }
 }
 
-/** Lease of bytes of an account. `serve` runs whenever the lease returns bytes. */
+/** Lease of bytes of a budget. `serve` runs whenever the lease returns bytes. */
 const lease = (
   { add, fits }: Pick<ReturnType<typeof account>, 'add' | 'fits'>,
   serve: () => void,
@@ -109,7 +109,7 @@ const lease = (
     hold: change,
     resize: (bytes) => {
       if (isFree) return true
-      // Its own bytes do not count against it.
+      // The bytes of this lease do not count against it.
       add(taker, -held)
       const isAllowed = bytes <= held || fits(taker, bytes)
       add(taker, held)

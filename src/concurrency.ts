@@ -42,12 +42,12 @@ export const sharedCalls = <T>() => {
   }
 }
 
-/** Semaphore with a FIFO queue: `leave` passes a slot to the first waiter. */
+/** Semaphore with a FIFO queue: `leave` lets the first waiting caller continue. */
 export const semaphore = (places: number) => {
   const line = new Set<() => void>()
   let free = places
 
-  /** Returns undefined if a slot is free. */
+  /** Returns undefined if the caller need not wait. */
   const enter = (): Promise<void> | undefined => {
     if (free === 0) return new Promise((resolve) => line.add(resolve))
     free--
@@ -89,12 +89,12 @@ export const semaphore = (places: number) => {
   return {
     enter,
     leave,
-    /** Runs the work while holding a slot. */
+    /** Runs the work while it counts against the limit of the semaphore. */
     hold: async <T>(work: () => Promise<T>): Promise<T> => {
       await enter()
       return released(work)
     },
-    /** Runs the work while holding a slot, or calls `late` if no slot is free within `ms` ms. */
+    /** Runs the work, or calls `late` if it cannot begin within `ms` ms. */
     holdWithin: async <T>(clock: Clock, ms: number, work: () => Promise<T>, late: () => never): Promise<T> =>
       (await enterWithin(clock, ms)) === false ? late() : released(work),
   }

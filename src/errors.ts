@@ -1,4 +1,4 @@
-/** Every refusal the service can give: reason → HTTP status, gRPC code number, default sentence (api.md §2). docs/errors.md is made from this table. */
+/** Every refusal of the service: reason, HTTP status, gRPC code number and default sentence (api.md §2). Source of docs/errors.md. */
 export const refusals = {
   invalid_argument: { status: 400, code: 3, sentence: 'invalid argument' },
   malformed_body: { status: 400, code: 3, sentence: 'request body is not valid JSON' },
@@ -87,8 +87,9 @@ type Extras = {
 }
 
 /**
- * The one error class: a refusal with its reason; status and gRPC code follow from the catalogue. The message is shown to clients, `cause` never
- * is. A refusal of a client's mistake has no stack trace, which nobody reads and takes longer than the rest of it.
+ * The one error class: a refusal with its reason; status and gRPC code follow from the catalogue. The message is shown
+ * to clients, `cause` never is. A refusal because of a client's mistake has no stack trace, because creating one takes
+ * longer than everything else.
  */
 export class Refusal extends Error {
   readonly reason: Reason
@@ -112,7 +113,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Refuses with a reason of the catalogue, and with its sentence when no message is given. */
+/** Refuses with a reason of the catalogue, and with its default sentence if no message is given. */
 export const refuse = (reason: Reason, message?: string, extras?: Extras): never => {
   throw new Refusal(reason, message, extras)
 }
@@ -122,8 +123,8 @@ export const invalid = (field: string, description: string, reason: Reason = 'in
   refuse(reason, `invalid field ${field}: ${description}`, { violation: { field, description } })
 
 /**
- * The error of one member of a request: of a refusal the field has the member's place in front, and where it is about no field, its
- * `metadata` has the place as `member`. Any other error as it is.
+ * Returns the error of one item of a request: the field of a refusal begins with the index of the item, and a refusal
+ * without a field has the index in its `metadata` as `member`. Any other error is returned unchanged.
  */
 const placed = (error: unknown, place: string): unknown => {
   if (!(error instanceof Refusal)) return error
@@ -142,7 +143,7 @@ const placed = (error: unknown, place: string): unknown => {
   })
 }
 
-/** What the work gives; its refusals name the place of the member that it is about. */
+/** Returns the result of the work; its refusals name the item of the request that caused them. */
 export const inPlace = <T>(place: string, work: () => T): T => {
   try {
     return work()
@@ -155,7 +156,7 @@ export const inPlace = <T>(place: string, work: () => T): T => {
 export const isRefusal = (error: unknown, reason: Reason): error is Refusal =>
   error instanceof Refusal && error.reason === reason
 
-/** What made an error happen in the end: the last of its causes that says anything. */
+/** Root cause of an error: the last of its causes that has a message. */
 export const rootCause = (error: unknown): unknown => {
   const cause = error instanceof AggregateError ? error.errors[0] : error instanceof Error ? error.cause : undefined
   return cause instanceof Error && (cause.message !== '' || cause instanceof AggregateError) ? rootCause(cause) : error

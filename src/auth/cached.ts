@@ -6,7 +6,10 @@ export type Cached<T> = {
   /** Returns the cached value, unless it has expired. */
   readonly held: () => T | undefined
   readonly get: () => Promise<T>
-  /** Reads the value again, at most once per `pause`. Within the pause it repeats the last result: value or failure. */
+  /**
+   * Reads the value again, at most once per `pause`. Within the pause it returns the last result again: value or
+   * failure.
+   */
   readonly again: () => Promise<T>
 }
 

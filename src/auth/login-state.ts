@@ -1,7 +1,7 @@
 import type { LoginKind } from '../events/login.ts'
 import { sealedBy } from './sealed.ts'
 
-/** State of a login that the browser stores between authorization request and callback. Sealed for this service. */
+/** State of a login that the browser stores between authorization request and callback. Encrypted for this service. */
 export type LoginState = {
   readonly state: string
   readonly nonce: string
@@ -17,7 +17,7 @@ export type LoginState = {
 /** Person refused after identification, as the provider described them, for the page that explains the refusal. */
 export type RefusedLogin = {
   readonly requestId: string
-  /** Cause from the table; absent in states that an earlier version sealed. */
+  /** Cause from the table; absent in states that an earlier version encrypted. */
   readonly cause?: string
   readonly name?: string
   readonly email?: string

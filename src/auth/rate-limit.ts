@@ -11,8 +11,8 @@ export const MOST_KEYS = CLIENTS + 2 * NETWORKS
 
 /**
  * PORT. Rate limit per client and minute. Synchronous and infallible, so requests never wait for it. If the table of
- * clients is full, a client is counted with its network, then with a wider network (api.md §2.4). There is no global
- * count.
+ * clients is full, a client is counted with its network, then with a wider network (api.md §2.4). All clients together
+ * have no common limit.
  */
 export type Limiter = {
   /** Returns true if the client has reached the limit of this minute. */

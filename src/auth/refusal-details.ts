@@ -6,7 +6,7 @@ export type Gaps = Readonly<Record<string, string | number>>
 type Extras = {
   readonly message?: string
   readonly metadata?: Readonly<Record<string, string>>
-  /** The provider's error code. Dropped if it does not have the form of one. */
+  /** The provider's error code. The code is omitted if it does not have the form of an error code. */
   readonly providerError?: unknown
   /** The provider's error description, filtered by `provider-says.ts`. */
   readonly providerSays?: string | undefined

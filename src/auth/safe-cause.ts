@@ -43,8 +43,8 @@ export const ownFaultOf = (error: unknown): OwnFault | undefined =>
   error instanceof Error ? ours.get(error) : undefined
 
 /**
- * Converts any error into one that may be logged: our own sentence, or the names and codes along its causes. Foreign
- * messages and objects are dropped because they may contain tokens, codes, secrets and whole bodies.
+ * Converts any error into one that may be logged: our own sentence, or the names and codes of its causes. Messages and
+ * objects of other programs are omitted, because they may contain tokens, codes, secrets and whole bodies.
  */
 export const safeCause = (error: unknown): Error => {
   if (typeof error === 'string') return new Error(error)

@@ -13,7 +13,7 @@ export const sealedBy = <T extends { readonly expiresAt: string }>(pepper: Uint8
       const body = [nonce, cipher.update(JSON.stringify(content), 'utf8'), cipher.final(), cipher.getAuthTag()]
       return Buffer.concat(body).toString('base64url')
     },
-    /** Returns the content, or undefined for a text that this deployment did not seal for this purpose. */
+    /** Returns the content, or undefined for a text that this deployment did not encrypt for this purpose. */
     open: (text: string): T | undefined => {
       const body = Buffer.from(text, 'base64url')
       if (body.length < 29) return undefined
@@ -23,7 +23,7 @@ export const sealedBy = <T extends { readonly expiresAt: string }>(pepper: Uint8
         const content = JSON.parse(
           Buffer.concat([decipher.update(body.subarray(12, -16)), decipher.final()]).toString(),
         ) as T
-        // An earlier version sealed values without `expiresAt`.
+        // An earlier version encrypted values without `expiresAt`.
         return 'expiresAt' in content ? content : undefined
       } catch {
         return undefined

@@ -25,7 +25,9 @@ type ExportOptions = TargetOptions & {
   readonly progress: boolean
 }
 
-/** Flags whose parts are read concurrently: the limit of concurrent reads of the past for one credential. */
+/**
+ * Number of flags whose parts are read concurrently: the limit of concurrent reads of past states for one credential.
+ */
 const AT_ONCE = 4
 
 /** Runs the work for each item, several at a time. The results are in the order of the items. */

@@ -8,7 +8,7 @@ import type { Terminal } from './terminal/terminal.ts'
 
 type AddVerb = (program: Command, given: CommandServices) => void
 
-/** All commands in the order of the help. Each is loaded on demand. */
+/** All commands in the order of the help. Each command is loaded on demand. */
 const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
   serve: async () => (await import('./serve.ts')).addServe,
   config: async () => (await import('./config.ts')).addConfig,

@@ -41,15 +41,15 @@ export type Move = {
   readonly signal: AbortSignal
 }
 /**
- * Result of a move: number of all events, and of those copied by this run (in a dry run: to be copied). A complete move
- * adds the streams, the subjects with keys, and the SHA-256 of the history, which is equal on both sides.
+ * Result of a migration: number of all events, and of those copied by this run (in a dry run: to be copied). A complete
+ * migration adds the streams, the subjects with keys, and the SHA-256 of the history, which is equal on both sides.
  */
 export type Moved = {
   readonly events: number
   readonly copied: number
   readonly streams?: number
   readonly subjects?: number
-  /** Subjects with sealed data whose key is missing in the source. */
+  /** Subjects with encrypted data whose key is missing in the source. */
   readonly lost?: number
   readonly digest?: string
 }
@@ -89,7 +89,9 @@ export type Services = {
     say: Say,
   ) => Promise<void>
   readonly projectionStatus: (config: Config, say: Say) => Promise<readonly ProjectionStatus[]>
-  /** Rebuilds each named read model and swaps it in. An aborted rebuild leaves the old one in place. */
+  /**
+   * Rebuilds each named read model, which then replaces the old one. An aborted rebuild leaves the old one in place.
+   */
   readonly rebuildProjections: (config: Config, rebuild: Rebuild, say: Say) => Promise<void>
   /**
    * Copies the history and the keys of an embedded store to another place. A repeated call continues where the previous

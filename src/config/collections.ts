@@ -57,7 +57,7 @@ export const map = <T>(item: SettingKind<T>): SettingKind<Readonly<Record<string
 type Members = Readonly<Record<string, SettingKind<unknown>>>
 type ValuesOf<M extends Members> = { readonly [K in keyof M]: M[K] extends SettingKind<infer V> ? V : never }
 
-/** A map with these members and no others. All but the optional ones are required; an incomplete map is rejected. */
+/** A map with these fields and no others. All but the optional ones are required; an incomplete map is rejected. */
 export const record = <M extends Members, O extends Members>(
   members: M,
   optional: O,
@@ -92,7 +92,7 @@ export const record = <M extends Members, O extends Members>(
   },
 })
 
-/** One of several maps, discriminated by the value of a member. */
+/** One of several maps, distinguished by the value of a field. */
 export const variants = <V extends Members>(by: string, kinds: V): SettingKind<ValuesOf<V>[keyof V]> => ({
   words: Object.values(kinds)
     .map(({ words }) => words)

@@ -13,7 +13,7 @@ type ConfigFile = {
 /** Loads the YAML parser on first use; a start without a file does not need it. */
 const yaml = () => createRequire(import.meta.url)('yaml') as typeof import('yaml')
 
-/** Parses JSON with maps as Map, which keeps the order of members. Throws the same errors as JSON.parse. */
+/** Parses JSON with maps as Map, which keeps the order of fields. Throws the same errors as JSON.parse. */
 export const orderedJson = (text: string): unknown => {
   const value: unknown = JSON.parse(text)
   return typeof value === 'object' ? (yaml().parse(text, { mapAsMap: true }) as unknown) : value

@@ -48,7 +48,7 @@ type Reading = {
   readonly problems: Problem[]
 }
 
-/** Merges a tree into the settings given so far. */
+/** Merges a tree of settings into the settings read so far. */
 const merge = (node: Node, value: unknown, key: string, placeOf: (key: string) => string, reading: Reading): void => {
   if (value === undefined || value === null) return
   const problem = (description: string, at = key) =>
@@ -74,7 +74,7 @@ const merge = (node: Node, value: unknown, key: string, placeOf: (key: string) =
   }
 }
 
-/** Merges one value, by its key, into the settings given so far. */
+/** Merges one value, by its key, into the settings read so far. */
 const mergeOne = ({ key, value, place }: GivenSetting, reading: Reading): void => {
   const wrap = (path: readonly string[]): unknown => (path.length === 0 ? value : { [path[0]!]: wrap(path.slice(1)) })
   merge(TABLE, wrap(key.split('.')), '', () => place, reading)

@@ -63,7 +63,7 @@ export const required: Derived<never> = {
 
 export const isSetting = (node: Node): node is Setting<unknown> => 'kind' in node && 'initial' in node
 export const isMany = (node: Node): node is MapOf<Group> => 'each' in node
-/** Members of a map in their order. In a plain object, numeric names come first. */
+/** Fields of a map in their order. In a plain object, numeric names come first. */
 export const membersOf = (map: object): readonly (readonly [name: string, member: unknown])[] =>
   map instanceof Map ? Array.from(map, ([name, member]) => [String(name ?? ''), member] as const) : Object.entries(map)
 

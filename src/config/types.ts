@@ -127,7 +127,7 @@ export const duration: SettingKind<number> = {
   schema: { type: 'string', pattern: '^(\\d+(\\.\\d+)?(ms|h|m|s))+$' },
 }
 
-/** Accepted for compatibility with other files and ignored. */
+/** Setting that is accepted for compatibility with files of other servers and ignored. */
 export const ignored: SettingKind<undefined> = {
   words: 'anything',
   read: () => undefined,

@@ -6,11 +6,12 @@ import { query } from './readers/input.ts'
 import { atMoment } from './readers/moment.ts'
 
 /**
- * Rights in one place. `*` as the place stands for all namespaces and the deployment, `*` as a right for all rights.
+ * Rights in one namespace. `*` as the namespace stands for all namespaces and the deployment, `*` as a right for all
+ * rights.
  */
 const PlaceShown = named('AccessPlace', { namespaceKey: Text, rights: Texts })
 
-/** Access of the token in use, by place (api.md §5.8). */
+/** Access of the token in use, by namespace (api.md §5.8). */
 export const Access = named('Access', {
   authenticationId: Type.Optional(Id),
   full: Type.Boolean(),
@@ -66,7 +67,7 @@ export const Roles = named('Roles', {
       description: Text,
       builtIn: Type.Boolean(),
       rights: Texts,
-      /** Places where the caller can issue a token with this role; `*`: all. */
+      /** Namespaces where the caller can issue a token with this role; `*`: all. */
       grantable: Texts,
     }),
   ),
@@ -74,7 +75,7 @@ export const Roles = named('Roles', {
 })
 export type Roles = Shown<typeof Roles>
 
-/** Query of the access review: tokens that have a right in a place at a moment (api.md §5.8). */
+/** Query of the access review: tokens that have a right in a namespace at a moment (api.md §5.8). */
 export const reviewQuery = query({
   right: rightName,
   namespaceKey: text({ trim: true, stored: false }),

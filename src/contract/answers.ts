@@ -25,7 +25,7 @@ type BooleanAnswers = {
   readonly otherwise: boolean
   /** True if an entity can get another answer because of a segment. */
   readonly segments: boolean
-  /** Number of rollouts that can be evaluated. The later ones never are. */
+  /** Number of rollouts that can be evaluated. Later rollouts are never evaluated. */
   readonly asked: number
   /** Rollouts that can return true. */
   readonly trueBy: readonly number[]

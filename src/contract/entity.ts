@@ -14,7 +14,7 @@ export const MOST_VALUE_BYTES = 65_536
 export const entityId = text({ stored: false, maxBytes: MOST_VALUE_BYTES })
 
 /**
- * Converts a member of a JSON context to text (api.md §10): a number to its shortest decimal text, null to `""`, an
+ * Converts a value of a JSON context to text (api.md §10): a number to its shortest decimal text, null to `""`, an
  * array or object to compact JSON.
  */
 export const contextText = (value: unknown): string => {
@@ -23,7 +23,7 @@ export const contextText = (value: unknown): string => {
   return typeof value === 'number' ? String(value) : JSON.stringify(value)
 }
 
-/** Converts a JSON object to a context. Returns the same object if all members are text. */
+/** Converts a JSON object to a context. Returns the same object if all values are text. */
 export const contextOf = (parsed: Raw): Context => {
   for (const name in parsed) {
     if (typeof parsed[name] === 'string') continue
@@ -34,10 +34,10 @@ export const contextOf = (parsed: Raw): Context => {
   return parsed as Context
 }
 
-/** Maximum number of members in the context of an entity. */
+/** Maximum number of properties in the context of an entity. */
 const MOST_CONTEXT_MEMBERS = 1000
 
-/** Converts the members of a JSON object to text. Refuses too many members and values that are too long. */
+/** Converts the values of a JSON object to text. Refuses too many properties and values that are too long. */
 const contextGiven = (raw: Raw, name: string): Context => {
   let members = 0
   for (const _ in raw)

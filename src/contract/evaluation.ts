@@ -143,7 +143,7 @@ export const batchBody = input(
 export type EvaluationBody = ReadBy<typeof evaluationBody>
 export type BatchBody = ReadBy<typeof batchBody>
 
-/** The same in the older form. */
+/** Bodies of the same requests in the older form. */
 export const legacyBody = input(
   {
     requestId: unstored,

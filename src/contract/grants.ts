@@ -10,7 +10,7 @@ import { input } from './readers/input.ts'
 
 const MOST = 64
 
-/** A grant in a record: a role or a list of rights in a place, and the rights that it gives there. */
+/** A grant in a record: a role or a list of rights in a namespace, and the rights that it gives there. */
 export const GrantShown = named('Grant', {
   /** `*`: all namespaces and the deployment. */
   namespaceKey: Text,

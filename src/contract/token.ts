@@ -24,7 +24,7 @@ export const Authentication = named('Authentication', {
   status: Type.Enum(['ACTIVE', 'EXPIRED', 'DELETED']),
   deletedAt: Type.Optional(Instant),
   issuedBy: Type.Optional(Id),
-  /** Grants by place; absent: the default access without grants. */
+  /** Grants by namespace; absent: the default access without grants. */
   grants: Type.Optional(Type.Array(GrantShown)),
   /** Hour of the last use. */
   lastUsedAt: Type.Optional(Instant),
@@ -105,7 +105,7 @@ export const tokenQuery = (names: Names) =>
     kind: optional(choice({ static: 0, session: 1 })),
     identity: text(),
     issuedBy: text(),
-    /** Tokens with full access, bound to a namespace, or with grants. */
+    /** Tokens with full access, limited to a namespace, or with grants. */
     access: optional(choice({ FULL: 0, NAMESPACED: 1, GRANTED: 2 })),
     at: atMoment,
   })

@@ -6,7 +6,7 @@ import type { operators } from './operators.ts'
 import { type Readings, readOnce } from './readings.ts'
 import { finder, trim } from './text.ts'
 
-/** A compiled constraint with its source. `property` undefined: it tests the entity's id. */
+/** A compiled constraint with its source. If `property` is undefined, it tests the entity's id. */
 export type Constraint = {
   readonly of: ConstraintInput
   readonly property: string | undefined

@@ -5,8 +5,8 @@
 export type Context = Readonly<Record<string, string>>
 
 /**
- * Text of a property; `""` if there is none. Inherited members of objects are not text, so `constructor` is an ordinary
- * name.
+ * Text of a property; `""` if there is none. Inherited properties of objects are not text, so `constructor` is an
+ * ordinary name.
  */
 export const textOf = (context: Context, name: string): string => {
   const value: unknown = context[name]

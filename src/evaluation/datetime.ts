@@ -1,7 +1,7 @@
 /** A point in time: whole seconds since 1970 UTC, rounded down, and nanoseconds (0–999999999). */
 type Instant = { readonly seconds: number; readonly nanoseconds: number }
 
-// Ten times as fast as a regular expression. A non-digit becomes NaN, which fails every comparison.
+// This parser is ten times as fast as a regular expression. A non-digit becomes NaN, which fails every comparison.
 const digit = (text: string, at: number): number => {
   const value = text.charCodeAt(at) - 48
   return value >= 0 && value <= 9 ? value : NaN

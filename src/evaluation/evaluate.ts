@@ -17,7 +17,7 @@ export type BooleanAnswer = {
   readonly usedEntity: boolean
 }
 
-/** Texts are `""` if there is no variant. */
+/** Texts are `""` if the result has no variant. */
 export type VariantAnswer = {
   readonly match: boolean
   readonly reason: Reason

@@ -68,7 +68,7 @@ type Known = Map<string | undefined, Readings>
 export type Work = { left: number; last?: Subject | undefined; mayOfLast?: number; readonly known?: Known | undefined }
 
 export const workTogether = (): Work => ({ left: MOST_WORK_TOGETHER })
-/** The same for evaluations of one entity in one context. */
+/** The remaining work for evaluations of one entity in one context. */
 export const workOnOne = (): Work => ({ left: MOST_WORK_TOGETHER, known: new Map() })
 
 /**

@@ -21,7 +21,7 @@ type Asking = {
   readonly kind: CodehostKind
   readonly api: string
   readonly call: ProviderFetch
-  /** Of our client, which proves nothing here: the access token does. */
+  /** Settings of our client, which proves nothing here, because the access token proves the access. */
   readonly configuration: () => Configuration
   readonly accessToken: string
 }

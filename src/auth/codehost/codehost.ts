@@ -123,7 +123,10 @@ type Who = {
   readonly email: string | undefined
 }
 
-/** Builds the identity with the first of the membership forms that fits. `more`: the host has further memberships. */
+/**
+ * Builds the identity with the first list of memberships that fits into the size limit. `more`: the host has further
+ * memberships.
+ */
 const identity = (
   { issuer, kind, user, email }: Who,
   memberships: readonly Partial<Memberships>[],

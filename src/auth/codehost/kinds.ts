@@ -20,7 +20,9 @@ export type CodehostKind = {
   /** The value is undefined if the host has nested groups, which all count as organizations. */
   readonly teams: string | undefined
   readonly teamOf: (team: Fields) => unknown
-  /** `link`: follows the Link header. `number`: increments the page number until the total count is reached. */
+  /**
+   * `link`: the next page is in the Link header. `number`: increments the page number until the total count is reached.
+   */
   readonly pages: 'link' | 'number'
 }
 

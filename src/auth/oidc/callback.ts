@@ -40,14 +40,14 @@ export const providerErrorOf = (refusal: Refusal): string | undefined =>
   refusal.metadata['error'] ?? refusalDetailsOf(refusal).providerError
 
 /**
- * Refuses a callback that repeats `code`, `state`, `error` or `iss`. Must run first because such a callback does not
- * consume the login.
+ * Refuses a callback that repeats `code`, `state`, `error` or `iss`. It must run first, because such a callback does
+ * not end the login.
  */
 export const givenOnce = (query: URLSearchParams): void => {
   for (const name of ONCE) if (query.getAll(name).length > 1) invalid(name, 'given twice')
 }
 
-/** Returns the parameter. An empty one counts as absent. */
+/** Returns the parameter. An empty parameter counts as absent. */
 export const given = (query: URLSearchParams, name: (typeof ONCE)[number]): string | undefined =>
   query.get(name) || undefined
 

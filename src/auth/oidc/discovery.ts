@@ -13,7 +13,7 @@ import {
 } from '../outgoing/provider-fetch.ts'
 import { refusalFor, withMore } from '../refusal-details.ts'
 
-/** Supported signature algorithms. `none` and the symmetric ones (HS…) are never accepted. */
+/** Supported signature algorithms. The algorithm `none` and the symmetric ones (HS…) are never accepted. */
 const ALGORITHMS = ['RS', 'PS', 'ES']
   .flatMap((kind) => [256, 384, 512].map((bits) => `${kind}${bits}`))
   .concat('EdDSA', 'Ed25519')
@@ -137,8 +137,8 @@ export const known = async (settings: Discovery, call: ProviderFetch, endpoints:
  */
 export const movedTo = async (before: Known, failure: unknown, again: () => Promise<Known>): Promise<Known> => {
   const isOfProvider = isRefusal(failure, 'provider_unavailable') || isRefusal(failure, 'provider_mismatch')
-  // An invalid ID token may come from a new signing method, which the next login uses. The code of this login is
-  // consumed.
+  // An invalid ID token may come from a new signing method, which the next login uses. The code of this login can be
+  // used only once.
   if (!isOfProvider && !isRefusal(failure, 'id_token_invalid')) throw failure
   let newer: Known
   try {

@@ -30,7 +30,7 @@ const ABOUT_THE_CODE: ReadonlySet<unknown> = new Set([
   'access_denied',
   'bad_verification_code',
 ])
-/** Error codes about the client, whatever the status. The last one is GitHub's. */
+/** Error codes about the client, whatever the status. The last code is GitHub's. */
 const ABOUT_OUR_CLIENT: ReadonlySet<unknown> = new Set([
   'invalid_client',
   'unauthorized_client',
@@ -43,7 +43,7 @@ type Exchange = {
   readonly callback: LoginKind
   readonly call: ProviderFetch
   readonly configuration: (authentication: ClientAuth) => Configuration
-  /** Client authentication methods. The next one is tried if the provider answers `invalid_client`. */
+  /** Client authentication methods. The next method is tried if the provider answers `invalid_client`. */
   readonly authentications: readonly ClientAuth[]
   /** True if the provider lists client authentication methods and none of them is supported. */
   readonly isUnprovable?: boolean
@@ -134,7 +134,7 @@ const attempt = async (
 
 type Usable = { readonly access_token: string; readonly token_type: string; readonly id_token?: string }
 
-/** Passes on only the required members, so that any later failure is one of the ID token. */
+/** Passes on only the required fields, so that any later failure is one of the ID token. */
 const usable = (
   { access_token, token_type, id_token }: Readonly<Record<string, unknown>>,
   place: ProviderStep,

@@ -50,7 +50,7 @@ type UserinfoRequest = {
   readonly known: Known
   /** Configuration without client authentication: the access token authenticates the request. */
   readonly config: Configuration
-  /** Reads the key set again. Called when none of the cached keys fits. */
+  /** Reads the key set again. Called when none of the cached keys fits the signature. */
   readonly keys: () => Promise<object>
   readonly accessToken: string
   readonly sub: string

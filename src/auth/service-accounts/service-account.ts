@@ -1,7 +1,7 @@
 import { refuse } from '../../errors.ts'
 
 const MAX_BYTES = 16_384
-/** Maximum length of an attribute of an account. Longer ones are dropped. */
+/** Maximum length of an attribute of an account. Longer attributes are dropped. */
 const MOST_CHARACTERS = 512
 const MAX_MS = Date.UTC(10_000, 0, 1) - 1
 const PART = /^[A-Za-z0-9_-]+$/

@@ -14,8 +14,8 @@ type ClientRequest = {
 }
 export type Client = {
   /**
-   * Sends a request and returns the JSON of its 200 answer. Retries a GET that the service is too busy for, within the
-   * timeout. Any other answer is a Failure with its exit code.
+   * Sends a request and returns the JSON of its 200 answer. Repeats a GET within the timeout while the service is too
+   * busy. Any other answer is a Failure with its exit code.
    */
   readonly ask: <T>(method: string, path: string, asked?: ClientRequest) => Promise<T>
   /**
@@ -79,7 +79,7 @@ const unanswered = (error: unknown, address: string, timeout: number): never => 
   }
 }
 
-/** Time in ms after which a GET that the service was too busy for may be retried; undefined if a retry is useless. */
+/** Time in ms after which a GET may be repeated that a busy service refused; undefined if a repetition is useless. */
 const pauseOf = (method: string, { status, headers }: Response): number | undefined => {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
   return method === 'GET' && (status === 429 || status === 503) && seconds >= 0 ? seconds * 1000 : undefined

@@ -7,14 +7,12 @@ import type { Segment } from '../../contract/flags/segment.ts'
 import type { Variant } from '../../contract/flags/variant.ts'
 import type { Namespace } from '../../contract/namespace.ts'
 
-/** Document name of each member of a resource; null for members that a document does not contain (api.md §13). */
+/** Document name of each field of a resource; null for fields that a document does not contain (api.md §13). */
 type Names<T> = Readonly<Record<keyof T, string | null>>
 const times = { createdAt: null, updatedAt: null } as const
 const ofFlag = { flagKey: null, namespaceKey: null } as const
 
-/**
- * Document names of the members of each resource. The compiler reports a member of the contract that is missing here.
- */
+/** Document names of the fields of each resource. The compiler reports a field of the contract that is missing here. */
 export const documented = {
   namespace: { key: 'key', name: 'name', description: 'description', protected: null, ...times },
   /** The default variant is marked in the list of variants. */
@@ -97,7 +95,7 @@ export const documented = {
 }
 
 type Documented = typeof documented
-/** Document names of the members of a resource. */
+/** Document names of the fields of a resource. */
 export type MemberOf<R extends keyof Documented> = Documented[R][keyof Documented[R]] & string
 
 /** Names allowed in a resource of a document. */

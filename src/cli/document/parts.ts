@@ -8,7 +8,7 @@ import type { variantBody } from '../../contract/flags/variant.ts'
 import type { newNamespace } from '../../contract/namespace.ts'
 import type { ReadBy } from '../../contract/readers/input.ts'
 
-/** Body of a request as read from the document: every member that the request may have, unvalidated. */
+/** Body of a request as read from the document: every field that the request may have, unvalidated. */
 type Fields<T> = { readonly [member in keyof T]: unknown }
 export type GivenTo<I> = Fields<ReadBy<I>>
 type Keyed<I> = Omit<GivenTo<I>, 'key'> & { readonly key: string | undefined }
@@ -43,7 +43,7 @@ export type FlagPart = DocumentPart<Keyed<typeof newFlag>> & {
 export type SegmentPart = DocumentPart<Keyed<typeof newSegment>> & {
   readonly constraints: readonly DocumentPart<GivenTo<typeof constraintBody>>[]
 }
-/** `stated`: the document has a name for the namespace, so name and description of an existing one are updated. */
+/** `stated`: the document names the namespace, so the import updates name and description of an existing one. */
 export type NamespacePart = DocumentPart<ReadBy<typeof newNamespace>> & {
   readonly stated: boolean
 }

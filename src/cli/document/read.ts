@@ -15,7 +15,7 @@ import type {
 import { type Source, sourcesIn, wrong } from './source.ts'
 import { isMapping, items, json, jsonSource, members as membersOf, present, text, written } from './value.ts'
 
-/** Called for each member that no version of the document defines. */
+/** Called for each field that no version of the document defines. */
 type Unknown = (path: string) => void
 
 const VERSIONS = ['1.0', '1.1', '1.2', '1.3', '1.4']

@@ -1,7 +1,7 @@
 /** JSON text, written inline and unchanged. */
 type Inline = { readonly json: string }
 type Leaf = string | number | boolean | Inline
-/** Node of a document; undefined members are omitted. */
+/** Node of a document; undefined fields are omitted. */
 export type Tree = Leaf | readonly Tree[] | { readonly members: Readonly<Record<string, Tree | undefined>> }
 
 const isLeaf = (tree: Tree): tree is Leaf => typeof tree !== 'object' || 'json' in tree
@@ -33,7 +33,7 @@ const yamlLines = (tree: Tree): readonly string[] => {
   return tree.flatMap((item) => yamlLines(item).map((line, n) => `${n === 0 ? '- ' : '  '}${line}`))
 }
 
-/** One YAML document. The same tree produces the same bytes. */
+/** One YAML document. The same content produces the same bytes. */
 export const yamlText = (tree: Tree): string => `${yamlLines(tree).join('\n')}\n`
 
 const json = (tree: Tree, indent: string): string => {

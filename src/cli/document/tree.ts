@@ -20,7 +20,7 @@ export type Contents = {
   readonly segments: readonly Segment[]
 }
 
-/** Members of a resource in the order of the document. */
+/** Fields of a resource in the order of the document. */
 type Members<R extends keyof typeof documented> = { readonly [name in MemberOf<R>]: Tree | undefined }
 type BySegments = Pick<Rule, 'segmentKey' | 'segmentKeys' | 'segmentOperator'>
 

@@ -15,7 +15,7 @@ const nameOf = ({ path, within }: Source, key: unknown): string => {
   return typeof key.value === 'string' ? within.light.restore(key.value) : (key.source ?? '')
 }
 
-/** Members of a mapping, including those merged by `<<`. Refuses duplicate names. */
+/** Fields of a mapping, including those merged by `<<`. Refuses duplicate names. */
 const membersOf = (source: Source, depth = 0): ReadonlyMap<string, Source> => {
   const { within, path } = source
   const map = settled(source)
@@ -51,7 +51,7 @@ export const written = (source: Source | undefined): Source | undefined => {
   return isNull(node) && !(isScalar(node) && (node.source ?? '') !== '') ? undefined : source
 }
 
-/** Returns the members with these names, and calls `unknown` for others. */
+/** Returns the fields with these names, and calls `unknown` for others. */
 export const members = <K extends string>(
   source: Source,
   names: readonly K[],

@@ -17,7 +17,7 @@ type DeleteOptions = TargetOptions &
   FileOptions & { readonly namespace: string; readonly yes?: boolean; readonly reason?: string }
 
 /**
- * Deletes through the service, or with --data on the data itself, because the content of a flag may prevent the service
+ * Deletes through the service, or with --data in the stored data, because the content of a flag may prevent the service
  * from starting.
  */
 const remove = async (key: string, options: DeleteOptions, given: CommandServices): Promise<void> => {
@@ -40,7 +40,7 @@ const remove = async (key: string, options: DeleteOptions, given: CommandService
   terminal.print(`${namespace}/${key} deleted\n`)
 }
 
-/** `rollcall flag delete`: deletes through the running service, or on the data of a stopped one. */
+/** `rollcall flag delete`: deletes through the running service, or in the data of a stopped one. */
 export const addFlagDelete = (flag: Command, given: CommandServices): void => {
   withReason(withConfig(withTarget(flag.command('delete <key>'), given), given))
     .summary('delete a flag with its variants, rules and rollouts')

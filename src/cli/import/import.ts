@@ -17,7 +17,8 @@ export const addImport = (program: Command, given: CommandServices): void => {
     .option('-y, --yes', 'skip the confirmation')
     .option('--no-progress', 'no progress bar')
     .action(async (file: string | undefined, options: ImportOptions) => {
-      // Loaded here because it includes the validation rules of the service; other commands start faster without them.
+      // The module is loaded here because it includes the validation rules of the service; other commands start faster
+      // without it.
       const { runImport } = await import('./run.ts')
       await runImport(file, options, given)
     })

@@ -38,7 +38,7 @@ const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).
 /** Shows control characters as escapes, so that a name cannot control the terminal. */
 export const escapeControl = (text: string): string => text.replace(STEERING, escaped)
 
-/** The same for several lines; keeps tabs and line ends. In JSON the escapes keep their meaning. */
+/** The same for a text of several lines; keeps tabs and line ends. In JSON the escapes keep their meaning. */
 const escapeLines = (text: string): string =>
   text.replace(STEERING, (sign) => (sign === '\n' || sign === '\t' ? sign : escaped(sign)))
 

@@ -36,8 +36,8 @@ type CreateOptions = TargetOptions &
   }
 
 /**
- * Creates a token on the data itself: in a directory while the service is stopped, on servers at any time. The history
- * keeps the user and the reason.
+ * Creates a token in the stored data: in a directory while the service is stopped, on servers at any time. The history
+ * records the user and the reason.
  */
 const makeOnData = async (
   config: Config,
@@ -86,7 +86,7 @@ const ask = async (
 }
 
 /**
- * Creates a token through the service, or on the data itself in three cases: with --data; with a configuration while no
+ * Creates a token through the service, or in the stored data in three cases: with --data; with a configuration while no
  * service answers; or with a configuration of servers and without a token for the service.
  */
 const make = async (

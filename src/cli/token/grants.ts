@@ -14,11 +14,11 @@ const gathered = (read: Read, others: readonly GrantAsked[]): readonly GrantAske
   return [...others, { namespaceKey, role, rights: rights?.filter(isRight) }]
 }
 
-/** Collects `ROLE@PLACE` from a repeatable option. */
+/** Collects grants of the form `ROLE@NAMESPACE` from a repeatable option. */
 export const roleAt = (text: string, others: readonly GrantAsked[] = []): readonly GrantAsked[] =>
   gathered(readGrant(text), others)
 
-/** Collects `RIGHT,RIGHT@PLACE` from a repeatable option. */
+/** Collects grants of the form `RIGHT,RIGHT@NAMESPACE` from a repeatable option. */
 export const rightsAt = (text: string, others: readonly GrantAsked[] = []): readonly GrantAsked[] =>
   gathered(readRights(text), others)
 

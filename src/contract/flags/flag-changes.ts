@@ -68,7 +68,7 @@ const kinds = {
 export const flagChanges = changesOf(kinds, 'FlagChange')
 export type FlagChangeAsked = ChangeOf<typeof kinds>
 
-/** The flag with its parts after the changes, and the id of each part that was created with a ref. */
+/** The flag with its parts after the changes, and the id of each part that was created with a reference. */
 export const ChangedFlag = named('ChangedFlag', {
   flag: Flag,
   rules: Type.Array(Rule),

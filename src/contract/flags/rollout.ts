@@ -23,7 +23,7 @@ export const Rollout = named('Rollout', {
   threshold: Type.Optional(named('RolloutThreshold', { percentage: Float32, value: Type.Boolean() })),
 })
 export type Rollout = Shown<typeof Rollout>
-/** The same list under two names. */
+/** The answer has the same list under two names. */
 export const RolloutList = named('RolloutList', {
   rules: Type.Array(Rollout),
   rollouts: Type.Array(Rollout),

@@ -20,6 +20,6 @@ const kindsOf = <T>(check: (read: ConstraintRead) => T) => ({
 export const segmentChanges = <T>(check: (read: ConstraintRead) => T) => changesOf(kindsOf(check), 'SegmentChange')
 export type SegmentChangeAsked<T> = ChangeOf<ReturnType<typeof kindsOf<T>>>
 
-/** The segment after the changes, and the id of each constraint that was created with a ref. */
+/** The segment after the changes, and the id of each constraint that was created with a reference. */
 export const ChangedSegment = named('ChangedSegment', { segment: Segment, refs: TextMap })
 export type ChangedSegment = Shown<typeof ChangedSegment>

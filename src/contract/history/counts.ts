@@ -15,7 +15,7 @@ export const EventHistogram = named('EventHistogram', {
 })
 export type EventHistogram = Shown<typeof EventHistogram>
 
-/** Figures of the statistics, in their order. */
+/** Columns of the statistics, in their order. */
 export const FIGURES = [
   'tokensIssued',
   'tokensDeleted',

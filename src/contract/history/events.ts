@@ -7,7 +7,7 @@ import { query, type ReadBy, type ReadOf } from '../readers/input.ts'
 import { order } from '../resource.ts'
 import { filterValues, index, instant, position, searchText } from './event-filters.ts'
 
-/** One changed part of what an event happened to: a JSON Pointer, and the values before and after, if known. */
+/** One change that an event made: a JSON Pointer, and the values before and after, if known. */
 export const EventChange = named('EventChange', {
   path: Text,
   from: Type.Optional(Type.Unknown()),
@@ -58,7 +58,7 @@ export const HistoryEvents = named('HistoryEvents', {
 })
 export type HistoryEvents = Shown<typeof HistoryEvents>
 
-/** Names that filters know: types and categories of events, and methods of issue. */
+/** Names that filters accept: types and categories of events, and methods of issue. */
 type KnownNames = {
   readonly types: ReadonlySet<string>
   readonly categories: ReadonlySet<string>
@@ -114,7 +114,7 @@ const fieldsOf = (known: KnownNames) => ({
 /** Filters as read. */
 export type EventFilters = ReadOf<ReturnType<typeof filtersOf>>
 
-/** Refuses filters that do not fit each other. */
+/** Refuses filters that contradict each other. */
 const insistOnFilters = (asked: EventFilters): void => {
   for (const name of ['flagKey', 'segmentKey'] as const)
     if (asked[name] && !(asked.namespaceKey && asked.namespaceKey.none.length === 0))

@@ -9,7 +9,10 @@ const sha256 = { test: (given: string) => /^[0-9a-f]{64}$/i.test(given), message
 /** Search for a token by the SHA-256 of its text (api.md §16.10). */
 export const tokenSearch = input({ sha256: text({ required: true, pattern: sha256 }) }, 'TokenSearch')
 
-/** Result of a search for a token: its record and number of events, or the number of tokens that cannot be found so. */
+/**
+ * Result of a search for a token: its record and number of events, or the number of tokens that cannot be found by
+ * their SHA-256.
+ */
 export const TokenFound = named('TokenFound', {
   found: Type.Boolean(),
   authentication: Type.Optional(Authentication),

@@ -16,7 +16,7 @@ const MOST = 200
 
 /** Name of a new part, for later changes of the same request, because it has no id yet. */
 export const ref = text({ max: 255, control: false })
-/** Part to change, by its id or ref. */
+/** The rule, rollout, variant or constraint to change, by its id or reference. */
 export const id = text({ required: true, max: 255 })
 
 /** Makes all fields optional. */
@@ -25,7 +25,7 @@ export const partly = <F extends Fields>(fields: F) =>
     readonly [K in keyof F]: F[K] extends Field<infer T> ? Field<T | undefined> : never
   }
 
-/** Defines a kind of change. `meant` converts its fields. The refusals of `meant` name the place of the change. */
+/** Defines a kind of change. `meant` converts its fields. Refusals of `meant` contain the index of the change. */
 export const kind = <F extends Fields, T = ReadOf<F>>(
   fields: F,
   meant: (read: ReadOf<F>) => T = (read) => read as unknown as T,
@@ -56,7 +56,7 @@ const change = <K extends Kinds>(kinds: K, name: string): Field<ChangeOf<K>> => 
   }
 }
 
-/** Body with several changes that are applied as one. OpenAPI calls each change `name`. Refs must be unique. */
+/** Body with several changes that are applied as one. OpenAPI calls each change `name`. References must be unique. */
 export const changesOf = <const K extends Kinds>(
   kinds: K,
   name: string,

@@ -30,7 +30,7 @@ const bothSpellings = (name: string, other: string): never =>
   refuse('malformed_body', `request body is not valid: ${name} and ${other} are the same field`)
 
 /**
- * Returns a member of a raw body by either spelling of its name; null and absent are undefined. Refuses both spellings
+ * Returns a field of a raw body by either spelling of its name; null and absent are undefined. Refuses both spellings
  * at once with 400 `malformed_body`.
  */
 export const member = (raw: Raw, name: string, other: string = respelled(name)): unknown => {
@@ -49,7 +49,7 @@ const absenceOf = (name: string, { read }: Field<unknown>): { readonly value: un
 }
 
 /**
- * Reader for a JSON object with fields in camelCase or snake_case. Messages use the declared name. Unknown members are
+ * Reader for a JSON object with fields in camelCase or snake_case. Messages use the declared name. Unknown fields are
  * ignored. `name` is its name in OpenAPI.
  */
 export const input = <F extends Fields>(fields: F, name?: string): Input<ReadOf<F>> => {
@@ -63,7 +63,7 @@ export const input = <F extends Fields>(fields: F, name?: string): Input<ReadOf<
   )
   const spellings = members.map(({ name }) => [name, respelled(name)] as const)
 
-  /** Values of all fields, collected in one pass over the members of the body. */
+  /** Values of all fields, collected in one pass over the body. */
   const given = (raw: Raw): readonly unknown[] => {
     const values: unknown[] = []
     for (const spelling in raw) {

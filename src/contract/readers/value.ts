@@ -1,9 +1,9 @@
 import { invalid, Refusal, refuse } from '../../errors.ts'
 
-/** A JSON object before its members are read. */
+/** A JSON object before its fields are read. */
 export type Raw = Readonly<Record<string, unknown>>
 
-/** Refuses a member of the wrong JSON type with 400 `malformed_body`. */
+/** Refuses a field of the wrong JSON type with 400 `malformed_body`. */
 export const malformed = (name: string, expected: string): never =>
   refuse('malformed_body', `request body is not valid: ${name} must be ${expected}`)
 
@@ -33,7 +33,7 @@ export const storable = (text: string, name: string, control: boolean): void => 
   if (text.includes('\0')) invalid(name, 'must not contain NUL')
 }
 
-/** Sets a member, including one named `__proto__`. */
+/** Sets a field, including one named `__proto__`. */
 export const define = (object: Record<string, string>, key: string, value: string): void => {
   if (key === '__proto__')
     Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
@@ -72,7 +72,7 @@ export const instantOf = (text: string): string | undefined => {
 }
 
 /**
- * Keeps the first field error while the other members are read. A wrong JSON type takes precedence and is thrown
+ * Keeps the first field error while the other fields are read. A wrong JSON type takes precedence and is thrown
  * immediately (api.md §1.3).
  */
 export const settle = (error: unknown, held: Error | undefined): Error => {
