@@ -71,23 +71,16 @@ export const addStoreGauges = (
       ),
     )
   lag('view_lag_events', 'Events that this instance has processed and the read models do not contain.', viewLag)
-  lag(
-    'history_index_lag_events',
-    'Events of the history that the index of events does not contain yet, without those of the newest segment.',
-    indexLag,
-  )
+  lag('history_index_lag_events', 'Events that the index of events does not contain, except the newest.', indexLag)
   gauge(
     'view_documents_refused',
     'Documents that are too large for the read models; their rows are out of date.',
     [],
     () => [{ labels: [], value: refusedRows() }],
   )
-  gauge(
-    'freshness_age_seconds',
-    'Seconds since this instance last proved that it has read the newest event of the log.',
-    [],
-    () => [{ labels: [], value: provenFor() / 1000 }],
-  )
+  gauge('freshness_age_seconds', 'Seconds since this instance proved that it has all events of the log.', [], () => [
+    { labels: [], value: provenFor() / 1000 },
+  ])
   gauge('job_interval_seconds', 'Seconds between two runs of a job.', ['name'], () =>
     [...intervals].map(([name, every]) => ({ labels: [name], value: every / 1000 })),
   )
