@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts'
 import { Refusal } from './errors.ts'
 
-/** Owner of bytes of a budget. Holders of published tokens share a common limit, because anyone can be one. */
+/** Owner of bytes of a memory budget. Holders of published tokens share a common limit, because anyone can be one. */
 export type Taker = { readonly holder: string; readonly published: boolean }
 
 /** Bytes taken from a budget until they are freed. */
@@ -55,7 +55,7 @@ const account = (most: number) => {
   }
 }
 
-/** Waiting requests by holder. Holders are served round-robin. */
+/** Waiting requests by holder. Holders of tokens are served in turns (round-robin). */
 const lines = () => {
   const waiting = new Map<string, Set<Waiting>>()
   let all = 0
@@ -88,7 +88,7 @@ const lines = () => {
   }
 }
 
-/** Lease of bytes of a budget. `serve` runs whenever the lease returns bytes. */
+/** Lease of bytes of a memory budget. `serve` runs whenever the lease returns bytes. */
 const lease = (
   { add, fits }: Pick<ReturnType<typeof account>, 'add' | 'fits'>,
   serve: () => void,
@@ -173,7 +173,7 @@ export const byteBudget = (most: number, { after }: Pick<Clock, 'after'>, within
     busy,
     /** Takes bytes immediately; `undefined` if there is no space. */
     takeNow,
-    /** Takes bytes, immediately or after waiting. */
+    /** Takes bytes of the budget, immediately or after waiting. */
     take: (taker: Taker, bytes: number): Lease | Promise<Lease> => {
       const now = takeNow(taker, bytes)
       if (now) return now

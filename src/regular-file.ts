@@ -62,7 +62,7 @@ export const unreadFor = (path: string): string | undefined => {
   }
 }
 
-/** Content of a file. Never blocks on a named pipe. */
+/** Content of a file. The function never blocks on a named pipe. */
 export const bytesOf = async (path: string): Promise<Buffer> => {
   const file = await open(path, READ)
   try {

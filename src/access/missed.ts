@@ -11,8 +11,8 @@ const named = (claims: readonly string[]): string => {
 }
 
 /**
- * Describes, for a login that no rule matches, the claims that the provider's rules read and their defects. Contains no
- * values of claims.
+ * Describes, for a login that no rule matches, the claims that the provider's rules read and their defects. The
+ * description contains no values of claims.
  */
 export const missedClaims = (
   { rules, assumeVerified }: Pick<AccessPolicy, 'rules' | 'assumeVerified'>,

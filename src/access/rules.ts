@@ -140,7 +140,7 @@ export const grantsFor = (policy: Omit<AccessPolicy, 'requireRole'>, subject: Su
   return { holding: { grants, roles: meaningsIn(grants, meaningsOf(roles)) } }
 }
 
-/** Claims that rules read and that the provider sent as a reference only. Logged for the operator. */
+/** Claims that rules read and that the provider sent as a reference only. Such claims are logged for the operator. */
 export const referencedClaims = (rules: readonly Rule[], subject: Subject): readonly string[] => {
   if (subject.method !== 'oidc') return []
   const asked = rules.flatMap((rule) =>

@@ -18,7 +18,8 @@ import type { Logger } from './telemetry/logger.ts'
 const STREAM = `${membership.category}-${MEMBERSHIP}`
 const SYSTEM = { actor: { kind: 'system' } } as const
 /**
- * Interval between checks in ms. Number of checks until a member without a response is evicted, and between two probes.
+ * Interval in ms between two checks of the other instances. Number of checks until a member without a response is
+ * evicted, and between two probes.
  */
 const CHECK_MS = 60_000
 const EVICT_AFTER = 15

@@ -39,7 +39,7 @@ import { oncePerMinute } from './telemetry/warnings.ts'
 
 const FAILURES_A_MINUTE = 300
 
-/** The composed service, not started yet. */
+/** The composed service before its start. */
 export type Composed = {
   readonly service: Service
   /**
@@ -120,7 +120,7 @@ const serviceOf = async (config: Config, core: Core, { logger, past, draining, p
   }
 }
 
-/** Composes the service over its stores. */
+/** Composes the service from its stores. */
 export const compose = async (
   config: Config,
   opened: Stores,

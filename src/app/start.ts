@@ -30,7 +30,7 @@ type StartOptions = {
   readonly warnings?: readonly string[]
   /** Log lines about access that is intentionally open. */
   readonly meant?: readonly string[]
-  /** Default: the clock of the machine. */
+  /** If no clock is given, the clock of the machine is used. */
   readonly clock?: Clock
   /** Open stores, used instead of the configured ones. */
   readonly stores?: Stores
@@ -41,8 +41,8 @@ type StartOptions = {
   /** Aborts the start: opened resources are closed, and `start` rejects with the reason. */
   readonly ending?: AbortSignal
   /**
-   * Exits the process after a fault. Set only if the process belongs to the service, so that any uncaught error in it
-   * is a fault.
+   * Called to end the process after a fault. Set only if the process belongs to the service, so that any uncaught error
+   * in it is a fault.
    */
   readonly fatal?: () => void
   /** Ends the process after the grace period, regardless of its threads. */
@@ -52,7 +52,7 @@ type StartOptions = {
 /** Start options with the clock. */
 type Starting = StartOptions & { readonly clock: Clock }
 
-/** Opens the stores and starts the service. On failure, the stores are closed. */
+/** Opens the stores and starts the service. If the start fails, the stores are closed. */
 const begun = async (
   config: Config,
   logger: Logger,
@@ -93,7 +93,7 @@ const hostInUrl = (host: string): string => {
   return isIPv6(host) ? `[${host}]` : host
 }
 
-/** Starts the service and listens. `close` finishes running requests first. */
+/** Starts the service and its listener. `close` waits for running requests first. */
 const listening = async (config: Config, logger: Logger, fatal: Fatal, options: Starting): Promise<Listening> => {
   const settings = serverSettings(config)
   const ports = await bound(config, settings, options.clock)
@@ -133,8 +133,8 @@ const listening = async (config: Config, logger: Logger, fatal: Fatal, options: 
 }
 
 /**
- * Starts the service: ports, stores, read models, first tokens, jobs, HTTP. Resolves when it listens. `close` finishes
- * running requests first; a fault also ends the service with `close`.
+ * Starts the service: ports, stores, read models, first tokens, jobs, HTTP. The promise resolves when the service
+ * listens. `close` finishes running requests first; a fault also ends the service with `close`.
  */
 export const start = async (config: Config, options: StartOptions = {}): Promise<Running> => {
   const { clock = systemClock } = options

@@ -27,7 +27,7 @@ type Reading = Together & {
 /**
  * Returns the rows of the first of the documents at a position, computed from stored states and events that are read
  * together. A document is read with `alone` if its stored state is outdated or it has too many events. Returns no row
- * if the first document exceeds the size of a batch. `step` is awaited before each document.
+ * if the first document exceeds the size of a batch. The function awaits `step` before it reads each document.
  */
 export const rowsTogether =
   ({ least, parts, ask, hold, holds }: Reading) =>

@@ -79,7 +79,7 @@ const whereThere = <T>(work: Promise<T>): Promise<T | undefined> =>
  */
 const GO = 2
 
-/** Maps items with `atOnce` concurrent workers. Stops at the first failure. */
+/** Maps items with `atOnce` concurrent workers. The workers stop at the first failure. */
 const each = async <T, R>(items: readonly T[], atOnce: number, work: (item: T) => Promise<R>): Promise<R[]> => {
   const results: R[] = []
   let [next, failed] = [0, false]

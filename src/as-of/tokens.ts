@@ -21,7 +21,7 @@ const FOLDED = 256
 
 type Sources = {
   readonly views: Pick<Views, 'list' | 'values'>
-  /** Reads records as of the moment. */
+  /** Reads token records as of the moment. */
   readonly read: (ids: readonly string[]) => Promise<readonly (Row<TokenDoc> | undefined)[]>
 }
 

@@ -12,7 +12,7 @@ type Limits = {
  * or an aborted `signal` rejects with the error of `refused`.
  */
 export const bulkhead = ({ running, waiting, refused }: Limits) => {
-  /** Queued tasks by caller. The first caller is served next. */
+  /** Queued tasks by caller. The caller at the front of the queue is served next. */
   const lines = new Map<string, Set<() => void>>()
   let [busy, queued] = [0, 0]
 

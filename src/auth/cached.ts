@@ -14,8 +14,8 @@ export type Cached<T> = {
 }
 
 /**
- * Caches a value for `life` ms, read at first use. Concurrent callers share one read. A failed read rejects for all of
- * them and is not cached.
+ * Caches a value for `life` ms, read at first use. Concurrent callers share one read of the value. A failed read
+ * rejects for all of them and is not cached.
  */
 export const cached = <T extends object>(read: () => Promise<T>, { life, pause = 0, now }: Limits): Cached<T> => {
   const cache = new LRUCache<'value', T>({

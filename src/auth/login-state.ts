@@ -1,7 +1,10 @@
 import type { LoginKind } from '../events/login.ts'
 import { sealedBy } from './sealed.ts'
 
-/** State of a login that the browser stores between authorization request and callback. Encrypted for this service. */
+/**
+ * State of a login that the browser stores between authorization request and callback. The login state is encrypted for
+ * this service.
+ */
 export type LoginState = {
   readonly state: string
   readonly nonce: string
@@ -9,7 +12,7 @@ export type LoginState = {
   readonly method: LoginKind
   readonly provider?: string
   readonly returnTo: string
-  /** RFC 3339 UTC with milliseconds. */
+  /** Time as RFC 3339 UTC with milliseconds. */
   readonly startedAt: string
   readonly expiresAt: string
 }
@@ -22,7 +25,7 @@ export type RefusedLogin = {
   readonly name?: string
   readonly email?: string
   readonly login?: string
-  /** RFC 3339 UTC with milliseconds. */
+  /** Time as RFC 3339 UTC with milliseconds. */
   readonly expiresAt: string
 }
 

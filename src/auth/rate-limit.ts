@@ -56,7 +56,7 @@ const countsByKey = () => {
   }
 }
 
-/** Limiter of one process. `now` is in ms. `onMinute` is called when a new minute begins. */
+/** Limiter of one process. `now` is the time in ms. `onMinute` is called when a new minute begins. */
 export const limitWindow = (limit: number, now: () => number, onMinute: () => void = () => undefined) => {
   let minute = Math.floor(now() / MINUTE)
   const counts = countsByKey()

@@ -47,7 +47,9 @@ const ADDRESS = new Option('--address <url>', 'address of the service').default(
   `"${DEFAULT_ADDRESS}", env: ROLLCALL_ADDRESS`,
 )
 
-/** Adds the options of a command that calls a running service. `file` is the meaning of `--token-file`. */
+/**
+ * Adds the options of a command that calls a running service. `file` describes the file of `--token-file` in the help.
+ */
 export const withTarget = (
   command: Command,
   { terminal }: CommandServices,

@@ -35,7 +35,7 @@ type Rebuild = {
 export type LogFinding = { readonly check: string; readonly where: string; readonly found: string }
 
 export type Move = {
-  /** Compares and counts without writing. */
+  /** Compares both stores and counts events without writing. */
   readonly dryRun: boolean
   readonly progress: (progress: RebuildProgress) => void
   readonly signal: AbortSignal
@@ -106,7 +106,7 @@ export type LoadServices = () => Promise<Services>
 /** Environment of a run of the command line. */
 export type Around = { readonly load: LoadServices; readonly clock: Clock; readonly terminal: Terminal }
 
-/** Environment of every command. */
+/** Services that every command receives. */
 export type CommandServices = Around & {
   /** Sets the exit code of a run that does not fail. */
   readonly endWith: (exit: number) => void

@@ -17,7 +17,10 @@ export type Decider<S, C extends Payloads, E extends AnyEvent> = {
   readonly shapes: Shapes
   readonly read: (wire: string, json: string) => E
   readonly initial: S
-  /** Returns true if the target of the command exists. Distinguishes 404 from 412. */
+  /**
+   * Returns true if the target of the command exists. This distinguishes a missing resource (404) from a moved revision
+   * (412).
+   */
   readonly exists: (state: S, command: C[keyof C]) => boolean
   /** Events that do not change the resource for clients, so its revision stays the same. */
   readonly quiet?: ReadonlySet<E['type']>
@@ -107,7 +110,10 @@ export const decide = async <S, C extends Payloads, E extends AnyEvent, K extend
   return events
 }
 
-/** Refuses with 412 `revision_moved`. Reports the current revision (0 = none) and the first revision of If-Match. */
+/**
+ * A failed If-Match is refused with 412 `revision_moved`. Reports the current revision (0 = none) and the first
+ * revision of If-Match.
+ */
 export const revisionMoved = (have: bigint, [given]: NonNullable<Context['ifMatch']>): never =>
   refuse(
     'revision_moved',

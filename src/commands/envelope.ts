@@ -62,8 +62,8 @@ export const enveloper = (
   const sealedOrigin = originSealer(sealer)
   let last = 0
   /**
-   * Time of the writer. It never decreases within an instance, and is not before `ordered`. `writtenAt` is the clock's
-   * time if it differs.
+   * Time of the events of an instance. It never decreases within an instance, and is not before `ordered`. `writtenAt`
+   * is the clock's time if it differs.
    */
   const time = () => {
     const own = now()

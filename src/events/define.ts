@@ -162,7 +162,8 @@ export const lifts = <S extends Shapes>(shapes: S): ReadonlyMap<string, Lift<Eve
 
 /**
  * Reader for the events of a category. Converts a wire name and its JSON text to the newest shape. Throws on an unknown
- * name or on data of another shape, because skipping an event would lose history. Errors never quote the data.
+ * name or on data of another shape, because skipping an event would lose history. Error messages never quote the data
+ * of an event.
  */
 export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: string) => EventOf<S>) => {
   const lift = lifts(shapes)

@@ -30,7 +30,9 @@ const object = ({ required = [], properties = {}, patternProperties = {} }: Form
   }
 }
 
-/** Returns a test whether a JSON value conforms to an event schema. Additional members are allowed. */
+/**
+ * Returns a test whether a JSON value conforms to an event schema. Fields that the schema does not know are allowed.
+ */
 export const fitting = (schema: TSchema): Fits => {
   const form = schema as Form
   if (form.anyOf) {

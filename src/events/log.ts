@@ -1,5 +1,5 @@
 /**
- * An event before the append. `type` is the wire name, `data` and `meta` are canonical JSON texts, `time` is the
+ * An event before it is appended. `type` is the wire name, `data` and `meta` are canonical JSON texts, `time` is the
  * writer's clock (RFC 3339 UTC with milliseconds).
  */
 export type NewEvent = {
@@ -40,9 +40,9 @@ export type EventLog = {
    */
   readonly append: (stream: string, events: readonly NewEvent[], expected: Expected) => Promise<Appended>
   /**
-   * Reads at most `most` events of a stream, in order, from a revision on. An unknown stream is empty. Lost events show
-   * as gaps in the revisions. A stream that the store cannot read at all: Refusal `event_unreadable`. Events beyond the
-   * position `upTo` may be omitted.
+   * Reads at most `most` events of a stream, in order, from a revision on. A stream that was never written is empty.
+   * Lost events show as gaps in the revisions. A stream that the store cannot read at all: Refusal `event_unreadable`.
+   * Events beyond the position `upTo` may be omitted.
    */
   readonly read: (stream: string, from?: bigint, most?: number, upTo?: bigint) => AsyncIterable<readonly Stored[]>
   /**
@@ -50,7 +50,10 @@ export type EventLog = {
    * the read).
    */
   readonly readAll: (after: bigint, to?: bigint) => AsyncIterable<readonly Stored[]>
-  /** Like readAll, then continues with new events until the signal aborts. In order, without gaps or duplicates. */
+  /**
+   * Like readAll, then continues with new events until the signal aborts. Events are delivered in order, without gaps
+   * or duplicates.
+   */
   readonly follow: (after: bigint, signal: AbortSignal) => AsyncIterable<readonly Stored[]>
   /** Returns the event at exactly this position; undefined if there is none. */
   readonly at: (position: bigint) => Promise<Stored | undefined>

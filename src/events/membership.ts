@@ -5,8 +5,8 @@ import { count, object, oneOf, truth, word } from './fields.ts'
 const instance = { instance: word('Name of the instance.', 'name of an instance') }
 
 /**
- * Cluster membership: the running instances that share servers. All in one stream, `instance-main`. Always of the first
- * format, because older versions skip these events.
+ * Cluster membership: the running instances that share servers. All membership events are in one stream,
+ * `instance-main`. Always of the first format, because older versions skip these events.
  */
 export const membershipEvents = {
   InstanceJoined: v1(

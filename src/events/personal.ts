@@ -14,14 +14,14 @@ export type Keys = {
 }
 
 /**
- * Result of opening a sealed text. `erased`: the key of the subject was destroyed. `lost`: the key is missing but was
- * not destroyed.
+ * Result of decrypting a text. `erased`: the key of the subject was destroyed. `lost`: the key is missing but was not
+ * destroyed.
  */
 type Opened = { readonly text: string } | { readonly erased: true } | { readonly lost: true }
 export type Sealer = {
   /** Seals a text with its subject's key. A text sealed for an erased subject can never be opened. */
   readonly seal: (subject: string, text: string) => Promise<string>
-  /** Opens a sealed text. A text that is not sealed is returned unchanged. */
+  /** Decrypts an encrypted text. A text that is not sealed is returned unchanged. */
   readonly open: (sealed: string) => Promise<Opened>
 }
 

@@ -2,7 +2,7 @@ import type { Appended, EventLog, Expected, NewEvent, Stored } from './log.ts'
 
 /** Observes the events of a log, or controls its appends. */
 export type LogTap = {
-  /** Called after each successful append. */
+  /** The observer is called after each successful append. */
   readonly onAppend?: (events: readonly NewEvent[], appended: Appended) => void
   /** Called with each page of `follow`, before the follower receives it. */
   readonly onPage?: (page: readonly Stored[]) => void
@@ -10,7 +10,10 @@ export type LogTap = {
   readonly aroundAppend?: (append: () => Promise<Appended>) => Promise<Appended>
 }
 
-/** Adds taps to a log. Taps run in order. The `aroundAppend` of a later tap wraps that of an earlier one. */
+/**
+ * Adds observers to an event log. Observers run in the given order. The `aroundAppend` of a later tap wraps that of an
+ * earlier one.
+ */
 export const tappedLog = (log: EventLog, taps: readonly LogTap[]): EventLog => ({
   ...log,
   append: (stream: string, events: readonly NewEvent[], expected: Expected): Promise<Appended> => {

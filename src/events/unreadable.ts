@@ -39,7 +39,7 @@ const unreadableEvent = ({ stream, revision, type, position }: Stored, why: stri
 export const unreadableBy = (error: unknown, stored: Stored): Unreadable =>
   unreadableOf(error) ?? unreadableEvent(stored, `${stored.type} contradicts the events before it`)
 
-/** Describes the events missing before a stored event. `expected` is the next revision. */
+/** Describes the events missing before a stored event. `expected` is the next revision of the stream. */
 export const missingBefore = ({ stream, revision, position }: Stored, expected: bigint): Unreadable => ({
   stream,
   revision: String(expected),

@@ -8,7 +8,7 @@ type Outcome = 'success' | 'denied' | 'failed'
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Fields of an event that follow from its record alone. An absent member is undefined. */
+/** Fields of an event that follow from its record alone. A field that is absent is undefined. */
 export type Facts = {
   /** Type without version. */
   readonly type: string

@@ -52,7 +52,9 @@ export const history = ({ log, views, key, seen, counted, onDamage }: Sources) =
     /** The part of the log that a range covers, up to the newest event. */
     span: (filter: EventFilter, range: EventRange, head: Head | undefined): Promise<Span> =>
       spanOf({ find }, range, filter, head ?? NOTHING),
-    /** All events of a range of the log that pass the filter, in ascending order. Ends early after an abort. */
+    /**
+     * All events of a range of the log that pass the filter, in ascending order. The read ends early after an abort.
+     */
     exported: (filter: EventFilter, span: Span, signal: AbortSignal) =>
       exportedEvents({ log, find, search, signal }, filter, span),
     count: (range: EventRange, filter: EventFilter, head: Head, signal: AbortSignal) =>

@@ -23,8 +23,8 @@ export type EventPageRequest = {
 }
 
 /**
- * End of a page. `through`: last event examined, or the last one before the range; undefined if there is none. `next`:
- * cursor of the next page; undefined after the last one.
+ * End of a page of events. `through`: last event examined, or the last one before the range; undefined if there is
+ * none. `next`: cursor of the next page; undefined after the last one.
  */
 type PageEnd = { readonly through: Head | undefined; readonly next: number | undefined }
 

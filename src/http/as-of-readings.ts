@@ -10,7 +10,7 @@ import type { Answer } from './wire/reply.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Aborts when a read of a past state must stop. Set on requests with `at`. */
+    /** Aborts when a read of a past state must stop. Set on requests with the parameter `at`. */
     stop: AbortSignal
     /** Snapshot as of the request's moment, once it is read. */
     moment: Snapshot | undefined
@@ -38,8 +38,8 @@ type Bounds = {
 const BOUNDS: Bounds = { running: 8, all: 64, each: 4, reviews: 2, kept: 8, withinMs: 10_000 }
 
 /**
- * Holder of a read of a past state. `isReview`: its route requires `audit.read`. Reviews and queries of a single
- * document are preferred.
+ * Holder of a read of a past state. `isReview`: the route of the read requires `audit.read`. Reviews and queries of a
+ * single document are preferred.
  */
 type Reader = { readonly holder: string; readonly isReview: boolean; readonly preferred: boolean }
 
@@ -145,7 +145,7 @@ const dated = async <T>(answer: Answer<T>, snapshot: Snapshot | undefined): Prom
   return { ...answer, headers: { ...answer.headers, ...headers } }
 }
 
-/** Answers a read of a past state within the limits. Stops when the client disconnects. */
+/** Answers a read of a past state within the limits. The read stops when the client disconnects. */
 export const asOfReading = async <T>(
   service: { readonly pastReadings: AsOfReadings } & HolderOf,
   request: FastifyRequest,

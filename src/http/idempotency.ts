@@ -154,8 +154,8 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
       replays.value++
       return { ...answer, headers: { ...headers, 'idempotency-replayed': 'true' } }
     } catch (error) {
-      // A client error releases the key. After an internal error the key keeps its command id, so that a retry cannot
-      // have a second effect.
+      // After a client error the idempotency key can be used again. After an internal error the key keeps its command
+      // id, so that a retry cannot have a second effect.
       const mistake = error instanceof Refusal && error.status < 500
       await views
         .swapRecord(TABLE, key, revision, { ...kept, since: 0 }, mistake ? 0 : kept.since + KEPT_MS)
@@ -165,8 +165,8 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
   }
 
   /**
-   * Runs a request once. `work` receives the id under which its commands take effect once. A concurrent duplicate on
-   * this instance waits for the first and gets its answer.
+   * Runs a request with an idempotency key once. `work` receives the id under which its commands take effect once. A
+   * concurrent duplicate on this instance waits for the first and gets its answer.
    */
   const once = async <T>(
     owner: string,

@@ -146,7 +146,8 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
 }
 
 /**
- * Gives running requests at most `patience` ms to finish, then closes the server. Returns the number of requests cut.
+ * Gives running requests at most `patience` ms to finish, then closes the server. The result is the number of requests
+ * that were cut.
  */
 export const shutDown = async (app: FastifyInstance, patience: number): Promise<number> => {
   const cut = await drain({ server: app.server, sockets: app.sockets }, app.clock, patience)

@@ -6,13 +6,16 @@ export type Progress = { readonly done: number; readonly total?: number }
  */
 export type Job = {
   readonly name: string
-  /** Interval between runs in ms. The first run is at start. */
+  /** Interval between runs in ms. The first run is at the start of the service. */
   readonly every: number
   /** `tell` reports progress, returns immediately and never fails. */
   readonly run: (signal: AbortSignal, tell: (progress: Progress) => void) => Promise<void>
 }
 
-/** Last run of a job. Times are epoch ms. `progress` is the last report. A new process may have no record of it. */
+/**
+ * Last run of a job. Times of a run are in epoch ms. `progress` is the progress that the run reported last. A new
+ * process may have no record of it.
+ */
 export type Run = {
   readonly name: string
   readonly startedAt: number

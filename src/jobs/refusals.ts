@@ -78,7 +78,9 @@ const countsSince = (begins: Date) => {
   }
 }
 
-/** Records refusals and begun logins: some individually, all as counts. Never delays a request. */
+/**
+ * Records refusals and begun logins: some individually, all as counts. Recording a refusal never delays its request.
+ */
 export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: unknown) => void) => {
   const { now } = clock
   const singly = refusalSampler()
@@ -130,14 +132,20 @@ export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: 
   const timer = clock.every(FLUSH_MS, () => void inTurn(false))
 
   return {
-    /** Records a refusal. Returns true if the refusal is recorded individually. Synchronous, bounded, never throws. */
+    /**
+     * Records a refusal. Returns true if the refusal is recorded individually. The function is synchronous, needs
+     * bounded time and never throws.
+     */
     note,
     /**
-     * Adds the token to a recorded refusal, which then may become an event of its own. Synchronous, bounded, never
-     * throws.
+     * Adds the token to a recorded refusal, which then may become an event of its own. The function is synchronous,
+     * needs bounded time and never throws.
      */
     identify,
-    /** Records a begun login by its method and provider. Synchronous, bounded, never throws. */
+    /**
+     * Records a begun login by its method and provider. The function is synchronous, needs bounded time and never
+     * throws.
+     */
     begun: (method: string): void => counts.begun(method, now()),
     /** Writes all recorded data, including the counts. */
     flush: (): Promise<void> => inTurn(true),

@@ -23,7 +23,7 @@ type TokenUsesOptions = {
 
 /**
  * Hour of the last use of each token. The hour is not stored in the log but in a record next to the read models, at
- * most once per hour and token. Never delays a request.
+ * most once per hour and token. Recording a use never delays its request.
  */
 export const tokenUses = ({ views, clock, onError }: TokenUsesOptions) => {
   const waiting = new Map<string, string>()
@@ -58,7 +58,7 @@ export const tokenUses = ({ views, clock, onError }: TokenUsesOptions) => {
   return {
     /**
      * Records the use of a token at a time in epoch ms. Returns the end of that hour, until which the record suffices,
-     * or 0 if the queue is full. Synchronous, bounded, never throws.
+     * or 0 if the queue is full. The function is synchronous, needs bounded time and never throws.
      */
     note: (id: string, time: number): number => {
       if (waiting.size >= WAITING && !waiting.has(id)) return 0
@@ -67,8 +67,8 @@ export const tokenUses = ({ views, clock, onError }: TokenUsesOptions) => {
       return hour + HOUR_MS
     },
     /**
-     * Hours of the last use of tokens. Unavailable records are left out. If a past moment is given, only hours that had
-     * ended by then are returned.
+     * Hours of the last use of tokens. Records of uses that cannot be read are left out. If a past moment is given,
+     * only hours that had ended by then are returned.
      */
     lastOf: async (ids: readonly string[], moment?: Date): Promise<ReadonlyMap<string, string>> => {
       const last = new Map<string, string>()

@@ -50,8 +50,8 @@ const closed = <D extends object, E extends AnyEvent>(
 
 /**
  * Returns the row after the next event of its stream. An unreadable event, or a gap before the event, makes the
- * document unreadable until an event ends it. All read models mark documents as unreadable here. `lost`: known gap
- * before the event.
+ * document unreadable until an event ends it. All read models mark documents as unreadable here. `lost` describes a
+ * known gap before the event.
  */
 export const project = <D extends object, E extends AnyEvent>(
   projection: Projection<D, E>,

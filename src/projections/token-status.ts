@@ -11,7 +11,10 @@ const fits = (value: string | undefined, match: Match): boolean => {
   return (match.from === undefined || value >= match.from) && (match.below === undefined || value < match.below)
 }
 
-/** True if a document meets the conditions, with the semantics of views. For documents outside a view. */
+/**
+ * True if a document meets the conditions, with the semantics of views. The function is for documents that are not in a
+ * view.
+ */
 export const meets = (doc: object, where: Where): boolean => {
   for (const field in where)
     if (!fits((doc as Readonly<Record<string, string | undefined>>)[field], where[field]!)) return false

@@ -12,8 +12,8 @@ export type Index = {
 }
 
 /**
- * A read model in the store: name, version, searchable top-level fields (text, number or absent), and indexes. A new
- * version is rebuilt. A query uses the first suitable index, so the most selective ones come first.
+ * A read model in the store: name, version, searchable top-level fields (text, number or absent), and indexes. A view
+ * with a new version is rebuilt. A query uses the first suitable index, so the most selective ones come first.
  */
 export type View = {
   readonly name: string
@@ -52,13 +52,14 @@ export type Match =
   | { readonly prefix: string }
   | { readonly from?: Scalar; readonly below?: Scalar; readonly orAbsent?: boolean }
 
-/** Order by key only. */
+/** Sort order by key only. */
 export const KEY = '_key'
 
 /**
- * All conditions must hold. Rows are sorted by `order`, then by key, both ascending or both descending, and start after
- * `after`. Tombstones, unreadable rows and documents without the `order` field are omitted; with order `KEY` they are
- * included unless a condition excludes them. `total` counts all pages up to `count`, and is not computed without it.
+ * A row must meet all conditions. Rows are sorted by `order`, then by key, both ascending or both descending, and start
+ * after `after`. Tombstones, unreadable rows and documents without the `order` field are omitted; with order `KEY` they
+ * are included unless a condition excludes them. `total` counts all pages up to `count`, and is not computed without
+ * it.
  */
 export type Query = {
   readonly where: Readonly<Record<string, Match | readonly Match[]>>
@@ -77,8 +78,8 @@ export type ViewPart = { readonly lacking: string; readonly fields: readonly str
 
 /**
  * For each of the first `texts`, returns the document that has the text in the field `by`. Among several, it has the
- * least value of the field `order` that is not below `from`; undefined if there is none. Cheaper than one query per
- * text. The result ends early, after at least one document, if it becomes large.
+ * least value of the field `order` that is not below `from`; undefined if there is none. This is cheaper than one query
+ * for each text. The result ends early, after at least one document, if it becomes large.
  */
 export type FindLeast = <D extends object>(
   view: View,
@@ -137,7 +138,7 @@ export type Building = {
   readonly discard: () => Promise<void>
 }
 
-/** Stored answers and other small records that are changed by compare-and-set. `revision` counts from 1. */
+/** Stored answers and other small records that are changed by compare-and-set. `revision` of a record counts from 1. */
 export type RecordOf<V> = { readonly revision: number; readonly value: V }
 
 /**

@@ -14,7 +14,7 @@ export type Files = {
   readonly paths: Pick<Paths, 'events' | 'views'>
   readonly flushed: () => Promise<void>
   readonly onDamage: (file: string, error: Error, era: number) => void
-  /** The current file of the views. */
+  /** The current file of the read models. */
   readonly views: ViewsFile
 }
 

@@ -123,7 +123,10 @@ export const refusalOf = (cause: unknown, { file, isDamage, onDamage }: Watched)
   return new Refusal('backend_unavailable', undefined, { cause: damage })
 }
 
-/** Wraps reads of a store. Refuses with `backend_unavailable` if the store is closed or the read fails. */
+/**
+ * Wraps the reads of a store, so that failures become refusals. Refuses with `backend_unavailable` if the store is
+ * closed or the read fails.
+ */
 export const whileOpen =
   (isOpen: () => boolean, watched: Watched) =>
   <T>(read: () => T): T => {
@@ -180,7 +183,10 @@ export const damagedFile = (error: unknown): string | undefined =>
     ? String(error.file)
     : undefined
 
-/** Runs work on a file. Errors that indicate damage are rethrown with the name of the file. */
+/**
+ * Runs work on a file, and names the file in errors that indicate damage. Errors that indicate damage are rethrown with
+ * the name of the file.
+ */
 export const ofFile = async <T>(
   file: string,
   work: () => T | Promise<T>,

@@ -147,8 +147,8 @@ export const appender = ({ connection, clock, reader, credentials, patience, inF
 
   return {
     /**
-     * Appends as the port specifies. If the result is still uncertain after `patience`, the append is refused with
-     * `backend_unavailable`.
+     * Appends events with the guarantees of the port `EventLog`. If the result is still uncertain after `patience`, the
+     * append is refused with `backend_unavailable`.
      */
     append: async (stream: string, events: readonly NewEvent[], expected: Expected): Promise<Appended> => {
       if (events.length === 0) throw new Error(`no event was given to append to ${stream}`)

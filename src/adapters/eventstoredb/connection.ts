@@ -13,7 +13,7 @@ import { type Read, readUntil, type Take } from './read-until.ts'
 const GRACE = 250
 /**
  * Maximum number of concurrent reads of each kind. A connection carries 100 calls; separate limits keep long reads from
- * delaying urgent ones. Appends use the rest.
+ * delaying urgent ones. Appends use the other calls of the connection.
  */
 export const READS = { head: 4, log: 6, stream: 20 } as const
 export type Lane = keyof typeof READS

@@ -50,7 +50,7 @@ const envelope = ({ time, meta }: NewEvent): Envelope => {
 
 /**
  * Size of an event in bytes as EventStoreDB 24.10 counts it: data, metadata, and two bytes per letter of the type.
- * 23.10 counts only the data.
+ * EventStoreDB 23.10 counts only the data.
  */
 const sizeOf = ({ type, metadata }: { readonly type: string; readonly metadata: Envelope }, data: number): number =>
   data + Buffer.byteLength(JSON.stringify(metadata)) + 2 * type.length
@@ -98,8 +98,8 @@ const unpacked = (data: Uint8Array): string => {
 }
 
 /**
- * Restores the event as appended. Events of other applications are converted as far as possible and never skipped; the
- * codec of their category rejects them.
+ * Restores an event as it was appended. Events of other applications are converted as far as possible and never
+ * skipped; the codec of their category rejects them.
  */
 export const decode = ({ streamId, id, type, revision, data, metadata, created, position }: Recorded): Stored => {
   const { time, meta } = (isObject(metadata) ? metadata : {}) as Partial<Envelope>

@@ -64,7 +64,7 @@ export const follower = ({
     let position = after
     let [carried, failures, subscribed] = [false, 0, false]
     const failed = async (error: unknown) => {
-      // Report each outage once. A subscription that the server drops as too slow is normal.
+      // Each outage is reported once. A subscription that the server drops as too slow is normal.
       if (!isFailure(error, 'timeout', 10) && failures++ === 0) onError(error)
       await pause(clock, Math.min(BACKOFF_MS, 50 * 2 ** failures), signal)
     }

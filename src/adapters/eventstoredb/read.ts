@@ -132,7 +132,10 @@ export const reader = (connection: Connection, isOwn: IsOwn, { clock, patience, 
   const shared = sharedCalls<ReadPage>()
 
   return {
-    /** Position of the last event, read from the leader within one deadline. Readiness and freshness depend on it. */
+    /**
+     * Position of the last event, read from the leader within one deadline. Readiness checks and the check for new
+     * events use it.
+     */
     head: (): Promise<bigint> => patiently(clock, quick, findHead),
     /** Event at exactly this position. */
     at: (position: bigint): Promise<Stored | undefined> =>

@@ -43,14 +43,14 @@ export const unlessDuplicate = <T>(write: Promise<T>): Promise<T | undefined> =>
   })
 
 /**
- * Options of every read. `signal` ends the wait. `maxTimeMS` makes the server stop its work, because it may not notice
- * that the client gave up. Omitted for a virtual clock, which servers do not share.
+ * Options of every read of MongoDB. Aborting `signal` ends the wait for the server. `maxTimeMS` makes the server stop
+ * its work, because it may not notice that the client gave up. Omitted for a virtual clock, which servers do not share.
  */
 type ReadLimits = { readonly signal: AbortSignal; readonly maxTimeMS?: number }
 
 /**
  * Runs calls to the server with a timeout. A failure throws the refusal `backend_unavailable`, or `body_too_large` for
- * a document over 16 MiB. Refuses all calls after `close`.
+ * a document over 16 MiB. The wrapper refuses all calls after `close`.
  */
 export const mongoCalls = (clock: Clock) => {
   let open = true
@@ -79,7 +79,7 @@ export const mongoCalls = (clock: Clock) => {
       }
     },
     open: () => open,
-    /** Refuses all further calls and closes the connection with `end`. Waits at most two seconds. */
+    /** Refuses all further calls and closes the connection with `end`. `close` waits at most two seconds. */
     close: (end: () => Promise<void>): Promise<void> => {
       open = false
       return withTimeout(clock, CLOSE_MS, end(), () => undefined)

@@ -32,8 +32,8 @@ export const subjectKeys = async (db: Db, calls: Calls) => {
 }
 
 /**
- * Moves the keys that the key-encryption key cannot unwrap to `lost_subjects`. Erased subjects stay erased. The
- * operation can be repeated.
+ * Moves the keys that the key-encryption key cannot unwrap to `lost_subjects`. Erased subjects stay erased. The move of
+ * the keys can be repeated without harm.
  */
 const putAside = async (db: Db, calls: Calls, kek: Uint8Array): Promise<void> => {
   const [from, to] = [db.collection<StoredKey>('subjects'), db.collection<StoredKey>('lost_subjects')]

@@ -27,7 +27,7 @@ type MongoOptions = {
 export type Mongo = {
   readonly views: Views
   readonly snapshots: Snapshots
-  /** Existing keys; creates none. */
+  /** The existing keys; the function creates none. */
   readonly standing: () => Promise<{
     readonly deployment: StandingKeys | undefined
     readonly subjects: (kek: Uint8Array) => 'missing' | 'closed' | 'open'

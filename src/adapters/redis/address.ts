@@ -122,7 +122,7 @@ export const wrongWith = (place: RedisPlace): readonly Wrong[] => {
 const given = <T extends object>(values: T): { readonly [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as ReturnType<typeof given<T>>
 
-/** Address in the format of the driver. Reads the certificate files. */
+/** Address in the format of the driver. Reads the certificate files of the Redis connection. */
 export const addressOf = (place: RedisPlace) => {
   const { url, mode = 'single', master = '' } = place
   const { name, password, hosts, database } = parts(url)

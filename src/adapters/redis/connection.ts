@@ -4,7 +4,7 @@ import { type Address, addressOf, type RedisPlace } from './address.ts'
 
 export type Client = Redis | Cluster
 
-/** Receives the health of Redis. */
+/** Receives reports about failures and answers of Redis. */
 export type Health = {
   /** A connection is lost or cannot be made, or Redis refuses or does not answer. */
   readonly failed: (error: unknown) => void

@@ -45,7 +45,7 @@ const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) =
   /** Last known start of the job in any instance. */
   let began = Number.NEGATIVE_INFINITY
   let known: number | undefined
-  /** Previous run of this instance. Redis still returns it until the latest run is stored. */
+  /** Start of the previous run in this instance. Redis still returns it until the latest run is stored. */
   let replaced: number | undefined
   /** Last time the job was known to run in any instance. */
   let ran = Number.NEGATIVE_INFINITY

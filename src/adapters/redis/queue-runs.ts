@@ -24,7 +24,7 @@ export const lastRuns = (client: Client, clock: Clock, key: string, onError: (er
   const own = new Map<string, Run>()
   const sentAt = new Map<string, number>()
   /**
-   * Stores a run without waiting. If Redis is unavailable, other instances do not see the run and run the job
+   * Stores a run without waiting for Redis. If Redis is unavailable, other instances do not see the run and run the job
    * themselves.
    */
   const note = (run: Run): void => {

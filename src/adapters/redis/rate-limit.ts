@@ -13,7 +13,7 @@ type RedisLimitsOptions = {
   readonly clock: Clock
   readonly health: Pick<Health, 'failed'>
   /**
-   * Key shared by the instances. Client addresses are personal data, so Redis receives only pseudonyms computed with
+   * Key that all instances share. Client addresses are personal data, so Redis receives only pseudonyms computed with
    * it.
    */
   readonly key: Uint8Array
@@ -29,7 +29,8 @@ type Shared = {
 }
 
 /**
- * One limit of this instance. The count of a client is the last count from Redis plus the local increments since then.
+ * One rate limit of this instance. The count of a client is the last count from Redis plus the local increments since
+ * then.
  */
 const sharedLimiter = ({ client, hashOf, pseudonym, failed }: Shared, limit: number, now: () => number) => {
   /** Local increments not yet sent to Redis. */
@@ -66,9 +67,9 @@ const sharedLimiter = ({ client, hashOf, pseudonym, failed }: Shared, limit: num
 }
 
 /**
- * Counters shared by instances. An event counts here immediately and in other instances about half a second later. No
- * request waits for Redis; without Redis each instance counts for itself. Minutes are those of the wall clock, so that
- * all instances use the same ones.
+ * Rate limits whose counts all instances share. An event counts here immediately and in other instances about half a
+ * second later. No request waits for Redis; without Redis each instance counts for itself. Minutes are those of the
+ * wall clock, so that all instances use the same ones.
  */
 export const openRedisLimits = (
   place: RedisPlace,

@@ -20,7 +20,7 @@ export type ThreadResponse =
   | readonly [id: number, outcome: { readonly value: Value<Op> } | Failed]
   | { readonly damaged: string; readonly error: Error }
 
-/** Maximum characters of rows in one message. The last row may exceed it. */
+/** Maximum characters of rows in one message. The last row may exceed this size. */
 export const PIECE = 131_072
 
 type Flat = {

@@ -61,7 +61,7 @@ const answering = (answers: Answers): RequestListener => {
 
 /**
  * Standby server: until the service takes over the ports, it answers as alive but not ready, and 503 to all other
- * requests. `missing` sets the reason.
+ * requests. `missing` sets the reason that the standby server reports.
  */
 export const standbyServer = ([first, ...others]: readonly [Port, ...(readonly Port[])]) => {
   let why = 'starting'

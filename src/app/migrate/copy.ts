@@ -112,7 +112,7 @@ const copyKeys = async (from: Keys, to: Keys, subjects: ReadonlyMap<string, bool
 /**
  * Copies a log: ids, streams, revisions, times, data and metadata byte for byte and in order; then the keys of
  * subjects; then verifies both. If the target already contains the first events of the source, the copy continues after
- * them. The source is unchanged.
+ * them. The source of the migration is unchanged.
  */
 export const migrate = async (
   from: HistoryStore,

@@ -21,7 +21,7 @@ const unreadable = ({ stream, type, data, meta }: Stored): string | undefined =>
   }
 }
 
-/** Checks the log of a data directory, read-only. The service may be running. */
+/** Checks the log of a data directory, read-only. The service may run during the check. */
 export const checkLog: Services['checkLog'] = async (config) => {
   const file = eventsOf(config)
   if (!existsSync(file))

@@ -50,7 +50,7 @@ export const memorySnapshot = (memory: MemoryToKeep) => {
   }
 
   return {
-    /** Fills the empty memory from the snapshot. Returns the state that it contains. */
+    /** Fills the empty memory from the snapshot. Returns the position and the events that the snapshot contains. */
     restore: async (): Promise<Remembered | undefined> => {
       const snapshot = await found()
       if (!snapshot) return undefined
@@ -131,7 +131,7 @@ export const snapshotKeeper = (options: KeeperOptions) => {
       last = since ?? 0n
       later(FIRST_MS)
     },
-    /** Writes a last snapshot. Called when memory no longer changes. */
+    /** Writes the last snapshot before the end. It is called when memory no longer changes. */
     end: async (): Promise<void> => {
       if (!begun) return
       timer?.cancel()

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/load.ts'
 import { configError, type Problem } from '../../config/problem.ts'
 
-/** Returns the problems that the drivers find in the server addresses. Connects to no server. */
+/** Returns the problems that the drivers find in the server addresses. The check connects to no server. */
 export const wrongAddresses = async ({
   storage,
   eventstore,

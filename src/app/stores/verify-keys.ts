@@ -36,7 +36,7 @@ type Loss = { readonly tokens: boolean; readonly subjects: boolean; readonly sig
 const kidOf = (digest: string | undefined): string | undefined =>
   digest?.includes('.') ? digest.slice(0, digest.lastIndexOf('.')) : undefined
 
-/** Digests of the tokens that these events issued. Unreadable events are skipped. */
+/** Digests of the tokens that these events issued. Events that cannot be read are skipped. */
 export const digestsOf = (page: readonly Pick<Stored, 'type' | 'data'>[]): readonly string[] =>
   page.flatMap(({ type, data }) => {
     if (typeName(type) !== 'TokenIssued') return []

@@ -46,7 +46,10 @@ export const faults = (log: Logger, { after }: Pick<Clock, 'after'>, exit: (() =
 
   return {
     fatal,
-    /** Sets the shutdown for faults. If a fault has already happened, the shutdown starts immediately. */
+    /**
+     * Sets the function that shuts the service down after a fault. If a fault has already happened, the shutdown starts
+     * immediately.
+     */
     endWith: (work: () => Promise<void>): void => {
       end = work
       if (fallen) void finish()

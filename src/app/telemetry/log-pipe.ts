@@ -2,7 +2,7 @@ import { constants, fstatSync, openSync, statSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Clock } from '../../clock.ts'
 
-/** Maximum bytes of lines that wait for a slow reader. Further lines are dropped and counted. */
+/** Maximum bytes of lines that wait for a slow reader. Further log lines are dropped and counted. */
 export const WAITING_BYTES = 4 * 1_048_576
 /** Timeout in ms for waiting lines, at shutdown. */
 const FLUSH_MS = 1000

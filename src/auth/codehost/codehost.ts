@@ -124,8 +124,8 @@ type Who = {
 }
 
 /**
- * Builds the identity with the first list of memberships that fits into the size limit. `more`: the host has further
- * memberships.
+ * Builds the identity with the first list of memberships that fits into the size limit. `more`: the code host has
+ * further memberships.
  */
 const identity = (
   { issuer, kind, user, email }: Who,

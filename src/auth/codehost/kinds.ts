@@ -52,7 +52,7 @@ export const codehostKinds = {
     addressScopes: ['read:user'],
     nameOf: ({ full_name }) => full_name,
     organizations: '/user/orgs?limit=50',
-    // Versions before 1.20 have `username` only.
+    // Gitea before 1.20 has only the field `username`.
     organizationOf: ({ name, username }) => name ?? username,
     teams: '/user/teams?limit=50',
     teamOf: ({ name }) => name,
@@ -69,7 +69,7 @@ export const codehostKinds = {
     membershipScope: 'read_api',
     addressScopes: [],
     loginOf: ({ username }) => username,
-    // Access level 10 is Guest. If this parameter is missing, the list contains every public group.
+    // Access level 10 of GitLab is Guest. If this parameter is missing, the list contains every public group.
     organizations: '/groups?min_access_level=10&per_page=100',
     organizationOf: ({ full_path }) => full_path,
     teams: undefined,

@@ -24,7 +24,7 @@ const isOfSignature = (error: unknown): boolean => {
   return cause instanceof Error ? isOfSignature(cause) : isObject(cause) && 'signature' in cause
 }
 
-/** Cause for an ID token that the library refused. Contains no part of the token. */
+/** Cause for an ID token that the library refused. The cause contains no part of the token. */
 export const idTokenCause = (idToken: string, error: unknown, algorithms: readonly string[]): LoginCause => {
   const { alg, enc } = headerOf(idToken)
   if (enc !== undefined || idToken.split('.').length === 5) return 'id_token_encrypted'

@@ -43,7 +43,7 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
   const endpoints = settings.claims === 'userinfo' ? ['userinfo_endpoint'] : []
   const provider = cached(() => known(settings, call, endpoints), { life: DOCUMENT_LIFE_MS, pause: PAUSE_MS, now })
 
-  /** Reads the keys again. Called when none of the cached keys fits the token. */
+  /** Reads the signing keys of the provider again. Called when none of the cached keys fits the token. */
   const newKeys = async () => (await provider.again()).keys.get()
 
   const exchange = async (

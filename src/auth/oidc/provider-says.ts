@@ -2,7 +2,7 @@ const MOST = 200
 const LONGEST_WORD = 24
 const LEFT_OUT = '…'
 
-/** A word: letters with punctuation around and between them. Protocol names (`redirect_uri`) match. */
+/** A word: letters with punctuation around and between them. Protocol names such as `redirect_uri` count as words. */
 const WORD = /^["'(`«“[]*(\p{L}[\p{L}\p{M}]*(?:['’_/-]\p{L}[\p{L}\p{M}]*)*)["')`»”\].,:;!?]*$/u
 /** A change from lower to upper case: frequent in generated ids, rare in words. */
 const HUMP = /\p{Ll}\p{Lu}/gu

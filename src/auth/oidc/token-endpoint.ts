@@ -55,7 +55,7 @@ type Exchange = {
 
 export type Tokens = TokenEndpointResponse & TokenEndpointResponseHelpers
 
-/** Exchanges a code for verified tokens. Refuses as listed in api.md §5.5. */
+/** Exchanges a code for verified tokens. Failures are refused as listed in api.md §5.5. */
 export const exchangeCode = async (exchange: Exchange): Promise<Tokens> => {
   const { authentications } = exchange
   for (const authentication of authentications.slice(0, -1)) {

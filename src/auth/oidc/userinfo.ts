@@ -50,16 +50,16 @@ type UserinfoRequest = {
   readonly known: Known
   /** Configuration without client authentication: the access token authenticates the request. */
   readonly config: Configuration
-  /** Reads the key set again. Called when none of the cached keys fits the signature. */
+  /** Reads the signing keys of the provider again. Called when none of the cached keys fits the signature. */
   readonly keys: () => Promise<object>
   readonly accessToken: string
   readonly sub: string
 }
 
 /**
- * Reads the claims of the person from the userinfo endpoint (OpenID Connect Core §5.3). The answer must be about `sub`.
- * If the answer is signed, its signature must be valid. Refuses with `userinfo_invalid`, `identity_too_large` or
- * `provider_unavailable`.
+ * Reads the claims of the person from the userinfo endpoint (OpenID Connect Core §5.3). The answer of the endpoint must
+ * be about the person `sub`. If the answer is signed, its signature must be valid. Failures are refused with
+ * `userinfo_invalid`, `identity_too_large` or `provider_unavailable`.
  */
 export const readUserinfo = async ({
   call,

@@ -2,7 +2,7 @@ import tls, { type SecureContext } from 'node:tls'
 import { bytesOf, whyUnread } from '../../regular-file.ts'
 import { ownError } from '../safe-cause.ts'
 
-/** Reads a file, trimmed. Errors contain its description and path. */
+/** Reads a file, trimmed. Errors contain the description and the path of the file. */
 export const ownFile = async (what: string, path: string): Promise<string> => {
   let content: string
   try {

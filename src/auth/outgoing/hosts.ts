@@ -64,7 +64,8 @@ const PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443'
 
 /**
  * Returns a test whether a URL is in a list in `NO_PROXY` syntax. Entries are names (each with its subdomains),
- * addresses, networks, or `*` for all hosts. A leading dot and a port are optional. Invalid entries match nothing.
+ * addresses, networks, or `*` for all hosts. A leading dot and a port are optional. An invalid entry of the list
+ * matches no host.
  */
 export const listed = (list: readonly string[]): ((url: URL) => boolean) => {
   const tests = list.map((text) => {

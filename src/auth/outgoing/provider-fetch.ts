@@ -29,7 +29,7 @@ const refusalIn = (error: unknown): Refusal | undefined =>
 
 /**
  * Refuses because a provider's answer is unusable. `what` is a sentence of our own or a library error, of which only
- * names and codes are used. A refusal passes through unchanged.
+ * names and codes are used. An error that is a refusal already is returned unchanged.
  */
 export const unusable = (place: ProviderStep, what: unknown): never => {
   throw refusalIn(what) ?? refusalFor('answer_unusable', { ...place, what: safeCause(what).message })
@@ -62,7 +62,7 @@ type Init = Pick<CustomFetchOptions, 'method' | 'headers'> & Partial<Pick<Custom
 export type Asking = Reach & { readonly clock: Clock; readonly userAgent: string }
 
 /**
- * HTTP client for a provider: no redirects, timeout 5 s, at most 1 MiB of answer. Failures refuse with
+ * HTTP client for a provider: no redirects, timeout 5 s, at most 1 MiB of answer. Failures are refused with
  * `provider_unavailable`. A 2xx answer that is too large is refused by `tooLarge`.
  */
 export const providerFetch = ({ clock, userAgent, caPath, proxyOf, mayBeHttp }: Asking) => {
@@ -87,7 +87,7 @@ export const providerFetch = ({ clock, userAgent, caPath, proxyOf, mayBeHttp }: 
 
 export type ProviderFetch = ReturnType<typeof providerFetch>
 
-/** Body as text. The library sends forms only. */
+/** Body as text. The OpenID library sends only forms. */
 const textOf = (place: ProviderStep, body: Init['body']): string | undefined =>
   body === undefined || body === null || typeof body === 'string'
     ? (body ?? undefined)
@@ -95,7 +95,7 @@ const textOf = (place: ProviderStep, body: Init['body']): string | undefined =>
       ? body.toString()
       : unusable(place, 'the body of a request to the provider is not a form')
 
-/** Returns the JSON of an answer with status 200. Refuses any other answer. */
+/** Returns the JSON of an answer with status 200. Any other answer of the provider is refused. */
 export const jsonOf = async (response: Response, place: ProviderStep): Promise<unknown> => {
   if (response.status !== 200) return refusedBy(place, response.status)
   try {

@@ -26,8 +26,8 @@ export const wrongWithProxy = (text: string): string | undefined =>
     : 'must be an http or https proxy, such as http://proxy.example.com:3128 or http://name:password@proxy.example.com:3128, with special characters in name and password percent-encoded (%40)'
 
 /**
- * `own` applies to every URL. If `own` is absent, the other settings apply, like curl's environment variables of the
- * same names.
+ * The proxy in `own` applies to every URL. If `own` is absent, the other settings apply, like curl's environment
+ * variables of the same names.
  */
 type Proxies = {
   readonly own?: string | undefined

@@ -15,7 +15,7 @@ type Through = {
   readonly limit: () => AbortSignal
 }
 
-/** Opens a connection to `host:port` through a proxy (CONNECT, RFC 9110 §9.3.6). Errors name the proxy. */
+/** Opens a connection to `host:port` through a proxy (CONNECT, RFC 9110 §9.3.6). Error messages name the proxy. */
 const connect = async ({ proxy, trust, userAgent, limit }: Through, place: string): Promise<Socket> => {
   const secure = proxy.protocol === 'https:'
   const secureContext = secure ? await trust() : undefined

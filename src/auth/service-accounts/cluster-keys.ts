@@ -113,7 +113,10 @@ const readIssuer = async (call: Cluster, discoveryUrl: string): Promise<Issuer> 
   }
 }
 
-/** Refuses with both causes. The configured address comes first because the operator can change it. */
+/**
+ * Refuses an exchange with the causes of both failed reads. The configured address comes first because the operator can
+ * change it.
+ */
 const noKeySet = (configured: unknown, named: unknown): never => {
   const why = (error: unknown) =>
     error instanceof Refusal && error.cause instanceof Error ? error.cause.message : safeCause(error).message

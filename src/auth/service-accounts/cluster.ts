@@ -11,7 +11,10 @@ const TIMEOUT_MS = 2000
 export const refuseUnavailable = (cause: Error): never =>
   refuse('orchestrator_unavailable', undefined, { headers: { 'retry-after': '1' }, cause })
 
-/** Refuses with `orchestrator_unavailable` for any error, without its text. A refusal passes through unchanged. */
+/**
+ * Refuses with `orchestrator_unavailable` for any error, without its text. An error that is a refusal already is
+ * returned unchanged.
+ */
 export const clusterUnavailable = (cause: unknown): never => {
   if (cause instanceof Refusal) throw cause
   return refuseUnavailable(safeCause(cause))

@@ -4,7 +4,7 @@ import { type Account, type Allowed, isAllowed, presented, type ServiceAccount }
 
 export type OrchestratorSettings = ClusterSettings & {
   readonly verification: 'token_review' | 'jwks'
-  /** Accepted audiences; empty: any. */
+  /** Accepted audiences of a token; empty: any. */
   readonly audiences: readonly string[]
   /** Issuers accepted in addition to the cluster's, with verification by `jwks`. */
   readonly issuers: readonly string[]
@@ -15,8 +15,8 @@ export type OrchestratorSettings = ClusterSettings & {
 
 export type Orchestrator = {
   /**
-   * Verifies a token and returns its service account. Callers are queued by `address`. Refuses as listed in api.md
-   * §5.7. If the account is not allowed, the `metadata` of the refusal name the account.
+   * Verifies a token and returns its service account. Callers are queued by `address`. Failures are refused as listed
+   * in api.md §5.7. If the account is not allowed, the `metadata` of the refusal name the account.
    */
   readonly verify: (token: string, address: string) => Promise<ServiceAccount>
 }

@@ -66,7 +66,10 @@ const expiryOf = (payload: Readonly<Record<string, unknown>>, now: Date): Date =
   return ms > now.getTime() ? new Date(ms) : refuseToken('token has expired')
 }
 
-/** Account in unverified claims, from the claim `kubernetes.io` or the subject. Refuses if they differ. */
+/**
+ * Account in unverified claims, from the claim `kubernetes.io` or the subject. The function refuses a token in which
+ * they differ.
+ */
 const claimed = (payload: Readonly<Record<string, unknown>>): Account => {
   const { byClaim, bySubject, details } = namesIn(payload)
   if (byClaim && bySubject && !agree(byClaim, bySubject)) return refuseToken('token names two accounts')

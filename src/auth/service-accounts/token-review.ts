@@ -38,7 +38,7 @@ type Settings = { readonly discoveryUrl: string; readonly audiences: readonly st
  */
 export const tokenReview = (call: Cluster, { discoveryUrl, audiences, clock }: Settings) => {
   const pass = bulkhead({ running: 10, waiting: 1000, refused: () => tooMany })
-  /** Digests of refused tokens. */
+  /** Digests of tokens that the cluster refused. */
   const refused = new LRUCache<string, true>({
     max: REFUSED_LIMIT,
     ttl: REFUSED_LIFE_MS,

@@ -20,7 +20,7 @@ export type Client = {
   readonly ask: <T>(method: string, path: string, asked?: ClientRequest) => Promise<T>
   /**
    * Begins a GET whose 200 answer has no end, and returns its body. The timeout ends with the headers of the answer.
-   * Any other answer is a Failure as for `ask`. `stop` ends the body too.
+   * Any other answer is a Failure as for `ask`. Aborting `stop` also ends the body.
    */
   readonly open: (
     path: string,

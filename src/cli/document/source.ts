@@ -24,7 +24,7 @@ type Whole = {
   readonly use: (cost: number) => void
 }
 
-/** Fails with the location of a problem in the document. Nothing has been sent yet. */
+/** Fails with the location of a problem in the document. No request has been sent yet. */
 export const wrong = (path: string, problem: string): never =>
   fail('usage', path === '' ? problem : `${path}: ${problem}`)
 

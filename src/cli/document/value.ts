@@ -108,7 +108,7 @@ const scalarJson = ({ value, source = '', type }: Scalar, { path, within }: Sour
   return typeof value === 'bigint' ? String(value) : JSON.stringify(source)
 }
 
-/** Value as compact JSON. Numbers keep their notation. */
+/** Value as compact JSON. Numbers keep the notation of the source. */
 export const json = (source: Source, depth = 0): string => {
   const { within, path } = source
   const node = settled(source)

@@ -41,7 +41,10 @@ const CHECKS = {
     rolloutPart(newRollout.read(body), () => refuse('invalid_argument', 'rollout rule is missing')),
 } as const satisfies Readonly<Record<string, (body: Body) => unknown>>
 
-/** Problems that the service would report for the body of a request (api.md §7.3). Uses the readers of the service. */
+/**
+ * Problems that the service would report for the body of a request (api.md §7.3). The checks use the field readers of
+ * the service.
+ */
 export const problemsOf = (kind: keyof typeof CHECKS, path: string, body: object): readonly Problem[] => {
   try {
     CHECKS[kind]({ ...body })

@@ -41,7 +41,7 @@ const contentOf = async (file: string | undefined, stdin: boolean, { readStdin }
   return isUtf8(bytes) ? bytes.toString('utf8') : fail('usage', `${piped ? 'Standard input' : file} is not UTF-8 text.`)
 }
 
-/** Items whose remaining requests run concurrently. */
+/** Number of items whose remaining requests run concurrently. */
 const AT_ONCE = 8
 
 /** Runs the steps. After a failure or an interrupt no further steps are started, and the running ones are awaited. */

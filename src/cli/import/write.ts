@@ -95,7 +95,7 @@ export const stepsOf = (
   headers: Readonly<Record<string, string>>,
 ): readonly Step[] => {
   const write = writer(client, headers)
-  /** Step with a single request. */
+  /** Step of the import that sends a single request. */
   const only =
     (...request: Parameters<Write>) =>
     async () => {

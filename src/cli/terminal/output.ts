@@ -50,7 +50,10 @@ export const table = <T>(
   return headers || items.length > 0 ? `${lines.join('\n')}\n` : ''
 }
 
-/** Value at a dotted path. Also finds a field whose name contains dots (`metadata.io.service.auth.token.name`). */
+/**
+ * Value at a path of field names with dots. Also finds a field whose name contains dots
+ * (`metadata.io.service.auth.token.name`).
+ */
 export const at = (value: unknown, path: string): unknown => {
   if (typeof value !== 'object' || value === null) return undefined
   const members = value as Readonly<Record<string, unknown>>

@@ -19,8 +19,8 @@ type Look = {
 }
 
 /**
- * Shows progress on standard error: a bar on a terminal, otherwise a line every 10 s; nothing with `quiet`. Shorter
- * work shows no line.
+ * Shows progress on standard error: a bar on a terminal, otherwise a line every 10 s; nothing with `quiet`. Work that
+ * ends sooner shows no line.
  */
 export const progressBar = (
   { streams: { stderr }, info }: Terminal,

@@ -31,7 +31,7 @@ export const quoted = (text: string): string => {
   return plain(JSON.stringify(characters.length > TEXT ? `${characters.slice(0, TEXT).join('')}…` : text))
 }
 
-/** The sentence, cut to at most 300 UTF-16 units. Surrogate pairs are not split. */
+/** The sentence, cut to at most 300 UTF-16 units. A text is never cut within a surrogate pair. */
 export const cut = (sentence: string): string =>
   sentence.length > SENTENCE ? `${sentence.slice(0, SENTENCE - 1).replace(/[\ud800-\udbff]$/, '')}…` : sentence
 

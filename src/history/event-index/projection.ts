@@ -73,7 +73,7 @@ const openSegment = (number: number, hashOf: ReturnType<typeof valueHash>) => {
   }
 
   return {
-    /** Index of the next event. */
+    /** Index of the next event in the log. */
     next: (): number => number * SEGMENT + positions.length,
     isFull: (): boolean => positions.length === SEGMENT,
     add: (record: Stored): void => {
@@ -83,7 +83,10 @@ const openSegment = (number: number, hashOf: ReturnType<typeof valueHash>) => {
       positions.push(Number(record.position))
       times.push(time ?? 0)
     },
-    /** Rows of the full segment. A segment that cannot be indexed has only the row with the positions of its events. */
+    /**
+     * Index rows of the full segment. A segment that cannot be indexed has only the row with the positions of its
+     * events.
+     */
     parts: async (): Promise<readonly RowText[]> => {
       const placesPart: RowText = [placesKey(number), placesText({ positions, times })]
       if (!isIndexable) return [placesPart]

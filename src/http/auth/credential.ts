@@ -58,7 +58,7 @@ export const sameOrigin =
 
 /**
  * True if browser headers show that a foreign page sent the request: not an own page, and not a trusted or allowed
- * origin (api.md §3.5). `*` allows requests that write nothing. False for a request without browser headers.
+ * origin (api.md §3.5). An entry `*` allows requests that write nothing. False for a request without browser headers.
  */
 export const foreignPage = (isOwnPage: (request: FastifyRequest) => boolean, allowedOrigins: readonly string[]) => {
   const allowsAll = allowedOrigins.includes('*')

@@ -7,7 +7,7 @@ import type { InstanceServices } from '../services/instance.ts'
  * request is decided. A checked token stores the number of the configuration, so it is checked once.
  */
 export const reapplyRules = ({ settings: { access }, policy, narrow, verifier }: InstanceServices & AuthServices) => ({
-  /** True if the rules must still be applied to a token. Without rules it is always false. */
+  /** True if the rules must still be applied to a token. Without access rules the result is always false. */
   isOpen: !isGoverned(access) ? () => false : (entry: TokenInUse): boolean => entry.judged < (policy.known() ?? -1),
   /** The token after applying the rules; undefined if the rules leave it no grants. */
   ask: async (entry: TokenInUse, secret: string): Promise<TokenInUse | undefined> => {

@@ -90,7 +90,7 @@ export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
     return 'error' in answer ? failed(tally, answer) : counted(tally, start, answer, tally.variant(answer))
   }
 
-  /** The flag, if it exists. Refuses an unreadable flag. */
+  /** The flag with this key, if it exists. Refuses an unreadable flag. */
   const look = (flags: Flags, namespace: string, key: string): Compiled | undefined => {
     let flag: Compiled | undefined
     try {

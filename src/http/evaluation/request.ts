@@ -44,7 +44,7 @@ const newId = ({ id, headers }: FastifyRequest): string => (headers['x-request-i
  */
 export const requestIdOf = (given: string, request: FastifyRequest): string => given || newId(request)
 
-/** The same id as JSON text. */
+/** The id of the evaluation as JSON text. */
 export const requestIdJson = (given: string, request: FastifyRequest): string =>
   given ? JSON.stringify(given) : `"${newId(request)}"`
 

@@ -1,7 +1,7 @@
 import type { Call } from '../route/route.ts'
 import type { RecordingServices } from '../services/recording.ts'
 
-/** Counts a read of the history that returns `events` events (api.md §16.6). HEAD is not recorded. */
+/** Counts a read of the history that returns `events` events (api.md §16.6). A HEAD request is not recorded. */
 export const countReading = (
   { historyReads }: Pick<RecordingServices, 'historyReads'>,
   { caller, route, request }: Call<unknown, unknown>,

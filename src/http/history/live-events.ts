@@ -29,8 +29,8 @@ const UNBOUNDED = ['to', 'before', 'beforeIndex'] as const
 const noSuchEvent = (): never => wrongHeader('Last-Event-ID', 'must be an index of the log')
 
 /**
- * `Last-Event-ID` of an event stream: index of the last event received, -1 for none; undefined if absent. Refuses
- * anything else with 400 `invalid_header`.
+ * `Last-Event-ID` of an event stream: index of the last event received, -1 for none; undefined if absent. Any other
+ * value is refused with 400 `invalid_header`.
  */
 const lastEventId = (headers: IncomingHttpHeaders): number | undefined => {
   const text = headerText(headers, 'last-event-id')

@@ -11,14 +11,14 @@ export const streamSlots = (all: number) => {
   let running = 0
   const ending = new AbortController()
   return {
-    /** Aborts when the service shuts down. */
+    /** Signal that aborts when the service shuts down. */
     ending: ending.signal,
     end: (): void => ending.abort(),
     /** Number of running streams. */
     running: (): number => running,
     /**
-     * Counts a new stream and returns the function that ends its count once. Refuses with `rate_limited` or
-     * `history_busy`.
+     * Counts a new stream and returns the function that ends its count once. A stream over the limit is refused with
+     * `rate_limited` or `history_busy`.
      */
     enter: (holder: string): (() => void) => {
       const had = own.get(holder) ?? 0

@@ -100,7 +100,7 @@ const SHOWN = 8
 
 /**
  * JSON texts of the first items, until the next one exceeds the page or the memory of the answer, and the number of
- * items used. The first item is always included.
+ * items used. The first item is always on the page.
  */
 const shownOf = async <T, L, I>(
   { request }: Of,

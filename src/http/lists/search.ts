@@ -43,7 +43,7 @@ export const placed = <T extends { readonly doc: { readonly order: string } }>(
   { sort }: Search,
 ): Placed<T> => ({ item, by: sortedBy[sort](doc), order: item.doc.order })
 
-/** The items in order. */
+/** The items of the list in the requested order. */
 export const sorted = <T>(items: readonly Placed<T>[], { order }: Search): Promise<readonly Placed<T>[]> =>
   sortSliced(items, order === 'asc' ? isBefore : (one, other) => isBefore(other, one))
 

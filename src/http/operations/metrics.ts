@@ -118,7 +118,7 @@ export const metricsPage = (prefix: string) => {
     gauge: readLater('gauge'),
     /** A counter kept by another component, read when the page is written. */
     count: readLater('counter'),
-    /** Writes the current page. */
+    /** Writes the current page of metrics. */
     write: async (): Promise<readonly Buffer[]> => bytesOf(await Promise.all(written.map(async (text) => text()))),
   }
 }

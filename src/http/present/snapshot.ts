@@ -37,7 +37,7 @@ type Variants = ReadonlyMap<string, VariantDoc>
 /** JSON text of an object without its closing brace, so that fields can follow. */
 const opened = (object: object): string => JSON.stringify(object).slice(0, -1)
 
-/** A date without time. The service reads it as midnight UTC; client engines cannot read it. */
+/** A date without a time of day. The service reads it as midnight UTC; client engines cannot read it. */
 const DATE = /^\d{4}-\d\d-\d\d$/
 
 const segmentJson = (doc: SegmentDoc, form: Form): SnapshotSegment => {

@@ -32,8 +32,8 @@ export type Exchange = {
 type Proceed = (exchange: Exchange) => Answer | Promise<Answer>
 
 /**
- * One step of api.md §1.3. A step throws a Refusal, or returns an answer, or returns undefined to let the request go
- * on. A step that wraps the later ones calls `proceed` and returns the answer of `proceed`.
+ * One step of the checks in api.md §1.3. A step throws a Refusal, or returns an answer, or returns undefined to let the
+ * request go on. A step that wraps the later ones calls `proceed` and returns the answer of `proceed`.
  */
 export type Step = (
   exchange: Exchange,
@@ -122,8 +122,8 @@ const exchangeOf = (request: FastifyRequest, reply: FastifyReply, spec: Spec): E
 type AnswerListeners = { readonly answered: Answered; readonly brokenOff: StreamTold['failed'] }
 
 /**
- * Handles a request by the steps of api.md §1.3, in their order: the first refusal or answer is sent. Step 2 is the
- * router.
+ * Handles a request by the steps of api.md §1.3, in their order: the first refusal or answer is sent. Step 2 is done by
+ * the router.
  */
 export const pipeline = (
   { authorize, readHeaders = goOn, replay = goOn, boundReading = goOn }: ServiceSteps,

@@ -9,7 +9,7 @@ export type CredentialRule =
   | 'bearer'
   /** Never: a valid credential identifies the caller, an invalid one is only recorded. */
   | 'welcome'
-  /** If `authentication.required` is set. */
+  /** A credential is required if `authentication.required` is set. */
   | 'required'
   /** If `authentication.required` is set and `authentication.exclude` does not list this group. */
   | 'management'
@@ -45,8 +45,8 @@ export type RightPlace =
   | { readonly record: (params: Readonly<Record<string, string>>) => Promise<string | undefined> }
 
 /**
- * Access to a route: `public` ignores credentials; other routes require the right in the namespace. `none` accepts
- * every valid credential.
+ * Access to a route: `public` ignores credentials; other routes require the right in the namespace. The value `none`
+ * accepts every valid credential.
  */
 export type Guarded = {
   readonly credential: CredentialRule
@@ -77,8 +77,8 @@ export type Statement = {
   /** Maximum body size in bytes, at most that of the configuration. */
   readonly bodyLimit: number | 'configured'
   /**
-   * The route appends events, so it accepts an idempotency key. `unless-read-only` refuses on a read-only instance.
-   * Every method except GET requires this field.
+   * The route appends events, so it accepts an idempotency key. The value `unless-read-only` refuses the request on a
+   * read-only instance. Every method except GET requires this field.
    */
   readonly writes?: false | 'always' | 'unless-read-only'
 }

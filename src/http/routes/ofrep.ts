@@ -40,7 +40,7 @@ const keysIn = (named: string): readonly string[] | undefined => {
   return [...new Set(names.flatMap((name) => name.trim() || []))]
 }
 
-/** Namespace of the flags. `names`: answers contain the keys of the matched segments. */
+/** Namespace of the evaluated flags. `names`: answers contain the keys of the matched segments. */
 type EvaluationTarget = { readonly namespace: string; readonly names: boolean }
 
 /** Keys of all flags that have an answer, which excludes disabled variant flags. */

@@ -6,7 +6,7 @@ import type { FormerTokens } from '../auth/former-tokens.ts'
 
 /**
  * A token in use by requests. `judged`: latest access configuration that is known to remove nothing more from it; for a
- * static token, the maximum. `caller`: set at its first request.
+ * static token, the maximum. `caller` is set at the first request of the token.
  */
 export type TokenInUse = TokenEntry & { judged: number; caller?: KnownCaller }
 
@@ -50,7 +50,7 @@ export type AuthServices = {
   /**
    * Number of the access configuration under which this instance issues tokens: a revision of `access-main`. `number`
    * records the configuration first, and is refused with `release_in_progress` while it cannot. `known` is undefined
-   * until then.
+   * until it is recorded.
    */
   readonly policy: { readonly number: () => Promise<number>; readonly known: () => number | undefined }
   readonly narrow: Narrow

@@ -28,7 +28,7 @@ export type Settings = {
   readonly corsOrigins: readonly string[]
   /** Maximum size of an answer with many items, in bytes. */
   readonly mostBytes: number
-  /** The limit for publishable tokens. */
+  /** The same limit for publishable tokens. */
   readonly publishedMostBytes: number
   readonly trustProxy: boolean | readonly string[]
   /** True if the address of the service answers GET /metrics. */

@@ -122,8 +122,8 @@ const openersOf = (text: string, most: number): number => {
 }
 
 /**
- * Limit that a JSON text exceeds: nesting depth, or fields and items together. One scan that skips strings. Small texts
- * with few opening brackets are not scanned.
+ * Limit that a JSON text exceeds: nesting depth, or fields and items together. One scan of the text that skips strings.
+ * Small texts with few opening brackets are not scanned.
  */
 export const excessOf = (text: string, deepest = DEEPEST, most = MOST_MEMBERS): 'depth' | 'members' | undefined => {
   if (text.length <= most * 2 && (text.length <= deepest * 2 || openersOf(text, deepest) <= deepest)) return undefined

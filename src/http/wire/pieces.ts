@@ -44,7 +44,7 @@ export type Gathered<I> = { readonly pieces: readonly Json<I>[]; readonly bytes:
 
 /**
  * Creates the JSON text of each item until the next one exceeds `most` bytes or the memory of the answer. The first
- * item is always included.
+ * item is always included in the answer.
  */
 export const gather = <T, I>(
   items: readonly T[],
@@ -157,8 +157,8 @@ function* textsOf<I>(made: readonly Made<I>[]): Generator<Json<I>> {
 }
 
 /**
- * Answers with all items under a name, or refuses with 400 `answer_too_large` as soon as they exceed `most` bytes.
- * `around` is called at the end. The texts of a large answer are created again as the client reads them.
+ * Answers with all items under a name, or refuses with 400 `answer_too_large` as soon as they exceed `most` bytes. The
+ * function `around` is called at the end. The texts of a large answer are created again as the client reads them.
  */
 export const allOf = <T, I, N extends string, B extends object, A extends object>(
   of: Of,

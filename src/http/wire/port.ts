@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../clock.ts'
 import { cutStalled, type Patience } from './stalled.ts'
 
-/** Limits of a connection. Times are in ms. */
+/** Limits of a connection. Times of the limits are in ms. */
 export type WireSettings = {
   readonly headersTimeout: number
   readonly requestTimeout: number
@@ -17,7 +17,8 @@ export type Port = { readonly server: Server; readonly sockets: ReadonlySet<Sock
 export const HEADER_LIMIT = 65_536
 const KEEP_ALIVE_MS = 72_000
 /**
- * Maximum number of connections that wait to be accepted; the system has its own limit. Further connections are reset.
+ * Maximum number of connections that wait to be accepted; the system has its own limit. The system resets further
+ * connections.
  */
 const BACKLOG = 4_096
 

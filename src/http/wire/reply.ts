@@ -19,8 +19,8 @@ export type Answer<T = unknown> = {
   /** JSON text of the answer, instead of `body`, if the route already has it. */
   readonly json?: Json<T>
   /**
-   * Bytes of the answer, instead of `body`, created as the client reads them. `length` is their number, if known. The
-   * request ends after the last chunk.
+   * Bytes of the answer, instead of `body`, created as the client reads them. `length` is the number of bytes, if
+   * known. The request ends after the last chunk.
    */
   readonly chunks?: Chunks
   readonly length?: number

@@ -6,8 +6,8 @@ import { timeSlicer } from '../../event-loop.ts'
 export type Chunks = Iterable<Buffer> | AsyncIterable<Buffer>
 
 /**
- * Callbacks of a stream. `ended` runs once, for every end. `failed` receives the error of a source that fails after the
- * headers are sent.
+ * Callbacks of a stream. `ended` runs exactly once, however the stream ends. `failed` receives the error of a source
+ * that fails after the headers are sent.
  */
 export type StreamTold = {
   readonly ended: (request: FastifyRequest, reply: FastifyReply) => void

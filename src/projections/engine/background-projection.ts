@@ -50,7 +50,9 @@ export const backgroundProjection = (options: BackgroundOptions) => {
     return stored
   }
 
-  /** Writes the rows of a page. Returns undefined if another writer has moved the checkpoint. */
+  /**
+   * Writes the rows that follow from a page of events. Returns undefined if another writer has moved the checkpoint.
+   */
   const written = async (from: Checkpoint, page: readonly Stored[]): Promise<Checkpoint | undefined> => {
     const rows = await model.rowsOf({ log, find }, from, page)
     if (rows.length > 0) await views.put(model, rows)

@@ -77,7 +77,7 @@ export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { 
   }
 
   return {
-    /** Loads the stored checkpoints. Throws if a view is lost. */
+    /** Loads the stored checkpoints. Throws if rows or the checkpoint of a view are lost. */
     load: async (): Promise<void> => {
       const found = new Map<ReadModel, Checkpoint>()
       for (const projection of projections) {
@@ -97,7 +97,10 @@ export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { 
       reached = new Map([...reached].map(([projection, from]) => [projection, advanced(projection, from, page)]))
     },
     reached: (): Checkpoints => reached,
-    /** Whether the stored checkpoints are those that this writer left. Throws if a view is lost. */
+    /**
+     * Whether the stored checkpoints are those that this writer left. Throws if rows or the checkpoint of a view are
+     * lost.
+     */
     stand: async (): Promise<boolean> => {
       for (const [projection, { position }] of stored)
         if ((await standing(projection)).position !== position) return false

@@ -45,7 +45,7 @@ export const freshness = ({ clock, head: ask, seen, onStale, onFresh }: Freshnes
   let stale = false
   let watch: Timer | undefined
   const look = (): void => {
-    // A timer may fire slightly early.
+    // A timer may fire slightly too early.
     if (fresh()) return watchOn()
     stale = true
     onStale?.({ forMs: age(), why, head: newest })

@@ -15,13 +15,13 @@ const RECENT_CHARACTERS = 8 * 1_048_576
 /** Pages of the log between two checkpoints of the build. */
 const MARK_PAGES = 10
 
-/** Source and target of a build. */
+/** Source and target of a rebuild. */
 type RebuildSources = { readonly clock: Clock; readonly log: EventLog; readonly views: Views }
 
 /** A row, and its approximate number of characters. */
 type Sized = { readonly row: Row; readonly size: number }
 
-/** Build of one view. The rebuild applies new events to the rows that it has written, so its memory is limited. */
+/** Rebuild of one view. The rebuild applies new events to the rows that it has written, so its memory is limited. */
 const construction = (sources: FoldSources, projection: AnyProjection, building: Building) => {
   const recent = new LRUCache<string, Sized>({ maxSize: RECENT_CHARACTERS, sizeCalculation: ({ size }) => size + 1 })
   const prefix = `${projection.category}-`
@@ -65,7 +65,7 @@ const construction = (sources: FoldSources, projection: AnyProjection, building:
   }
 }
 
-/** Build of one log projection. The build reads the rows that it needs from those that it has written. */
+/** Rebuild of one log projection. The build reads the rows that it needs from those that it has written. */
 const chronicling = (log: EventLog, chronicle: LogProjection, building: Building) => {
   let checkpoint = building.checkpoint ?? START
   const sources = { log, find: building.getMany }

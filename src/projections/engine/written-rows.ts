@@ -8,7 +8,7 @@ import { byStream, foldRow, keyOf } from './fold-rows.ts'
 import type { oversizedRows } from './oversized-rows.ts'
 import type { RecentEvents } from './recent-events.ts'
 
-/** Rows in one write. A slow store completes it within the time limit of a step. */
+/** Maximum number of rows in one write. A slow store completes it within the time limit of a step. */
 const STEP_ROWS = 250
 
 /** Writes the rows of log projections that result from a page, each from its own checkpoint on. */

@@ -176,7 +176,7 @@ export const flagStore = <C>(compile: Compile<C>) => {
       tally.bytes(kind, `${namespace}+${key}`),
     namespaceCount: count,
 
-    /** All keys that ever existed. */
+    /** All keys that ever existed in a namespace. */
     known: {
       namespaces: (): readonly string[] => [...states.keys()],
       flags: (namespace: string): readonly string[] => [...(states.get(namespace)?.flags.keys() ?? [])],

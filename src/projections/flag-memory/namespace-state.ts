@@ -105,7 +105,8 @@ export const foundIn = <C, D extends InNamespace>(
 }
 
 /**
- * The documents of the present incarnation of the namespace, in order of creation. Unreadable documents are omitted.
+ * The documents of the present incarnation of the namespace, in order of creation. Unreadable documents are left out of
+ * lists.
  */
 export const listOf = <C, D extends InNamespace>(
   state: NamespaceState<C>,

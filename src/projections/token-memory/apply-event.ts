@@ -90,7 +90,7 @@ const readable = (type: string, data: string): TokenEvent | undefined => {
   }
 }
 
-/** Shortens the expiry or narrows the grants of a token in memory. Returns false for other events. */
+/** Shortens the expiry or narrows the grants of a token in memory. The result is false for other events. */
 const restrict = (
   { table: { columns }, reaches, bounded }: TokenMemory,
   slot: number,

@@ -105,7 +105,10 @@ export const boundedTokens = (
     reaches.remove(reach)
     table.remove(slot)
   }
-  /** Evicts a token that was not used recently, among those that `may` accepts. Returns false if there is none. */
+  /**
+   * Evicts a token that was not used recently, among those that `may` accepts. The result is false if no token can be
+   * evicted.
+   */
   const evict = (may: (slot: number) => boolean): boolean => {
     const slot = victim(may)
     if (slot === undefined) return false

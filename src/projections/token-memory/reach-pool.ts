@@ -11,7 +11,7 @@ export const stringPool = () => {
   const counts: number[] = []
   const free: number[] = []
   return {
-    /** Adds a reference to the text. Returns its number. */
+    /** Adds a reference to a text. Returns its number. */
     add: (text = ''): number => {
       let number = numbers.get(text)
       if (number === undefined) {
@@ -53,7 +53,7 @@ export const reachPool = () => {
 
   const bytesOf = (number: number): number => texts.text(number).length + reaches[number]!.places.size * PLACE_BYTES
   return {
-    /** Counts a token with these rights. Returns the number of the reach. */
+    /** Counts a token with these rights. Returns the number of these rights. */
     add: (text: string): number => {
       const number = texts.add(text)
       if (reaches[number] === undefined) {

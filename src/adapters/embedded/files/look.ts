@@ -114,8 +114,8 @@ const times = (database: Database, head: number): readonly Finding[] =>
   }))
 
 /**
- * Runs SQLite's integrity check and all checks of a log that need no knowledge of its events. Reads the whole file;
- * changes nothing.
+ * Runs SQLite's integrity check and all checks of a log that need no knowledge of its events. The check reads the whole
+ * file and changes nothing.
  */
 export const checkLog = (database: Database): readonly Finding[] => {
   const own = (rowsOf(database, `pragma integrity_check(${MOST_FINDINGS})`).all() as [string][])

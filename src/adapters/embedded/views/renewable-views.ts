@@ -34,7 +34,8 @@ const written = ['getMany', 'put', 'checkpoint', 'mark', 'totals', 'newest', 'bu
 type Operation = (typeof read)[number] | (typeof written)[number]
 
 /**
- * Views port over the current file. Operations are refused with `behind` while the views are unavailable or damaged.
+ * Port of the read models over the current file. Operations are refused with `behind` while the views are unavailable
+ * or damaged.
  */
 const portOver = (
   current: () => EmbeddedViews,

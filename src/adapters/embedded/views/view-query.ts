@@ -4,7 +4,7 @@ import type { Shape } from '../writer/protocol.ts'
 
 type Condition = { readonly sql: string; readonly values: readonly Value[] }
 
-/** Columns of a row. */
+/** Columns of a row of a read model. */
 export const ROW = '_key, _revision, _position, _changes, _doc, _unreadable'
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`

@@ -17,7 +17,7 @@ export const createTable = (table: string, { fields }: Shape) =>
 export const createKey = (table: string) =>
   `create unique index if not exists ${quoted(`${table}_key`)} on ${quoted(table)} (_key)`
 
-/** Name of an index. */
+/** Name of an index of a read-model table. */
 export const indexName = (table: string, { by, lacking, having }: Index) =>
   [table, 'by', ...by, ...(lacking ? ['no', lacking] : []), ...(having ? ['with', having] : [])].join('_')
 

@@ -22,14 +22,14 @@ import { listed, rowOf, scanned, tallied, valued } from './view-scan.ts'
 
 /**
  * Connections of the views: their file, the file of the log, which holds the records, and a new connection per scan.
- * Records expire by the clock.
+ * Records expire by the given clock.
  */
 export type ViewReaders = {
   readonly clock: Clock
   readonly views: Database
   readonly events: Database
   readonly another: () => Promise<Database>
-  /** Files and listeners for their damage. */
+  /** Database files, and listeners for their damage. */
   readonly watched: { readonly views: Omit<Watched, 'isDamage'>; readonly events: Omit<Watched, 'isDamage'> }
 }
 

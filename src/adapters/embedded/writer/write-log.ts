@@ -35,8 +35,8 @@ const recordWriter = (database: Database): Calls['swapRecord'] => {
 export const logWriter = (database: Database) => {
   dropChanged(database)
   database.exec(eventsSchema)
-  // After a failed sync, an earlier process may have left pages in the cache that are not on disk. A checkpoint writes
-  // them again.
+  // After a failed sync, an earlier process may have left pages in the cache that are not on disk. A checkpoint of the
+  // write-ahead log writes these pages again.
   database.exec('pragma wal_checkpoint(truncate)')
 
   const insert = database.prepare(

@@ -21,7 +21,7 @@ const keyless = (database: Database, table: string) => {
   return {
     find: places.find,
     size: places.size,
-    /** Rows with their row numbers prepended. */
+    /** Rows with their row numbers as first value. */
     numbered: (rows: FlatRows, width: number): FlatRows => {
       written = places.size()
       pending = []
@@ -92,7 +92,7 @@ export const rowWriter = (database: Database, isThere: (table: string) => boolea
         n += step
       }
     },
-    /** Existing rows of these keys. */
+    /** Existing rows of the given keys. */
     find: (table: string, view: Shape, keys: readonly string[]): readonly Raw[] => {
       const { get } = statementsOf(table, view)
       const places = placed.get(table)

@@ -51,7 +51,7 @@ const OFFERED: ReadonlyMap<string, 'json' | 'csv'> = new Map([
   ['text/csv', 'csv'],
 ])
 
-/** The page as CSV. */
+/** The page of an access review as CSV. */
 const asTable = ({ entries, nextPageToken }: AccessReview): Answer<AccessReview> =>
   csvAnswer(csvOf(entries, TABLE), { 'content-type': 'text/csv; charset=utf-8', 'next-page-token': nextPageToken })
 

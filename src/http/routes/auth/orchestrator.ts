@@ -46,7 +46,7 @@ export const authOrchestratorRoutes = (
     return { ...grant, ...(await grantsForLogin(service, subjectOf(grant))) }
   }
 
-  /** Token for a service-account token. A refusal is counted and logged. */
+  /** Token for a service-account token. A refused exchange is counted and logged. */
   const admitted = async (presented: string, request: FastifyRequest) => {
     const address = addressKey(request.address)
     const admission = await admit(orchestrator.verify(presented, address), grantOf)

@@ -19,7 +19,7 @@ const BATCH = 100
 type Which = Omit<TokenFilter, 'status'>
 const noFilter: Which = { method: undefined, identities: [], provider: '', namespaceKey: '', q: '', issuedBy: [] }
 
-/** Revokes records by filter, each once. `events` are the revocations, by event id. */
+/** Revokes the token records that match a filter, each once. `events` are the revocations, by event id. */
 const ending = (service: Service, context: Context, alsoMakers: boolean) => {
   const { views, now, closed } = service
   // A repeated request counts the revocations of its first attempt, whose records are already deleted.
