@@ -43,7 +43,7 @@ export const accessEvents = {
               namespaces: names('The namespaces of the service accounts that match.', 'namespace, or `*` for any'),
               serviceAccounts: names('The service accounts that match.', 'name, or `*` for any'),
               grants: grants(
-                'Grants of the rule. `{namespace}` as a place stands for the namespace of the service account.',
+                'Grants of the rule. `{namespace}` in place of a namespace stands for the namespace of the service account.',
               ),
             }),
           ),

@@ -57,7 +57,7 @@ export const streams: Readonly<Record<keyof typeof catalog, { readonly name: str
   history: {
     name: 'history-main, history-<YYYY-MM-DD>+<id>',
     tells:
-      'Damage to the history that an operator accepted, in `history-main`. Readings of the history, one stream for each record.',
+      'Damage to the history that an operator accepted, in `history-main`. Reads of the history, one stream for each record.',
   },
   access: {
     name: 'access-main',

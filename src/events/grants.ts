@@ -9,7 +9,7 @@ export const grants = (description: string) =>
   Type.Immutable(
     list(
       description,
-      object('A role, or a list of rights, in a place.', {
+      object('A role, or a list of rights, in a namespace or in all.', {
         place: key('Key of the namespace, or `*` for all namespaces and the deployment itself.'),
         role: Type.Optional(word('The role; absent if the grant is a list of rights.', 'name of a role')),
         rights: Type.Optional(Type.Immutable(list('The rights, if the grant has no role.', right))),

@@ -6,7 +6,7 @@ import { count, counts, object, texts, time, truth, word } from './fields.ts'
 export const historyReadEvents = {
   HistoryRead: v1(
     object(
-      'Readings of the history by one caller in one minute, counted. If a process is killed, up to one minute of counts is lost.',
+      'Number of reads of the history by one caller in one minute. If a process is killed, up to one minute of counts is lost.',
       {
         from: time('Beginning of the period.'),
         to: time('End of the period.'),

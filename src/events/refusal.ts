@@ -3,7 +3,7 @@ import { type EventOf, next, v1 } from './define.ts'
 import { count, counts, key, object, sealed, text, time, uuid, word } from './fields.ts'
 
 const reason = 'reason of errors.md'
-const day = 'Subject whose key seals the addresses, shared by all refusals of one day.'
+const day = 'Subject whose key encrypts the addresses, shared by all refusals of one day.'
 const span = { from: time('Time of the first one.'), to: time('Time of the count.') }
 
 const REFUSED =
@@ -43,7 +43,7 @@ export const refusalEvents = {
       ...refused,
       right: Type.Optional(word('The missing right.', 'name of a right')),
       namespace: Type.Optional(
-        key('Place of the missing right: the namespace of the request, or `*` for all namespaces; absent: any place.'),
+        key('Namespace of the missing right, or `*` for all namespaces; absent: the right is missing everywhere.'),
       ),
     }),
     (before) => before,

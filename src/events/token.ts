@@ -34,7 +34,7 @@ const issued = {
   ),
   subject: Type.Optional(
     pseudonym(
-      'The person who logged in at this provider. The key of this subject seals `profile`.',
+      'The person who logged in at this provider. The key of this subject encrypts `profile`.',
       '`person-` and 22 characters',
     ),
   ),
