@@ -85,7 +85,7 @@ await t.test('as soon as one access rule exists, it limits all logins and token 
   t.strictSame(texts([platform], login({ groups: 'platform-admins' }), grants('client@*')), ['admin@* by platform'])
 })
 
-await t.test('a token stores the rights of its own roles only', async (t) => {
+await t.test('a token stores only the rights of the roles that its grants name', async (t) => {
   const given = grantsFor(
     policy([{ ...shop, grants: grants('release@shop', 'client@*') }]),
     member([], { acme: ['shop'] }),

@@ -126,7 +126,7 @@ void t.test('the service starts when the keys are restored, and logs the key id'
   )
 })
 
-void t.test('the service starts with new keys once an operator accepts the loss, and records that', async (t) => {
+void t.test('the service starts with new keys once an operator accepts the loss of the old ones', async (t) => {
   const service = await ran(t)
   await rm(service.path('keys'))
   const lost = await service.open({ acceptLostKeys: 'the disk of the keys burned' })

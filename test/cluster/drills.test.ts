@@ -202,7 +202,7 @@ await onStack(
   280_000,
 )
 
-await t.test('the guide lists exactly these drills', async (t) => {
+await t.test('the guide lists exactly the restore drills of this test', async (t) => {
   const guide = await readFile(resolve(import.meta.dirname, '../../../docs/guides/operations.md'), 'utf8')
   const rows = [...guide.matchAll(/^\| ((?:nothing|EventStoreDB|MongoDB|Redis|key file)[^|]*) \| (begins|refused)/gm)]
   t.strictSame(

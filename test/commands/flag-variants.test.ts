@@ -9,7 +9,7 @@ const [v1, v2] = [variantAdded('v1'), variantAdded('v2')]
 const { variant } = v1.data
 const chosen = { type: 'FlagUpdated', data: { ...ofFlag, defaultVariantId: { to: 'v1' } } } as const
 
-await t.test('the variants of a flag have unique keys', async () => {
+await t.test('two variants of a flag cannot have the same key', async () => {
   const taken = 'variant "key-v1" is not unique for flag "ns/f"'
   history(created)
     .when('AddVariant', { ...ofFlag, variant })

@@ -15,7 +15,7 @@ await t.test('a duration is a sum of hours, minutes, seconds and milliseconds', 
   for (const [text, ms] of Object.entries(known)) t.equal(parseDuration(text), ms, text)
 })
 
-await t.test('any other text is not a duration', async (t) => {
+await t.test('a text that is no sum of hours, minutes, seconds and milliseconds is refused', async (t) => {
   for (const text of [
     '',
     '10',

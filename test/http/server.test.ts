@@ -39,14 +39,14 @@ void t.test('HEAD answers like GET without the body', async (t) => {
     t.equal(head.headers.get(name), whole.headers.get(name), name)
 })
 
-void t.test('the parameter pretty indents answers by two spaces, in any form, and errors too', async (t) => {
+void t.test('the parameter pretty indents answers and errors by two spaces', async (t) => {
   t.equal((await ask(get('/livez?pretty', H))).body, '{\n  "status": "ok"\n}')
   t.equal((await ask(get('/livez?a=b&pretty=no', H))).body, '{\n  "status": "ok"\n}')
   t.equal((await ask(get('/livez?prettyish', H))).body, '{"status":"ok"}')
   t.match((await ask(get('/nothing?pretty=', H))).body, /^\{\n {2}"code": 5/)
 })
 
-void t.test('a read with a known revision gets 304 with the tag', async (t) => {
+void t.test('a read whose If-None-Match has the present revision gets 304', async (t) => {
   const held = await ask(get('/api/v1/namespaces/a', `${A}If-None-Match: "1", W/"7"\r\n`))
   t.same([held.status, held.body, held.headers.get('etag')], [304, '', '"7"'])
   t.equal((await ask(get('/api/v1/namespaces/a', `${A}If-None-Match: "8"\r\n`))).status, 200)

@@ -307,7 +307,7 @@ await t.test('read models that hang block neither memory nor commands', async (t
   await ours.close()
 })
 
-await t.test('a writer continues after another one and writes the rows that it lacks', async (t) => {
+await t.test('an instance that takes over the read models writes the rows that the other one lacked', async (t) => {
   const log = memoryLog()
   const { issue, revoke } = service(log)
   const store = tokenViews()

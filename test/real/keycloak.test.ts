@@ -201,7 +201,7 @@ await t.test('a login at a real Keycloak server', { skip }, async (t) => {
     t.match(await refusal(), { reason: 'no_grant', provider: 'main' })
   })
 
-  await t.test('without full paths, groups with the same name are equal', async (t) => {
+  await t.test('without full paths, Keycloak sends groups with the same name as one', async (t) => {
     const { logIn } = await world(t, {
       realm: organised,
       users: inGroups,

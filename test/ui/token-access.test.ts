@@ -98,7 +98,7 @@ await t.test('the access of a token is shown in the list and on its page', { ski
   }
 })
 
-await t.test('users of some namespaces see the tokens by namespace', { skip }, async (t) => {
+await t.test('users with rights in some namespaces see the tokens of these namespaces', { skip }, async (t) => {
   const service = await started(t)
   for (const namespaceKey of ['default', 'shop', 'till'])
     await granted(service, { name: `of ${namespaceKey}`, namespaceKey, role: 'viewer' })
