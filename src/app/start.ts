@@ -19,6 +19,7 @@ export { moveStores } from './migrate/migrate.ts'
 export { createTokenOffline, deleteFlagOffline, projectionStatus, rebuildProjections } from './offline/offline.ts'
 export { checkLog } from './stores/check-log.ts'
 export { wrongAddresses } from './stores/store-addresses.ts'
+export { withRecords } from './stores/stored-records.ts'
 
 /** Fraction of the grace period for running requests. The rest of the grace period is for closing the stores. */
 const REQUESTS = 0.8

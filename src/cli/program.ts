@@ -96,7 +96,7 @@ export const run = async (argv: readonly string[], around: Around): Promise<numb
     return EXIT.usage
   }
   let exit: number = EXIT.ok
-  const rollcall = await program(argv[0], { ...around, endWith: (code) => (exit = code) })
+  const rollcall = await program(argv[0], { ...around, argv, endWith: (code) => (exit = code) })
   if (argv.length === 0) {
     rollcall.outputHelp()
     return EXIT.ok

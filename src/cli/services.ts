@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/load.ts'
 import type { IssuedToken, NewToken } from '../contract/token.ts'
+import type { IndexedEvent } from '../history/facts.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 /** A token that was just issued, with its client token. */
@@ -54,6 +55,19 @@ export type Moved = {
   readonly digest?: string
 }
 
+type StoredRecord = IndexedEvent['record']
+
+/** Ledger of a store: origin, verifier keys in force, and the newest checkpoint. */
+type StoredLedger = { readonly origin: string; readonly vkeys: readonly string[]; readonly checkpoint: string }
+
+/** The records of a store, read only. */
+export type StoredRecords = {
+  /** All records in the order of the log, in pages of at most 1,000. */
+  readonly pages: () => AsyncIterable<readonly StoredRecord[]>
+  /** Undefined if the store has no ledger. */
+  readonly ledger: () => Promise<StoredLedger | undefined>
+}
+
 /**
  * Functions of the service that the command line needs; app/start.ts provides them. All except `start` work on stored
  * data while the service is stopped; tokens can be created on servers at any time.
@@ -77,6 +91,8 @@ export type Services = {
   ) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>
   /** Problems in the log of a data directory, which a service may be using; `events` is the number of events read. */
   readonly checkLog: (config: Config) => Promise<{ readonly events: number; readonly findings: readonly LogFinding[] }>
+  /** Runs work on the records of a store, which a service may be using. */
+  readonly withRecords: <T>(config: Config, clock: Clock, work: (records: StoredRecords) => Promise<T>) => Promise<T>
   /** Problems of server addresses; contacts no server. */
   readonly wrongAddresses: (
     config: Config,
@@ -108,6 +124,8 @@ export type Around = { readonly load: LoadServices; readonly clock: Clock; reado
 
 /** Services that every command receives. */
 export type CommandServices = Around & {
+  /** Words of the command line, without the name of the program. */
+  readonly argv: readonly string[]
   /** Sets the exit code of a run that does not fail. */
   readonly endWith: (exit: number) => void
 }

@@ -38,6 +38,18 @@ export type EventFilter = { readonly [name in Listed]?: FilterValues } & {
   readonly to?: string
 }
 
+/** Returns the conditions among the values of a query. */
+export const filterIn = (
+  asked: {
+    readonly [name in keyof EventFilter]?: EventFilter[name] | undefined
+  },
+): EventFilter => {
+  const given = ([...LISTED, 'q', 'from', 'to'] as const).flatMap((name) =>
+    asked[name] === undefined ? [] : [[name, asked[name]] as const],
+  )
+  return Object.fromEntries(given)
+}
+
 /** Test of one value of an event. `*` at the beginning or the end of a pattern stands for any text. */
 const patternTest = (pattern: string, isOpenBefore: boolean): ((value: string) => boolean) => {
   const before = isOpenBefore && pattern.startsWith('*')

@@ -267,6 +267,7 @@ const house = () => {
   const services: Services = {
     start: async () => ({ url: '', close: async () => {} }),
     checkLog: async () => ({ events: 0, findings: [] }),
+    withRecords: async (_config, _clock, work) => work({ pages: async function* () {}, ledger: async () => undefined }),
     wrongAddresses: async () => [],
     createTokenOffline: async ({ storage }, { name }) => {
       asked.push(`create ${name} ${storage.type === 'cluster' ? 'on cluster' : `in ${storage.data_dir}`}`)

@@ -18,15 +18,18 @@ export type Client = {
    * busy. Any other answer is a Failure with its exit code.
    */
   readonly ask: <T>(method: string, path: string, asked?: ClientRequest) => Promise<T>
+  /** Sends a GET as `ask` does, and returns the bytes of its 200 answer. */
+  readonly bytes: (path: string) => Promise<Buffer>
   /**
-   * Begins a GET whose 200 answer has no end, and returns its body. The timeout ends with the headers of the answer.
-   * Any other answer is a Failure as for `ask`. Aborting `stop` also ends the body.
+   * Begins a GET or HEAD whose 200 answer can be of any length, and returns the answer. The timeout ends with the
+   * headers. Any other answer is a Failure as for `ask`. Aborting `stop` also
+   * ends the body.
    */
   readonly open: (
     path: string,
-    asked: Pick<ClientRequest, 'query' | 'headers'>,
+    asked: Pick<ClientRequest, 'query' | 'headers'> & { readonly method?: 'GET' | 'HEAD' },
     stop: AbortSignal,
-  ) => Promise<ReadableStream<Uint8Array>>
+  ) => Promise<Response>
 }
 
 const base = (address: string): string => {
@@ -98,37 +101,38 @@ export const client = (address: string, token: string | undefined, timeout: numb
     return url
   }
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  /** Answer of a request. Repeats a GET that the service is too busy for, within the timeout. */
+  const send = async (method: string, path: string, { query = {}, body, headers = {} }: ClientRequest) => {
+    const url = urlOf(path, query)
+    const last = clock.monotonic() + timeout
+    const once = () =>
+      fetch(url, {
+        method,
+        redirect: 'manual',
+        signal: clock.timeout(timeout),
+        headers: {
+          accept: 'application/json',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...authorization,
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }).catch((error: unknown) => unanswered(error, root, timeout))
+    let answer = await once()
+    for (
+      let pause = pauseOf(method, answer);
+      pause !== undefined && clock.monotonic() + pause < last;
+      pause = pauseOf(method, answer)
+    ) {
+      await answer.body?.cancel()
+      await clock.sleep(pause)
+      answer = await once()
+    }
+    return answer
+  }
   return {
-    ask: async <T>(
-      method: string,
-      path: string,
-      { query = {}, body, headers = {}, whole = false }: ClientRequest = {},
-    ) => {
-      const url = urlOf(path, query)
-      const last = clock.monotonic() + timeout
-      const once = () =>
-        fetch(url, {
-          method,
-          redirect: 'manual',
-          signal: clock.timeout(timeout),
-          headers: {
-            accept: 'application/json',
-            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-            ...authorization,
-            ...headers,
-          },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        }).catch((error: unknown) => unanswered(error, root, timeout))
-      let answer = await once()
-      for (
-        let pause = pauseOf(method, answer);
-        pause !== undefined && clock.monotonic() + pause < last;
-        pause = pauseOf(method, answer)
-      ) {
-        await answer.body?.cancel()
-        await clock.sleep(pause)
-        answer = await once()
-      }
+    ask: async <T>(method: string, path: string, asked: ClientRequest = {}) => {
+      const answer = await send(method, path, asked)
       const content = await answer.text().catch((error: unknown) => unanswered(error, root, timeout))
       let parsed: unknown
       try {
@@ -142,18 +146,23 @@ export const client = (address: string, token: string | undefined, timeout: numb
           )
       }
       if (answer.status !== 200) return refused(answer.status, parsed)
-      if (whole) insistOnWhole(answer.headers)
+      if (asked.whole) insistOnWhole(answer.headers)
       return parsed as T
     },
-    open: async (path, { query = {}, headers = {} }, stop) => {
+    bytes: async (path) => {
+      const answer = await send('GET', path, { headers: { accept: '*/*' } })
+      if (answer.status !== 200) return refused(answer.status, await answer.json().catch(() => undefined))
+      return Buffer.from(await answer.arrayBuffer().catch((error: unknown) => unanswered(error, root, timeout)))
+    },
+    open: async (path, { method = 'GET', query = {}, headers = {} }, stop) => {
       const late = new AbortController()
       const timer = clock.after(timeout, () => late.abort(new DOMException('no answer', 'TimeoutError')))
       const signal = AbortSignal.any([stop, late.signal])
-      const asked = { redirect: 'manual', signal, headers: { ...authorization, ...headers } } as const
+      const asked = { method, redirect: 'manual', signal, headers: { ...authorization, ...headers } } as const
       const answer = await fetch(urlOf(path, query), asked)
         .catch((error: unknown) => unanswered(error, root, timeout))
         .finally(timer.cancel)
-      if (answer.status === 200) return answer.body!
+      if (answer.status === 200) return answer
       return refused(answer.status, await answer.json().catch(() => undefined))
     },
   }

@@ -7,9 +7,11 @@ import { clientOf, type TargetOptions, wholeNumber, withField, withOutput, withT
 import type { CommandServices } from '../services.ts'
 import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
 import { actorText, EVENTS } from './event.ts'
+import { addExportEvents } from './export/export.ts'
 import { type FilterOptions, filtersOf, indexIn, withFilters, withPeriod } from './filters.ts'
 import { addStats } from './stats.ts'
 import { addTail } from './tail.ts'
+import { addVerifyEvents } from './verify/verify.ts'
 
 const PAGE = 1000
 
@@ -75,9 +77,11 @@ const show = async (moment: string, options: TargetOptions & OutputOptions, give
   printOne(given.terminal, event, ({ position }) => `#${position}`, MORE, options)
 }
 
-/** `rollcall events`: lists, shows, follows and counts the events of the history. */
+/** `rollcall events`: lists, shows, follows, counts, exports and verifies the events of the history. */
 export const addEvents = (program: Command, given: CommandServices): void => {
-  const events = program.command('events').summary('list, show, follow and count the events of the history')
+  const events = program
+    .command('events')
+    .summary('list, show, follow, count, export and verify the events of the history')
   const listing = withField(
     withOutput(withTarget(events.command('list'), given), ['table', 'csv', 'json', 'ndjson', 'name']),
   )
@@ -93,5 +97,7 @@ export const addEvents = (program: Command, given: CommandServices): void => {
     .description('Shows the event at a position (#12), an index (@11) or an instant: the last event until then.')
     .action((moment: string, options: TargetOptions & OutputOptions) => show(moment, options, given))
   addTail(events, given)
+  addExportEvents(events, given)
+  addVerifyEvents(events, given)
   addStats(events, given)
 }

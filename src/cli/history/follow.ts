@@ -51,9 +51,9 @@ export async function* followed(
   while (!stop.aborted) {
     try {
       const headers = { accept: 'text/event-stream', ...(at !== undefined && { 'last-event-id': String(at) }) }
-      const body = await open(path, { query, headers }, stop)
+      const { body } = await open(path, { query, headers }, stop)
       isBegun = true
-      for await (const blocks of blocksOf(body, clock)) {
+      for await (const blocks of blocksOf(body!, clock)) {
         yield blocks
         if (blocks.length > 0) [at, pause] = [blocks.at(-1)!.index, FIRST_MS]
       }

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import { EXIT, fail } from '../../failure.ts'
 import type { Client } from '../client/client.ts'
+import { ledgerIdOf } from '../ledger/ledger-client.ts'
 import { momentOf } from '../moment.ts'
 import { clientOf, type TargetOptions, withTarget } from '../options.ts'
 import type { CommandServices } from '../services.ts'
@@ -69,10 +70,10 @@ const textLine = (event: HistoryEvent): string =>
 /** Form of one printed event, made from its JSON text. */
 type LineForm = (json: string) => string
 
-const lineForm = async (format: TailOptions['format'], { ask }: Client): Promise<LineForm> => {
+const lineForm = async (format: TailOptions['format'], client: Client): Promise<LineForm> => {
   if (format === 'ndjson') return (json) => json
   if (format === 'text') return (json) => textLine(JSON.parse(json) as HistoryEvent)
-  const { ledger } = await ask<{ readonly ledger: string }>('GET', '/audit/v1/ledger')
+  const ledger = await ledgerIdOf(client)
   const { cloudEventOf } = await import('../../history/shown-event.ts')
   return (json) => cloudEventOf(JSON.parse(json) as HistoryEvent, ledger)
 }

@@ -1,5 +1,5 @@
 import type { EventsFormat, HistoryEvents } from '../../contract/history/events.ts'
-import { csvOf } from '../../contract/readers/csv.ts'
+import { csvRow } from '../../contract/readers/csv.ts'
 import { named } from '../../contract/readers/input.ts'
 import { invalid } from '../../errors.ts'
 import type { IndexedEvent } from '../../history/facts.ts'
@@ -31,7 +31,7 @@ type Form = {
   readonly text: (event: IndexedEvent) => string
 }
 
-const TITLES = csvOf([], COLUMNS)
+const TITLES = csvRow(COLUMNS.map(([title]) => title))
 
 const FORMS: Readonly<Record<ExportFormat, Form>> = {
   ndjson: { type: 'application/x-ndjson', extension: 'ndjson', head: '', text: eventLine },
@@ -39,7 +39,7 @@ const FORMS: Readonly<Record<ExportFormat, Form>> = {
     type: 'text/csv; charset=utf-8; header=present',
     extension: 'csv',
     head: TITLES,
-    text: (event) => csvOf([event], COLUMNS).slice(TITLES.length),
+    text: (event) => csvRow(COLUMNS.map(([, text]) => text(event))),
   },
 }
 

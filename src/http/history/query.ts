@@ -10,10 +10,8 @@ import {
   histogramQuery,
 } from '../../contract/history/events.ts'
 import type { Query } from '../../contract/readers/input.ts'
-import { catalog } from '../../events/catalog.ts'
-import { knownTypes } from '../../events/define.ts'
-import { METHODS } from '../../events/token.ts'
-import { type EventFilter, LISTED } from '../../history/filter.ts'
+import { type EventFilter, filterIn } from '../../history/filter.ts'
+import { knownNames } from '../../history/known-names.ts'
 import type { EventRange } from '../../history/spans.ts'
 import { beforeRules } from '../route/required-rights.ts'
 import type { Call } from '../route/route.ts'
@@ -26,14 +24,8 @@ const AUDIT = bitOf('audit.read')
 /** Categories of the history of one namespace. */
 const IN_NAMESPACE = ['flag', 'segment', 'namespace']
 
-/** Names that this version knows. */
-const known = {
-  types: new Set(Object.values(catalog).flatMap(knownTypes)),
-  categories: new Set(Object.keys(catalog)),
-  methods: METHODS,
-}
-export const query = eventsQuery(known)
-export const histogram = histogramQuery(known)
+export const query = eventsQuery(knownNames)
+export const histogram = histogramQuery(knownNames)
 
 const namespacesIn = beforeRules({ namespaceKey: filterValues() })
 
@@ -53,17 +45,8 @@ export type Selection = { readonly filter: EventFilter; readonly range: EventRan
 
 /** Filter and range of a query. */
 export const selectionBy = (asked: EventFilters): Selection => {
-  const { q, from, to, after, before, afterIndex, beforeIndex } = asked
-  const lists = LISTED.flatMap((name) => (asked[name] ? [[name, asked[name]]] : []))
-  return {
-    filter: {
-      ...Object.fromEntries(lists),
-      ...(q !== undefined && { q }),
-      ...(from !== undefined && { from }),
-      ...(to !== undefined && { to }),
-    },
-    range: { after, before, afterIndex, beforeIndex },
-  }
+  const { after, before, afterIndex, beforeIndex } = asked
+  return { filter: filterIn(asked), range: { after, before, afterIndex, beforeIndex } }
 }
 
 /** Filter and range of a query, limited to what the caller may see. */

@@ -32,3 +32,16 @@ export const withCheckedLog = async (
     database?.close()
   }
 }
+
+/** Runs work on a file of events, read-only, while other processes may write to it. */
+export const withEmbeddedLog = async <T>(
+  file: string,
+  work: (log: Pick<EventLog, 'readAll'>) => Promise<T>,
+): Promise<T> => {
+  const database = await openDatabase(file, 'read')
+  try {
+    return await work(embeddedLog(closed, database, { file, onDamage: () => undefined }))
+  } finally {
+    database.close()
+  }
+}

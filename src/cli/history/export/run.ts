@@ -1,0 +1,156 @@
+import { fail } from '../../../failure.ts'
+import { type ExportFile, type ExportFormat, type Manifest, manifestText } from '../../../history/export/manifest.ts'
+import { base64Of } from '../../../ledger/base64.ts'
+import type { VerifiedCheckpoint } from '../../../ledger/checkpoint.ts'
+import { coverHashes, selection as emptySelection, type Selection } from '../../../ledger/cover.ts'
+import { isSameHash } from '../../../ledger/hashes.ts'
+import { consistencyProof, type ReadNodes, rootAt, verifyConsistency } from '../../../ledger/proofs.ts'
+import { insistOnCheckpoint, keysOf, textOfFile } from '../../ledger/checkpoint-file.ts'
+import type { LedgerNow } from '../../ledger/ledger-client.ts'
+import { earlierParts } from './earlier.ts'
+import { formOf } from './forms.ts'
+import { fileWriter, type PartWriter } from './part-writer.ts'
+import { exportParts, type Split } from './parts.ts'
+import { proofFile } from './proof-file.ts'
+import type { ExportRange, ExportSelection, ExportSource } from './source.ts'
+
+export type ExportRequest = {
+  readonly selection: ExportSelection
+  readonly format: ExportFormat
+  readonly gzip: boolean
+  readonly split: Split
+  /** Path of the files; undefined writes to `stream`. */
+  readonly out: string | undefined
+  readonly stream: PartWriter | undefined
+  /** Path of the manifest; undefined for none. */
+  readonly manifest: string | undefined
+  /** Path of the file with the hashes of the proof. */
+  readonly proof: string
+  readonly resume: boolean
+  /** Files with checkpoints: to prove against, and to extend. */
+  readonly checkpoint: string | undefined
+  readonly against: string | undefined
+}
+
+type Progress = (done: number, total: number) => void
+
+/** End of an export: `isStopped` if a signal ended it. `newer`: events that the checkpoint does not cover. */
+type Exported = {
+  readonly isStopped: boolean
+  readonly range: ExportRange
+  readonly events: number
+  readonly files: number
+  readonly newer: number
+}
+
+/** Ledger and checkpoint of a manifest. */
+type Sealed = { readonly ledger: LedgerNow; readonly checkpoint: VerifiedCheckpoint }
+
+const sealedBy = async (source: ExportSource, { checkpoint: file }: ExportRequest): Promise<Sealed> => {
+  const ledger = await source.ledger()
+  const text = file === undefined ? ledger.checkpoint : await textOfFile(file, 'The checkpoint')
+  const name = file === undefined ? 'The newest checkpoint' : `The checkpoint ${file}`
+  return { ledger, checkpoint: insistOnCheckpoint(text, keysOf(ledger.vkeys), name) }
+}
+
+const consistencyWith = async (file: string, { ledger, checkpoint }: Sealed, nodes: ReadNodes) => {
+  const from = insistOnCheckpoint(
+    await textOfFile(file, 'The checkpoint'),
+    keysOf(ledger.vkeys),
+    `The checkpoint ${file}`,
+  )
+  if (from.size > checkpoint.size)
+    fail('check', `The checkpoint ${file} has ${from.size} records, more than the ${checkpoint.size} of the export.`)
+  const hashes = from.size === 0 ? [] : await consistencyProof(from.size, checkpoint.size, nodes)
+  if (!verifyConsistency(from, checkpoint, hashes))
+    fail('check', `The log of the export does not extend the checkpoint ${file} of ${from.size} records.`)
+  return { from: { size: from.size, root: base64Of(from.root) }, hashes: hashes.map(base64Of) }
+}
+
+const writeManifest = async (path: string, manifest: Manifest): Promise<void> => {
+  const file = await fileWriter(path, false)
+  await file.write(manifestText(manifest))
+  await file.end()
+}
+
+/** Writes proof and manifest of the files. */
+const prove = async (
+  source: ExportSource,
+  request: ExportRequest,
+  sealed: Sealed,
+  { range, exported, files }: { range: ExportRange; exported: Selection; files: readonly ExportFile[] },
+): Promise<void> => {
+  const { ledger, checkpoint } = sealed
+  const { size, root, text } = checkpoint
+  const nodes = await source.nodes(size)
+  if (!isSameHash(await rootAt(size, nodes), root))
+    fail('check', `The records of the source do not have the root of the checkpoint of ${size} records.`)
+  const proof = proofFile(request.proof)
+  for await (const hashes of coverHashes(size, exported.runs(), nodes)) await proof.add(hashes)
+  const { selection, format, gzip, against } = request
+  await writeManifest(request.manifest!, {
+    schema: 'rollcall.export/v1',
+    format,
+    gzip,
+    personal: selection.personal,
+    origin: ledger.origin,
+    vkeys: ledger.vkeys,
+    checkpoint: text,
+    ...(against !== undefined && { consistency: await consistencyWith(against, sealed, nodes) }),
+    filter: selection.filter,
+    index: range,
+    events: files.reduce((sum, { events }) => sum + events, 0),
+    files,
+    proof: await proof.end(),
+  })
+}
+
+/** Exports the events of a source with manifest and proof. After an abort the unfinished file can be continued. */
+export const runExport = async (
+  source: ExportSource,
+  request: ExportRequest,
+  progress: Progress,
+  stop: AbortSignal,
+): Promise<Exported> => {
+  const { selection, format, out, stream, split, gzip } = request
+  const needsLedger = request.manifest !== undefined || format === 'cloudevents'
+  const sealed = needsLedger ? await sealedBy(source, request) : undefined
+  const asked = await source.range(selection)
+  const to = Math.min(asked.to, sealed?.checkpoint.size ?? Infinity)
+  const range = { from: Math.min(asked.from, to), to }
+  const exported = emptySelection()
+  const form = formOf(format, sealed?.ledger.origin ?? '')
+  const output = { out: out ?? '-', split, gzip, form }
+  const earlier = request.resume ? await earlierParts(output, range, exported) : { files: [], size: 0 }
+  const parts = exportParts({ ...output, ...(stream && { stream }) }, earlier)
+  let count = [...earlier.files, earlier.unfinished].reduce((sum, part) => sum + (part?.events ?? 0), 0)
+  const last = earlier.unfinished?.lastIndex ?? earlier.files.at(-1)?.lastIndex
+  const rest = { from: last === undefined ? range.from : last + 1, to }
+  const ended = { range, newer: asked.to - to }
+  try {
+    for await (const batch of source.events(selection, rest, stop)) {
+      for (const event of batch) {
+        exported.add(event.index)
+        count++
+        const written = parts.add(event)
+        if (written) await written
+      }
+      progress((batch.at(-1)?.index ?? range.from) + 1 - range.from, to - range.from)
+      if (stop.aborted) break
+    }
+  } catch (error) {
+    await parts.leave()
+    if (!stop.aborted) throw error
+  }
+  if (stop.aborted) {
+    await parts.leave()
+    return { ...ended, isStopped: true, events: count, files: 0 }
+  }
+  if (Object.keys(selection.filter).length === 0 && count !== to - range.from) {
+    await parts.leave()
+    fail('unavailable', `The source sent ${count} of ${to - range.from} events.`, 'Repeat the command with --resume.')
+  }
+  const files = await parts.end()
+  if (sealed && request.manifest !== undefined) await prove(source, request, sealed, { range, exported, files })
+  return { ...ended, isStopped: false, events: count, files: files.length }
+}

@@ -1,0 +1,77 @@
+import { eventsQuery } from '../../../contract/history/events.ts'
+import { timeSlicer } from '../../../event-loop.ts'
+import { fail } from '../../../failure.ts'
+import { factsOf } from '../../../history/facts.ts'
+import { eventFilter, filterIn } from '../../../history/filter.ts'
+import { eventLine } from '../../../history/forms.ts'
+import { knownNames } from '../../../history/known-names.ts'
+import { entryOf, leafOf } from '../../../ledger/entry.ts'
+import { type LeafList, leafList } from '../../ledger/leaf-list.ts'
+import type { StoredRecords } from '../../services.ts'
+import type { ExportedEvent } from './forms.ts'
+import type { ExportRange, ExportSelection, ExportSource } from './source.ts'
+
+/** Filter and bounds of a selection, read as the service reads them. */
+const readSelection = ({ filter, bounds }: ExportSelection) => {
+  const texts = Object.entries({ ...filter, ...bounds })
+  const asked = eventsQuery(knownNames).read(texts.map(([name, text]) => ({ name, text, bare: false })))
+  return { asked, passes: eventFilter(filterIn(asked)) }
+}
+
+/** Events of a store, read from its log. The leaves of its records give the hashes of the tree. */
+export const storeSource = (store: StoredRecords): ExportSource => {
+  let leaves: LeafList | undefined
+
+  const range = async (selection: ExportSelection): Promise<ExportRange> => {
+    const { after, before, afterIndex = -1, beforeIndex = Infinity, from, to } = readSelection(selection).asked
+    let [index, first, end] = [0, 0, undefined as number | undefined]
+    let settled = ''
+    for await (const page of store.pages())
+      for (const { position, time } of page) {
+        // Bounds of time are those of the settled time.
+        settled = time > settled ? time : settled
+        const isBefore =
+          index <= afterIndex || (after !== undefined && position <= after) || (from !== undefined && settled < from)
+        const isWithin =
+          index < beforeIndex && (before === undefined || position < before) && (to === undefined || settled < to)
+        if (isBefore) first = index + 1
+        if (!isWithin) end ??= index
+        index++
+      }
+    return { from: Math.min(first, index), to: Math.max(Math.min(first, index), end ?? index) }
+  }
+
+  const events: ExportSource['events'] = async function* (selection, { from, to }, stop) {
+    const { passes } = readSelection(selection)
+    const found = leafList()
+    const pause = timeSlicer()
+    let index = 0
+    for await (const page of store.pages()) {
+      if (stop.aborted) return
+      const batch: ExportedEvent[] = []
+      for (const record of page) {
+        found.add(leafOf(entryOf(record)))
+        const place = index++
+        if (place >= from && place < to && passes(record)) {
+          const event = { index: place, record, facts: factsOf(record) }
+          batch.push({ index: place, line: () => eventLine(event), event: () => event })
+        }
+        const paused = pause()
+        if (paused) await paused
+      }
+      yield batch
+    }
+    leaves = found
+  }
+  return {
+    ledger: async () => (await store.ledger()) ?? fail('unavailable', 'This store has no ledger yet.'),
+    range,
+    events,
+    nodes: async (size) => {
+      const read = leaves ?? fail('failed', 'The leaves of the store are not read.')
+      return read.size < size
+        ? fail('check', `The store has ${read.size} records, fewer than the ${size} of the checkpoint.`)
+        : read.nodes
+    },
+  }
+}

@@ -1,0 +1,77 @@
+import { basename } from 'node:path'
+import { type Checkpoint, parseCheckpoint, verifyCheckpoint } from '../../../ledger/checkpoint.ts'
+import { type Hash, isSameHash } from '../../../ledger/hashes.ts'
+import { verifyNote } from '../../../ledger/note.ts'
+import type { VerifierKey } from '../../../ledger/vkey.ts'
+import { textOfFile } from '../../ledger/checkpoint-file.ts'
+import type { Findings } from './findings.ts'
+
+/** A checkpoint with its source. */
+export type Named = { readonly name: string; readonly text: string }
+
+/** Reads the files of retained checkpoints. */
+export const readCheckpoints = (paths: readonly string[]): Promise<readonly Named[]> =>
+  Promise.all(paths.map(async (path) => ({ name: basename(path), text: await textOfFile(path, 'The checkpoint') })))
+
+/**
+ * Keys to trust: those given, and each offered key that signed a checkpoint together with a trusted one, which happens
+ * when a key is changed.
+ */
+export const trustedKeys = (
+  given: readonly VerifierKey[],
+  offered: readonly VerifierKey[],
+  checkpoints: readonly Named[],
+): readonly VerifierKey[] => {
+  const trusted = [...given]
+  const others = offered.filter(({ name, id }) => !trusted.some((key) => key.name === name && key.id === id))
+  for (let isGrowing = true; isGrowing; ) {
+    isGrowing = false
+    for (const { text } of checkpoints) {
+      const note = parseCheckpoint(text)?.note
+      const signed = note && verifyNote(note, [...trusted, ...others])
+      if (!Array.isArray(signed) || !signed.some(({ key }) => trusted.includes(key))) continue
+      for (const { key } of signed as readonly { readonly key: VerifierKey }[]) {
+        const at = others.indexOf(key)
+        if (at < 0) continue
+        trusted.push(...others.splice(at, 1))
+        isGrowing = true
+      }
+    }
+  }
+  return trusted
+}
+
+/**
+ * Returns the values of a checkpoint, and notes why it is refused. A checkpoint with a wrong signature still has values,
+ * which serve to name the records that differ.
+ */
+export const checkpointOf = (
+  { name, text }: Named,
+  keys: readonly VerifierKey[],
+  origin: string,
+  found: Findings,
+): Checkpoint | undefined => {
+  const verified = verifyCheckpoint(text, keys)
+  if (typeof verified === 'string') found.add({ kind: verified, about: name })
+  const values = parseCheckpoint(text)
+  if (values && values.origin !== origin) {
+    found.add({ kind: 'other origin', about: name })
+    return undefined
+  }
+  return values
+}
+
+/** Result of a comparison of roots at some sizes: the largest size that agrees, and the smallest that does not. */
+type Agreement = { readonly good: number; readonly bad: number | undefined }
+
+/** Compares retained roots with computed ones. `rootAt` returns undefined for a size that it cannot compute. */
+export const agreementOf = (retained: readonly Checkpoint[], rootAt: (size: number) => Hash | undefined): Agreement => {
+  let [good, bad]: [number, number | undefined] = [0, undefined]
+  for (const { size, root } of retained.toSorted((one, other) => one.size - other.size)) {
+    const computed = rootAt(size)
+    if (computed === undefined || bad !== undefined) continue
+    if (isSameHash(computed, root)) good = size
+    else bad = size
+  }
+  return { good, bad }
+}

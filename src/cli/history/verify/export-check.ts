@@ -1,0 +1,126 @@
+import type { Manifest } from '../../../history/export/manifest.ts'
+import { hashOfBase64 } from '../../../ledger/base64.ts'
+import type { Checkpoint } from '../../../ledger/checkpoint.ts'
+import { coverCheck } from '../../../ledger/cover.ts'
+import { HASH_BYTES, type Hash, isSameHash } from '../../../ledger/hashes.ts'
+import { verifyConsistency } from '../../../ledger/proofs.ts'
+import { tamperingOf } from '../../../ledger/tampering.ts'
+import type { VerifierKey } from '../../../ledger/vkey.ts'
+import { keysOf } from '../../ledger/checkpoint-file.ts'
+import type { LeafList } from '../../ledger/leaf-list.ts'
+import { agreementOf, checkpointOf, type Named, trustedKeys } from './checkpoints.ts'
+import { type Findings, findings } from './findings.ts'
+import { type GivenExport, hashesOf, readProof } from './inputs.ts'
+import { checkLines } from './lines.ts'
+
+/** Evidence that a verifier retained: keys (undefined: those of the manifest), checkpoints, and leaves from index 0. */
+export type Retained = {
+  readonly keys: readonly VerifierKey[] | undefined
+  readonly checkpoints: readonly Named[]
+  readonly hashes: Buffer | undefined
+}
+
+export type Verdict = {
+  readonly found: Findings
+  readonly events: number
+  readonly size: number
+  readonly root: Hash | undefined
+}
+
+/** Root of the manifest's earlier tree, if its proof leads to the checkpoint. */
+const consistentWith = ({ consistency }: Manifest, checkpoint: Checkpoint, found: Findings): Checkpoint | undefined => {
+  if (consistency === undefined) return undefined
+  const root = hashOfBase64(consistency.from.root)
+  const hashes = consistency.hashes.map(hashOfBase64)
+  const { size } = consistency.from
+  const isWhole = (all: readonly (Hash | undefined)[]): all is readonly Hash[] => !all.includes(undefined)
+  if (root && isWhole(hashes) && verifyConsistency({ size, root }, checkpoint, hashes))
+    return { origin: checkpoint.origin, size, root }
+  found.add({ kind: 'wrong consistency proof', about: 'manifest' })
+  return undefined
+}
+
+/** Compares retained leaves with those of an export of everything. */
+const compareLeaves = async (
+  { index: { from, to } }: Manifest,
+  hashes: Buffer,
+  leaves: LeafList,
+  found: Findings,
+): Promise<boolean> => {
+  const tampering = await tamperingOf(hashes.subarray(from * HASH_BYTES), leaves.bytes())
+  // A whole export may end before the retained leaves.
+  if (tampering === undefined || (tampering.kind === 'truncated' && leaves.size === to - from)) return false
+  found.add({ kind: tampering.kind, index: from + tampering.index })
+  return true
+}
+
+/** Notes the retained checkpoints that the export contradicts, and those that it cannot be compared with. */
+const compareRetained = (
+  retained: readonly (Checkpoint & { readonly name: string })[],
+  checkpoint: Checkpoint,
+  known: (size: number) => Hash | undefined,
+  found: Findings,
+): void => {
+  for (const { name, size, root } of retained) {
+    const about = `${name} (size ${size})`
+    const present = known(size)
+    if (size > checkpoint.size)
+      found.add({ kind: `log shorter than the checkpoint, ${checkpoint.size} of ${size} records`, about })
+    else if (present === undefined)
+      found.add({ kind: 'not comparable, because the export has no proof from it', about })
+    else if (!isSameHash(present, root)) found.add({ kind: 'another history', about })
+  }
+}
+
+/** Verifies an export against its manifest and the retained evidence. */
+export const verifyExport = async (
+  given: GivenExport,
+  retained: Retained,
+  progress: (events: number, total: number) => void,
+): Promise<Verdict> => {
+  const { manifest, paths } = given
+  const found = findings()
+  const offered = keysOf(manifest.vkeys)
+  const own = { name: 'checkpoint', text: manifest.checkpoint }
+  const keys = trustedKeys(retained.keys ?? offered, offered, [...retained.checkpoints, own])
+  const checkpoint = checkpointOf(own, keys, manifest.origin, found)
+  const kept = retained.checkpoints.flatMap((one) => {
+    const values = checkpointOf(one, keys, manifest.origin, found)
+    return values ? [{ ...values, name: one.name }] : []
+  })
+  const proof = await readProof(given, found)
+  const { from, to } = manifest.index
+  const size = checkpoint?.size ?? 0
+  if (checkpoint && to > size) found.add({ kind: 'outside the checkpoint', between: [size, to] })
+  const watched = [...new Set(kept.map((one) => one.size))]
+    .filter((one) => one > 0 && one < size)
+    .toSorted((a, b) => a - b)
+  const check = coverCheck(size, hashesOf(proof), watched)
+  const isWhole = Object.keys(manifest.filter).length === 0
+  let isMisplaced = false
+  const take = (index: number, leaf: Hash): void => {
+    isMisplaced = !check.add(index, leaf) || isMisplaced
+    const expected = retained.hashes?.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)
+    if (!isWhole && expected?.length === HASH_BYTES && !isSameHash(expected, leaf))
+      found.add({ kind: 'changed', index })
+  }
+  const leaves = await checkLines(manifest, paths, found, {
+    take,
+    progress: (events) => progress(events, manifest.events),
+  })
+  const isNamed =
+    isWhole && retained.hashes !== undefined && (await compareLeaves(manifest, retained.hashes, leaves, found))
+  const root = check.root()
+  if (checkpoint) {
+    const isSame = root !== undefined && !isMisplaced && isSameHash(root, checkpoint.root)
+    const earlier = consistentWith(manifest, checkpoint, found)
+    const proven = (at: number): Hash | undefined =>
+      at === size ? checkpoint.root : at === earlier?.size ? earlier.root : isSame ? check.roots.get(at) : undefined
+    compareRetained(kept, checkpoint, proven, found)
+    const { good, bad } = agreementOf([...kept, checkpoint], (at) => (at === size ? root : check.roots.get(at)))
+    const isUnnamed = !isNamed && !found.kept.some(({ index }) => index !== undefined)
+    if (!isSame && isUnnamed) found.add({ kind: 'changed', between: [Math.max(from, good), Math.min(to, bad ?? to)] })
+    else if (!isSame) found.add({ kind: 'wrong root', about: 'files' })
+  }
+  return { found, events: manifest.events, size, root: checkpoint?.root }
+}

@@ -1,0 +1,102 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { EXIT, fail } from '../../../failure.ts'
+import { base64Of } from '../../../ledger/base64.ts'
+import { keysOf, textOfFile } from '../../ledger/checkpoint-file.ts'
+import { type StoreOptions, storeConfig, withStore } from '../../offline/store-config.ts'
+import type { CommandServices } from '../../services.ts'
+import { progressBar } from '../../terminal/progress.ts'
+import { printForeign } from '../../terminal/terminal.ts'
+import { readCheckpoints } from './checkpoints.ts'
+import { type Retained, type Verdict, verifyExport } from './export-check.ts'
+import { findingLine } from './findings.ts'
+import { readHashes, readManifest } from './inputs.ts'
+import { verifyStore } from './store-check.ts'
+
+type VerifyOptions = StoreOptions & {
+  readonly manifest?: string
+  readonly vkey?: readonly string[]
+  readonly checkpoint?: readonly string[]
+  readonly hashes?: string
+  readonly output: 'text' | 'json'
+  readonly progress: boolean
+}
+
+/** A verifier key has two plus signs; anything else is the path of a file with one. */
+const isKey = (text: string): boolean => text.split('+').length > 2
+
+const retainedBy = async ({ vkey, checkpoint = [], hashes }: VerifyOptions): Promise<Retained> => {
+  const texts = vkey && (await Promise.all(vkey.map(async (one) => (isKey(one) ? one : textOfFile(one, 'The key')))))
+  return {
+    keys: texts && keysOf(texts.flatMap((text) => text.split('\n').filter((line) => line.trim() !== ''))),
+    checkpoints: await readCheckpoints(checkpoint),
+    hashes: hashes === undefined ? undefined : await readHashes(hashes),
+  }
+}
+
+const print = (
+  { found, events, size, root }: Verdict,
+  output: VerifyOptions['output'],
+  given: CommandServices,
+): void => {
+  const { terminal, endWith } = given
+  const isVerified = found.count() === 0
+  const rootText = root ? base64Of(root) : ''
+  const lines = found.kept.map(findingLine)
+  if (output === 'json')
+    terminal.print(
+      `${JSON.stringify({ verified: isVerified, events, size, root: rootText, findings: found.kept.map((one, n) => ({ ...one, line: lines[n] })), found: found.count() })}\n`,
+    )
+  else {
+    if (lines.length > 0) printForeign(terminal, `${lines.join('\n')}\n`)
+    if (found.count() > lines.length) terminal.print(`${found.count() - lines.length} more\n`)
+    if (isVerified) terminal.print(`verified ${events} events, size ${size}, root ${rootText}\n`)
+    else terminal.info('Not verified.')
+  }
+  if (!isVerified) endWith(EXIT.check)
+}
+
+const verify = async (file: string | undefined, options: VerifyOptions, given: CommandServices): Promise<void> => {
+  const { terminal, clock, load } = given
+  const config = storeConfig(options, terminal)
+  if (config !== undefined && (file ?? options.manifest) !== undefined)
+    fail('usage', 'Name either an export or a store.')
+  const retained = await retainedBy(options)
+  const bar = progressBar(terminal, clock, { progress: options.progress, quiet: !options.progress })
+  const progress = (done: number, total: number) => bar.update({ name: 'verify', done, total })
+  try {
+    const verdict =
+      config === undefined
+        ? await verifyExport(await readManifest(file, options.manifest), retained, progress)
+        : await (await load()).withRecords(config, clock, (store) =>
+            verifyStore(store, retained, (records) => progress(records, records)),
+          )
+    bar.end()
+    if (retained.keys === undefined && config === undefined && verdict.found.count() === 0)
+      terminal.info('The key is that of the manifest. Set --vkey KEY to name the key that you trust.')
+    print(verdict, options.output, given)
+  } finally {
+    bar.end()
+  }
+}
+
+const several = (text: string, before: readonly string[] = []): readonly string[] => {
+  if (text === '') throw new InvalidArgumentError('Expected a text.')
+  return [...before, text]
+}
+
+/** `rollcall events verify`: checks an export or a store, without a service. */
+export const addVerifyEvents = (events: Command, given: CommandServices): void => {
+  withStore(events.command('verify [file]'), given)
+    .summary('verify an export or a store; exit code 3 if something was changed')
+    .description(
+      `Checks the files of an export against its manifest, the proof and the checkpoint, or the records of a store against
+retained checkpoints. Needs no service and no network. Each difference is a line that names index and kind.`,
+    )
+    .option('--manifest <file>', 'manifest of the export (default: FILE.manifest.json)')
+    .addOption(new Option('--vkey <key>', 'verifier key that you trust, or a file with it').argParser(several))
+    .addOption(new Option('--checkpoint <file>', 'retained checkpoint; can be repeated').argParser(several))
+    .option('--hashes <file>', 'retained hashes of the records, one a line from index 0')
+    .addOption(new Option('-o, --output <form>', 'output format').choices(['text', 'json']).default('text'))
+    .option('--no-progress', 'no progress bar')
+    .action((file: string | undefined, options: VerifyOptions) => verify(file, options, given))
+}

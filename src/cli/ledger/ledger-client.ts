@@ -1,0 +1,58 @@
+import { semaphore } from '../../concurrency.ts'
+import { fail } from '../../failure.ts'
+import { HASH_BYTES } from '../../ledger/hashes.ts'
+import type { ReadNodes } from '../../ledger/proofs.ts'
+import { nodesFromTiles, type ReadTile } from '../../ledger/tile-reader.ts'
+import { tilePath, tileWidth } from '../../ledger/tiles.ts'
+import type { Client } from '../client/client.ts'
+
+const LEDGER = '/audit/v1/ledger'
+/** Number of tiles that are requested at once, and that are kept in memory (8 KiB each). */
+const [AT_ONCE, KEPT] = [4, 256]
+
+/** State of a ledger (api.md §16): the members that commands use. */
+type LedgerState = {
+  readonly ledger: string
+  readonly origin: string
+  readonly keys: readonly { readonly vkey: string; readonly until?: string }[]
+}
+
+/** Origin of a ledger, its verifier keys in force, and a checkpoint. */
+export type LedgerNow = { readonly origin: string; readonly vkeys: readonly string[]; readonly checkpoint: string }
+
+/** Returns the id of the ledger of a service. */
+export const ledgerIdOf = async ({ ask }: Client): Promise<string> => (await ask<LedgerState>('GET', LEDGER)).ledger
+
+/** Returns origin and keys of the ledger of a service, and its newest checkpoint, made now if the service can. */
+export const ledgerNow = async ({ ask, bytes }: Client): Promise<LedgerNow> => {
+  const { origin, keys } = await ask<LedgerState>('GET', LEDGER)
+  // A service that cannot seal serves the last checkpoint.
+  const sealed = await ask<{ readonly text: string }>('POST', `${LEDGER}/checkpoint`).catch(() => undefined)
+  const checkpoint = sealed?.text ?? (await bytes(`${LEDGER}/checkpoint`)).toString()
+  return { origin, vkeys: keys.filter(({ until }) => until === undefined).map(({ vkey }) => vkey), checkpoint }
+}
+
+/** Reads the hashes of the tree of `size` leaves from the tiles of a service. Keeps the last tiles. */
+export const nodesOfService = ({ bytes }: Client, size: number): ReadNodes => {
+  const kept = new Map<string, Promise<Uint8Array>>()
+  const slots = semaphore(AT_ONCE)
+  const fetched = async (path: string, width: number): Promise<Uint8Array> => {
+    const tile = await slots.hold(() => bytes(`${LEDGER}/${path}`))
+    return tile.length === width * HASH_BYTES
+      ? tile
+      : fail('failed', `${path} of the service has ${tile.length} bytes instead of ${width * HASH_BYTES}.`)
+  }
+  const readTile: ReadTile = (address) => {
+    const width = tileWidth(size, address)
+    const path = tilePath({ ...address, width })
+    const tile = kept.get(path) ?? fetched(path, width)
+    kept.delete(path)
+    kept.set(path, tile)
+    for (const oldest of kept.keys()) {
+      if (kept.size <= KEPT) break
+      kept.delete(oldest)
+    }
+    return tile
+  }
+  return nodesFromTiles(readTile)
+}

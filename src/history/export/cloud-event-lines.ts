@@ -1,0 +1,56 @@
+import type { Stored } from '../../events/log.ts'
+import { entryOf, leafOf } from '../../ledger/entry.ts'
+import { cloudEvent } from '../cloud-events.ts'
+import { factsOf } from '../facts.ts'
+import { digitsIn, type ReadLine, type ReadLines, storedBytes, wholeIn } from './read-line.ts'
+
+const DATA = '","data":'
+const TYPE = 'rollcall.'
+
+/** Attributes of a line, of which some may be missing or have another type. */
+type Attributes = Readonly<Record<string, unknown>>
+
+const attributesIn = (json: string): Attributes | undefined => {
+  try {
+    return JSON.parse(json) as Attributes
+  } catch {
+    return undefined
+  }
+}
+
+const recordIn = (
+  attributes: Attributes,
+  data: string,
+): { readonly index: number; readonly record: Stored } | undefined => {
+  const text = (name: string): string => {
+    const value = attributes[name]
+    return typeof value === 'string' ? value : ''
+  }
+  const index = wholeIn(text('sequence').replace(/^0{1,18}/, ''))
+  const [position, revision] = [digitsIn(text('position')), digitsIn(String(attributes['revision']))]
+  if (index === undefined || position === undefined || revision === undefined) return undefined
+  const type = text('type').startsWith(TYPE) ? text('type').slice(TYPE.length) : ''
+  const [id, stream, time, meta] = [text('id'), text('subject'), text('time'), text('meta')]
+  return { index, record: { id, stream, revision, position, type, time, data, meta } }
+}
+
+const readLine = (line: string, ledger: string): ReadLine | undefined => {
+  // The quotes inside the strings before it are escaped.
+  const at = line.indexOf(DATA)
+  const attributes = at < 0 ? undefined : attributesIn(`${line.slice(0, at)}"}`)
+  const data = attributes && storedBytes(Buffer.from(line.slice(at + DATA.length, -1)))
+  const found = attributes && data && recordIn(attributes, data.toString())
+  if (found === undefined) return undefined
+  const { index, record } = found
+  const isExact = cloudEvent({ index, record, facts: factsOf(record) }, ledger) === line
+  return { index, leaf: leafOf(entryOf(record)), isExact, record: () => record }
+}
+
+/** Reads the lines of an export of CloudEvents of a ledger. Each line is made again from its record and compared. */
+export const cloudEventReader =
+  (ledger: string): ReadLines =>
+  (bytes) => {
+    const used = bytes.lastIndexOf(0x0a) + 1
+    const lines = bytes.toString('utf8', 0, used).split('\n').slice(0, -1)
+    return { lines: lines.map((line) => readLine(line, ledger)), used }
+  }

@@ -1,0 +1,68 @@
+import type { Stored } from '../../events/log.ts'
+import type { Hash } from '../../ledger/hashes.ts'
+
+/** An event as an export shows it: its index, the leaf of its record, and the record. */
+export type ReadLine = {
+  readonly index: number
+  readonly leaf: Hash
+  /** True if the rest of the line is what follows from the record. */
+  readonly isExact: boolean
+  readonly record: () => Stored
+}
+
+/**
+ * Reads the whole lines at the beginning of the bytes, undefined for a malformed one. `used`: number of bytes read;
+ * what remains is the beginning of a line.
+ */
+export type ReadLines = (bytes: Buffer) => { readonly lines: readonly (ReadLine | undefined)[]; readonly used: number }
+
+/** Returns a number in decimal digits without leading zeros; undefined for another text, or one above 2^53 − 1. */
+export const wholeIn = (text: string): number | undefined => {
+  const number = Number(text)
+  return String(number) === text && Number.isSafeInteger(number) && number >= 0 ? number : undefined
+}
+
+/** Returns a revision or position in decimal digits without leading zeros; undefined for another text. */
+export const digitsIn = (text: string): bigint | undefined =>
+  /^(?:0|[1-9]\d{0,19})$/.test(text) ? BigInt(text) : undefined
+
+/**
+ * Returns the end of the JSON value that begins at a place of a text; undefined if it has none. Only brackets and
+ * strings are followed: the hash of the value proves the rest.
+ */
+export const endOfJson = (text: string, at: number): number | undefined => {
+  let depth = 0
+  for (let n = at; n < text.length; n++) {
+    const unit = text.charCodeAt(n)
+    if (unit === 0x22) {
+      do {
+        n = text.indexOf('"', n + 1)
+        if (n < 0) return undefined
+      } while (isEscaped(text, n))
+    } else if (unit === 0x7b || unit === 0x5b) depth++
+    else if (unit === 0x7d || unit === 0x5d) depth--
+    if (depth <= 0) return n + 1
+  }
+  return undefined
+}
+
+const isEscaped = (text: string, quote: number): boolean => {
+  let n = quote
+  while (text.charCodeAt(n - 1) === 0x5c) n--
+  return (quote - n) % 2 === 1
+}
+
+/**
+ * Returns the stored text that a JSON value of a line shows, in UTF-8: an object is the text itself, a JSON string has
+ * it as value. Returns undefined for other values.
+ */
+export const storedBytes = (shown: Buffer): Buffer | undefined => {
+  if (shown[0] === 0x7b) return shown
+  if (shown[0] !== 0x22) return undefined
+  try {
+    const value: unknown = JSON.parse(shown.toString())
+    return typeof value === 'string' && JSON.stringify(value) === shown.toString() ? Buffer.from(value) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,248 @@
+import { spawnSync } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+import { canonical } from '../../src/events/canonical.ts'
+import type { Stored } from '../../src/events/log.ts'
+import type { ExportFormat, Manifest } from '../../src/history/export/manifest.ts'
+import { vkeyOf } from '../../src/ledger/vkey.ts'
+import { type Random, randomOf } from '../history/event-log.ts'
+import type { EventVector } from '../ledger/vectors.ts'
+import { recordOf, vectors } from '../ledger/vectors.ts'
+import { SIGNER, signerWith, VKEY } from './ledger-server.ts'
+import { ledgerOf, madeExport } from './made-export.ts'
+import { rollcall } from './service.ts'
+
+const verify = async (...args: readonly string[]) => rollcall(['events', 'verify', ...args])
+const published = vectors.events.map(
+  (vector: EventVector): Stored => ({
+    ...recordOf(vector),
+    position: BigInt(vector.index + 1),
+  }),
+)
+
+type Found = { readonly kind: string; readonly index?: number; readonly between?: readonly [number, number] }
+type Report = { readonly verified: boolean; readonly findings: readonly Found[]; readonly size: number }
+const report = async (...args: readonly string[]): Promise<Report & { exit: number | null }> => {
+  const { exit, out, err } = await verify(...args, '-o', 'json')
+  if (out === '') throw new Error(err)
+  return { ...(JSON.parse(out) as Report), exit }
+}
+
+await t.test('the published export verifies, and the same export is made again', async (t) => {
+  const folder = t.testdir()
+  const { manifest } = vectors.export
+  writeFileSync(join(folder, 'events.ndjson.manifest.json'), manifest)
+  writeFileSync(
+    join(folder, 'events.ndjson'),
+    vectors.events
+      .slice(2, 7)
+      .map(({ line }) => `${line}\n`)
+      .join(''),
+  )
+  const ran = await verify(join(folder, 'events.ndjson'), '--vkey', VKEY)
+  t.match(ran, { exit: 0, err: '' })
+  t.equal(ran.out.split('\n').at(-2), `verified 5 events, size 11, root ${vectors.checkpoint.split('\n')[2]}`)
+  const bounds = { afterIndex: '1', beforeIndex: '7' }
+  const out = join(folder, 'again.ndjson')
+  await madeExport(published, folder, {
+    out,
+    manifest: `${out}.manifest.json`,
+    selection: { filter: {}, bounds, personal: 'sealed' },
+  })
+  t.equal(readFileSync(`${out}.manifest.json`, 'utf8'), manifest.replace('events.ndjson', 'again.ndjson'))
+})
+
+await t.test('verify names missing files, other keys, origins and checkpoints', async (t) => {
+  const folder = t.testdir()
+  const { out } = await madeExport(published, folder)
+  const file = (name: string, content: string) => {
+    writeFileSync(join(folder, name), content)
+    return join(folder, name)
+  }
+  const ledger = ledgerOf(published)
+  const other = signerWith(9)
+  t.equal((await verify(join(folder, 'none'))).exit, 4)
+  t.match(await verify(out, '--vkey', vkeyOf(other.key)), { exit: 3, out: /checkpoint: unknown key/ })
+  t.match(await verify(out, '--vkey', vkeyOf(signerWith(7, 'other.example/ledger/00000000').key)), {
+    exit: 3,
+    out: /checkpoint: other origin/,
+  })
+  t.equal((await verify(out, '--vkey', 'a+b+c')).exit, 2)
+  t.match(await verify(out, '--vkey', file('key', `${VKEY}\n`)), { exit: 0, err: '' })
+  t.match(await verify(out, '--checkpoint', file('c5', await ledger.checkpoint(5))), { exit: 0, err: /--vkey KEY/ })
+  const longer = ledgerOf([...published, published[0]!])
+  t.match(await verify(out, '--checkpoint', file('c12', await longer.checkpoint())), {
+    exit: 3,
+    out: /c12 \(size 12\): log shorter than the checkpoint, 11 of 12 records/,
+  })
+  const another = ledgerOf([...published.slice(0, 4), published[7]!])
+  t.match(await verify(out, '--checkpoint', file('a5', await another.checkpoint())), {
+    exit: 3,
+    out: /a5 \(size 5\): another history/,
+  })
+  const forged = (await ledger.checkpoint(5)).replace('\n5\n', '\n6\n')
+  t.match(await verify(out, '--checkpoint', file('f', forged)), { exit: 3, out: /f: wrong signature/ })
+
+  // A changed key: the old one is trusted, and one checkpoint has both signatures.
+  const rewritten = JSON.parse(readFileSync(`${out}.manifest.json`, 'utf8')) as Manifest
+  const both = file('both', await ledger.checkpoint(5, [SIGNER, other]))
+  file(
+    'out.manifest.json',
+    `${canonical({ ...rewritten, vkeys: [vkeyOf(other.key)], checkpoint: await ledger.checkpoint(11, [other]) })}\n`,
+  )
+  t.match(await verify(out, '--vkey', VKEY), { exit: 3, out: /unknown key/ })
+  t.match(await verify(out, '--vkey', VKEY, '--checkpoint', both), { exit: 0 })
+
+  const part = { filter: {}, bounds: { afterIndex: '7' }, personal: 'sealed' } as const
+  await madeExport(published, folder, { selection: part })
+  t.match(await verify(out, '--checkpoint', join(folder, 'c5')), { exit: 3, out: /not comparable/ })
+  await madeExport(published, folder, { selection: part, against: join(folder, 'c5') })
+  t.match(await verify(out, '--checkpoint', join(folder, 'c5')), { exit: 0 })
+})
+
+const FORMATS: readonly ExportFormat[] = ['ndjson', 'csv', 'cloudevents']
+
+/** Random records of all kinds of streams, with texts that need every escape. */
+const recordsOf = ({ below, of }: Random, count: number): readonly Stored[] => {
+  const revisions = new Map<string, bigint>()
+  return Array.from({ length: count }, (_, n) => {
+    const stream = of(['flag-default+a', 'flag-shop+b', 'token-1', 'namespace-shop'])
+    const revision = (revisions.get(stream) ?? -1n) + 1n
+    revisions.set(stream, revision)
+    const name = of(['plain', 'Größe "x",\n\\', '=1+1', '😀', '{"meta":1}'])
+    const data = { namespace: 'shop', name, meta: { meta: [name] }, n: below(1_000) }
+    const meta = {
+      actor: { kind: 'token', id: `t-${below(3)}`, method: 'token' },
+      command: 'Do',
+      instance: 'i',
+      reason: name,
+    }
+    return {
+      id: randomUUID(),
+      stream,
+      revision,
+      position: BigInt(n + 1),
+      type: of(['FlagUpdated', 'TokenIssued.v2', 'NamespaceCreated']),
+      time: new Date(Date.UTC(2026, 0, 1) + n * 1_000).toISOString(),
+      data: canonical(data),
+      meta: canonical(meta),
+    }
+  })
+}
+
+/** The first difference of two lists of letters by the definition of §7.5. */
+const differenceOf = (kept: readonly string[], have: readonly string[]): Found | undefined => {
+  const index = kept.findIndex((one, n) => one !== have[n])
+  if (index < 0) return undefined
+  if (index >= have.length) return { kind: 'truncated', index }
+  const [isKnown, isThere] = [kept.includes(have[index]!), have.includes(kept[index]!)]
+  return { kind: isKnown ? (isThere ? 'moved' : 'removed') : isThere ? 'inserted' : 'changed', index }
+}
+
+/** One random change of a list. */
+const tampered = <T>({ below, of }: Random, items: readonly T[], edit: (item: T) => T, other: T): readonly T[] => {
+  const at = below(items.length)
+  const to = (at + 1 + below(items.length - 1)) % items.length
+  return of([
+    () => items.with(at, edit(items[at]!)),
+    () => items.toSpliced(at, 1),
+    () => items.toSpliced(at, 0, other),
+    () => items.with(at, items[to]!).with(to, items[at]!),
+    () => items.slice(0, at),
+  ])()
+}
+
+const python = resolve(import.meta.dirname, '../../../test/verifier/verify.py')
+const hasPython = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 8))']).status === 0
+
+type Case = { readonly random: Random; readonly folder: string; readonly records: readonly Stored[] }
+/** Problem of a case, as text; undefined if its verdict is right. */
+type Outcome = Promise<string | undefined>
+
+const isNamedAs = ({ findings }: Report, expected: Found): boolean =>
+  findings.some(({ kind, index }) => kind === expected.kind && index === expected.index)
+
+/** The log is written again with new hashes, and its own key signs it. Retained: hashes and a checkpoint. */
+const rewrittenLog = async ({ random, folder, records }: Case): Outcome => {
+  const { below, of, chance } = random
+  const size = 1 + below(records.length)
+  const retained = join(folder, 'retained')
+  writeFileSync(retained, await ledgerOf(records).checkpoint(size))
+  const [extra] = recordsOf(random, 1) as [Stored]
+  const edit = (one: Stored) => ({ ...one, data: one.data.replace('shop', 'shot') })
+  const changed = tampered(random, records, edit, extra)
+  if (changed.length === 0) return undefined
+  const { out } = await madeExport(changed, folder, { format: of(FORMATS), gzip: chance(0.2) })
+  const letter = ({ id, data }: Stored) => id + data
+  const expected = differenceOf(records.map(letter), changed.map(letter))
+  const named = await report(out, '--vkey', VKEY, '--hashes', join(folder, 'hashes'), '--checkpoint', retained)
+  // An export that ends earlier than the retained hashes is no shorter log: only a later checkpoint shows that.
+  const isCut = expected?.kind === 'truncated'
+  if (expected && !isCut && !isNamedAs(named, expected)) return JSON.stringify([expected, named])
+  const isAfter = expected === undefined || expected.index! >= size
+  const plain = await report(out, '--vkey', VKEY, '--checkpoint', retained)
+  return plain.verified === isAfter ? undefined : JSON.stringify([size, expected, plain])
+}
+
+type Made = { readonly out: string; readonly format: ExportFormat; readonly text: string; readonly manifest: Manifest }
+
+/** The file is changed, and mostly its hash in the manifest too. Retained: hashes. */
+const changedFile = async ({ random, folder }: Case, { out, format, text, manifest }: Made): Outcome => {
+  const { below, chance } = random
+  const end = format === 'csv' ? '\r\n' : '\n'
+  const lines = text.split(end).slice(0, -1)
+  const head = lines.splice(0, format === 'csv' ? 1 : 0)
+  const other = lines[below(lines.length)]!.replaceAll('"n', '"m').replaceAll('Z', 'Y')
+  const changed = tampered(random, lines, (line) => line.replace(/shop(?=[^p]*$)/, 'shot'), other)
+  const content = [...head, ...changed].map((line) => line + end).join('')
+  writeFileSync(out, content)
+  const sha256 = createHash('sha256').update(content).digest('hex')
+  const stated = { ...manifest.files[0]!, bytes: Buffer.byteLength(content), sha256, events: changed.length }
+  const given = chance(0.7) ? { ...manifest, events: changed.length, files: [stated] } : manifest
+  writeFileSync(`${out}.manifest.json`, `${canonical(given)}\n`)
+  const expected = differenceOf(lines, changed)
+  const named = await report(out, '--vkey', VKEY, '--hashes', join(folder, 'hashes'))
+  if (expected && !isNamedAs(named, expected)) return JSON.stringify([format, expected, named])
+  const plain = await report(out, '--vkey', VKEY)
+  const isFound = !named.verified && named.exit === 3 && !plain.verified
+  return isFound === (expected !== undefined) ? undefined : JSON.stringify([format, expected, named, plain])
+}
+
+await t.test('1,000 random tamperings are found and named', { timeout: 240_000 }, async (t) => {
+  const seed = Number(process.env['ROLLCALL_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+  t.comment(`ROLLCALL_TEST_SEED=${seed}`)
+  const random = randomOf(seed)
+  const root = t.testdir()
+  const wrong: string[] = []
+  const cases: { readonly out: string; readonly isVerified: boolean }[] = []
+  for (let n = 0; n < 50; n++) {
+    const records = recordsOf(random, 4 + random.below(12))
+    const folder = join(root, String(n))
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'hashes'), ledgerOf(records).hashes())
+    const noted = async (name: string, outcome: Outcome) => {
+      const problem = await outcome
+      if (problem !== undefined) wrong.push(`${n} ${name}: ${problem}`)
+    }
+    for (let m = 0; m < 8; m++) await noted('log', rewrittenLog({ random, folder, records }))
+    const format = random.of(FORMATS)
+    const { out } = await madeExport(records, folder, { format })
+    const manifest = JSON.parse(readFileSync(`${out}.manifest.json`, 'utf8')) as Manifest
+    const made = { out, format, text: readFileSync(out, 'utf8'), manifest }
+    for (let m = 0; m < 12; m++) await noted('file', changedFile({ random, folder, records }, made))
+    cases.push({ out, isVerified: (await report(out, '--vkey', VKEY)).verified })
+  }
+  t.strictSame(wrong.slice(0, 5), [], `${wrong.length} wrong`)
+  if (!hasPython) return
+  const batch = cases.map(({ out }) => ['export', `${out}.manifest.json`, '--vkey', VKEY])
+  writeFileSync(join(root, 'batch'), JSON.stringify(batch))
+  const { stdout } = spawnSync('python3', ['-B', python, 'batch', join(root, 'batch')], { encoding: 'utf8' })
+  const verdicts = stdout.split('\n').slice(0, -1)
+  t.strictSame(
+    verdicts.map((line) => (JSON.parse(line) as { readonly verdict: string }).verdict === 'ok'),
+    cases.map(({ isVerified }) => isVerified),
+    'the independent verifier agrees',
+  )
+})
