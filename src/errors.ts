@@ -69,6 +69,7 @@ export const refusals = {
   backend_unavailable: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
   busy: { status: 503, code: 14, sentence: 'service is busy' },
   history_busy: { status: 503, code: 14, sentence: 'history is busy' },
+  ledger_suspended: { status: 503, code: 14, sentence: 'sealing is suspended' },
   oauth_client_refused: { status: 503, code: 14, sentence: 'provider refused the client of this service' },
   provider_mismatch: { status: 503, code: 14, sentence: 'provider and configuration do not fit' },
   provider_unavailable: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },

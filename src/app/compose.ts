@@ -1,33 +1,19 @@
-import { randomUUID } from 'node:crypto'
-import { asOf } from '../as-of/as-of.ts'
 import type { Clock } from '../clock.ts'
-import { reservations } from '../commands/reservations.ts'
 import type { Config } from '../config/load.ts'
-import { compileFlag } from '../evaluation/compile.ts'
-import { asOfReadings } from '../http/as-of-readings.ts'
-import { idempotency } from '../http/idempotency.ts'
-import { pageTokens } from '../http/lists/paging.ts'
 import type { Service } from '../http/services/service.ts'
-import { cookieJar } from '../http/wire/cookies.ts'
-import { refusalHistory } from '../jobs/refusals.ts'
-import { tokenUses } from '../jobs/token-uses.ts'
 import type { Progress } from '../projections/engine/rebuild.ts'
 import { version } from '../version.ts'
-import { aboutOf } from './about.ts'
 import { accessOf } from './access-policy.ts'
 import { asOfReaderOf } from './as-of-thread/as-of-reads.ts'
-import type { AsOfReader } from './as-of-thread/worker.ts'
-import { authServicesOf } from './auth-services.ts'
 import { bootstrap } from './bootstrap.ts'
 import { scheduleCleanups } from './cleanups.ts'
 import { clusterMember } from './cluster-member.ts'
-import { type Core, coreOf } from './core.ts'
+import { coreOf } from './core.ts'
 import { followedModelsOf } from './history/read-models.ts'
-import { historyServicesOf } from './history/services.ts'
+import { ledgerServiceOf } from './ledger/services.ts'
 import { presenceOf, type StopCause } from './lifecycle/presence.ts'
-import { readinessOf } from './lifecycle/readiness.ts'
 import { sweepOf } from './reapply-rules.ts'
-import { serviceSettings } from './settings.ts'
+import { serviceOf } from './service.ts'
 import { viewRenewal } from './stores/renewal.ts'
 import type { Stores } from './stores/stores.ts'
 import { recordLogIdentity, verify } from './stores/verify-log-and-views.ts'
@@ -35,9 +21,6 @@ import type { Fatal } from './telemetry/fatal.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { tellMissingPlaces } from './telemetry/missing-places.ts'
 import { progressLines } from './telemetry/progress-lines.ts'
-import { oncePerMinute } from './telemetry/warnings.ts'
-
-const FAILURES_A_MINUTE = 300
 
 /** The composed service before its start. */
 export type Composed = {
@@ -53,74 +36,7 @@ export type Composed = {
   readonly close: (cause: StopCause) => Promise<void>
 }
 
-type Parts = Pick<Service, 'policy'> & {
-  readonly logger: Logger
-  readonly past: AsOfReader
-  readonly draining: () => boolean
-}
-
-/** Creates the services that the routes use. */
-const serviceOf = async (config: Config, core: Core, { logger, past, draining, policy }: Parts): Promise<Service> => {
-  const { clock, onError, names, metrics, budgets, stores, time, log, instance, seal } = core
-  const { flagStore, execute, follower, guard, lease, lives, closed } = core
-  const { views, pepper, alone, limiter } = stores
-  const fresh = () => (lease?.fresh() ?? true) && !guard?.suspicious()
-  const settings = serviceSettings(config)
-  return {
-    settings,
-    names,
-    cookies: cookieJar({
-      ...settings,
-      ...settings.session,
-      tokenName: names.tokenCookie,
-      stateName: names.stateCookie,
-      clock,
-    }),
-    instance,
-    alone,
-    now: time.present,
-    clock,
-    budgets,
-    log,
-    views,
-    sealer: seal,
-    execute,
-    applied: follower.applied,
-    seen: follower.seen,
-    viewsReached: follower.viewsReached,
-    fresh,
-    ...(await authServicesOf(config, core, { policy })),
-    pageTokens: pageTokens(pepper.key),
-    refusals: refusalHistory(execute, clock, onError('refused requests cannot be recorded')),
-    uses: tokenUses({ views, clock, onError: onError('the times at which tokens were last used cannot be stored') }),
-    failures: limiter('failures', FAILURES_A_MINUTE),
-    clients: settings.rateLimited && settings.clientLimit > 0 ? limiter('clients', settings.clientLimit) : undefined,
-    metrics,
-    flagStore,
-    closed,
-    asOf: asOf({
-      log,
-      reads: past,
-      lives,
-      closed,
-      present: flagStore.row,
-      seen: follower.seen,
-      viewsReached: follower.viewsReached,
-      compile: compileFlag,
-      clock: { now: clock.now, newest: time.newest },
-    }),
-    pastReadings: asOfReadings(metrics, clock),
-    ...historyServicesOf(config, core),
-    idempotency: idempotency({ views, now: clock.now, instance, replays: metrics.replays(), alone }),
-    reservations: reservations(execute, core.foldOf, randomUUID, clock.now),
-    readiness: readinessOf(clock, stores, draining, fresh, core.closed.none, follower.caughtUp),
-    about: aboutOf(config),
-    tell: (record, message) => logger.info(record, message),
-    warn: oncePerMinute(logger.warn.bind(logger), clock.now),
-  }
-}
-
-/** Composes the service from its stores. */
+/** Composes the service over its stores. */
 export const compose = async (
   config: Config,
   opened: Stores,
@@ -135,7 +51,8 @@ export const compose = async (
   let draining = false
   const past = asOfReaderOf(core)
   const access = accessOf(config, core, logger)
-  const parts = { logger, past, draining: () => draining, policy: access }
+  const ledger = await ledgerServiceOf(config, core, logger)
+  const parts = { logger, past, ledger, draining: () => draining, policy: access }
   const service = await serviceOf(config, core, parts)
   const sweep = sweepOf(service, core, logger)
   const presence = presenceOf(config, core, service.about, logger)
@@ -168,6 +85,7 @@ export const compose = async (
       // A start that fails before this point leaves no event, because it may be repeated every second.
       await presence.start()
       sweep?.begin()
+      await ledger.begin()
       indexer.start()
       if (lease) stores.writesWhile(() => lease.fresh() && follower.viewsAdvance())
     },
@@ -186,6 +104,7 @@ export const compose = async (
       // A running job may wait for the views, so the log is followed until the queue is closed.
       await stores.queue.close()
       await presence.stop(cause)
+      await ledger.close()
       await member?.leave()
       await guard?.close()
       await indexer.close()

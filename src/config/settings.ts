@@ -3,6 +3,7 @@ import { list } from './collections.ts'
 import { authentication } from './sections/authentication.ts'
 import { authorization } from './sections/authorization.ts'
 import { budgets } from './sections/budgets.ts'
+import { history } from './sections/history.ts'
 import { outgoing } from './sections/outgoing.ts'
 import { quotas } from './sections/quotas.ts'
 import { rateLimit } from './sections/rate-limit.ts'
@@ -93,13 +94,7 @@ export const settings = {
     ),
   },
   quotas,
-  history: {
-    streams: setting(
-      integer(1, 1000),
-      32,
-      'Maximum exports and live streams of the history at once on an instance; 4 of one credential.',
-    ),
-  },
+  history,
   keys: {
     file: setting(
       path,

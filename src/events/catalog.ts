@@ -5,6 +5,7 @@ import { historyEvents } from './history.ts'
 import { historyReadEvents } from './history-reads.ts'
 import { instanceEvents } from './instance.ts'
 import { keysEvents } from './keys.ts'
+import { ledgerEvents } from './ledger.ts'
 import { loginEvents } from './login.ts'
 import { membershipEvents } from './membership.ts'
 import { namespaceEvents } from './namespace.ts'
@@ -21,7 +22,7 @@ export const catalog = {
   flag: flagEvents,
   segment: segmentEvents,
   keys: keysEvents,
-  history: { ...historyEvents, ...historyReadEvents },
+  history: { ...historyEvents, ...historyReadEvents, ...ledgerEvents },
   access: accessEvents,
   instance: { ...instanceEvents, ...membershipEvents },
 } as const satisfies Readonly<Record<string, Shapes>>
@@ -55,9 +56,9 @@ export const streams: Readonly<Record<keyof typeof catalog, { readonly name: str
   segment: { name: 'segment-<namespace>+<key>', tells: 'The lifecycle of one segment with its constraints.' },
   keys: { name: 'keys-main', tells: "Losses of the service's keys that an operator accepted." },
   history: {
-    name: 'history-main, history-<YYYY-MM-DD>+<id>',
+    name: 'history-main, history-ledger, history-<YYYY-MM-DD>+<id>',
     tells:
-      'Damage to the history that an operator accepted, in `history-main`. Reads of the history, one stream for each record.',
+      'Damage to the history that an operator accepted, in `history-main`. The ledger and its signing keys, in `history-ledger`. Reads of the history, one stream for each record.',
   },
   access: {
     name: 'access-main',

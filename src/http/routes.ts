@@ -4,6 +4,8 @@ import { evaluator } from './evaluation/evaluator.ts'
 import { auditAccessRoutes } from './routes/audit/access.ts'
 import { auditCountsRoutes } from './routes/audit/counts.ts'
 import { auditEventsRoutes } from './routes/audit/events.ts'
+import { auditLedgerRoutes } from './routes/audit/ledger.ts'
+import { auditLedgerProofsRoutes } from './routes/audit/ledger-proofs.ts'
 import { auditStateRoutes } from './routes/audit/state.ts'
 import { auditSubjectsFindRoutes } from './routes/audit/subjects-find.ts'
 import { auditTokensFindRoutes } from './routes/audit/tokens-find.ts'
@@ -62,6 +64,8 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   auditEventsRoutes(app, service)
   auditCountsRoutes(app, service)
   auditStateRoutes(app, service)
+  auditLedgerRoutes(app, service)
+  auditLedgerProofsRoutes(app, service)
   auditTokensFindRoutes(app, service)
   auditSubjectsFindRoutes(app, service)
   for (const method of METHODS) methodRoutes[method](app, service)

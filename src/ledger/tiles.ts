@@ -4,7 +4,7 @@ import { rootOver, type TreeNode } from './tree.ts'
 /** Hashes of a full tile, and entries of a full bundle. */
 export const TILE_WIDTH = 256
 /** Levels of the tree in one tile. */
-const TILE_HEIGHT = 8
+export const TILE_HEIGHT = 8
 const MAX_LEVEL = 63
 /** Length of an entry in a bundle, in bytes. */
 const MAX_ENTRY_BYTES = 0xff_ff

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, createPrivateKey, randomBytes } from 'node:crypto'
 import type { Binary, Db } from 'mongodb'
 import type { Clock } from '../../clock.ts'
 import { refuse } from '../../errors.ts'
@@ -110,6 +110,27 @@ export const deploymentBinding = (db: Db, calls: Calls, clock: Clock): Binding =
     read,
     write: async (identity) => {
       const mine = { _id: 'log', ...identity, madeAt: clock.now() } as const
+      await calls.call('write', () => unlessDuplicate(collection.insertOne(mine)))
+      return (await read()) ?? refuse('backend_unavailable')
+    },
+  }
+}
+
+type StoredSigningKey = { readonly _id: 'signing-key'; readonly pem: string; readonly madeAt: Date }
+
+/** Private key of checkpoints in the deployment: the first instance creates it. `newPem` makes a new one. */
+export const deploymentSigningKey = (db: Db, calls: Calls, clock: Clock, newPem: () => string) => {
+  const collection = db.collection<StoredSigningKey>('deployment')
+  const read = async () => {
+    const found = await calls.call('read', (limits) => collection.findOne({ _id: 'signing-key' }, limits))
+    return found ? createPrivateKey(found.pem) : undefined
+  }
+  return {
+    read,
+    open: async () => {
+      const found = await read()
+      if (found) return found
+      const mine = { _id: 'signing-key', pem: newPem(), madeAt: clock.now() } as const
       await calls.call('write', () => unlessDuplicate(collection.insertOne(mine)))
       return (await read()) ?? refuse('backend_unavailable')
     },

@@ -2,15 +2,24 @@ import { MongoClient } from 'mongodb'
 import type { Clock } from '../../clock.ts'
 import type { Binding } from '../../events/binding.ts'
 import type { Keys } from '../../events/personal.ts'
+import type { LedgerStore } from '../../ledger/ledger-store.ts'
+import { newSigningKey, pemOf, type SigningKeys } from '../../ledger/signing-keys.ts'
 import type { Lease } from '../../projections/engine/lease.ts'
 import type { Snapshots } from '../../projections/snapshots.ts'
 import type { Views } from '../../projections/views.ts'
 import type { KeyFile } from '../embedded/files/key-file.ts'
 import { mongoCalls } from './calls.ts'
 import { mongoPlaces } from './collections.ts'
-import { deploymentBinding, deploymentKeys, type StandingKeys, standingKeys } from './deployment.ts'
+import {
+  deploymentBinding,
+  deploymentKeys,
+  deploymentSigningKey,
+  type StandingKeys,
+  standingKeys,
+} from './deployment.ts'
 import { mongoKeys, subjectKeys } from './keys.ts'
 import { mongoLease } from './lease.ts'
+import { mongoLedger } from './ledger.ts'
 import { mongoRecords } from './records.ts'
 import { rowWriter } from './rows.ts'
 import { mongoSnapshots } from './snapshots.ts'
@@ -43,6 +52,9 @@ export type Mongo = {
    */
   readonly deploymentKeys: (given?: KeyFile, begin?: KeyFile, accepted?: boolean) => Promise<KeyFile>
   readonly binding: Binding
+  readonly ledger: Omit<LedgerStore, 'close'>
+  /** Signing key of checkpoints, shared by all instances without a file of their own. */
+  readonly signingKeys: SigningKeys
   /** Lease of a name for `ttl` ms. */
   readonly lease: (name: string, ttl: number) => Lease
   readonly close: () => Promise<void>
@@ -101,6 +113,8 @@ export const openMongo = async (
     keys: async (kek, accepted) => ({ ...(await mongoKeys(db, calls, clock, kek, accepted)), close }),
     deploymentKeys: (given, begin, accepted) => deploymentKeys(db, calls, clock, given, begin, accepted),
     binding: deploymentBinding(db, calls, clock),
+    ledger: mongoLedger(db, calls),
+    signingKeys: deploymentSigningKey(db, calls, clock, () => pemOf(newSigningKey())),
     lease: (name, ttl) => mongoLease(db, calls, clock, name, ttl),
     close,
   }

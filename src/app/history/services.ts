@@ -43,7 +43,6 @@ export const historyServicesOf = (
       onDamage: (what) => tellDamage('index', { what }, DAMAGED),
     }),
     historyStreams,
-    ledgerId: () => undefined,
     historyReads: historyReadRecorder(execute, clock, {
       onRead: (route, format) => metrics.historyReads(route, format).value++,
       onError: onError('the record of who read the history cannot be written'),

@@ -1,24 +1,22 @@
 import { join } from 'node:path'
-import { UNUSABLE } from '../../adapters/embedded/files/directory.ts'
 import type { Standing } from '../../adapters/embedded/files/standing.ts'
 import type { Files } from '../../adapters/embedded/read-only.ts'
-import { damagedFile } from '../../adapters/embedded/sqlite.ts'
 import type { Renewal } from '../../adapters/embedded/views/renewable-views.ts'
 import { type Limiter, limiter } from '../../auth/rate-limit.ts'
 import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config/load.ts'
-import { Refusal } from '../../errors.ts'
 import type { Binding } from '../../events/binding.ts'
 import type { EventLog } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
-import { fail, isFailure } from '../../failure.ts'
 import type { Queue } from '../../jobs/queue.ts'
+import type { LedgerPorts } from '../../ledger/signing-keys.ts'
 import type { Snapshots } from '../../projections/snapshots.ts'
 import type { View, Views } from '../../projections/views.ts'
 import { readModelsOf } from '../history/read-models.ts'
 import { outageLog } from '../telemetry/outage-log.ts'
-import { damagedStart } from './damage.ts'
+import { inDirectory } from './in-directory.ts'
 import { locateInDirectory } from './locate-keys.ts'
+import { lazily, openLedgerInDirectory, openLedgerOnServers } from './open-ledger.ts'
 import { type InitialState, type Secrets, type StoreListeners, silent } from './store-listeners.ts'
 import { verifyKeys } from './verify-keys.ts'
 import { verifyLog } from './verify-log.ts'
@@ -34,6 +32,8 @@ export type Stores = {
   readonly adapters: Readonly<Record<'log' | 'views' | 'queue', string>>
   readonly keys: Keys
   readonly binding: Binding
+  /** Opens the ledger at its first use. */
+  readonly ledger: () => Promise<LedgerPorts>
   /** Rebuilds damaged read models while the service runs (embedded store only). */
   readonly renewal?: Renewal
   /** Files of an embedded store, for threads that read them directly. */
@@ -66,21 +66,6 @@ const LEASE_MS = 5_000
 
 /** Path of the log of an embedded store. */
 export const eventsOf = ({ storage }: Config): string => join(storage.data_dir, 'events.sqlite')
-
-/** Adds the data directory to errors, because most causes (such as a full disk) do not name it. */
-const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promise<T> => {
-  try {
-    return await open()
-  } catch (cause) {
-    if (isFailure(cause)) throw cause
-    const found = cause instanceof Refusal && cause.cause instanceof Error ? cause.cause : cause
-    const why = found instanceof Error ? found.message : String(found)
-    if (found instanceof Error && 'code' in found && found.code === UNUSABLE)
-      fail('usage', `data directory ${directory} cannot be used: ${why}`)
-    if (damagedFile(found) !== undefined) damagedStart(`data directory ${directory} cannot be used: ${why}`)
-    throw why.includes(directory) ? cause : new Error(`data directory ${directory} cannot be used: ${why}`, { cause })
-  }
-}
 
 type Open = (config: Config, clock: Clock, listeners: StoreListeners, initial?: InitialState) => Promise<Stores>
 
@@ -119,8 +104,14 @@ const openDirectory: Open = async (config, clock, listeners, { secrets, acceptLo
   const embedded = await inDirectory(data_dir, () =>
     openEmbedded(data_dir, { clock, kek: decide, onError, onSetAside, onSnapshotSetAside, ...watching }),
   )
+  const { ledger, closeLedger } = lazily(() => openLedgerInDirectory(config, logger))
   return {
     ...embedded,
+    ledger,
+    close: async () => {
+      await closeLedger()
+      await embedded.close()
+    },
     adapters: { log: 'embedded', views: 'embedded', queue: 'embedded' },
     pepper: own!.pepper,
     alone: true,
@@ -161,8 +152,10 @@ const openCluster: Open = async (config, clock, listeners, initial) => {
     const queue = closing(await openBullmq(place, { clock, onError, health, prefix }))
     const limits = closing(openRedisLimits(place, { clock, key: servers.pepper.key, health, prefix }))
     const lease = closing(mongo.lease(leaseOf(readModelsOf(servers.pepper.key)), LEASE_MS))
+    const { ledger } = lazily(() => openLedgerOnServers(config, mongo, logger))
     return {
       ...servers,
+      ledger,
       views: mongo.views,
       snapshots: mongo.snapshots,
       queue,

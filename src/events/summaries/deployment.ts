@@ -3,6 +3,7 @@ import type { historyEvents } from '../history.ts'
 import type { historyReadEvents } from '../history-reads.ts'
 import type { instanceEvents } from '../instance.ts'
 import type { keysEvents } from '../keys.ts'
+import type { ledgerEvents } from '../ledger.ts'
 import type { membershipEvents } from '../membership.ts'
 import { counted, joined, plain, type Summaries } from './sentence.ts'
 
@@ -20,8 +21,21 @@ export const keysSummaries: Summaries<typeof keysEvents> = {
   },
 }
 
-/** Summaries of accepted damage to the history, and of its reads. */
-export const historySummaries: Summaries<typeof historyEvents & typeof historyReadEvents> = {
+/** Summaries of accepted damage to the history, of its ledger, and of its reads. */
+export const historySummaries: Summaries<typeof historyEvents & typeof historyReadEvents & typeof ledgerEvents> = {
+  LedgerStarted: {
+    patterns: ['ledger <ledger> started'],
+    of: ({ ledger }) => `ledger ${plain(ledger)} started`,
+  },
+  SigningKeyChanged: {
+    patterns: ['signing key of ledger <ledger> changed[, because it may be known to others]'],
+    of: ({ ledger, compromised }) =>
+      `signing key of ledger ${plain(ledger)} changed${compromised ? ', because it may be known to others' : ''}`,
+  },
+  LedgerRestarted: {
+    patterns: ['ledger restarted as <ledger>'],
+    of: ({ ledger }) => `ledger restarted as ${plain(ledger)}`,
+  },
   HistoryRead: {
     patterns: ['history read by <n> request[s], <n> event[s] shown'],
     of: ({ requests, events }) => `history read by ${counted(requests, 'request')}, ${counted(events, 'event')} shown`,

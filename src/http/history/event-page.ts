@@ -106,7 +106,7 @@ const nextAddress = ({ request }: EventsCall, token: string): string => {
 /** One page of events in the batch format of CloudEvents (api.md §16.15). */
 export const cloudEventPageAnswer = async (service: Service, call: EventsCall): Promise<Answer<HistoryEvents>> => {
   await takePage(call)
-  const ledger = service.ledgerId() ?? ledgerNotBegun()
+  const ledger = service.ledger.id() ?? ledgerNotBegun()
   const selection = selectionOf(call)
   const { scope, cursor, head } = await placeOf(service, call, selection)
   const show = (event: IndexedEvent) => cloudEvent(event, ledger) as Json<HistoryEvent>

@@ -99,9 +99,12 @@ const securityOf = (access: RouteAccess): Operation['security'] => {
   return [...(access.credential === 'welcome' ? [{}] : []), { bearer: rights }, { cookie: rights }]
 }
 
+/** Path of a route with its parameters in braces. The rest of a path after its last slash is the parameter `path`. */
+const pathOf = (url: string): string => url.replaceAll(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}')
+
 const operation = (spec: Spec, namespaceHeader: string): Operation => {
   const { method, url, access, body, query, summary, tag } = spec
-  const path = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
+  const path = [...pathOf(url).matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   return {
     operationId: `${method.toLowerCase()}${url.replaceAll(/[^A-Za-z0-9]+(.?)/g, (_, letter: string) => letter.toUpperCase())}`,
     summary,
@@ -140,9 +143,7 @@ export const openApi = (specs: readonly Spec[], { version, names }: Documented):
   const shown = specs.filter(({ hidden }) => !hidden)
   const paths: Record<string, Record<string, Operation>> = {}
   for (const spec of shown)
-    (paths[spec.url.replaceAll(/:(\w+)/g, '{$1}')] ??= {})[spec.method.toLowerCase()] = refer(
-      operation(spec, names.namespaceHeaderTitle),
-    )
+    (paths[pathOf(spec.url)] ??= {})[spec.method.toLowerCase()] = refer(operation(spec, names.namespaceHeaderTitle))
   return {
     openapi: '3.1.0',
     info: {

@@ -2,6 +2,7 @@ import type { AsOf, Moment } from '../../as-of/as-of.ts'
 import type { Reservations } from '../../commands/reservations.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { History } from '../../history/history.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
 import type { FlagStore } from '../../projections/flag-memory/flag-store.ts'
 import type { QuarantinedDocuments } from '../../projections/flag-memory/quarantined-documents.ts'
 import type { View, Views } from '../../projections/views.ts'
@@ -32,8 +33,7 @@ export type ReadServices = {
   readonly pastReadings: AsOfReadings
   readonly history: History
   readonly historyStreams: StreamSlots
-  /** Id of the ledger of the log; undefined until it has begun. */
-  readonly ledgerId: () => string | undefined
+  readonly ledger: Ledger
   readonly pageTokens: PageTokens
   readonly reservations: Reservations
   readonly idempotency: Idempotency

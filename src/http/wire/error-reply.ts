@@ -19,6 +19,7 @@ const headersOf: { readonly [R in Reason]?: Readonly<Record<string, string>> } =
   view_behind: again,
   busy: again,
   history_busy: again,
+  ledger_suspended: { 'retry-after': '60' },
   backend_unavailable: again,
   provider_unavailable: again,
   orchestrator_unavailable: again,

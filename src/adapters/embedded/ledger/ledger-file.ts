@@ -1,0 +1,143 @@
+import type {
+  KeptCheckpoint,
+  LedgerStore,
+  ScrubResult,
+  SealedCopies,
+  SealedRecord,
+  StoredTile,
+} from '../../../ledger/ledger-store.ts'
+import { type Database, rowsOf } from '../sqlite.ts'
+
+/**
+ * ledger.sqlite: `tiles` holds the full tiles of the tree, which the log can replace. `sealed` holds the newest
+ * checkpoint, which nothing can replace: back it up with the signing key. `checkpoints` holds earlier checkpoints.
+ */
+const schema = `
+create table if not exists tiles (
+  level    integer not null,
+  n        integer not null,
+  root     blob    not null,
+  position integer not null,
+  event    text    not null,
+  mac      blob    not null,
+  hashes   blob    not null,
+  primary key (level, n)
+) strict;
+create table if not exists sealed (
+  only   integer not null primary key check (only = 1),
+  record text    not null
+) strict;
+create table if not exists checkpoints (
+  size   integer not null primary key,
+  root   text    not null,
+  text   text    not null,
+  at     text    not null,
+  keep   integer not null
+) strict;
+create table if not exists scrubs (
+  only   integer not null primary key check (only = 1),
+  result text    not null
+) strict;
+`
+
+type RootRow = [n: number, root: Uint8Array, position: number, event: string, mac: Uint8Array]
+type KeptRow = [size: number, root: string, text: string, at: string, keep: number]
+
+const keptOf = ([size, root, text, sealedAt, keep]: KeptRow): KeptCheckpoint => ({
+  size,
+  root,
+  text,
+  sealedAt,
+  keep: keep === 1,
+})
+const bytes = (value: Uint8Array): Uint8Array => Uint8Array.from(value)
+
+type Blocking<T> = {
+  readonly [K in keyof T]: T[K] extends (...args: infer A) => Promise<infer R> ? (...args: A) => R : never
+}
+/** Operations of the ledger file, without `close`. Each write is one transaction. */
+export type LedgerOps = Blocking<Omit<LedgerStore, 'close'>>
+
+/** Operations on the tiles. */
+const tileOps = (database: Database) => {
+  const put = database.prepare(
+    'insert or replace into tiles (level, n, root, position, event, mac, hashes) values (?, ?, ?, ?, ?, ?, ?)',
+  )
+  const one = rowsOf(database, 'select n, root, position, event, mac, hashes from tiles where level = ? and n = ?')
+  const roots = rowsOf(
+    database,
+    'select n, root, position, event, mac from tiles where level = ? and n >= ? order by n limit 256',
+  )
+  const last = rowsOf(database, 'select max(n) from tiles where level = ?')
+  const rootOf = (level: number, [n, root, position, event, mac]: RootRow) => ({
+    level,
+    n,
+    root: bytes(root),
+    position: BigInt(position),
+    event,
+    mac: bytes(mac),
+  })
+  return {
+    putTiles: (tiles: readonly StoredTile[]) => {
+      for (const { level, n, root, position, event, mac, hashes } of tiles)
+        put.run(level, n, root, Number(position), event, mac, hashes)
+    },
+    tile: (level: number, n: number) => {
+      const row = one.get(level, n) as [...RootRow, hashes: Uint8Array] | undefined
+      if (!row) return undefined
+      const [number, root, position, event, mac, hashes] = row
+      return { ...rootOf(level, [number, root, position, event, mac]), hashes: bytes(hashes) }
+    },
+    tileRoots: (level: number, n: number) => (roots.all(level, n) as RootRow[]).map((row) => rootOf(level, row)),
+    lastTile: (level: number) => (last.get(level) as [number | null])[0] ?? undefined,
+    dropTiles: () => database.exec('delete from tiles'),
+  }
+}
+
+/** Creates the tables and returns the operations. */
+export const ledgerOps = (database: Database): LedgerOps => {
+  database.exec(schema)
+  const record = rowsOf(database, 'select record from sealed')
+  const insert = database.prepare('insert or ignore into sealed (only, record) values (1, ?)')
+  const write = database.prepare('insert or replace into sealed (only, record) values (1, ?)')
+  const keep = database.prepare(
+    'insert or replace into checkpoints (size, root, text, at, keep) values (?, ?, ?, ?, ?)',
+  )
+  const columns = 'select size, root, text, at, keep from checkpoints where'
+  const below = rowsOf(database, `${columns} size < ? order by size desc limit ?`)
+  const ofSize = rowsOf(database, `${columns} size = ?`)
+  const drop = database.prepare('delete from checkpoints where size = ? and keep = 0')
+  const scrub = rowsOf(database, 'select result from scrubs')
+  const writeScrub = database.prepare('insert or replace into scrubs (only, result) values (1, ?)')
+
+  const sealed = (): SealedCopies => {
+    const row = record.get() as [string] | undefined
+    return row ? { stored: JSON.parse(row[0]) as SealedRecord } : {}
+  }
+  return {
+    ...tileOps(database),
+    sealed,
+    begin: (first) => void insert.run(JSON.stringify(first)),
+    advance: (from, to) => {
+      const { stored } = sealed()
+      const isThat = stored?.ledger === from.ledger && stored.size === from.size && stored.text === from.text
+      if (isThat) write.run(JSON.stringify(to))
+      return isThat
+    },
+    replace: (other) => void write.run(JSON.stringify(other)),
+    keep: ({ size, root, text, sealedAt, keep: always }) => void keep.run(size, root, text, sealedAt, always ? 1 : 0),
+    checkpoints: (size, limit) => (below.all(size, limit) as KeptRow[]).map(keptOf),
+    checkpoint: (size) => {
+      const row = ofSize.get(size) as KeptRow | undefined
+      return row && keptOf(row)
+    },
+    dropCheckpoints: (sizes) => {
+      for (const size of sizes) drop.run(size)
+    },
+    scrubbed: () => {
+      const row = scrub.get() as [string] | undefined
+      return row && (JSON.parse(row[0]) as ScrubResult)
+    },
+    writeScrub: (result) => void writeScrub.run(JSON.stringify(result)),
+  }
+}

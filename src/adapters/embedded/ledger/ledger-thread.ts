@@ -1,0 +1,74 @@
+import { Worker } from 'node:worker_threads'
+import { Refusal } from '../../../errors.ts'
+import type { LedgerStore } from '../../../ledger/ledger-store.ts'
+import type { LedgerOps } from './ledger-file.ts'
+import type { LedgerRequest, LedgerResponse } from './thread.ts'
+
+type Waiting = { readonly done: (value: unknown) => void; readonly fail: (cause: unknown) => void }
+
+const unavailable = (cause: unknown) => new Refusal('backend_unavailable', undefined, { cause })
+
+/** Runs operations on the thread. Rejects if the file does not open. */
+const opsOf = async (file: string) => {
+  const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: file })
+  const waiting = new Map<number, Waiting>()
+  let [serial, cause] = [0, undefined as unknown]
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  const send = (request: LedgerRequest) => worker.postMessage(request)
+  const ended = new Promise<void>((resolve) => {
+    worker.once('exit', () => {
+      cause ??= new Error(`the thread that writes ${file} has ended`)
+      for (const { fail } of waiting.values()) fail(unavailable(cause))
+      waiting.clear()
+      resolve()
+    })
+  })
+  const settle = ([id, outcome]: Exclude<LedgerResponse, 'ready'>) => {
+    const request = waiting.get(id)
+    waiting.delete(id)
+    if ('value' in outcome) request?.done(outcome.value)
+    else request?.fail(unavailable(Object.assign(outcome.error, { message: `${file}: ${outcome.error.message}` })))
+  }
+  await new Promise<void>((resolve, reject) => {
+    worker.on('error', (error) => reject((cause = error)))
+    worker.on('message', (response: LedgerResponse) => (response === 'ready' ? resolve() : settle(response)))
+  })
+  return {
+    call: (op: keyof LedgerOps, ...args: readonly unknown[]) =>
+      new Promise<unknown>((done, fail) => {
+        if (cause !== undefined) return fail(unavailable(cause))
+        waiting.set(++serial, { done, fail })
+        send([serial, op, args])
+      }),
+    close: async () => {
+      if (cause === undefined) send('close')
+      await ended
+    },
+  }
+}
+
+/** Names of the operations. The type requires all of them. */
+const OPS = Object.keys({
+  putTiles: 0,
+  tile: 0,
+  tileRoots: 0,
+  lastTile: 0,
+  dropTiles: 0,
+  sealed: 0,
+  begin: 0,
+  advance: 0,
+  replace: 0,
+  keep: 0,
+  checkpoints: 0,
+  checkpoint: 0,
+  dropCheckpoints: 0,
+  scrubbed: 0,
+  writeScrub: 0,
+} satisfies Record<keyof LedgerOps, 0>) as readonly (keyof LedgerOps)[]
+
+/** Opens ledger.sqlite with a thread of its own. Rejects if the file does not open. */
+export const openLedgerFile = async (file: string): Promise<LedgerStore> => {
+  const { call, close } = await opsOf(file)
+  const ops = Object.fromEntries(OPS.map((op) => [op, (...args: readonly unknown[]) => call(op, ...args)]))
+  return { ...(ops as unknown as Omit<LedgerStore, 'close'>), close }
+}

@@ -1,0 +1,102 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { open, rename } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { LedgerStore, SealedRecord } from '../../../ledger/ledger-store.ts'
+import { newSigningKey, pemOf } from '../../../ledger/signing-keys.ts'
+import { bytesOf } from '../../../regular-file.ts'
+import { createSecretFile, readSecretFile, syncDirectory } from '../files/secret-file.ts'
+
+const KIND = 'signing key file'
+
+const keyOf = (pem: string, name: string): KeyObject => {
+  let key: KeyObject | undefined
+  try {
+    key = createPrivateKey(pem)
+  } catch {
+    // The message of the parser may quote the content.
+  }
+  if (key?.asymmetricKeyType !== 'ed25519') throw new Error(`${name} has no Ed25519 private key in PKCS#8 PEM`)
+  return key
+}
+
+/** Reads the signing key; undefined without a file. Throws if the file is invalid or other users can read it. */
+export const readSigningKey = async (path: string): Promise<KeyObject | undefined> => {
+  const pem = await readSecretFile(KIND, path)
+  return pem === undefined ? undefined : keyOf(pem, `${KIND} ${path}`)
+}
+
+/** Reads the signing key, which is created durably if the file does not exist. */
+export const openSigningKey = async (path: string): Promise<KeyObject> => {
+  const found = await readSigningKey(path)
+  if (found) return found
+  await createSecretFile(KIND, path, pemOf(newSigningKey()))
+  return (await readSigningKey(path))!
+}
+
+/** Replaces a file durably. After a crash it has its old or its new content. */
+const replaceFile = async (path: string, text: string): Promise<void> => {
+  const temporary = `${path}.partial`
+  const file = await open(temporary, 'w', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(temporary, path)
+  await syncDirectory(dirname(path))
+}
+
+/** Sealed record in the file; undefined without a file. Throws if the file does not hold a record. */
+const readRecord = async (path: string): Promise<SealedRecord | undefined> => {
+  let text: string
+  try {
+    text = String(await bytesOf(path))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    const { ledger, origin, size, root, sealedAt } = JSON.parse(text) as SealedRecord
+    if ([ledger, origin, root, sealedAt].every((value) => typeof value === 'string') && Number.isSafeInteger(size))
+      return JSON.parse(text) as SealedRecord
+  } catch {
+    // Reported below.
+  }
+  throw new Error(`${path} does not hold the sealed record of a ledger`)
+}
+
+/**
+ * A ledger store with a second copy of the sealed record in the file `path`. The copy is written before the record of
+ * the store, so it is never older than a signature. A file that cannot be written is reported, because a mounted Secret
+ * is read-only, and the store alone holds the record then.
+ */
+export const withSealedFile = (store: LedgerStore, path: string, onUnwritable: (error: Error) => void): LedgerStore => {
+  const write = async (record: SealedRecord): Promise<void> => {
+    try {
+      await replaceFile(path, `${JSON.stringify(record)}\n`)
+    } catch (error) {
+      onUnwritable(error as Error)
+    }
+  }
+  return {
+    ...store,
+    sealed: async () => {
+      const nextToKey = await readRecord(path)
+      return { ...(await store.sealed()), ...(nextToKey && { nextToKey }) }
+    },
+    begin: async (record) => {
+      await store.begin(record)
+      const { stored } = await store.sealed()
+      if (stored) await write(stored)
+    },
+    advance: async (from, to) => {
+      await write(to)
+      return store.advance(from, to)
+    },
+    replace: async (record) => {
+      await write(record)
+      await store.replace(record)
+    },
+  }
+}

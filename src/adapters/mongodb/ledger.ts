@@ -1,0 +1,153 @@
+import { Binary, type Db } from 'mongodb'
+import type { KeptCheckpoint, LedgerStore, ScrubResult, SealedRecord, StoredTile } from '../../ledger/ledger-store.ts'
+import { type Calls, unlessDuplicate } from './calls.ts'
+
+type StoredRecord = SealedRecord & { readonly _id: 'sealed' }
+type StoredScrub = ScrubResult & { readonly _id: 'scrub' }
+type StoredCheckpoint = KeptCheckpoint & { readonly _id: string; readonly kind: 'checkpoint' }
+type TileDocument = {
+  readonly _id: string
+  readonly level: number
+  readonly n: number
+  readonly hashes?: Binary
+  readonly root: Binary
+  readonly position: bigint
+  readonly event: string
+  readonly mac: Binary
+}
+
+const ROOTS = 256
+
+const tileId = (level: number, n: number): string => `${level}/${String(n).padStart(16, '0')}`
+const checkpointId = (size: number): string => `checkpoint/${String(size).padStart(16, '0')}`
+const bytesOf = (binary: Binary): Uint8Array => Uint8Array.from(binary.value())
+
+const rootOf = ({ level, n, root, position, event, mac }: TileDocument) => ({
+  level,
+  n,
+  root: bytesOf(root),
+  position,
+  event,
+  mac: bytesOf(mac),
+})
+const documentOf = ({ level, n, hashes, root, mac, position, event }: StoredTile): TileDocument => {
+  const binary = (bytes: Uint8Array) => new Binary(bytes)
+  return {
+    _id: tileId(level, n),
+    level,
+    n,
+    hashes: binary(hashes),
+    root: binary(root),
+    position,
+    event,
+    mac: binary(mac),
+  }
+}
+
+/** Tiles of the tree, in the collection `ledger_tiles`. The log can replace them. */
+const mongoTiles = (db: Db, calls: Calls) => {
+  const tiles = db.collection<TileDocument>('ledger_tiles')
+  return {
+    putTiles: async (full: readonly StoredTile[]): Promise<void> => {
+      if (full.length === 0) return
+      const writes = full.map(documentOf).map((replacement) => ({
+        replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true },
+      }))
+      await calls.call('batch', () => tiles.bulkWrite(writes, { ordered: false }))
+    },
+    tile: async (level: number, n: number): Promise<StoredTile | undefined> => {
+      const found = await calls.call('read', (limits) => tiles.findOne({ _id: tileId(level, n) }, limits))
+      return found ? { ...rootOf(found), hashes: bytesOf(found.hashes!) } : undefined
+    },
+    tileRoots: async (level: number, n: number) => {
+      const range = { _id: { $gte: tileId(level, n), $lt: `${level}/:` } }
+      const options = { sort: { _id: 1 }, limit: ROOTS, projection: { hashes: 0 } } as const
+      const found = await calls.call('batch', (limits) => tiles.find(range, { ...options, ...limits }).toArray())
+      return found.map(rootOf)
+    },
+    lastTile: async (level: number): Promise<number | undefined> => {
+      const range = { _id: { $gte: `${level}/`, $lt: `${level}/:` } }
+      const options = { sort: { _id: -1 }, projection: { n: 1 } } as const
+      const found = await calls.call('read', (limits) => tiles.findOne(range, { ...options, ...limits }))
+      return found?.n
+    },
+    dropTiles: async (): Promise<void> => void (await calls.call('batch', () => tiles.deleteMany({}))),
+  }
+}
+
+const recordOf = ({ ledger, origin, size, root, text, sealedAt, keep, copy }: SealedRecord): SealedRecord => ({
+  ledger,
+  origin,
+  size,
+  root,
+  ...(text !== undefined && { text }),
+  sealedAt,
+  ...(keep && { keep }),
+  ...(copy && { copy }),
+})
+
+const keptOf = ({ size, root, text, sealedAt, keep }: KeptCheckpoint): KeptCheckpoint => ({
+  size,
+  root,
+  text,
+  sealedAt,
+  keep,
+})
+
+/** Kept checkpoints, in the collection `ledger`. */
+const mongoCheckpoints = (db: Db, calls: Calls) => {
+  const kept = db.collection<StoredCheckpoint>('ledger')
+  return {
+    keep: async (checkpoint: KeptCheckpoint): Promise<void> => {
+      const _id = checkpointId(checkpoint.size)
+      await calls.call('write', () => kept.replaceOne({ _id }, { kind: 'checkpoint', ...checkpoint }, { upsert: true }))
+    },
+    checkpoints: async (below: number, limit: number): Promise<readonly KeptCheckpoint[]> => {
+      const range = { _id: { $gte: 'checkpoint/', $lt: checkpointId(below) } }
+      const found = await calls.call('batch', (limits) =>
+        kept.find(range, { sort: { _id: -1 }, limit, ...limits }).toArray(),
+      )
+      return found.map(keptOf)
+    },
+    checkpoint: async (size: number): Promise<KeptCheckpoint | undefined> => {
+      const found = await calls.call('read', (limits) => kept.findOne({ _id: checkpointId(size) }, limits))
+      return found ? keptOf(found) : undefined
+    },
+    dropCheckpoints: async (sizes: readonly number[]): Promise<void> => {
+      const _id = { $in: sizes.map(checkpointId) }
+      await calls.call('batch', () => kept.deleteMany({ _id, keep: false }))
+    },
+  }
+}
+
+/** Ledger in MongoDB: collections `ledger` (not replaceable) and `ledger_tiles`. */
+export const mongoLedger = (db: Db, calls: Calls): Omit<LedgerStore, 'close'> => {
+  const records = db.collection<StoredRecord>('ledger')
+  const scrubs = db.collection<StoredScrub>('ledger')
+  const only = { _id: 'sealed' } as const
+  return {
+    ...mongoTiles(db, calls),
+    ...mongoCheckpoints(db, calls),
+    sealed: async () => {
+      const found = await calls.call('read', (limits) => records.findOne(only, limits))
+      return found ? { stored: recordOf(found) } : {}
+    },
+    begin: async (record) =>
+      void (await calls.call('write', () => unlessDuplicate(records.insertOne({ ...only, ...record })))),
+    advance: async ({ ledger, size, text }, to) => {
+      const from = { ...only, ledger, size, text: text ?? { $exists: false } }
+      const { matchedCount } = await calls.call('write', () => records.replaceOne(from, recordOf(to)))
+      return matchedCount > 0
+    },
+    replace: async (record) =>
+      void (await calls.call('write', () => records.replaceOne(only, recordOf(record), { upsert: true }))),
+    scrubbed: async () => {
+      const found = await calls.call('read', (limits) => scrubs.findOne({ _id: 'scrub' }, limits))
+      if (!found) return undefined
+      const { at, through, ok, firstBad } = found
+      return { at, through, ok, ...(firstBad && { firstBad }) }
+    },
+    writeScrub: async (result) =>
+      void (await calls.call('write', () => scrubs.replaceOne({ _id: 'scrub' }, result, { upsert: true }))),
+  }
+}

@@ -1,0 +1,58 @@
+import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
+import type { Execute } from '../../commands/execute.ts'
+import { ledger as decider, LEDGER_ID } from '../../commands/ledger.ts'
+import type { Config } from '../../config/load.ts'
+import type { EventLog } from '../../events/log.ts'
+import { base64Of } from '../../ledger/base64.ts'
+import { EMPTY_ROOT } from '../../ledger/hashes.ts'
+import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
+import type { SealedRecord } from '../../ledger/ledger-store.ts'
+import type { LedgerPorts } from '../../ledger/signing-keys.ts'
+import { verifierKey, vkeyOf } from '../../ledger/vkey.ts'
+
+const SYSTEM = { actor: { kind: 'system' } } as const
+const ROUTE = '/audit/v1/ledger'
+/** Name of the format of entries and leaves. */
+const LEAF = 'rollcall.entry/v1'
+
+/** Name that begins the origin of a new ledger. */
+const nameOf = ({ history, server }: Pick<Config, 'history' | 'server'>): string =>
+  history.ledger.name ??
+  `${server.public_url === undefined ? 'rollcall.invalid' : new URL(server.public_url).host}${ROUTE}`
+
+/** Record of a new ledger: its id is random, and nothing is sealed. */
+const newLedger = (config: Pick<Config, 'history' | 'server'>, now: Date): SealedRecord => {
+  const ledger = randomBytes(4).toString('hex')
+  const origin = `${nameOf(config)}/${ledger}`
+  return { ledger, origin, size: 0, root: base64Of(EMPTY_ROOT), text: '', sealedAt: now.toISOString() }
+}
+
+/** Verifier key of a private key for an origin. */
+const vkeyFor = (origin: string, key: KeyObject): string => vkeyOf(verifierKey(origin, createPublicKey(key)))
+
+type Parts = {
+  readonly ports: LedgerPorts
+  readonly log: Pick<EventLog, 'read'>
+  readonly execute: Execute
+  readonly now: () => Date
+}
+
+/**
+ * Starts the ledger of a log that names none: creates the sealed record of size 0 and the key, then appends
+ * LedgerStarted. A crash in between is continued by the next start, because the id of the event follows from the
+ * ledger. A sealed record that is larger belongs to another log, so nothing is started then.
+ */
+export const startLedger = async (
+  config: Pick<Config, 'history' | 'server'>,
+  { ports: { store, keys }, log, execute, now }: Parts,
+): Promise<void> => {
+  if (await ledgerOfLog(log)) return
+  const copies = async () => Object.values(await store.sealed())
+  if ((await copies()).length === 0) await store.begin(newLedger(config, now()))
+  const records = await copies()
+  const [first] = records
+  if (!first || records.some(({ size, ledger }) => size > 0 || ledger !== first.ledger)) return
+  const { ledger, origin } = first
+  const data = { ledger, origin, vkey: vkeyFor(origin, await keys.open()), leaf: LEAF }
+  await execute(decider, LEDGER_ID, 'StartLedger', data, { ...SYSTEM, commandId: `ledger ${ledger}` })
+}

@@ -1,0 +1,75 @@
+import type { Config } from '../../config/load.ts'
+import { placeFinder } from '../../history/places.ts'
+import { type Ledger, ledgerOf } from '../../ledger/ledger.ts'
+import type { KeptCheckpoint } from '../../ledger/ledger-store.ts'
+import type { Core } from '../core.ts'
+import { freshOf } from '../service.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { oncePerMinute } from '../telemetry/warnings.ts'
+import { startLedger } from './first-start.ts'
+
+/** Interval in ms between two checkpoints in the log of the service. */
+const TELL_MS = 3_600_000
+
+const ADVICE = 'nothing is signed until rollcall ledger resume or rollcall ledger restart'
+
+/** Writes checkpoints to the log of the service: the first one, at most one an hour, and the last one. */
+const checkpointLog = ({ clock, logger }: Pick<Core, 'clock'> & { readonly logger: Pick<Logger, 'info'> }) => {
+  let [logged, at] = ['', Number.NEGATIVE_INFINITY]
+  const write = ({ text, size }: KeptCheckpoint) => {
+    if (text !== logged) logger.info({ checkpoint: text, size }, 'checkpoint')
+    ;[logged, at] = [text, clock.monotonic()]
+  }
+  return {
+    write,
+    onCheckpoint: (checkpoint: KeptCheckpoint): void => {
+      if (clock.monotonic() - at >= TELL_MS) write(checkpoint)
+    },
+  }
+}
+
+/** Position of the event with an index, which this instance has followed; 0n for −1. */
+const positions = ({ log, stores: { views, pepper }, follower }: Pick<Core, 'log' | 'stores' | 'follower'>) => {
+  const find = placeFinder({ log, views, key: pepper.key })
+  return async (wanted: number): Promise<bigint> => {
+    if (wanted < 0) return 0n
+    const { events, position } = follower.counted()
+    if (events <= wanted) throw new Error(`event ${wanted} is not followed yet`)
+    return (await find(({ index }) => index <= wanted, { index: events - 1, position })).position
+  }
+}
+
+/** Creates the ledger of the service. Its faults do not end the service. */
+export const ledgerServiceOf = async (config: Config, core: Core, logger: Logger): Promise<Ledger> => {
+  const { clock, log, stores, follower, execute, onError } = core
+  const ports = await stores.ledger()
+  const { seal_interval: interval, seal_events: events } = config.history.ledger
+  const { write, onCheckpoint } = checkpointLog({ clock, logger })
+  const tell = oncePerMinute(logger.error.bind(logger), clock.now)
+  const failed = oncePerMinute(({ error }, message) => onError(message)(error), clock.now)
+  const ledger = ledgerOf({
+    clock,
+    log,
+    ports,
+    key: stores.pepper.key,
+    isShared: !stores.alone,
+    writes: stores.writes,
+    isSure: freshOf(core),
+    positionOf: positions(core),
+    followed: () => follower.counted().position,
+    start: () => startLedger(config, { ports, log, execute, now: clock.now }),
+    interval,
+    events,
+    onCheckpoint,
+    onObstacle: ({ state, why }) => tell(state, { why }, `the ledger is ${state}; ${ADVICE}`),
+    onError: (error) => failed('ledger', { error }, 'the ledger cannot be updated'),
+  })
+  return {
+    ...ledger,
+    close: async () => {
+      await ledger.close()
+      const last = ledger.served()
+      if (last) write(last)
+    },
+  }
+}

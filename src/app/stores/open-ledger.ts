@@ -1,0 +1,57 @@
+import { join } from 'node:path'
+import type { Mongo } from '../../adapters/mongodb/open.ts'
+import type { Config } from '../../config/load.ts'
+import type { LedgerPorts } from '../../ledger/signing-keys.ts'
+import type { Logger } from '../telemetry/logger.ts'
+
+type Warn = Pick<Logger, 'warn'>
+
+const UNWRITABLE =
+  'the copy of the sealed record next to the signing key cannot be written; only the store of the ledger has it'
+
+/** Signing key in a file, and a second copy of the sealed record next to it. */
+const withKeyFile = async (path: string, store: LedgerPorts['store'], logger: Warn): Promise<LedgerPorts> => {
+  const files = await import('../../adapters/embedded/ledger/signing-key-file.ts')
+  let isReported = false
+  const onUnwritable = ({ message }: Error) => {
+    if (!isReported) logger.warn({ why: message }, UNWRITABLE)
+    isReported = true
+  }
+  return {
+    store: files.withSealedFile(store, `${path}.sealed`, onUnwritable),
+    keys: { read: () => files.readSigningKey(path), open: () => files.openSigningKey(path) },
+  }
+}
+
+/** Opens the ledger of a data directory. A file that does not open is renamed, and its tiles are made from the log. */
+export const openLedgerInDirectory = async (config: Config, logger: Warn): Promise<LedgerPorts> => {
+  const { openLedgerFile } = await import('../../adapters/embedded/ledger/ledger-thread.ts')
+  const { setAside } = await import('../../adapters/embedded/files/set-aside.ts')
+  const file = join(config.storage.data_dir, 'ledger.sqlite')
+  const store = await openLedgerFile(file).catch((error: Error) => {
+    const renamed = setAside(file)
+    logger.warn({ file: renamed, why: error.message }, 'a damaged file of the ledger was set aside')
+    return openLedgerFile(file)
+  })
+  return withKeyFile(config.history.ledger.key_file!, store, logger)
+}
+
+/** Opens the ledger on servers. Without a key file the key is in MongoDB. */
+export const openLedgerOnServers = async (
+  config: Config,
+  { ledger, signingKeys }: Pick<Mongo, 'ledger' | 'signingKeys'>,
+  logger: Warn,
+): Promise<LedgerPorts> => {
+  const store = { ...ledger, close: async () => undefined }
+  const { key_file: file } = config.history.ledger
+  return file === undefined ? { store, keys: signingKeys } : withKeyFile(file, store, logger)
+}
+
+/** Opens the ledger at the first use, so that programs without need of it open nothing. */
+export const lazily = (open: () => Promise<LedgerPorts>) => {
+  let opened: Promise<LedgerPorts> | undefined
+  return {
+    ledger: (): Promise<LedgerPorts> => (opened ??= open()),
+    closeLedger: async (): Promise<void> => (await opened?.catch(() => undefined))?.store.close(),
+  }
+}

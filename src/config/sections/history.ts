@@ -1,0 +1,57 @@
+import { printDuration } from '../duration.ts'
+import { type SettingKind, setting } from '../setting.ts'
+import { duration, integer, matching, path } from '../types.ts'
+
+const none = undefined
+
+/** A duration between two bounds in ms. */
+const durationFrom = (least: number, most: number): SettingKind<number> => ({
+  ...duration,
+  read: (value, fault) => {
+    const ms = duration.read(value, fault)
+    if (ms === undefined || (ms >= least && ms <= most)) return ms
+    return fault(`must be between ${printDuration(least)} and ${printDuration(most)}`)
+  },
+})
+
+/** A duration, or 0 for never. */
+const durationOrNever: SettingKind<number> = {
+  ...duration,
+  read: (value, fault) => (value === 0 || value === '0' || value === '0s' ? 0 : duration.read(value, fault)),
+}
+
+/** Settings under `history` (api.md §12). */
+export const history = {
+  streams: setting(
+    integer(1, 1000),
+    32,
+    'Maximum exports and live streams of the history at once on an instance; 4 of one credential.',
+  ),
+  ledger: {
+    name: setting(
+      matching(/^[!-*,-~]{1,200}$/, 'must be 1 to 200 visible ASCII characters without a plus sign'),
+      none,
+      'Beginning of the origin of checkpoints; only the first start reads it. Default: the host of server.public_url and a path.',
+    ),
+    key_file: setting(
+      path,
+      {
+        shown: '`<storage.data_dir>/signing-key.pem` (embedded), not set (cluster)',
+        from: (get): string | undefined =>
+          get('storage.type') === 'embedded' ? `${String(get('storage.data_dir'))}/signing-key.pem` : undefined,
+      },
+      'File with the private key (Ed25519, PKCS#8 PEM) that signs checkpoints; a cluster without it stores the key in MongoDB.',
+    ),
+    seal_interval: setting(
+      durationFrom(1_000, 3_600_000),
+      10_000,
+      'Maximum age of an event without a checkpoint, from 1s to 1h.',
+    ),
+    seal_events: setting(integer(1, 100_000), 1000, 'Number of events without a checkpoint that cause one.'),
+    scrub_interval: setting(
+      durationOrNever,
+      86_400_000,
+      'Interval at which the whole log is compared with the ledger; 0 for never.',
+    ),
+  },
+}

@@ -1,0 +1,34 @@
+import { viewBehind } from '../../as-of/view-behind.ts'
+import { refuse } from '../../errors.ts'
+import type { KeptCheckpoint } from '../../ledger/ledger-store.ts'
+import type { Service } from '../services/service.ts'
+
+type Served = Pick<Service, 'ledger' | 'log'>
+
+/** Refuses because there is no checkpoint: with `view_behind` while the tree is built, else with `ledger_suspended`. */
+const noCheckpoint = async ({ ledger, log }: Served): Promise<never> => {
+  const isBlocked = ledger.state() === 'suspended' || ledger.state() === 'diverged'
+  return isBlocked ? refuse('ledger_suspended') : viewBehind(await log.head())
+}
+
+/** The newest checkpoint of at least this size. Makes one if there is none (api.md §17.3). */
+export const newestCheckpoint = async (service: Served, atLeast = 1): Promise<KeptCheckpoint> => {
+  const { ledger } = service
+  const isEnough = (served: KeptCheckpoint | undefined) => served !== undefined && served.size >= atLeast
+  if (!isEnough(ledger.served())) await ledger.sealNow()
+  const served = ledger.served()
+  return isEnough(served) ? served! : noCheckpoint(service)
+}
+
+/** A checkpoint of all events so far. */
+export const sealedNow = async (service: Served): Promise<KeptCheckpoint> => {
+  const { ledger } = service
+  await ledger.sealNow()
+  const served = ledger.served()
+  return served && served.size >= ledger.size() ? served : noCheckpoint(service)
+}
+
+/** Waits until the tree of this instance has this size, which a checkpoint of another instance may be ahead of. */
+export const insistOnSize = async ({ ledger, log }: Served, size: number): Promise<void> => {
+  if (!(await ledger.reaches(size))) viewBehind(await log.head())
+}

@@ -1,0 +1,163 @@
+import { type Clock, withTimeout } from '../clock.ts'
+import { sharedCalls } from '../concurrency.ts'
+import type { EventLog } from '../events/log.ts'
+import type { KeptCheckpoint, LedgerStore } from './ledger-store.ts'
+import type { Difference, LogTree } from './log-tree.ts'
+import { removeSuperseded } from './retention.ts'
+import type { Obstacle, Sealed } from './sealing.ts'
+
+/** State of the ledger (api.md §17). */
+export type LedgerState = 'ok' | 'building' | 'suspended' | 'diverged'
+
+/** Interval in ms at which the tree follows the log and a due checkpoint is made. */
+const LOOK_MS = 500
+/** Minimum time in ms between two checkpoints on request, and between two attempts after an obstacle. */
+const ON_REQUEST_MS = 1_000
+const OBSTACLE_MS = 60_000
+/** Maximum time in ms of the last checkpoint at a shutdown. */
+const FAREWELL_MS = 2_000
+/** Interval in ms at which superseded checkpoints are removed. */
+const PRUNE_MS = 3_600_000
+/** Maximum attempts in races with other instances. */
+const ATTEMPTS = 4
+
+export type KeeperOptions = {
+  readonly clock: Clock
+  readonly log: Pick<EventLog, 'head'>
+  /** Position that this instance has followed. */
+  readonly followed: () => bigint
+  /** Makes the first sealed record and names the ledger in the log, unless it is named. */
+  readonly start: () => Promise<void>
+  readonly store: Pick<LedgerStore, 'checkpoints' | 'dropCheckpoints'>
+  readonly tree: Pick<LogTree, 'begin' | 'advance' | 'size' | 'position'>
+  /** One attempt to seal; undefined if another instance sealed at the same time. */
+  readonly attempt: (
+    advance: () => Promise<void>,
+    difference: () => Difference | undefined,
+  ) => Promise<Sealed | undefined>
+  readonly interval: number
+  readonly events: number
+  readonly onCheckpoint: (checkpoint: KeptCheckpoint) => void
+  readonly onObstacle: (obstacle: Obstacle) => void
+  readonly onError: (error: unknown) => void
+}
+
+/** Decides when a checkpoint is due. */
+const pacing = ({ clock, interval, events }: Pick<KeeperOptions, 'clock' | 'interval' | 'events'>) => {
+  /** Times on the monotonic clock: of the last attempt, and of the first event without a checkpoint. */
+  let [tried, waiting] = [Number.NEGATIVE_INFINITY, undefined as number | undefined]
+  return {
+    attempted: (isWhole: boolean): void => {
+      tried = clock.monotonic()
+      if (isWhole) waiting = undefined
+    },
+    /** `unsealed`: number of events without a checkpoint. */
+    isDue: (unsealed: number, isBlocked: boolean): boolean => {
+      if (unsealed <= 0) return false
+      waiting ??= clock.monotonic()
+      if (isBlocked) return clock.monotonic() - tried >= OBSTACLE_MS
+      return unsealed >= events || clock.monotonic() - waiting >= interval
+    },
+    /** Time in ms until a further checkpoint may be made on request. */
+    pause: (): number => Math.max(0, tried + ON_REQUEST_MS - clock.monotonic()),
+  }
+}
+
+/** Seals on demand, one attempt at a time, and keeps the newest checkpoint and the obstacle. */
+const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
+  const { tree, attempt, onCheckpoint, onObstacle } = options
+  const pace = pacing(options)
+  const shared = sharedCalls<void>()
+  let served: KeptCheckpoint | undefined
+  let obstacle: Obstacle | undefined
+  let difference: Difference | undefined
+  return {
+    ...pace,
+    isDue: (): boolean => pace.isDue(tree.size() - (served?.size ?? 0), obstacle !== undefined),
+    served: () => served,
+    obstacle: () => obstacle,
+    differs: (found: Difference | undefined): void => void (difference = found),
+    seal: (): Promise<void> =>
+      shared('seal', async () => {
+        let sealed: Sealed | undefined
+        for (let tries = 0; tries < ATTEMPTS && !sealed; tries++) sealed = await attempt(advance, () => difference)
+        if (sealed) {
+          const { checkpoint } = sealed
+          obstacle = sealed.obstacle
+          if (obstacle) onObstacle(obstacle)
+          if (checkpoint && checkpoint.text !== served?.text) onCheckpoint((served = checkpoint))
+        }
+        pace.attempted(tree.size() <= (served?.size ?? 0))
+      }),
+  }
+}
+
+/** Lets the tree follow the log, and seals it in time. Requests and appends never wait for it. */
+export const ledgerKeeper = (options: KeeperOptions) => {
+  const { clock, log, followed, start, store, tree, onError } = options
+  const stop = new AbortController()
+  let running: Promise<void> = Promise.resolve()
+  let [hasBegun, isBuilding] = [false, true]
+  let pruned = Number.NEGATIVE_INFINITY
+
+  const advance = async (): Promise<void> => {
+    const head = await log.head()
+    await tree.advance(head, stop.signal)
+    if (tree.position() >= head) isBuilding = false
+  }
+  const { served, obstacle, seal, isDue, pause, differs } = sealer(options, advance)
+  const continueFromStore = async (): Promise<void> => {
+    await start()
+    differs(await tree.begin())
+    hasBegun = true
+  }
+  const look = async (): Promise<void> => {
+    if (!hasBegun) await continueFromStore()
+    if (isBuilding || followed() > tree.position()) await advance()
+    if (!isBuilding && isDue()) await seal()
+    if (clock.monotonic() - pruned < PRUNE_MS) return
+    pruned = clock.monotonic()
+    await removeSuperseded(store, clock.now().getTime())
+  }
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await look().catch(onError)
+      await clock.sleep(LOOK_MS, stop.signal)
+    }
+  }
+
+  return {
+    /** Starts the ledger, and continues from the stored tiles. A failure is reported and repeated later. */
+    begin: async (): Promise<void> => {
+      await continueFromStore().catch(onError)
+      running = run()
+    },
+    state: (): LedgerState => obstacle()?.state ?? (isBuilding ? 'building' : 'ok'),
+    /** The newest checkpoint that this instance knows; undefined before the first. */
+    served,
+    /** Makes a checkpoint if there is something new, at most one a second. */
+    sealNow: async (): Promise<void> => {
+      if (isBuilding) return
+      await advance()
+      if (tree.size() === served()?.size) return
+      if (pause() > 0) await clock.sleep(pause(), stop.signal)
+      await seal()
+    },
+    /** Brings the tree to this size if the log has it. Returns false otherwise. */
+    reaches: async (size: number): Promise<boolean> => {
+      if (tree.size() < size) await advance()
+      return tree.size() >= size
+    },
+    /** Sets or removes the difference between the log and the kept hashes. */
+    differs,
+    close: async (): Promise<void> => {
+      const last = async () => {
+        await advance()
+        await seal()
+      }
+      if (!isBuilding) await withTimeout(clock, FAREWELL_MS, last().catch(onError), () => undefined)
+      stop.abort()
+      await running
+    },
+  }
+}

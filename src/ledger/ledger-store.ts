@@ -1,0 +1,76 @@
+/** A full tile of the tree (C2SP tlog-tiles), with the last event under it. */
+export type StoredTile = {
+  readonly level: number
+  readonly n: number
+  /** 256 hashes of 32 bytes. */
+  readonly hashes: Uint8Array
+  /** Hash of the subtree over them. */
+  readonly root: Uint8Array
+  readonly position: bigint
+  readonly event: string
+  /** MAC over all other members. */
+  readonly mac: Uint8Array
+}
+
+/**
+ * Newest checkpoint of a ledger. Without `text` the pair of size and root is intended: it is decided and may be signed
+ * already. The text of size 0 is empty. `keep` marks the first checkpoint of a key, `copy` a record in a backup.
+ */
+export type SealedRecord = {
+  readonly ledger: string
+  readonly origin: string
+  readonly size: number
+  /** Root in base64. */
+  readonly root: string
+  readonly text?: string
+  /** Time of the seal, RFC 3339. */
+  readonly sealedAt: string
+  readonly keep?: boolean
+  readonly copy?: boolean
+}
+
+/** The sealed record of the store, and its copy in a file next to the signing key. */
+export type SealedCopies = { readonly stored?: SealedRecord; readonly nextToKey?: SealedRecord }
+
+/** A checkpoint that is kept. `keep` excludes it from the removal of old checkpoints. */
+export type KeptCheckpoint = Required<Pick<SealedRecord, 'size' | 'root' | 'text' | 'sealedAt' | 'keep'>>
+
+/** Result of the last comparison of the whole log with the tree. */
+export type ScrubResult = {
+  readonly at: string
+  /** Number of events compared. */
+  readonly through: number
+  readonly ok: boolean
+  readonly firstBad?: { readonly index: number; readonly kind: string }
+}
+
+/**
+ * PORT. Storage of the ledger, apart from the log. Every write is durable before it resolves. Failures: Refusal
+ * `backend_unavailable`.
+ */
+export type LedgerStore = {
+  /** Stores full tiles, in place of existing ones. */
+  readonly putTiles: (tiles: readonly StoredTile[]) => Promise<void>
+  readonly tile: (level: number, n: number) => Promise<StoredTile | undefined>
+  /** At most 256 tiles of a level from `n` on, in order, without their hashes. */
+  readonly tileRoots: (level: number, n: number) => Promise<readonly Omit<StoredTile, 'hashes'>[]>
+  /** Number of the last tile of a level; undefined if there is none. */
+  readonly lastTile: (level: number) => Promise<number | undefined>
+  readonly dropTiles: () => Promise<void>
+  readonly sealed: () => Promise<SealedCopies>
+  /** Stores the first sealed record, unless there is one. */
+  readonly begin: (record: SealedRecord) => Promise<void>
+  /** Replaces the sealed record if it has this ledger, size and text. Returns false otherwise. */
+  readonly advance: (from: Pick<SealedRecord, 'ledger' | 'size' | 'text'>, to: SealedRecord) => Promise<boolean>
+  /** Replaces the sealed record of any ledger: an operator's decision. */
+  readonly replace: (record: SealedRecord) => Promise<void>
+  /** Keeps a checkpoint; one of the same size is replaced. */
+  readonly keep: (checkpoint: KeptCheckpoint) => Promise<void>
+  /** Kept checkpoints smaller than `below`, the largest first. */
+  readonly checkpoints: (below: number, limit: number) => Promise<readonly KeptCheckpoint[]>
+  readonly checkpoint: (size: number) => Promise<KeptCheckpoint | undefined>
+  readonly dropCheckpoints: (sizes: readonly number[]) => Promise<void>
+  readonly scrubbed: () => Promise<ScrubResult | undefined>
+  readonly writeScrub: (result: ScrubResult) => Promise<void>
+  readonly close: () => Promise<void>
+}

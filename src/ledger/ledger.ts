@@ -1,0 +1,98 @@
+import type { Clock } from '../clock.ts'
+import type { EventLog } from '../events/log.ts'
+import { checkpointSigner } from './checkpoint-signer.ts'
+import { type KeeperOptions, type LedgerState, ledgerKeeper } from './ledger-keeper.ts'
+import { type LedgerKey, type LedgerOfLog, ledgerOfLog } from './ledger-of-log.ts'
+import type { KeptCheckpoint, ScrubResult } from './ledger-store.ts'
+import { logTree } from './log-tree.ts'
+import { sealing } from './sealing.ts'
+import type { LedgerPorts } from './signing-keys.ts'
+import { tileMacs } from './tile-macs.ts'
+
+type LedgerOptions = Pick<
+  KeeperOptions,
+  'interval' | 'events' | 'followed' | 'start' | 'onCheckpoint' | 'onObstacle' | 'onError'
+> & {
+  readonly clock: Clock
+  readonly log: Pick<EventLog, 'read' | 'readAll' | 'head'>
+  readonly ports: LedgerPorts
+  /** Key of the MACs of tiles. */
+  readonly key: Uint8Array
+  /** True if other instances share the log, so that one of them may have the signing key. */
+  readonly isShared: boolean
+  /** True while this instance stores tiles. */
+  readonly writes: () => boolean
+  /** False while this instance must not sign: it is not fresh, or doubts the log. */
+  readonly isSure: () => boolean
+  /** Position of the event with this index; 0n for −1. */
+  readonly positionOf: (index: number) => Promise<bigint>
+}
+
+/** State of the ledger (api.md §17.5). */
+type LedgerStatus = {
+  readonly state: LedgerState
+  readonly of: LedgerOfLog | undefined
+  readonly keys: readonly LedgerKey[]
+  /** Number of events in the tree. */
+  readonly size: number
+  readonly sealed: KeptCheckpoint | undefined
+  readonly scrub: ScrubResult | undefined
+}
+
+/** The ledger of one instance: the tree over its log, the checkpoints, and the parts from which proofs are made. */
+export const ledgerOf = (options: LedgerOptions) => {
+  const { clock, log, ports, key, isShared, isSure } = options
+  const { store, keys } = ports
+  const tree = logTree({ ...options, store, macs: tileMacs(key) })
+  let id: string | undefined
+  const named = async () => {
+    const of = await ledgerOfLog(log)
+    id = of?.ledger
+    return of
+  }
+  const keeper = ledgerKeeper({
+    ...options,
+    store,
+    tree,
+    attempt: (advance, difference) =>
+      sealing({
+        clock,
+        store,
+        tree,
+        advance,
+        difference,
+        ledgerOf: named,
+        signerOf: checkpointSigner(keys, isShared),
+        isSure,
+      })(),
+  })
+  const { begin, close, state, served, sealNow, reaches } = keeper
+  return {
+    begin: async (): Promise<void> => {
+      await begin()
+      await named().catch(options.onError)
+    },
+    close,
+    /** Id of the ledger; undefined until the log names one. */
+    id: (): string | undefined => id,
+    state,
+    served,
+    /** Makes a checkpoint if there is something new, at most one a second. */
+    sealNow,
+    reaches,
+    /** Number of events in the tree. */
+    size: tree.size,
+    status: async (): Promise<LedgerStatus> => {
+      const of = await named()
+      const scrub = await store.scrubbed()
+      return { state: state(), of, keys: of?.keys ?? [], size: tree.size(), sealed: served(), scrub }
+    },
+    checkpoints: store.checkpoints,
+    checkpoint: store.checkpoint,
+    nodes: tree.nodes,
+    tile: tree.tile,
+    entries: tree.entries,
+    rootAt: tree.rootAt,
+  }
+}
+export type Ledger = ReturnType<typeof ledgerOf>

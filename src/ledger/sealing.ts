@@ -1,0 +1,112 @@
+import type { Clock } from '../clock.ts'
+import type { LedgerOfLog } from './ledger-of-log.ts'
+import type { KeptCheckpoint, LedgerStore, SealedCopies, SealedRecord } from './ledger-store.ts'
+import type { Difference, LogTree } from './log-tree.ts'
+
+/** Reason why nothing is signed. */
+export type Obstacle = { readonly state: 'suspended' | 'diverged'; readonly why: string }
+
+/** Signs checkpoints with the key of a ledger. `keep` is true for the first checkpoint of another key. */
+export type CheckpointSigner = (size: number, root: string) => { readonly text: string; readonly keep: boolean }
+
+/** Outcome of an attempt to seal: the newest checkpoint, if there is one, and the obstacle. */
+export type Sealed = { readonly checkpoint: KeptCheckpoint | undefined; readonly obstacle?: Obstacle }
+
+type SealingOptions = {
+  readonly clock: Pick<Clock, 'now'>
+  readonly store: LedgerStore
+  readonly tree: Pick<LogTree, 'size' | 'root' | 'rootAt'>
+  /** Brings the tree to the head of the log. */
+  readonly advance: () => Promise<void>
+  /** The known difference between the log and the kept hashes. */
+  readonly difference: () => Difference | undefined
+  readonly ledgerOf: () => Promise<LedgerOfLog | undefined>
+  /** Undefined on an instance without signing key, which serves and checks. */
+  readonly signerOf: (of: LedgerOfLog) => Promise<CheckpointSigner | Obstacle | undefined>
+  /** False while this instance must not sign: it is not fresh, or doubts the log. */
+  readonly isSure: () => boolean
+}
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
+const suspended = (why: string): Obstacle => ({ state: 'suspended', why })
+const diverged = (why: string): Obstacle => ({ state: 'diverged', why })
+const isObstacle = (value: object): value is Obstacle => 'why' in value
+
+const keptOf = ({ size, root, text = '', sealedAt, keep = false }: SealedRecord): KeptCheckpoint | undefined =>
+  text === '' ? undefined : { size, root, text, sealedAt, keep }
+
+/** Newest of the copies of the sealed record. The largest counts; of two with the same size, the one with a text. */
+const newestOf = (of: LedgerOfLog | undefined, copies: SealedCopies): SealedRecord | Obstacle => {
+  const records = Object.values(copies)
+  if (!of) return suspended('there is a sealed record, but the log names no ledger')
+  const foreign = records.find(({ ledger }) => ledger !== of.ledger)
+  if (foreign)
+    return suspended(`the log names ledger ${of.ledger}, but the sealed record is of ledger ${foreign.ledger}`)
+  if (records.some(({ copy }) => copy)) return suspended('the sealed record is a copy from a backup')
+  const rank = ({ size, text }: SealedRecord) => 2 * size + (text === undefined ? 0 : 1)
+  return (
+    records.toSorted((a, b) => rank(b) - rank(a))[0] ?? suspended(`there is no sealed record of ledger ${of.ledger}`)
+  )
+}
+
+/**
+ * Seals the tree with a signed checkpoint. A size and root are stored as intended before they are signed, and an
+ * intended pair is signed before any other. So no two roots are ever signed for one size, and no smaller size after a
+ * larger one, whatever crashes and however many instances seal at once.
+ */
+export const sealing = (options: SealingOptions) => {
+  const { clock, store, tree, advance, difference, ledgerOf, signerOf, isSure } = options
+  const differenceTo = async ({ size, root }: SealedRecord): Promise<Obstacle | undefined> => {
+    const bad = difference()
+    if (bad) return diverged(`event ${bad.index} of the log is ${bad.kind}`)
+    // Another instance may have sealed events that this one does not have yet.
+    if (tree.size() < size) await advance()
+    if (tree.size() < size) return diverged(`the log has ${tree.size()} events, but ${size} are sealed`)
+    if (base64(await tree.rootAt(size)) === root) return undefined
+    return diverged(`the first ${size} events of the log are not the sealed ones`)
+  }
+
+  /** Brings the store to the newest record. It is older only after the store was lost or replaced. */
+  const restored = async ({ stored }: SealedCopies, newest: SealedRecord): Promise<boolean> => {
+    if (stored) return stored === newest || store.advance(stored, newest)
+    await store.begin(newest)
+    return true
+  }
+
+  /** Signs an intended pair. Returns undefined if another instance was faster. */
+  const signed = async (sign: CheckpointSigner, intended: SealedRecord): Promise<SealedRecord | undefined> => {
+    if (!isSure()) return undefined
+    const { text, keep } = sign(intended.size, intended.root)
+    const isKept = keep || (await store.checkpoints(Number.MAX_SAFE_INTEGER, 1)).length === 0
+    const whole = { ...intended, text, ...(isKept && { keep: true }) }
+    if (!(await store.advance(intended, whole))) return undefined
+    await store.keep(keptOf(whole)!)
+    return whole
+  }
+
+  /** Returns undefined if another instance sealed at the same time. */
+  const attempt = async (): Promise<Sealed | undefined> => {
+    const [of, copies] = [await ledgerOf(), await store.sealed()]
+    const [checkpoint] = await store.checkpoints(Number.MAX_SAFE_INTEGER, 1)
+    const newest = newestOf(of, copies)
+    if (isObstacle(newest)) return { checkpoint, obstacle: newest }
+    const obstacle = await differenceTo(newest)
+    // A deposed leader returns an older log for a moment.
+    if (obstacle) return isSure() ? { checkpoint, obstacle } : { checkpoint }
+    const signer = await signerOf(of!)
+    if (signer && isObstacle(signer)) return { checkpoint: keptOf(newest) ?? checkpoint, obstacle: signer }
+    if (!signer || !isSure()) return { checkpoint: keptOf(newest) ?? checkpoint }
+    if (!(await restored(copies, newest))) return undefined
+    let last: SealedRecord | undefined = newest
+    if (newest.text === undefined) last = await signed(signer, newest)
+    else if (newest.size > 0 && checkpoint?.size !== newest.size) await store.keep(keptOf(newest)!)
+    if (!last || tree.size() === last.size || !isSure()) return last && { checkpoint: keptOf(last) }
+    const { ledger, origin } = last
+    const root = base64(tree.root())
+    const intended = { ledger, origin, size: tree.size(), root, sealedAt: clock.now().toISOString() }
+    if (!(await store.advance(last, intended))) return undefined
+    last = await signed(signer, intended)
+    return last && { checkpoint: keptOf(last) }
+  }
+  return attempt
+}

@@ -1,0 +1,18 @@
+import { HASH_BYTES, type Hash, isSameHash } from './hashes.ts'
+import { nodeInTile, TILE_WIDTH } from './tiles.ts'
+
+/** The hashes of a tile one by one. */
+export const hashesIn = (bytes: Uint8Array): readonly Hash[] =>
+  Array.from({ length: bytes.length / HASH_BYTES }, (_, n) => bytes.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES))
+
+/** Root of the subtree over a full tile; undefined if the tile is not full. */
+export const rootOfTile = (bytes: Uint8Array): Hash | undefined =>
+  bytes.length === TILE_WIDTH * HASH_BYTES
+    ? nodeInTile(bytes, { level: 0, index: 0, first: 0, count: TILE_WIDTH })
+    : undefined
+
+/** Returns true if the hashes are those of a full tile with this root. */
+export const isTileOf = (bytes: Uint8Array, root: Hash): boolean => {
+  const own = rootOfTile(bytes)
+  return own !== undefined && isSameHash(own, root)
+}

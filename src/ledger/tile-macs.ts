@@ -1,0 +1,23 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { StoredTile } from './ledger-store.ts'
+
+/** A tile without its hashes. Its root stands for them. */
+export type TileRoot = Omit<StoredTile, 'hashes'>
+
+/** Adds and verifies the MACs of tiles, so that nobody else who writes to their store changes a root. */
+export const tileMacs = (key: Uint8Array) => {
+  const own = createHmac('sha256', key).update('rollcall ledger tile').digest()
+  const macOf = ({ level, n, root, position, event }: Omit<TileRoot, 'mac'>): Uint8Array =>
+    createHmac('sha256', own)
+      .update(JSON.stringify([level, n, String(position), event]))
+      .update(root)
+      .digest()
+  return {
+    seal: (tile: Omit<StoredTile, 'mac'>): StoredTile => ({ ...tile, mac: macOf(tile) }),
+    holds: (tile: TileRoot): boolean => {
+      const due = macOf(tile)
+      return tile.mac.length === due.length && timingSafeEqual(tile.mac, due)
+    },
+  }
+}
+export type TileMacs = ReturnType<typeof tileMacs>
