@@ -27,7 +27,7 @@ await t.test('token create requests the given roles and rights, and the token ha
 
   for (const [args, words] of [
     [['--grant', 'editor'], /ROLE@PLACE/],
-    [['--grant', 'editor@'], /place/],
+    [['--grant', 'editor@'], /has no namespace after @/],
     [['--rights', 'flag.fly@shop'], /unknown right "flag.fly"/],
     [['--grant', 'editor@shop', '--role', 'viewer'], /cannot be combined with --role/],
     [['--grant', 'editor@shop', '--namespace', 'shop'], /cannot be combined with --namespace/],

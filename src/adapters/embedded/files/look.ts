@@ -110,7 +110,7 @@ const times = (database: Database, head: number): readonly Finding[] =>
   ).map(([position]) => ({
     check: 'times',
     where: `position ${position}`,
-    found: 'its time is earlier than that of the event before it',
+    found: 'it is older than the event before it',
   }))
 
 /**
