@@ -27,6 +27,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   S9: () => import('./stack-holder.ts'),
   'S6,S7': () => import('./stack-bursts.ts'),
   'C1,C2,C6,C7': () => import('./history.ts'),
+  'C3,C4,C5': () => import('./exports.ts'),
   'C8,C9,C10': () => import('./past.ts'),
   C11: () => import('./past-lists.ts'),
   T1: () => import('./together.ts'),

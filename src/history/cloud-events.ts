@@ -32,5 +32,5 @@ export const cloudEvent = ({ index, record, facts }: IndexedEvent, ledger: strin
     reason: meta?.reason,
     meta: record.meta,
   }
-  return `${JSON.stringify(attributes).slice(0, -1)},"data":${storedText(record.data, facts.data)}}`
+  return `${JSON.stringify(attributes).slice(0, -1)},"data":${storedText(record.data)}}`
 }

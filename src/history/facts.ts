@@ -78,6 +78,18 @@ const actorIn = (meta: Members | undefined): Actor => {
   return actor !== null && typeof actor === 'object' ? (actor as Actor) : { kind: 'system' }
 }
 
+/** Returns an event in its place. Facts that are not known yet are read when they are needed. */
+export const indexedEvent = (index: number, record: Stored, known?: Facts): IndexedEvent => {
+  let facts = known
+  return {
+    index,
+    record,
+    get facts() {
+      return (facts ??= factsOf(record))
+    },
+  }
+}
+
 /** A record in the form that summaries and changes are made of. */
 export const recordedOf = ({ category, data }: Facts, { type }: Stored): Recorded => ({ category, type, data })
 

@@ -147,7 +147,7 @@ const contains = (q: string, { facts, record }: { readonly facts: Facts; readonl
 }
 
 /** Returns the facts of the records that pass, and undefined for the others. */
-export const eventFilter = (filter: EventFilter): ((record: Stored) => Facts | undefined) => {
+export const eventFilter = (filter: EventFilter): ((record: Stored) => Facts | 'passed' | undefined) => {
   const [early, late] = [testsOf(filter, BY_RECORD), testsOf(filter, BY_FACTS)]
   const { from, to, within } = filter
   const q = filter.q?.toLowerCase()
@@ -155,6 +155,7 @@ export const eventFilter = (filter: EventFilter): ((record: Stored) => Facts | u
     if ((from !== undefined && record.time < from) || (to !== undefined && record.time >= to)) return undefined
     if (within && !within.includes(categoryOf(record.stream))) return undefined
     if (!early.every((holds) => holds(record))) return undefined
+    if (late.length === 0 && q === undefined) return 'passed'
     const facts = factsOf(record)
     if (!late.every((holds) => holds(facts, record))) return undefined
     return q === undefined || contains(q, { facts, record }) ? facts : undefined

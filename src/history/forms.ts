@@ -4,10 +4,12 @@ import { type IndexedEvent, recordedOf } from './facts.ts'
 import { storedText } from './stored-text.ts'
 
 /** Writes the end of the JSON of an event: its stored data and envelope. */
-const withTexts = (members: object, { record, facts }: IndexedEvent): string => {
-  const [data, meta] = [storedText(record.data, facts.data), storedText(record.meta, facts.meta)]
-  return `${JSON.stringify(members).slice(0, -1)},"data":${data},"meta":${meta}}`
-}
+const withTexts = (members: object, data: string, meta: string): string =>
+  `${JSON.stringify(members).slice(0, -1)},"data":${data},"meta":${meta}}`
+
+/** A stored text in an answer of JSON. A text that is no JSON object becomes a JSON string. */
+const validText = (text: string, parsed: object | undefined): string =>
+  parsed ? storedText(text) : JSON.stringify(text)
 
 /** Fields of the envelope that events show at the top, in their order. */
 const ENVELOPE = ['requestId', 'correlationId', 'causationId', 'route', 'reason', 'instance'] as const
@@ -40,16 +42,16 @@ export const eventJson = (event: IndexedEvent, name: string | undefined): string
       changes: changesOf(recorded),
       sealed: false,
     },
-    event,
+    validText(record.data, facts.data),
+    validText(record.meta, facts.meta),
   )
 }
 
 /** Line of an event in NDJSON. The line depends on the record and its index alone. */
-export const eventLine = (event: IndexedEvent): string => {
-  const { index, record } = event
-  const { id, stream, type, time } = record
-  const place = { index, position: String(record.position), id, stream, revision: Number(record.revision), type, time }
-  return `${withTexts(place, event)}\n`
+export const eventLine = ({ index, record }: Omit<IndexedEvent, 'facts'>): string => {
+  const { id, stream, revision, type, time, position, data, meta } = record
+  const [streamText, typeText] = [JSON.stringify(stream), JSON.stringify(type)]
+  return `{"index":${index},"position":"${position}","id":${JSON.stringify(id)},"stream":${streamText},"revision":${revision},"type":${typeText},"time":${JSON.stringify(time)},"data":${storedText(data)},"meta":${storedText(meta)}}\n`
 }
 
 /** Columns of the table of events, in their order. */

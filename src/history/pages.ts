@@ -108,22 +108,36 @@ export const countEvents = async (
  */
 export type ExportStep = { readonly place: Head; readonly event: IndexedEvent | undefined }
 
+/** Maximum number of events that are passed on together. */
+const TOGETHER = 64
+
 /**
  * Examines all events of a range of the log. Returns each event that passes the filter, and the positions up to which
- * all events were examined.
+ * all events were examined, several steps at a time.
  */
-export async function* exportedEvents(sources: Sources, filter: EventFilter, span: Span): AsyncGenerator<ExportStep> {
+export async function* exportedEvents(
+  sources: Sources,
+  filter: EventFilter,
+  span: Span,
+): AsyncGenerator<readonly ExportStep[]> {
   const pause = timeSlicer()
   for await (const steps of stepsThrough(sources, filter, span)) {
     let last: Step | undefined
+    let found: ExportStep[] = []
     for (const step of steps) {
       const { event } = step
-      if (event) yield { place: { index: event.index, position: event.record.position }, event }
+      if (event) found.push({ place: { index: event.index, position: event.record.position }, event })
       last = step
+      if (found.length === TOGETHER) {
+        yield found
+        found = []
+      }
       const paused = pause()
       if (paused) await paused
     }
-    if (last?.position !== undefined) yield { place: { index: last.index, position: last.position }, event: undefined }
+    if (last?.position !== undefined)
+      found.push({ place: { index: last.index, position: last.position }, event: undefined })
+    if (found.length > 0) yield found
   }
-  if (!sources.signal.aborted && span.high.index > span.low.index) yield { place: span.high, event: undefined }
+  if (!sources.signal.aborted && span.high.index > span.low.index) yield [{ place: span.high, event: undefined }]
 }

@@ -1,6 +1,6 @@
 /**
- * Stored text of an event, unchanged. A text that is not one line with a JSON object, which no version writes, becomes
- * a JSON string, so that the answer stays valid.
+ * Stored text of an event as JSON: the text itself. A text that is not one line in braces, which no version writes,
+ * becomes a JSON string, so that the line of the event stays whole.
  */
-export const storedText = (text: string, parsed: object | undefined): string =>
-  parsed && !/\p{Cc}/u.test(text) ? text : JSON.stringify(text)
+export const storedText = (text: string): string =>
+  text.startsWith('{') && text.endsWith('}') && !text.includes('\n') ? text : JSON.stringify(text)

@@ -35,7 +35,7 @@ const streaming = async (reach: Reach = FULL, namespaceKey?: string) => {
       head: async () => place(state.head),
       span: async (_: unknown, { afterIndex }: { readonly afterIndex: number }) => ({ low: place(afterIndex) }),
       exported: async function* () {
-        yield { place: place(state.head), event: undefined }
+        yield [{ place: place(state.head), event: undefined }]
       },
     },
     seen: (_: bigint, withinMs: number) => clock.sleep(withinMs),

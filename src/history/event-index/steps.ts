@@ -1,6 +1,6 @@
 import { timeSlicer } from '../../event-loop.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import type { IndexedEvent } from '../facts.ts'
+import { type IndexedEvent, indexedEvent } from '../facts.ts'
 import { type EventFilter, eventFilter } from '../filter.ts'
 import { ascending, descending, type Head, type Indexed, type Span, type Sources as SpanSources } from '../spans.ts'
 import { type Bitmap, bitsBetween, countBits, intersect, offsetsIn, SEGMENT } from './bitmap.ts'
@@ -81,7 +81,8 @@ type Passes = ReturnType<typeof eventFilter>
 
 const examinedStep = (passes: Passes, index: number, record: Stored): Step => {
   const facts = passes(record)
-  return { index, position: record.position, event: facts && { index, record, facts }, isExamined: true }
+  const event = facts && indexedEvent(index, record, facts === 'passed' ? undefined : facts)
+  return { index, position: record.position, event, isExamined: true }
 }
 
 /**

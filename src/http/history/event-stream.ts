@@ -53,20 +53,21 @@ export const filterGiven = ({ request }: EventsCall): Readonly<Record<string, st
   )
 
 /** Chunks of an export, and the number of events in them so far. */
-const chunksOf = (form: Form, steps: AsyncIterable<ExportStep>, limit: number) => {
+const chunksOf = (form: Form, steps: AsyncIterable<readonly ExportStep[]>, limit: number) => {
   let count = 0
   const chunks = async function* (): AsyncGenerator<Buffer> {
     let text = form.head
-    for await (const { event } of steps) {
-      if (event) {
+    for await (const batch of steps) {
+      for (const { event } of batch) {
+        if (!event) continue
         text += form.text(event)
         count++
+        if (text.length >= CHUNK) {
+          yield Buffer.from(text)
+          text = ''
+        }
+        if (limit > 0 && count === limit) return yield Buffer.from(text)
       }
-      if (text.length >= CHUNK) {
-        yield Buffer.from(text)
-        text = ''
-      }
-      if (limit > 0 && count === limit) break
     }
     yield Buffer.from(text)
   }

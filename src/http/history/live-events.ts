@@ -64,6 +64,11 @@ const unlessAborted = async (signal: AbortSignal, work: Promise<unknown>): Promi
   }
 }
 
+/** Items of the batches, one by one. */
+async function* eachOf<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
+  for await (const batch of batches) yield* batch
+}
+
 /** Events after a position in the log, as they happen. Ends when the credential ends, at shutdown, or after an hour. */
 async function* followed(
   service: Service,
@@ -89,7 +94,7 @@ async function* followed(
   while (await mayGoOn()) {
     const head = await history.head()
     if (head && head.index > place.index)
-      for await (const step of history.exported(filter, { low: place, high: head }, over)) {
+      for await (const step of eachOf(history.exported(filter, { low: place, high: head }, over))) {
         place = step.place
         if (step.event) {
           yield Buffer.from(`id: ${place.index}\ndata: ${await show(step.event)}\n\n`)

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../clock.ts'
 import { EXIT, fail, isFailure } from '../../../failure.ts'
 import { readNdjson } from '../../../history/export/ndjson-lines.ts'
-import { factsOf } from '../../../history/facts.ts'
+import { indexedEvent } from '../../../history/facts.ts'
 import type { Client } from '../../client/client.ts'
 import { ledgerNow, nodesOfService } from '../../ledger/ledger-client.ts'
 import { EVENTS } from '../event.ts'
@@ -18,7 +18,7 @@ const eventIn = (line: string): ExportedEvent => ({
   event: () => {
     const [read] = readNdjson(Buffer.from(line)).lines
     const record = read?.record() ?? fail('failed', 'The service sent a line that is no event.')
-    return { index: read!.index, record, facts: factsOf(record) }
+    return indexedEvent(read!.index, record)
   },
 })
 

@@ -1,7 +1,7 @@
 import { eventsQuery } from '../../../contract/history/events.ts'
 import { timeSlicer } from '../../../event-loop.ts'
 import { fail } from '../../../failure.ts'
-import { factsOf } from '../../../history/facts.ts'
+import { indexedEvent } from '../../../history/facts.ts'
 import { eventFilter, filterIn } from '../../../history/filter.ts'
 import { eventLine } from '../../../history/forms.ts'
 import { knownNames } from '../../../history/known-names.ts'
@@ -53,7 +53,7 @@ export const storeSource = (store: StoredRecords): ExportSource => {
         found.add(leafOf(entryOf(record)))
         const place = index++
         if (place >= from && place < to && passes(record)) {
-          const event = { index: place, record, facts: factsOf(record) }
+          const event = indexedEvent(place, record)
           batch.push({ index: place, line: () => eventLine(event), event: () => event })
         }
         const paused = pause()
