@@ -93,7 +93,7 @@ export const serviceOf = async (
     ledger,
     idempotency: idempotency({ views, now: clock.now, instance, replays: metrics.replays(), alone }),
     reservations: reservations(execute, core.foldOf, randomUUID, clock.now),
-    readiness: readinessOf(clock, stores, draining, fresh, core.closed.none, follower.caughtUp),
+    readiness: readinessOf(clock, stores, draining, fresh, core.closed.none, follower.caughtUp, ledger.state),
     about: aboutOf(config),
     tell: (record, message) => logger.info(record, message),
     warn: oncePerMinute(logger.warn.bind(logger), clock.now),

@@ -14,8 +14,11 @@ const validText = (text: string, parsed: object | undefined): string =>
 /** Fields of the envelope that events show at the top, in their order. */
 const ENVELOPE = ['requestId', 'correlationId', 'causationId', 'route', 'reason', 'instance'] as const
 
-/** JSON text of an event (api.md §16.2). `name`: name of the static token that acted. */
-export const eventJson = (event: IndexedEvent, name: string | undefined): string => {
+/**
+ * JSON text of an event (api.md §16.2). `name`: name of the static token that acted. `sealed`: a checkpoint covers the
+ * event.
+ */
+export const eventJson = (event: IndexedEvent, name: string | undefined, sealed: boolean): string => {
   const { index, record, facts } = event
   const { type, version, category, namespace, subject, method, provider, outcome, actor, meta } = facts
   const recorded = recordedOf(facts, record)
@@ -40,7 +43,7 @@ export const eventJson = (event: IndexedEvent, name: string | undefined): string
       ...Object.fromEntries(ENVELOPE.map((member) => [member, meta?.[member]])),
       summary: summaryOf(recorded),
       changes: changesOf(recorded),
-      sealed: false,
+      sealed,
     },
     validText(record.data, facts.data),
     validText(record.meta, facts.meta),

@@ -44,11 +44,10 @@ export const ledgerOf = (options: LedgerOptions) => {
   const { clock, log, ports, key, isShared, isSure } = options
   const { store, keys } = ports
   const tree = logTree({ ...options, store, macs: tileMacs(key) })
-  let id: string | undefined
+  let known: LedgerOfLog | undefined
   const named = async () => {
-    const of = await ledgerOfLog(log)
-    id = of?.ledger
-    return of
+    known = await ledgerOfLog(log)
+    return known
   }
   const keeper = ledgerKeeper({
     ...options,
@@ -74,7 +73,11 @@ export const ledgerOf = (options: LedgerOptions) => {
     },
     close,
     /** Id of the ledger; undefined until the log names one. */
-    id: (): string | undefined => id,
+    id: (): string | undefined => known?.ledger,
+    /** Origin of its checkpoints; undefined until the log names one. */
+    origin: (): string | undefined => known?.origin,
+    /** True if the newest checkpoint covers the event with this index. */
+    covers: (index: number): boolean => index < (served()?.size ?? 0),
     state,
     served,
     /** Makes a checkpoint if there is something new, at most one a second. */

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { readinessOf } from '../../src/app/lifecycle/readiness.ts'
 import type { Stores } from '../../src/app/stores/stores.ts'
+import type { LedgerState } from '../../src/ledger/ledger-keeper.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
@@ -18,6 +19,7 @@ const WELL = {
   readable: true,
   /** Whether the read models are complete; undefined if they cannot be rebuilt at run time. */
   whole: undefined as boolean | undefined,
+  ledger: 'ok' as LedgerState,
 }
 type State = typeof WELL
 
@@ -40,6 +42,7 @@ const asked = (state: Partial<State>) => {
     () => told.fresh,
     () => told.readable,
     caughtUp,
+    () => told.ledger,
   )
   return { clock, answer: ready() }
 }
@@ -72,6 +75,9 @@ await t.test('the instance is ready unless a dependency fails that requests need
     ['the disk is full', { full: true }, true, { storage: 'degraded' }],
     ['events cannot be read', { readable: false }, true, { events: 'degraded' }],
     ['nothing proves that it is fresh', { fresh: false }, false, { freshness: 'failed' }],
+    ['the tree of the ledger is being built', { ledger: 'building' }, true, { ledger: 'degraded' }],
+    ['sealing is suspended', { ledger: 'suspended' }, true, { ledger: 'failed' }],
+    ['the log is not the sealed one', { ledger: 'diverged' }, true, { ledger: 'failed' }],
     ['it is about to leave', { draining: true }, false, { listener: 'failed' }],
   ] as const satisfies readonly (readonly [string, Partial<State>, boolean, object])[])
     t.strictSame(await saidOf(asked(state).answer), [ready, bad], name)

@@ -34,7 +34,7 @@ void t.test('a log without a stream prefix gets one only if the operator wants a
   await (await open('old', bare)).close()
   for (const database of ['old', 'new'])
     await t.rejects(open(database, {}), {
-      message: /events without a prefix and none under the prefix "rollcall\."\.\n.*eventstore\.stream_prefix: ''/,
+      message: /events without a prefix and no events under the prefix "rollcall\."\.\n.*eventstore\.stream_prefix: ''/,
     })
   await (await open('old', bare)).close()
   await (await open('new', { 'eventstore.shared': 'true' })).close()

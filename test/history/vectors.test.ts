@@ -92,7 +92,7 @@ await t.test('the CloudEvents of the published examples are equal byte for byte,
     const event = eventOf(vector)
     const text = cloudEvent(event, '0a1b2c3d')
     t.ok(isValid(JSON.parse(text)), `${vector.index}: ${JSON.stringify(isValid.errors)}`)
-    const shown = JSON.parse(eventJson(event, 'ci')) as HistoryEvent
+    const shown = JSON.parse(eventJson(event, 'ci', true)) as HistoryEvent
     t.equal(cloudEventOf(shown, '0a1b2c3d'), text, 'the same made from the event as JSON')
   }
   const [first] = events.map(eventOf)
@@ -104,7 +104,7 @@ await t.test('the CloudEvents of the published examples are equal byte for byte,
 await t.test('the JSON form of an event has the stored texts unchanged', (t) => {
   for (const vector of events) {
     const event = eventOf(vector)
-    const text = eventJson(event, 'ci')
+    const text = eventJson(event, 'ci', true)
     t.ok(text.endsWith(`,"data":${event.record.data},"meta":${event.record.meta}}`), event.record.type)
     const shown = JSON.parse(text) as { readonly summary: string; readonly actor: { readonly name: string } }
     t.ok(shown.summary.length > 0)
@@ -120,7 +120,7 @@ await t.test('stored texts that are not JSON become JSON strings', (t) => {
     const expected = JSON.stringify(data)
     t.ok(eventLine(event).endsWith(`,"data":${expected},"meta":"x"}\n`), data)
     t.equal(eventLine(event).indexOf('\n'), eventLine(event).length - 1)
-    t.strictSame((JSON.parse(eventJson(event, undefined)) as { readonly data: string }).data, data)
+    t.strictSame((JSON.parse(eventJson(event, undefined, false)) as { readonly data: string }).data, data)
   }
   t.end()
 })

@@ -39,10 +39,29 @@ const positions = ({ log, stores: { views, pepper }, follower }: Pick<Core, 'log
   }
 }
 
+const STATES = ['ok', 'building', 'suspended', 'diverged'] as const
+
+/** Metrics of the ledger. */
+const addLedgerGauges = ({ metrics, clock }: Pick<Core, 'metrics' | 'clock'>, ledger: Ledger): void => {
+  const gauge = (name: string, help: string, value: () => number) =>
+    metrics.gauge(name, help, [], () => [{ labels: [], value: value() }])
+  gauge('ledger_size', 'Events in the tree of the ledger.', ledger.size)
+  gauge('ledger_sealed_size', 'Events that the newest checkpoint covers.', () => ledger.served()?.size ?? 0)
+  gauge('ledger_checkpoint_age_seconds', 'Age of the newest checkpoint; 0 without one.', () => {
+    const at = ledger.served()?.sealedAt
+    return at === undefined ? 0 : Math.max(0, clock.now().getTime() - Date.parse(at)) / 1000
+  })
+  metrics.gauge('ledger_state', 'State of the ledger: 1 for the current one.', ['state'], () =>
+    STATES.map((state) => ({ labels: [state], value: ledger.state() === state ? 1 : 0 })),
+  )
+}
+
 /** Creates the ledger of the service. Its faults do not end the service. */
 export const ledgerServiceOf = async (config: Config, core: Core, logger: Logger): Promise<Ledger> => {
   const { clock, log, stores, follower, execute, onError } = core
   const ports = await stores.ledger()
+  // A file that other users can read refuses the start.
+  await ports.keys.read()
   const { seal_interval: interval, seal_events: events } = config.history.ledger
   const { write, onCheckpoint } = checkpointLog({ clock, logger })
   const tell = oncePerMinute(logger.error.bind(logger), clock.now)
@@ -64,6 +83,7 @@ export const ledgerServiceOf = async (config: Config, core: Core, logger: Logger
     onObstacle: ({ state, why }) => tell(state, { why }, `the ledger is ${state}; ${ADVICE}`),
     onError: (error) => failed('ledger', { error }, 'the ledger cannot be updated'),
   })
+  addLedgerGauges(core, ledger)
   return {
     ...ledger,
     close: async () => {

@@ -1,10 +1,14 @@
 import { type Clock, withTimeout } from '../../clock.ts'
 import type { Service } from '../../http/services/service.ts'
+import type { LedgerState } from '../../ledger/ledger-keeper.ts'
 import { resources } from '../../projections/resources.ts'
 import type { Stores } from '../stores/stores.ts'
 
 /** Timeout in ms of the readiness checks. A check without an answer by then fails. */
 const PATIENCE_MS = 1000
+
+/** Status of the check of the ledger. It never makes an instance unready. */
+const LEDGER = { ok: 'ok', building: 'degraded', suspended: 'failed', diverged: 'failed' } as const
 
 /**
  * Readiness checks. An unavailable queue, unavailable views on servers, a full disk and unreadable documents degrade an
@@ -17,6 +21,7 @@ export const readinessOf = (
   fresh: () => boolean,
   readable: () => boolean,
   caughtUp: () => Promise<boolean>,
+  ledgerState: () => LedgerState,
 ): Service['readiness'] => {
   const holds = (work: Promise<boolean>): Promise<boolean> => {
     const done = work.catch(() => false)
@@ -40,6 +45,7 @@ export const readinessOf = (
       { name: 'freshness', status: status(fresh(), 'failed') },
       { name: 'listener', status: status(!draining(), 'failed') },
     ] as const
-    return { ready: checks.every((check) => check.status !== 'failed'), checks }
+    const ready = checks.every((check) => check.status !== 'failed')
+    return { ready, checks: [...checks, { name: 'ledger', status: LEDGER[ledgerState()] }] }
   }
 }

@@ -22,7 +22,7 @@ const placeShown = ({ index, position }: Head) => ({ index, position: String(pos
 export const eventPresenter = (service: Service) => {
   const nameOf = actorNames(service)
   return async (event: IndexedEvent): Promise<Json<HistoryEvent>> =>
-    eventJson(event, await nameOf(event.facts.actor)) as Json<HistoryEvent>
+    eventJson(event, await nameOf(event.facts.actor), service.ledger.covers(event.index)) as Json<HistoryEvent>
 }
 
 /** A page: the texts of its events, their bytes with commas, and its end. */

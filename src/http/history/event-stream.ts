@@ -93,9 +93,11 @@ export const eventStreamAnswer = async (
   const from = span.low.index + 1
   const to = Math.max(from, span.high.index + 1)
   const form = FORMS[format]
+  const origin = service.ledger.origin()
   const headers = {
     'content-type': form.type,
     'history-range': `${from}-${to}`,
+    ...(origin !== undefined && { 'history-origin': origin }),
     ...(named(parametersOf(request), 'format') && {
       'content-disposition': `attachment; filename="rollcall-events-${from}-${to}.${form.extension}"`,
     }),

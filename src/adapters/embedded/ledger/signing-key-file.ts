@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import type { LedgerStore, SealedRecord } from '../../../ledger/ledger-store.ts'
 import { newSigningKey, pemOf } from '../../../ledger/signing-keys.ts'
 import { bytesOf } from '../../../regular-file.ts'
+import { closeToOthers } from '../files/private-file.ts'
 import { createSecretFile, readSecretFile, syncDirectory } from '../files/secret-file.ts'
 
 const KIND = 'signing key file'
@@ -72,6 +73,7 @@ const readRecord = async (path: string): Promise<SealedRecord | undefined> => {
  * is read-only, and the store alone holds the record then.
  */
 export const withSealedFile = (store: LedgerStore, path: string, onUnwritable: (error: Error) => void): LedgerStore => {
+  closeToOthers(path)
   const write = async (record: SealedRecord): Promise<void> => {
     try {
       await replaceFile(path, `${JSON.stringify(record)}\n`)

@@ -1,0 +1,44 @@
+import t from 'tap'
+import type { KeptCheckpoint } from '../../src/ledger/ledger-store.ts'
+import { removeSuperseded, superseded } from '../../src/ledger/retention.ts'
+
+const NOW = Date.parse('2026-03-01T12:00:00.000Z')
+const HOUR = 3_600_000
+
+/** Checkpoint of a size, sealed some hours before now. */
+const sealed = (size: number, hours: number, keep = false): KeptCheckpoint => {
+  const sealedAt = new Date(NOW - hours * HOUR).toISOString()
+  return { size, root: '', text: 'text', sealedAt, keep }
+}
+
+await t.test('all checkpoints of a day are kept, then the last of each hour, then the last of each day', (t) => {
+  const all = [
+    sealed(90, 0),
+    sealed(80, 23.9),
+    // 24.1 and 24.4 hours ago are in the same hour of the clock.
+    sealed(71, 24.1),
+    sealed(70, 24.4),
+    sealed(60, 25.2),
+    // 40 days ago, at 12:00, 11:00 and 10:00.
+    sealed(52, 960),
+    sealed(51, 961),
+    sealed(50, 962, true),
+    sealed(40, 984),
+  ]
+  t.strictSame(superseded(all, NOW), [70, 51])
+  t.end()
+})
+
+await t.test('the removal reads page by page and removes the same as a removal at once', async (t) => {
+  const all = Array.from({ length: 2_500 }, (_, n) => sealed(2_500 - n, 24 + n / 10))
+  const dropped: number[] = []
+  await removeSuperseded(
+    {
+      checkpoints: async (below, limit) => all.filter(({ size }) => size < below).slice(0, limit),
+      dropCheckpoints: async (sizes) => void dropped.push(...sizes),
+    },
+    NOW,
+  )
+  t.strictSame(dropped, superseded(all, NOW))
+  t.ok(dropped.length > 2_000)
+})
