@@ -157,3 +157,25 @@ await t.test('export refuses wrong options, foreign checkpoints and existing fil
   writeFileSync(path('one'), lines.slice(0, -10))
   t.match(await cli('verify', path('one')), { exit: 3, out: /one: wrong file hash/ })
 })
+
+await t.test('service and store prove their events by the ledger of the service', { timeout: 240_000 }, async (t) => {
+  const service = await startService(t, { 'storage.type': 'embedded' })
+  for (let n = 0; n < 200; n++) await service.request('POST', `${N}/flags`, { key: `f${n}`, name: 'f' })
+  const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
+  const cli = (...args: readonly string[]) => rollcall(['events', ...args], env)
+  const folder = t.testdir()
+  const [served, stored] = [join(folder, 'served'), join(folder, 'stored')]
+  const data = ['--data', join(service.directory, 'data')]
+  const what = ['--type', 'FlagCreated', '--before-index', '300']
+  t.match(await cli('export', served, ...what), { exit: 0, err: /^Exported \d+ events/ })
+  t.match(await cli('export', stored, ...what, ...data), { exit: 0, err: /^Exported \d+ events/ })
+  t.strictSame(readFileSync(stored), readFileSync(served))
+  const { keys } = (await service.request<{ keys: { vkey: string }[] }>('GET', '/audit/v1/ledger')).json
+  for (const file of [served, stored])
+    t.match(await cli('verify', file, '--vkey', keys[0]!.vkey), { exit: 0, err: '', out: /^verified / }, file)
+  t.ok(existsSync(`${served}.proof`), 'a proof of more than 64 hashes has a file')
+  t.match(await cli('verify', ...data), { exit: 0, out: /^verified / })
+  const clouds = await cli('tail', '--format', 'cloudevents', '-n', '3', '--type', 'FlagCreated')
+  await cli('export', join(folder, 'clouds'), '--type', 'FlagCreated', '--format', 'cloudevents')
+  t.equal(clouds.out, readFileSync(join(folder, 'clouds'), 'utf8').split('\n').slice(-4).join('\n'))
+})

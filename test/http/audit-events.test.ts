@@ -208,6 +208,45 @@ const exported = ({ url, token }: Started, search: string, headers = {}) =>
     }).on('error', reject)
   })
 
+type Cloud = {
+  readonly id: string
+  readonly source: string
+  readonly sequence: string
+  readonly meta: string
+  readonly data: object
+}
+const LEDGER = '/audit/v1/ledger'
+
+await t.test('a page of CloudEvents has the events of the log and the address of the next page', async (t) => {
+  const service = await startService(t)
+  await populated(service)
+  await eventually(
+    async () => (await service.request<{ ledger?: string }>('GET', LEDGER)).json.ledger !== undefined,
+    'the ledger has begun',
+  )
+  const { ledger } = (await service.request<{ ledger: string }>('GET', LEDGER)).json
+  const { events } = (await list(service, 'limit=1000')).json
+  const found: Cloud[] = []
+  let [search, pages] = ['format=cloudevents&limit=3&category=flag,namespace', 0]
+  for (; search !== ''; pages++) {
+    const { status, headers, text } = await list(service, search)
+    t.equal(status, 200)
+    t.equal(headers['content-type'], 'application/cloudevents-batch+json')
+    t.match(headers['history-through'], /^\d+$/)
+    found.push(...(JSON.parse(text) as readonly Cloud[]))
+    search = /^<\?(.*)>; rel="next"$/.exec(String(headers['link'] ?? ''))?.[1] ?? ''
+  }
+  t.ok(pages > 2)
+  t.strictSame(
+    found.map(({ id, source, sequence, data, meta }) => [id, source, Number(sequence), data, JSON.parse(meta)]),
+    events
+      .filter(({ category }) => category === 'flag' || category === 'namespace')
+      .map(({ id, index, data, meta }) => [id, `urn:rollcall:ledger:${ledger}`, index, data, meta]),
+  )
+  const accept = 'application/cloudevents-batch+json'
+  t.equal((await list(service, 'type=SegmentDeleted', { accept })).text, '[]')
+})
+
 await t.test('all events can be exported as NDJSON and CSV', async (t) => {
   const service = await startService(t)
   await populated(service)
@@ -244,7 +283,6 @@ await t.test('all events can be exported as NDJSON and CSV', async (t) => {
   t.equal((await exported(service, 'format=ndjson&limit=2')).text, `${lines.slice(0, 2).join('\n')}\n`)
   for (const accept of ['*/*', 'text/html, text/*', 'constructor'])
     t.equal((await list(service, 'limit=1', { accept })).headers['content-type'], 'application/json', accept)
-  t.match((await list(service, 'format=cloudevents')).text, /"source":"urn:rollcall:ledger:[0-9a-f]{8}"/)
   const none = await exported(service, 'format=ndjson&type=FlagDeleted')
   t.strictSame([none.text, none.count], ['', '0'])
   const csv = await exported(service, 'format=csv&type=FlagUpdated')

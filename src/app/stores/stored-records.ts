@@ -1,20 +1,40 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Services, StoredRecords } from '../../cli/services.ts'
 import type { EventLog } from '../../events/log.ts'
 import { fail } from '../../failure.ts'
-import { eventsOf, openHistory } from './stores.ts'
+import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
+import type { LedgerStore } from '../../ledger/ledger-store.ts'
+import { eventsOf } from './stores.ts'
 
-const recordsOf = (log: Pick<EventLog, 'readAll'>): StoredRecords => ({
+/** Records of a log with the ledger that it names. `newest` returns the text of the newest checkpoint. */
+const recordsOf = (
+  log: Pick<EventLog, 'readAll' | 'read'>,
+  newest: () => Promise<string | undefined>,
+): StoredRecords => ({
   pages: () => log.readAll(0n),
-  ledger: async () => undefined,
+  ledger: async () => {
+    const [of, checkpoint] = [await ledgerOfLog(log), await newest()]
+    if (!of || !checkpoint) return undefined
+    const vkeys = of.keys.filter(({ until }) => until === undefined).map(({ vkey }) => vkey)
+    return { origin: of.origin, vkeys, checkpoint }
+  },
 })
 
-/** Runs work on the records of the configured store: read-only on a file of events that a service may be using. */
+const newestOn = async (store: Pick<LedgerStore, 'sealed' | 'checkpoints'>): Promise<string | undefined> => {
+  const { stored } = await store.sealed()
+  if (stored?.text) return stored.text
+  const [kept] = await store.checkpoints(Number.MAX_SAFE_INTEGER, 1)
+  return kept?.text
+}
+
+/** Runs work on the records of the configured store: read-only on files that a service may be using. */
 export const withRecords: Services['withRecords'] = async (config, clock, work) => {
   if (config.storage.type === 'cluster') {
-    const { log, close } = await openHistory(config, clock)
+    const { openServers } = await import('./open-servers.ts')
+    const { log, mongo, close } = await openServers(config, clock, {})
     try {
-      return await work(recordsOf(log))
+      return await work(recordsOf(log, () => newestOn(mongo.ledger)))
     } finally {
       await close()
     }
@@ -23,5 +43,7 @@ export const withRecords: Services['withRecords'] = async (config, clock, work) 
   if (!existsSync(file))
     fail('notFound', `There is no ${file}.`, 'Set --data to the data directory of a service that has already run.')
   const { withEmbeddedLog } = await import('../../adapters/embedded/files/check.ts')
-  return withEmbeddedLog(file, (log) => work(recordsOf(log)))
+  const { newestCheckpointIn } = await import('../../adapters/embedded/ledger/read-checkpoint.ts')
+  const ledger = join(config.storage.data_dir, 'ledger.sqlite')
+  return withEmbeddedLog(file, (log) => work(recordsOf(log, () => newestCheckpointIn(ledger))))
 }

@@ -7,7 +7,7 @@ import { verifyConsistency } from '../../../ledger/proofs.ts'
 import { tamperingOf } from '../../../ledger/tampering.ts'
 import type { VerifierKey } from '../../../ledger/vkey.ts'
 import { keysOf } from '../../ledger/checkpoint-file.ts'
-import type { LeafList } from '../../ledger/leaf-list.ts'
+import { type LeafList, leafList } from '../../ledger/leaf-list.ts'
 import { agreementOf, checkpointOf, type Named, trustedKeys } from './checkpoints.ts'
 import { type Findings, findings } from './findings.ts'
 import { type GivenExport, hashesOf, readProof } from './inputs.ts'
@@ -98,13 +98,16 @@ export const verifyExport = async (
   const check = coverCheck(size, hashesOf(proof), watched)
   const isWhole = Object.keys(manifest.filter).length === 0
   let isMisplaced = false
+  const leaves = leafList()
+  const keepsLeaves = isWhole && retained.hashes !== undefined
   const take = (index: number, leaf: Hash): void => {
+    if (keepsLeaves) leaves.add(leaf)
     isMisplaced = !check.add(index, leaf) || isMisplaced
     const expected = retained.hashes?.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)
     if (!isWhole && expected?.length === HASH_BYTES && !isSameHash(expected, leaf))
       found.add({ kind: 'changed', index })
   }
-  const leaves = await checkLines(manifest, paths, found, {
+  await checkLines(manifest, paths, found, {
     take,
     progress: (events) => progress(events, manifest.events),
   })

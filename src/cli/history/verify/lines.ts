@@ -4,7 +4,6 @@ import type { Manifest } from '../../../history/export/manifest.ts'
 import type { ReadLine } from '../../../history/export/read-line.ts'
 import { eventFilter, filterIn } from '../../../history/filter.ts'
 import { tamperingKind } from '../../../ledger/tampering.ts'
-import { type LeafList, leafList } from '../../ledger/leaf-list.ts'
 import { formOf } from '../export/forms.ts'
 import { linesOfFile } from '../export/read-file.ts'
 import type { Findings } from './findings.ts'
@@ -53,15 +52,13 @@ type LineChecks = {
 
 /**
  * Reads the lines of all files of an export and notes each fault of files, order, derived values and filter.
- * Returns the leaves of all lines.
  */
 export const checkLines = async (
   manifest: Manifest,
   paths: readonly string[],
   found: Findings,
   { take, progress }: LineChecks,
-): Promise<LeafList> => {
-  const leaves = leafList()
+): Promise<void> => {
   const passes = testOf(manifest)
   const isWhole = Object.keys(manifest.filter).length === 0
   const order = orderCheck(manifest, found)
@@ -82,7 +79,6 @@ export const checkLines = async (
     if (index < from || index >= to) found.add({ kind: 'outside the range', index })
     if (passes && !passes(line.record())) found.add({ kind: 'does not pass the filter', index })
     take(index, leaf)
-    leaves.add(leaf)
     last = index
   }
   const pause = timeSlicer()
@@ -110,5 +106,4 @@ export const checkLines = async (
   }
   if (isWhole) order.end()
   if (events !== manifest.events) found.add({ kind: 'wrong number of events', about: 'manifest' })
-  return leaves
 }

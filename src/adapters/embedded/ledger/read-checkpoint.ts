@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs'
+import type { SealedRecord } from '../../../ledger/ledger-store.ts'
+import { openDatabase, rowsOf } from '../sqlite.ts'
+
+/**
+ * Text of the newest signed checkpoint in the file of a ledger, read-only, while other processes may write to it;
+ * undefined if there is none.
+ */
+export const newestCheckpointIn = async (file: string): Promise<string | undefined> => {
+  if (!existsSync(file)) return undefined
+  const database = await openDatabase(file, 'read')
+  try {
+    const sealed = rowsOf(database, 'select record from sealed').get() as [string] | undefined
+    const { text } = sealed ? (JSON.parse(sealed[0]) as SealedRecord) : {}
+    if (text) return text
+    // A pair that is not signed yet stands after the newest kept checkpoint.
+    const kept = rowsOf(database, 'select text from checkpoints order by size desc limit 1').get()
+    return (kept as [string] | undefined)?.[0]
+  } finally {
+    database.close()
+  }
+}
