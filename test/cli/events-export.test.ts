@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { run } from '../../src/cli/program.ts'
 import type { Services } from '../../src/cli/services.ts'
 import { systemClock } from '../../src/clock.ts'
+import { clusterOf, onCluster } from '../cluster/own.ts'
 import { startService } from '../start.ts'
 import { ledgerServer, ORIGIN, VKEY } from './ledger-server.ts'
 import { rollcall, terminalWith } from './service.ts'
@@ -178,4 +179,23 @@ await t.test('service and store prove their events by the ledger of the service'
   const clouds = await cli('tail', '--format', 'cloudevents', '-n', '3', '--type', 'FlagCreated')
   await cli('export', join(folder, 'clouds'), '--type', 'FlagCreated', '--format', 'cloudevents')
   t.equal(clouds.out, readFileSync(join(folder, 'clouds'), 'utf8').split('\n').slice(-4).join('\n'))
+})
+
+const skip = onCluster ? false : 'reads the store of servers'
+
+await t.test('an export of servers equals that of their service', { skip }, async (t) => {
+  const service = await startService(t)
+  for (let n = 0; n < 9; n++) await service.request('POST', `${N}/flags`, { key: `f${n}`, name: 'f' })
+  const settings = Object.entries(await clusterOf(service.directory))
+  const stored = Object.fromEntries(
+    settings.map(([key, value]) => [`ROLLCALL_${key.toUpperCase().replaceAll('.', '_')}`, value]),
+  )
+  const served = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
+  const folder = t.testdir()
+  const exported = (name: string, env: NodeJS.ProcessEnv, ...more: readonly string[]) =>
+    rollcall(['events', 'export', join(folder, name), '--before-index', '20', ...more], env)
+  t.match(await exported('served', served), { exit: 0 })
+  t.match(await exported('stored', stored, '--store'), { exit: 0 })
+  t.strictSame(readFileSync(join(folder, 'stored')), readFileSync(join(folder, 'served')))
+  t.match(await rollcall(['events', 'verify', '--store'], stored), { exit: 0, out: /^verified \d+ events/ })
 })
