@@ -39,6 +39,13 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'GET /audit/v1/stats',
     'POST /audit/v1/tokens/find',
     'POST /audit/v1/subjects/find',
+    'GET /audit/v1/ledger',
+    'GET /audit/v1/ledger/checkpoint',
+    'POST /audit/v1/ledger/checkpoint',
+    'GET /audit/v1/ledger/checkpoints',
+    'GET /audit/v1/ledger/tile/{path}',
+    'GET /audit/v1/ledger/proof/{position}',
+    'GET /audit/v1/ledger/consistency',
   ],
   'flag.evaluate': [
     'POST /evaluate/v1/boolean',
