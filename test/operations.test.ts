@@ -187,7 +187,8 @@ await t.test('every reason and every file that the guide names exists', async (t
     cell!.split(', '),
   )
   const databases = ['`events.sqlite`', '`views.sqlite`', '`memory.snapshot`', '`subjects.sqlite`']
-  t.same(files, [...databases, '`keys`', '`lock`', '`lock.pid`'])
+  const ledger = ['`signing-key.pem`', '`signing-key.pem.sealed`', '`ledger.sqlite`']
+  t.same(files, [...databases, '`keys`', ...ledger, '`lock`', '`lock.pid`'])
   await service.reopen()
   for (const file of files) t.ok(await readFile(join(service.directory, 'data', file.replaceAll('`', ''))), file)
 })

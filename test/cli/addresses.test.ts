@@ -46,7 +46,11 @@ await t.test('an invalid address ends a start with exit code 2, and config check
     ['redis', 'redis://:hunter2@127.0.0.1:1,b:2', /redis\.url: has several hosts: set redis\.mode/],
     ['redis', 'redis://:hunter2@127.0.0.1:1,,b:2', /redis\.url: has no host/],
     ['redis', 'redis://:hunter2%@127.0.0.1:1', /redis\.url: is invalid: .*%40/],
-    ['redis', 'redis://:hunter2@127.0.0.1:1?tls=true', /redis\.url: has options, which Redis does not support/],
+    [
+      'redis',
+      'redis://:hunter2@127.0.0.1:1?tls=true',
+      /redis\.url: has options after the address, which Redis does not support/,
+    ],
     ['redis', 'redis://hunter2@127.0.0.1:1', /redis\.url: has a user but no password/],
   ]
   const environmentOf = (server: string, url: string): Readonly<Record<string, string>> => ({

@@ -1,4 +1,5 @@
-import { request } from 'node:https'
+import { request } from 'node:http'
+import { request as requestSecurely } from 'node:https'
 import { connect, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { connect as connectSecurely } from 'node:tls'
@@ -109,15 +110,17 @@ const attack = async (t: Test, settings: Settings, way: Way, step: number, more 
   const clock = virtualClock(new Date().toISOString())
   const { service } = await everyWay(t, settings, { clock })
   const { port } = new URL(service.url)
-  const overTls = (path: string, method: string, body: string) =>
+  /** Sends a request on a connection of its own, which the service accepts after all earlier connections. */
+  const ask = (path: string, method: string, body: string) =>
     new Promise<{ readonly status: number; readonly text: string }>((answered, failed) => {
       const headers = {
         authorization: `Bearer ${service.token}`,
         ...(body !== '' && { 'content-length': String(body.length) }),
       }
-      const asked = request(
+      const send = way === plainly ? request : requestSecurely
+      const asked = send(
         `${service.url}${path}`,
-        { method, headers, rejectUnauthorized: false, agent: false },
+        { method, headers, agent: false, rejectUnauthorized: false },
         (response) => {
           let text = ''
           response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
@@ -127,14 +130,10 @@ const attack = async (t: Test, settings: Settings, way: Way, step: number, more 
       asked.on('error', failed).end(body)
     })
   const get = async (path: string, method = 'GET', body = '') => {
-    const secured = async () => {
-      const given = await overTls(path, method, body)
+    const { status, text } = await eventually(async () => {
+      const given = await ask(path, method, body)
       return !isForNow(method, given) && given
-    }
-    const { status, text } =
-      way === plainly
-        ? await service.request(method, path, body === '' ? undefined : body)
-        : await eventually(secured, `an answer to ${method} ${path}`)
+    }, `an answer to ${method} ${path}`)
     if (status !== 200) throw new Error(`${path}: ${status}`)
     return text
   }

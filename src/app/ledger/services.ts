@@ -11,8 +11,6 @@ import { startLedger } from './first-start.ts'
 /** Interval in ms between two checkpoints in the log of the service. */
 const TELL_MS = 3_600_000
 
-const ADVICE = 'nothing is signed until rollcall ledger resume or rollcall ledger restart'
-
 /** Writes checkpoints to the log of the service: the first one, at most one an hour, and the last one. */
 const checkpointLog = ({ clock, logger }: Pick<Core, 'clock'> & { readonly logger: Pick<Logger, 'info'> }) => {
   let [logged, at] = ['', Number.NEGATIVE_INFINITY]
@@ -80,7 +78,7 @@ export const ledgerServiceOf = async (config: Config, core: Core, logger: Logger
     interval,
     events,
     onCheckpoint,
-    onObstacle: ({ state, why }) => tell(state, { why }, `the ledger is ${state}; ${ADVICE}`),
+    onObstacle: ({ state, why }) => tell(state, { why }, `the ledger is ${state}; nothing is signed, and the service goes on`),
     onError: (error) => failed('ledger', { error }, 'the ledger cannot be updated'),
   })
   addLedgerGauges(core, ledger)
