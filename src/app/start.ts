@@ -15,6 +15,7 @@ import { type Fatal, faults } from './telemetry/fatal.ts'
 import { type Logger, loggerOf } from './telemetry/logger.ts'
 import { hasOwnLine } from './telemetry/outage-log.ts'
 
+export { ledgerStatus, rebuildLedger, restartLedger, resumeLedger } from './ledger/operations.ts'
 export { moveStores } from './migrate/migrate.ts'
 export { createTokenOffline, deleteFlagOffline, projectionStatus, rebuildProjections } from './offline/offline.ts'
 export { checkLog } from './stores/check-log.ts'

@@ -25,6 +25,7 @@ const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
   export: async () => (await import('./export.ts')).addExport,
   import: async () => (await import('./import/import.ts')).addImport,
   projections: async () => (await import('./offline/projections.ts')).addProjections,
+  ledger: async () => (await import('./ledger/ledger.ts')).addLedger,
   log: async () => (await import('./offline/log.ts')).addLog,
   migrate: async () => (await import('./offline/migrate.ts')).addMigrate,
   version: async () => (await import('./version.ts')).addVersion,

@@ -68,11 +68,55 @@ export type StoredRecords = {
   readonly ledger: () => Promise<StoredLedger | undefined>
 }
 
+/** State of the ledger of stores (api.md §17.5). `why` is the cause for which nothing is signed. */
+export type LedgerReport = {
+  readonly state: string
+  readonly why?: string
+  readonly ledger?: string
+  readonly origin?: string
+  /** Number of events of the log. */
+  readonly size: number
+  readonly sealed?: { readonly size: number; readonly root: string; readonly sealedAt: string }
+  readonly keys: readonly {
+    readonly vkey: string
+    readonly since: string
+    readonly until?: string
+    readonly compromised: boolean
+  }[]
+  readonly scrub: object
+}
+
+/** Operations on the ledger of stores: embedded while the service is stopped, on servers at any time. */
+type LedgerServices = {
+  readonly ledgerStatus: (config: Config, say: Say) => Promise<LedgerReport>
+  /** Makes a checkpoint the sealed record. `name` is its source. Returns the sealed size, and the size of the log. */
+  readonly resumeLedger: (
+    config: Config,
+    checkpoint: { readonly text: string; readonly name: string },
+    say: Say,
+  ) => Promise<{ readonly size: number; readonly events: number }>
+  /** Begins a new ledger. `isContinued`: an interrupted restart was completed instead. */
+  readonly restartLedger: (
+    config: Config,
+    restart: { readonly reason: string; readonly last: string | undefined },
+    say: Say,
+  ) => Promise<{ readonly origin: string; readonly vkey: string; readonly isContinued: boolean }>
+  /** Makes the kept hashes from the log. Returns their first difference, and that of the sealed record. */
+  readonly rebuildLedger: (
+    config: Config,
+    say: Say,
+  ) => Promise<{
+    readonly events: number
+    readonly difference?: { readonly index: number; readonly kind: string }
+    readonly sealed?: string
+  }>
+}
+
 /**
  * Functions of the service that the command line needs; app/start.ts provides them. All except `start` work on stored
  * data while the service is stopped; tokens can be created on servers at any time.
  */
-export type Services = {
+export type Services = LedgerServices & {
   readonly start: (
     config: Config,
     options: {

@@ -64,6 +64,11 @@ export type LedgerStore = {
   readonly advance: (from: Pick<SealedRecord, 'ledger' | 'size' | 'text'>, to: SealedRecord) => Promise<boolean>
   /** Replaces the sealed record of any ledger: an operator's decision. */
   readonly replace: (record: SealedRecord) => Promise<void>
+  /**
+   * Removes tiles, checkpoints and the result of the scrub, then replaces the sealed record of any ledger: an operator's
+   * decision.
+   */
+  readonly startOver: (record: SealedRecord) => Promise<void>
   /** Keeps a checkpoint; one of the same size is replaced. */
   readonly keep: (checkpoint: KeptCheckpoint) => Promise<void>
   /** Kept checkpoints smaller than `below`, the largest first. */

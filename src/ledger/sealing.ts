@@ -57,7 +57,8 @@ const newestOf = (of: LedgerOfLog | undefined, copies: SealedCopies): SealedReco
 export const sealing = (options: SealingOptions) => {
   const { clock, store, tree, advance, difference, ledgerOf, signerOf, isSure } = options
   const differenceTo = async ({ size, root }: SealedRecord): Promise<Obstacle | undefined> => {
-    const bad = difference()
+    // The result of a scrub counts until another one replaces it, on all instances.
+    const bad = difference() ?? (await store.scrubbed())?.firstBad
     if (bad) return diverged(`event ${bad.index} of the log is ${bad.kind}`)
     // Another instance may have sealed events that this one does not have yet.
     if (tree.size() < size) await advance()

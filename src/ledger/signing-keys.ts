@@ -7,6 +7,12 @@ export type SigningKeys = {
   readonly read: () => Promise<KeyObject | undefined>
   /** The key. It is created durably if there is none. */
   readonly open: () => Promise<KeyObject>
+  /** The key that is to replace it; undefined if there is none. */
+  readonly next: () => Promise<KeyObject | undefined>
+  /** Stores the next key durably, in place of an earlier one. */
+  readonly prepare: (key: KeyObject) => Promise<void>
+  /** Makes the next key the key, and destroys the one before. After a crash, a repeated call completes it. */
+  readonly promote: () => Promise<void>
 }
 
 /** The storage of the ledger with its signing key. */

@@ -280,6 +280,10 @@ const house = () => {
       for (const name of names) progress({ name, done: 10, total: 10 })
       asked.push(`rebuild ${names.join(' ')}`)
     },
+    ledgerStatus: async () => ({ state: 'ok', size: 0, keys: [], scrub: {} }),
+    resumeLedger: async () => ({ size: 0, events: 0 }),
+    restartLedger: async () => ({ origin: '', vkey: '', isContinued: false }),
+    rebuildLedger: async () => ({ events: 0 }),
     moveStores: async (from, to, { dryRun, progress }) => {
       progress({ name: 'copying', done: 4, total: 4 })
       asked.push(

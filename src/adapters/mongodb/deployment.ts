@@ -1,8 +1,9 @@
-import { createHmac, createPrivateKey, randomBytes } from 'node:crypto'
+import { createHmac, createPrivateKey, type KeyObject, randomBytes } from 'node:crypto'
 import type { Binary, Db } from 'mongodb'
 import type { Clock } from '../../clock.ts'
 import { refuse } from '../../errors.ts'
 import type { Binding } from '../../events/binding.ts'
+import type { SigningKeys } from '../../ledger/signing-keys.ts'
 import type { KeyFile } from '../embedded/files/key-file.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
@@ -116,23 +117,45 @@ export const deploymentBinding = (db: Db, calls: Calls, clock: Clock): Binding =
   }
 }
 
-type StoredSigningKey = { readonly _id: 'signing-key'; readonly pem: string; readonly madeAt: Date }
+type StoredSigningKey = {
+  readonly _id: 'signing-key' | 'next-signing-key'
+  readonly pem: string
+  readonly madeAt: Date
+}
 
-/** Private key of checkpoints in the deployment: the first instance creates it. `newPem` makes a new one. */
-export const deploymentSigningKey = (db: Db, calls: Calls, clock: Clock, newPem: () => string) => {
+/** Private key of checkpoints in the deployment: the first instance creates it. `pemOf` returns the text of a key. */
+export const deploymentSigningKey = (
+  db: Db,
+  calls: Calls,
+  clock: Clock,
+  { newKey, pemOf }: { readonly newKey: () => KeyObject; readonly pemOf: (key: KeyObject) => string },
+): SigningKeys => {
   const collection = db.collection<StoredSigningKey>('deployment')
-  const read = async () => {
-    const found = await calls.call('read', (limits) => collection.findOne({ _id: 'signing-key' }, limits))
-    return found ? createPrivateKey(found.pem) : undefined
+  const pem = async (_id: StoredSigningKey['_id']) =>
+    (await calls.call('read', (limits) => collection.findOne({ _id }, limits)))?.pem
+  const keyAt = async (_id: StoredSigningKey['_id']) => {
+    const found = await pem(_id)
+    return found === undefined ? undefined : createPrivateKey(found)
   }
+  const replace = (_id: StoredSigningKey['_id'], text: string) =>
+    calls.call('write', () => collection.replaceOne({ _id }, { pem: text, madeAt: clock.now() }, { upsert: true }))
+  const read = () => keyAt('signing-key')
   return {
     read,
     open: async () => {
       const found = await read()
       if (found) return found
-      const mine = { _id: 'signing-key', pem: newPem(), madeAt: clock.now() } as const
+      const mine = { _id: 'signing-key', pem: pemOf(newKey()), madeAt: clock.now() } as const
       await calls.call('write', () => unlessDuplicate(collection.insertOne(mine)))
       return (await read()) ?? refuse('backend_unavailable')
+    },
+    next: () => keyAt('next-signing-key'),
+    prepare: async (key) => void (await replace('next-signing-key', pemOf(key))),
+    promote: async () => {
+      const next = await pem('next-signing-key')
+      if (next === undefined) return
+      await replace('signing-key', next)
+      await calls.call('write', () => collection.deleteOne({ _id: 'next-signing-key' }))
     },
   }
 }

@@ -125,8 +125,11 @@ export const mongoLedger = (db: Db, calls: Calls): Omit<LedgerStore, 'close'> =>
   const records = db.collection<StoredRecord>('ledger')
   const scrubs = db.collection<StoredScrub>('ledger')
   const only = { _id: 'sealed' } as const
+  const replace = async (record: SealedRecord): Promise<void> =>
+    void (await calls.call('write', () => records.replaceOne(only, recordOf(record), { upsert: true })))
+  const tiles = mongoTiles(db, calls)
   return {
-    ...mongoTiles(db, calls),
+    ...tiles,
     ...mongoCheckpoints(db, calls),
     sealed: async () => {
       const found = await calls.call('read', (limits) => records.findOne(only, limits))
@@ -139,8 +142,12 @@ export const mongoLedger = (db: Db, calls: Calls): Omit<LedgerStore, 'close'> =>
       const { matchedCount } = await calls.call('write', () => records.replaceOne(from, recordOf(to)))
       return matchedCount > 0
     },
-    replace: async (record) =>
-      void (await calls.call('write', () => records.replaceOne(only, recordOf(record), { upsert: true }))),
+    replace,
+    startOver: async (record) => {
+      await tiles.dropTiles()
+      await calls.call('batch', () => records.deleteMany({ _id: { $ne: 'sealed' } }))
+      await replace(record)
+    },
     scrubbed: async () => {
       const found = await calls.call('read', (limits) => scrubs.findOne({ _id: 'scrub' }, limits))
       if (!found) return undefined

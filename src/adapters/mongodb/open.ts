@@ -114,7 +114,7 @@ export const openMongo = async (
     deploymentKeys: (given, begin, accepted) => deploymentKeys(db, calls, clock, given, begin, accepted),
     binding: deploymentBinding(db, calls, clock),
     ledger: mongoLedger(db, calls),
-    signingKeys: deploymentSigningKey(db, calls, clock, () => pemOf(newSigningKey())),
+    signingKeys: deploymentSigningKey(db, calls, clock, { newKey: newSigningKey, pemOf }),
     lease: (name, ttl) => mongoLease(db, calls, clock, name, ttl),
     close,
   }

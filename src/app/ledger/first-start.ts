@@ -28,7 +28,7 @@ const newLedger = (config: Pick<Config, 'history' | 'server'>, now: Date): Seale
 }
 
 /** Verifier key of a private key for an origin. */
-const vkeyFor = (origin: string, key: KeyObject): string => vkeyOf(verifierKey(origin, createPublicKey(key)))
+export const vkeyFor = (origin: string, key: KeyObject): string => vkeyOf(verifierKey(origin, createPublicKey(key)))
 
 type Parts = {
   readonly ports: LedgerPorts

@@ -19,7 +19,7 @@ const withKeyFile = async (path: string, store: LedgerPorts['store'], logger: Wa
   }
   return {
     store: files.withSealedFile(store, `${path}.sealed`, onUnwritable),
-    keys: { read: () => files.readSigningKey(path), open: () => files.openSigningKey(path) },
+    keys: files.signingKeyFile(path),
   }
 }
 

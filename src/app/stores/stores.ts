@@ -59,7 +59,7 @@ export type Stores = {
 }
 
 /** The stores that writing an event needs. */
-export type History = Pick<Stores, 'log' | 'keys' | 'pepper' | 'binding' | 'alone' | 'close'>
+export type History = Pick<Stores, 'log' | 'keys' | 'pepper' | 'binding' | 'ledger' | 'alone' | 'close'>
 
 /** Lifetime in ms of the lease of the writer of the read models. */
 const LEASE_MS = 5_000
@@ -185,5 +185,6 @@ export const openStores: Open = (config, clock, listeners, initial) =>
 /** Opens only the log and the keys on servers, for a program that writes events while the service may run. */
 export const openHistory = async (config: Config, clock: Clock): Promise<History> => {
   const { openServers } = await import('./open-servers.ts')
-  return { ...(await openServers(config, clock, {})), alone: false }
+  const { mongo, ...servers } = await openServers(config, clock, {})
+  return { ...servers, ...lazily(() => openLedgerOnServers(config, mongo, silent)), alone: false }
 }

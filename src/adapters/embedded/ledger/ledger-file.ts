@@ -125,6 +125,10 @@ export const ledgerOps = (database: Database): LedgerOps => {
       return isThat
     },
     replace: (other) => void write.run(JSON.stringify(other)),
+    startOver: (first) => {
+      database.exec('delete from tiles; delete from checkpoints; delete from scrubs')
+      write.run(JSON.stringify(first))
+    },
     keep: ({ size, root, text, sealedAt, keep: always }) => void keep.run(size, root, text, sealedAt, always ? 1 : 0),
     checkpoints: (size, limit) => (below.all(size, limit) as KeptRow[]).map(keptOf),
     checkpoint: (size) => {

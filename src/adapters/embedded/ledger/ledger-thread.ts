@@ -58,6 +58,7 @@ const OPS = Object.keys({
   begin: 0,
   advance: 0,
   replace: 0,
+  startOver: 0,
   keep: 0,
   checkpoints: 0,
   checkpoint: 0,

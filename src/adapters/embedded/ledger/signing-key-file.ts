@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { LedgerStore, SealedRecord } from '../../../ledger/ledger-store.ts'
-import { newSigningKey, pemOf } from '../../../ledger/signing-keys.ts'
+import { newSigningKey, pemOf, type SigningKeys } from '../../../ledger/signing-keys.ts'
 import { bytesOf } from '../../../regular-file.ts'
 import { closeToOthers } from '../files/private-file.ts'
 import { createSecretFile, readSecretFile, syncDirectory } from '../files/secret-file.ts'
@@ -21,13 +21,13 @@ const keyOf = (pem: string, name: string): KeyObject => {
 }
 
 /** Reads the signing key; undefined without a file. Throws if the file is invalid or other users can read it. */
-export const readSigningKey = async (path: string): Promise<KeyObject | undefined> => {
+const readSigningKey = async (path: string): Promise<KeyObject | undefined> => {
   const pem = await readSecretFile(KIND, path)
   return pem === undefined ? undefined : keyOf(pem, `${KIND} ${path}`)
 }
 
 /** Reads the signing key, which is created durably if the file does not exist. */
-export const openSigningKey = async (path: string): Promise<KeyObject> => {
+const openSigningKey = async (path: string): Promise<KeyObject> => {
   const found = await readSigningKey(path)
   if (found) return found
   await createSecretFile(KIND, path, pemOf(newSigningKey()))
@@ -47,6 +47,27 @@ const replaceFile = async (path: string, text: string): Promise<void> => {
   await rename(temporary, path)
   await syncDirectory(dirname(path))
 }
+
+/** Path of the key that is to replace a key. */
+const nextOf = (path: string): string => `${path}.next`
+
+/** Operations on the signing key file. The next key is a file next to it. */
+export const signingKeyFile = (path: string): SigningKeys => ({
+  read: () => readSigningKey(path),
+  open: () => openSigningKey(path),
+  next: () => readSigningKey(nextOf(path)),
+  prepare: async (key) => {
+    try {
+      await replaceFile(nextOf(path), pemOf(key))
+    } catch (cause) {
+      throw new Error(`${KIND} ${path} cannot be replaced: ${(cause as Error).message}`, { cause })
+    }
+  },
+  promote: async () => {
+    await rename(nextOf(path), path)
+    await syncDirectory(dirname(path))
+  },
+})
 
 /** Sealed record in the file; undefined without a file. Throws if the file does not hold a record. */
 const readRecord = async (path: string): Promise<SealedRecord | undefined> => {
@@ -99,6 +120,10 @@ export const withSealedFile = (store: LedgerStore, path: string, onUnwritable: (
     replace: async (record) => {
       await write(record)
       await store.replace(record)
+    },
+    startOver: async (record) => {
+      await write(record)
+      await store.startOver(record)
     },
   }
 }

@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto'
+import { insistOnCheckpoint, keysOf } from '../../cli/ledger/checkpoint-file.ts'
+import type { Services } from '../../cli/services.ts'
+import { systemClock } from '../../clock.ts'
+import { ledger as decider, LEDGER_ID } from '../../commands/ledger.ts'
+import { fail } from '../../failure.ts'
+import { base64Of } from '../../ledger/base64.ts'
+import { parseCheckpoint } from '../../ledger/checkpoint.ts'
+import { EMPTY_ROOT } from '../../ledger/hashes.ts'
+import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
+import type { SealedRecord } from '../../ledger/ledger-store.ts'
+import { compareWithTiles, notExtending, type TreeOfLog, treeOfLog } from '../../ledger/log-comparison.ts'
+import { logTree } from '../../ledger/log-tree.ts'
+import { type LedgerPorts, newSigningKey } from '../../ledger/signing-keys.ts'
+import { tileMacs } from '../../ledger/tile-macs.ts'
+import { tellerOf, withHistory } from '../offline/opened-stores.ts'
+import { operatorCommand } from '../stores/operator-command.ts'
+import type { History } from '../stores/stores.ts'
+import { vkeyFor } from './first-start.ts'
+import { stateOfStores } from './state-of-stores.ts'
+
+const { now } = systemClock
+
+/** All that was signed or intended for a ledger, as far as the store knows it. */
+const knownSeals = async (
+  { store }: LedgerPorts,
+  { ledger, origin }: LedgerOfLog,
+): Promise<readonly { readonly size: number; readonly root: string }[]> => {
+  const records = Object.values(await store.sealed()).filter((record) => record.ledger === ledger)
+  const kept = await store.checkpoints(Number.MAX_SAFE_INTEGER, 1)
+  return [...records, ...kept.filter(({ text }) => parseCheckpoint(text)?.origin === origin)]
+}
+
+/** State of the ledger, as an instance that starts on these stores has it. */
+export const ledgerStatus: Services['ledgerStatus'] = (config, say) =>
+  withHistory(config, say, async (history) => stateOfStores(history))
+
+/**
+ * Makes a retained checkpoint the sealed record. The log must extend it, and everything that the store knows to be
+ * signed: so no size is signed again with another root.
+ */
+export const resumeLedger: Services['resumeLedger'] = (config, { text, name }, say) =>
+  withHistory(config, say, async (history) => {
+    const { log } = history
+    const ports = await history.ledger()
+    const of = (await ledgerOfLog(log)) ?? fail('conflict', 'The log names no ledger.', 'Start the service once.')
+    const vkeys = of.keys.filter(({ compromised }) => !compromised).map(({ vkey }) => vkey)
+    const { size, root: hash } = insistOnCheckpoint(text, keysOf(vkeys), name)
+    const root = base64Of(hash)
+    const known = await knownSeals(ports, of)
+    const tree = await treeOfLog(log, [size, ...known.map((each) => each.size)])
+    for (const sealed of [{ size, root }, ...known]) {
+      const why = notExtending(tree, sealed)
+      if (why)
+        fail('check', `The ledger cannot be resumed: ${why}.`, 'Restore the whole log, or use: rollcall ledger restart')
+    }
+    const largest = known.find((each) => each.size > size)
+    if (largest)
+      fail(
+        'check',
+        `The ledger has sealed ${largest.size} events, but ${name} covers ${size}.`,
+        'Give a newer checkpoint, or use: rollcall ledger restart',
+      )
+    const sealedAt = now().toISOString()
+    await ports.store.dropTiles()
+    await ports.store.writeScrub({ at: sealedAt, through: tree.size, ok: true })
+    await ports.store.keep({ size, root, text, sealedAt, keep: true })
+    await ports.store.replace({ ledger: of.ledger, origin: of.origin, size, root, text, sealedAt, keep: true })
+    return { size, events: tree.size }
+  })
+
+/** Origin of a new ledger: the name of the one before with another id. */
+const originAfter = (origin: string, id: string): string => `${origin.slice(0, origin.lastIndexOf('/'))}/${id}`
+
+/** Completes a restart that the log records: a new sealed record, then the new key. */
+const complete = async ({ store, keys }: LedgerPorts, { ledger, origin }: LedgerOfLog): Promise<void> => {
+  const record: SealedRecord = {
+    ledger,
+    origin,
+    size: 0,
+    root: base64Of(EMPTY_ROOT),
+    text: '',
+    sealedAt: now().toISOString(),
+  }
+  const copies = await store.sealed()
+  if (!copies.stored || Object.values(copies).some((copy) => copy.ledger !== ledger)) await store.startOver(record)
+  await keys.promote()
+}
+
+/** True if a crash has interrupted a restart after its event: the log names the key that is not in use yet. */
+const isInterrupted = async ({ keys }: LedgerPorts, of: LedgerOfLog | undefined): Promise<boolean> => {
+  const [next, key] = [await keys.next(), await keys.read()]
+  if (!of || !next || key?.equals(next)) return false
+  return vkeyFor(of.origin, next) === of.keys.at(-1)!.vkey && of.keys.length === 1
+}
+
+/** The checkpoint that a restart records as the last one of the ledger before. */
+const lastOf = async ({ store }: LedgerPorts, given: string | undefined): Promise<string | undefined> => {
+  if (given !== undefined) return given
+  const [newest] = await store.checkpoints(Number.MAX_SAFE_INTEGER, 1)
+  return newest?.text
+}
+
+const recordRestart = async (
+  { log }: Pick<History, 'log'>,
+  ports: LedgerPorts,
+  previousOrigin: string,
+  { reason, last }: { readonly reason: string; readonly last: string | undefined },
+  listeners: ReturnType<typeof tellerOf>,
+): Promise<void> => {
+  const ledger = randomBytes(4).toString('hex')
+  const [origin, key] = [originAfter(previousOrigin, ledger), newSigningKey()]
+  await ports.keys.prepare(key)
+  const lastCheckpoint = await lastOf(ports, last)
+  const data = {
+    ledger,
+    origin,
+    vkey: vkeyFor(origin, key),
+    previousOrigin,
+    reason,
+    ...(lastCheckpoint !== undefined && { lastCheckpoint }),
+  }
+  await operatorCommand(log, systemClock, listeners, reason, [decider, LEDGER_ID, 'RestartLedger', data])
+}
+
+/**
+ * Begins a new ledger over the same log. The order is: next key, event, sealed record, key. A repeated call completes
+ * one that a crash interrupted after the event.
+ */
+export const restartLedger: Services['restartLedger'] = (config, { reason, last }, say) =>
+  withHistory(config, say, async (history) => {
+    const ports = await history.ledger()
+    const before = await ledgerOfLog(history.log)
+    const isContinued = await isInterrupted(ports, before)
+    if (!isContinued) {
+      const [sealed] = Object.values(await ports.store.sealed())
+      const previous =
+        before?.origin ?? sealed?.origin ?? fail('conflict', 'The log names no ledger.', 'Start the service once.')
+      if (last !== undefined && parseCheckpoint(last)?.origin !== previous)
+        fail('check', `The checkpoint of --last is not one of the ledger ${previous}.`)
+      await recordRestart(history, ports, previous, { reason, last }, tellerOf(say))
+    }
+    const of = (await ledgerOfLog(history.log))!
+    await complete(ports, of)
+    return { origin: of.origin, vkey: of.keys.at(-1)!.vkey, isContinued }
+  })
+
+const differenceOf = (tree: TreeOfLog, sealed: SealedRecord | undefined): string | undefined =>
+  sealed && notExtending(tree, sealed)
+
+/** Compares the kept hashes with the log, then makes them again from the log. */
+export const rebuildLedger: Services['rebuildLedger'] = (config, say) =>
+  withHistory(config, say, async (history) => {
+    const { log, pepper } = history
+    const { store } = await history.ledger()
+    const macs = tileMacs(pepper.key)
+    const of = await ledgerOfLog(log)
+    const sealed = Object.values(await store.sealed())
+      .filter(({ ledger }) => ledger === of?.ledger)
+      .toSorted((a, b) => b.size - a.size)[0]
+    const { difference, ...tree } = await compareWithTiles(log, store, macs, sealed ? [sealed.size] : [])
+    await store.dropTiles()
+    const made = logTree({ log, store, macs, positionOf: async () => 0n, writes: () => true })
+    await made.advance(await log.head(), new AbortController().signal)
+    const why = differenceOf(tree, sealed)
+    const found = { ...(difference && { difference }), ...(why && { sealed: why }) }
+    const ok = !difference && !why
+    await store.writeScrub({
+      at: now().toISOString(),
+      through: tree.size,
+      ok,
+      ...(difference && { firstBad: difference }),
+    })
+    return { events: tree.size, ...found }
+  })

@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs'
+import type { Say } from '../../cli/services.ts'
+import { systemClock } from '../../clock.ts'
+import { enveloper } from '../../commands/envelope.ts'
+import { executor } from '../../commands/execute.ts'
+import { instance } from '../../commands/instance.ts'
+import type { Config } from '../../config/load.ts'
+import { sealer } from '../../events/personal.ts'
+import { fail } from '../../failure.ts'
+import { formatBeside } from '../cluster-member.ts'
+import { operator } from '../stores/operator.ts'
+import { eventsOf, type History, openHistory, openStores, type Stores } from '../stores/stores.ts'
+import { insistOnSameLog, verify } from '../stores/verify-log-and-views.ts'
+
+/** Opens the stores, runs the work and closes them. Creates no event log in a directory without one. */
+const withOpened = async <O extends { readonly close: () => Promise<void> }, T>(
+  config: Config,
+  open: () => Promise<O>,
+  work: (opened: O) => Promise<T>,
+): Promise<T> => {
+  if (config.storage.type === 'embedded' && !existsSync(eventsOf(config)))
+    fail(
+      'notFound',
+      `There is no ${eventsOf(config)}.`,
+      'Set --data to the data directory of a service that has already run.',
+    )
+  const opened = await open()
+  try {
+    return await work(opened)
+  } finally {
+    await opened.close()
+  }
+}
+
+/** Logger that writes warnings and errors of the stores to the command line. */
+export const tellerOf = (say: Say) => {
+  const saying = (record: unknown, message = ''): void => {
+    const what = JSON.stringify(record)
+    say(what === '{}' ? message : `${message} ${what}`)
+  }
+  return { info: () => undefined, warn: saying, error: saying }
+}
+
+/** Opens the stores without verification, runs the work and closes them. */
+export const withStores = <T>(config: Config, say: Say, work: (stores: Stores) => Promise<T>): Promise<T> =>
+  withOpened(config, () => openStores(config, systemClock, { logger: tellerOf(say) }), work)
+
+/**
+ * Opens the stores for writing. As at a start, it first verifies that the log belongs to this deployment and that the
+ * read models match it. On servers, the running instances verify the read models.
+ */
+export const withSettled = <T>(config: Config, say: Say, work: (stores: Stores) => Promise<T>): Promise<T> =>
+  withStores(config, say, async (stores) => {
+    const { log, keys, snapshots, alone } = stores
+    const rebuilt = alone ? await verify(systemClock, stores, tellerOf(say)) : await insistOnSameLog(stores)
+    if (rebuilt) {
+      await snapshots.remove()
+      const { execute } = executor(log, enveloper(sealer(keys), 'command-line', systemClock.now), {
+        clock: systemClock,
+        format: await formatBeside(stores),
+      })
+      const event = { instance: 'command-line', ...rebuilt }
+      await execute(instance, 'command-line', 'RecordRebuild', event, { actor: operator() })
+    }
+    return work(stores)
+  })
+
+/**
+ * Opens the stores for writing; on servers only the log and the keys, because the running instances maintain the rest.
+ */
+export const withHistory = <T>(config: Config, say: Say, work: (history: History) => Promise<T>): Promise<T> =>
+  config.storage.type === 'embedded'
+    ? withSettled(config, say, work)
+    : withOpened(
+        config,
+        () => openHistory(config, systemClock),
+        async (history) => {
+          await insistOnSameLog(history)
+          return work(history)
+        },
+      )

@@ -1,0 +1,94 @@
+import type { Command } from 'commander'
+import { EXIT } from '../../failure.ts'
+import { dataConfig } from '../offline/embedded.ts'
+import { type FileOptions, reasonOf, withConfig, withOutput } from '../options.ts'
+import type { CommandServices, LedgerReport } from '../services.ts'
+import { type Column, type OutputOptions, printOne } from '../terminal/output.ts'
+import { confirm } from '../terminal/terminal.ts'
+import { textOfFile } from './checkpoint-file.ts'
+
+const COLUMNS: readonly Column<LedgerReport>[] = [
+  ['STATE', ({ state }) => state],
+  ['EVENTS', ({ size }) => String(size)],
+  ['SEALED', ({ sealed }) => String(sealed?.size ?? 0)],
+  ['ORIGIN', ({ origin = '' }) => origin],
+  ['WHY', ({ why = '' }) => why],
+]
+
+type ConfirmOptions = FileOptions & { readonly yes?: boolean }
+
+const withData = (command: Command, given: CommandServices): Command =>
+  withConfig(command, given).option('--data <dir>', 'directory of the embedded store')
+const withYes = (command: Command, given: CommandServices): Command =>
+  withData(command, given).option('-y, --yes', 'skip the confirmation')
+
+const addStatus = (ledger: Command, given: CommandServices): void => {
+  const { load, terminal } = given
+  withOutput(withData(ledger.command('status'), given), ['table', 'json', 'ndjson', 'name'])
+    .summary('show the state of the ledger')
+    .description('Reads the whole log and compares it with the sealed record.')
+    .action(async (options: FileOptions & OutputOptions) => {
+      const report = await (await load()).ledgerStatus(dataConfig(options, terminal), terminal.info)
+      printOne(terminal, report, ({ state }) => state, COLUMNS, options)
+    })
+}
+
+const addResume = (ledger: Command, given: CommandServices): void => {
+  const { load, terminal } = given
+  withYes(ledger.command('resume'), given)
+    .summary('continue the ledger from a retained checkpoint')
+    .description('The log must extend the checkpoint. The exit code is 3 if it does not.')
+    .requiredOption('--checkpoint <file>', 'the newest checkpoint that anybody retains')
+    .action(async (options: ConfirmOptions & { readonly checkpoint: string }) => {
+      const { checkpoint: name, yes = false } = options
+      const text = await textOfFile(name, '--checkpoint')
+      const config = dataConfig(options, terminal)
+      await confirm(terminal, `Continue the ledger from ${name}?`, yes)
+      const { size, events } = await (await load()).resumeLedger(config, { text, name }, terminal.info)
+      terminal.info(`The sealed record covers ${size} of ${events} events. The next checkpoint extends it.`)
+    })
+}
+
+const addRestart = (ledger: Command, given: CommandServices): void => {
+  const { load, terminal } = given
+  withYes(ledger.command('restart'), given)
+    .summary('begin a new ledger over the same log')
+    .description('The new ledger has another origin and another key. Verifiers need its key.')
+    .requiredOption('--reason <text>', 'reason, kept in the history')
+    .option('--last <file>', 'the last checkpoint of the ledger before (default: the newest kept one)')
+    .action(async (options: ConfirmOptions & { readonly reason: string; readonly last?: string }) => {
+      const { last: file, yes = false } = options
+      const reason = reasonOf(options.reason)
+      const last = file === undefined ? undefined : await textOfFile(file, '--last')
+      const config = dataConfig(options, terminal)
+      await confirm(terminal, 'Begin a new ledger? The old one can sign nothing afterwards.', yes)
+      const restarted = await (await load()).restartLedger(config, { reason, last }, terminal.info)
+      terminal.info(restarted.isContinued ? 'An interrupted restart is completed.' : 'A new ledger begins.')
+      terminal.print(`${restarted.vkey}\n`)
+    })
+}
+
+const addRebuild = (ledger: Command, given: CommandServices): void => {
+  const { load, terminal, endWith } = given
+  withYes(ledger.command('rebuild'), given)
+    .summary('make the kept hashes of the tree from the log')
+    .description('Compares them with the log first. The exit code is 3 if there is a difference.')
+    .action(async (options: ConfirmOptions) => {
+      const config = dataConfig(options, terminal)
+      await confirm(terminal, 'Replace the kept hashes by those of the log?', options.yes ?? false)
+      const { events, difference, sealed } = await (await load()).rebuildLedger(config, terminal.info)
+      if (difference) terminal.print(`index ${difference.index}: ${difference.kind}\n`)
+      if (sealed !== undefined) terminal.info(`Difference: ${sealed}.`)
+      terminal.info(`The kept hashes are those of ${events} events.`)
+      if (difference || sealed !== undefined) endWith(EXIT.check)
+    })
+}
+
+/** `rollcall ledger status|resume|restart|rebuild`: works on the stores. An embedded service must be stopped. */
+export const addLedger = (program: Command, given: CommandServices): void => {
+  const ledger = program
+    .command('ledger')
+    .summary('show and repair the ledger')
+    .description('Works on the stores: on a data directory while the service is stopped, on servers at any time.')
+  for (const add of [addStatus, addResume, addRestart, addRebuild]) add(ledger, given)
+}

@@ -1,0 +1,95 @@
+import { timeSlicer } from '../event-loop.ts'
+import type { EventLog } from '../events/log.ts'
+import { base64Of } from './base64.ts'
+import { entryOf, leafOf } from './entry.ts'
+import { type Hash, isSameHash } from './hashes.ts'
+import type { LedgerStore } from './ledger-store.ts'
+import { type TamperingKind, tamperingKind } from './tampering.ts'
+import { hashesIn, isTileOf } from './tile-hashes.ts'
+import type { TileMacs } from './tile-macs.ts'
+import { TILE_WIDTH } from './tiles.ts'
+import { compactRange } from './tree.ts'
+
+/** First event of the log that is not the sealed or kept one. */
+type LogDifference = { readonly index: number; readonly kind: TamperingKind }
+
+/** Tree over a whole log: its size, its root, and its roots at the sizes in demand. */
+export type TreeOfLog = { readonly size: number; readonly root: Hash; readonly roots: ReadonlyMap<number, Hash> }
+
+type OnLeaf = (leaf: Hash, index: number) => Promise<void> | undefined
+
+/** Makes the tree over a log, without kept hashes. `onLeaf` receives each leaf in order. */
+export const treeOfLog = async (
+  log: Pick<EventLog, 'readAll'>,
+  sizes: readonly number[],
+  onLeaf: OnLeaf = () => undefined,
+): Promise<TreeOfLog> => {
+  const [range, wanted, roots] = [compactRange(), new Set(sizes), new Map<number, Hash>()]
+  const pause = timeSlicer()
+  if (wanted.has(0)) roots.set(0, range.root())
+  for await (const page of log.readAll(0n))
+    for (const record of page) {
+      const leaf = leafOf(entryOf(record))
+      const work = onLeaf(leaf, range.size)
+      if (work) await work
+      range.append(leaf)
+      if (wanted.has(range.size)) roots.set(range.size, range.root())
+      const paused = pause()
+      if (paused) await paused
+    }
+  return { size: range.size, root: range.root(), roots }
+}
+
+/** Reads the hashes of a kept tile of level 0; undefined if there is none, or it is not as it was written. */
+const keptTiles = (store: Pick<LedgerStore, 'tile'>, macs: TileMacs) => async (n: number) => {
+  const tile = await store.tile(0, n)
+  return tile && macs.holds(tile) && isTileOf(tile.hashes, tile.root) ? hashesIn(tile.hashes) : undefined
+}
+
+/**
+ * Compares every event of a log with the kept hashes. Returns the tree and the first difference. Kept hashes count only
+ * under their MAC.
+ */
+export const compareWithTiles = async (
+  log: Pick<EventLog, 'readAll'>,
+  store: Pick<LedgerStore, 'tile' | 'lastTile'>,
+  macs: TileMacs,
+  sizes: readonly number[],
+): Promise<TreeOfLog & { readonly difference: LogDifference | undefined }> => {
+  const tileAt = keptTiles(store, macs)
+  const last = (await store.lastTile(0)) ?? -1
+  let kept: readonly Hash[] | undefined
+  let bad: { readonly index: number; readonly present: Hash; readonly retained: Hash } | undefined
+  let isRetainedPresent = false
+  const compare = (leaf: Hash, index: number): undefined => {
+    const retained = kept?.[index % TILE_WIDTH]
+    if (bad) isRetainedPresent ||= isSameHash(leaf, bad.retained)
+    else if (retained && !isSameHash(leaf, retained)) bad = { index, present: leaf, retained }
+  }
+  const next = async (leaf: Hash, index: number): Promise<void> => {
+    kept = index / TILE_WIDTH <= last ? await tileAt(index / TILE_WIDTH) : undefined
+    compare(leaf, index)
+  }
+  const tree = await treeOfLog(log, sizes, (leaf, index) =>
+    index % TILE_WIDTH === 0 && !bad ? next(leaf, index) : compare(leaf, index),
+  )
+  const has = (last + 1) * TILE_WIDTH
+  const truncated = tree.size < has && (await tileAt(last)) !== undefined
+  if (!bad) return { ...tree, difference: truncated ? { index: tree.size, kind: 'truncated' } : undefined }
+  const { index, present } = bad
+  let isPresentRetained = false
+  for (let n = Math.floor(index / TILE_WIDTH); n <= last && !isPresentRetained; n++)
+    isPresentRetained = (await tileAt(n))?.some((hash) => isSameHash(hash, present)) ?? false
+  return { ...tree, difference: { index, kind: tamperingKind(isPresentRetained, isRetainedPresent) } }
+}
+
+/** Returns the cause for which a log does not extend a sealed size and root; undefined if it does. */
+export const notExtending = (
+  { size, roots }: TreeOfLog,
+  sealed: { readonly size: number; readonly root: string },
+): string | undefined => {
+  if (size < sealed.size) return `the log has ${size} events, but ${sealed.size} are sealed`
+  const root = roots.get(sealed.size)
+  if (root !== undefined && base64Of(root) === sealed.root) return undefined
+  return `the first ${sealed.size} events of the log are not the sealed ones`
+}
