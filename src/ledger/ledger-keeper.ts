@@ -155,7 +155,10 @@ export const ledgerKeeper = (options: KeeperOptions) => {
         await advance()
         await seal()
       }
-      if (!isBuilding) await withTimeout(clock, FAREWELL_MS, last().catch(onError), () => undefined)
+      // After the time limit the stores close, so the rest of this work may fail.
+      let isLate = false
+      const ended = isBuilding ? Promise.resolve() : last().catch((error: unknown) => !isLate && onError(error))
+      await withTimeout(clock, FAREWELL_MS, ended, () => (isLate = true))
       stop.abort()
       await running
     },
