@@ -78,7 +78,12 @@ export const ledgerServiceOf = async (config: Config, core: Core, logger: Logger
     interval,
     events,
     onCheckpoint,
-    onObstacle: ({ state, why }) => tell(state, { why }, `the ledger is ${state}; nothing is signed, and the service goes on`),
+    onObstacle: ({ state, why }) =>
+      tell(
+        state,
+        { why },
+        `the ledger is ${state}; nothing is signed until rollcall ledger resume or rollcall ledger restart`,
+      ),
     onError: (error) => failed('ledger', { error }, 'the ledger cannot be updated'),
   })
   addLedgerGauges(core, ledger)
