@@ -80,6 +80,7 @@ export const eachShown = async (
         await screen.shows(page).waitFor()
         await reach?.(page, service)
         await look(t, page, name)
+        if (reach) await page.unrouteAll({ behavior: 'ignoreErrors' })
       })
     }
   }

@@ -18,7 +18,7 @@ export type Screen = {
   readonly path: string | ((seeded: Seeded) => string)
   /** Locator that is visible once the page has its data. */
   readonly shows: (page: Page) => Locator
-  /** By name: steps from the initial state. */
+  /** By name: steps from the initial state. Their routes stay until the state was looked at, because pages try again. */
   readonly states?: Readonly<Record<string, (page: Page, service: Started) => Promise<unknown>>>
   /** Whether it can also show the past. */
   readonly past?: true
@@ -50,7 +50,6 @@ const refusedFlags = async (page: Page, status: number, words: string) => {
   await page.route(flagsRead, (route) => route.fulfill({ status, json: { code: 2, message: 'refused', details: [] } }))
   await page.reload()
   await page.getByRole('alert').getByText(words).waitFor()
-  await page.unroute(flagsRead)
 }
 
 /** Screens of the flag list. */
@@ -71,7 +70,6 @@ export const ofFlags: readonly Screen[] = [
         await page.route(flagsRead, (route) => route.fulfill({ status: 503, json: { message: 'not now' } }))
         await page.getByRole('searchbox', { name: 'Search flags' }).fill('new')
         await page.getByRole('alert').waitFor()
-        await page.unroute(flagsRead)
       },
     },
   },
@@ -515,7 +513,6 @@ export const ofShell: readonly Screen[] = [
         await page.keyboard.press('g')
         await page.keyboard.press('t')
         await dialog(page, 'Your session has ended')
-        await page.unroute('**/auth/v1/tokens?*')
       },
       'broken page': async (page) => {
         await page.route(BROKEN, (route) => route.abort())
@@ -528,7 +525,6 @@ export const ofShell: readonly Screen[] = [
         await page.keyboard.press('g')
         await page.keyboard.press('t')
         await page.getByText('The service cannot be reached. What you see may be old.').waitFor()
-        await page.unroute('**/auth/v1/tokens?*')
       },
     },
   },
