@@ -3,6 +3,7 @@ import { sharedCalls } from '../concurrency.ts'
 import type { EventLog } from '../events/log.ts'
 import type { KeptCheckpoint, LedgerStore } from './ledger-store.ts'
 import type { Difference, LogTree } from './log-tree.ts'
+import { pacing } from './pacing.ts'
 import { removeSuperseded } from './retention.ts'
 import type { Obstacle, Sealed } from './sealing.ts'
 
@@ -11,9 +12,6 @@ export type LedgerState = 'ok' | 'building' | 'suspended' | 'diverged'
 
 /** Interval in ms at which the tree follows the log and a due checkpoint is made. */
 const LOOK_MS = 500
-/** Minimum time in ms between two checkpoints on request, and between two attempts after an obstacle. */
-const ON_REQUEST_MS = 1_000
-const OBSTACLE_MS = 60_000
 /** Maximum time in ms of the last checkpoint at a shutdown. */
 const FAREWELL_MS = 2_000
 /** Interval in ms at which superseded checkpoints are removed. */
@@ -42,54 +40,59 @@ export type KeeperOptions = {
   readonly onError: (error: unknown) => void
 }
 
-/** Decides when a checkpoint is due. */
-const pacing = ({ clock, interval, events }: Pick<KeeperOptions, 'clock' | 'interval' | 'events'>) => {
-  /** Times on the monotonic clock: of the last attempt, and of the first event without a checkpoint. */
-  let [tried, waiting] = [Number.NEGATIVE_INFINITY, undefined as number | undefined]
-  return {
-    attempted: (isWhole: boolean): void => {
-      tried = clock.monotonic()
-      if (isWhole) waiting = undefined
-    },
-    /** `unsealed`: number of events without a checkpoint. */
-    isDue: (unsealed: number, isBlocked: boolean): boolean => {
-      if (unsealed <= 0) return false
-      waiting ??= clock.monotonic()
-      if (isBlocked) return clock.monotonic() - tried >= OBSTACLE_MS
-      return unsealed >= events || clock.monotonic() - waiting >= interval
-    },
-    /** Time in ms until a further checkpoint may be made on request. */
-    pause: (): number => Math.max(0, tried + ON_REQUEST_MS - clock.monotonic()),
-  }
-}
-
 /** Seals on demand, one attempt at a time, and keeps the newest checkpoint and the obstacle. */
 const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
-  const { tree, attempt, onCheckpoint, onObstacle } = options
+  const { clock, tree, attempt, onCheckpoint, onObstacle } = options
   const pace = pacing(options)
   const shared = sharedCalls<void>()
   let served: KeptCheckpoint | undefined
+  let isKnown = false
   let obstacle: Obstacle | undefined
   let difference: Difference | undefined
+  const serve = (checkpoint: KeptCheckpoint | undefined): void => {
+    if (checkpoint && checkpoint.text !== served?.text) onCheckpoint((served = checkpoint))
+  }
   return {
     ...pace,
-    isDue: (): boolean => pace.isDue(tree.size() - (served?.size ?? 0), obstacle !== undefined),
+    /** The first attempt is due at once, because it finds the state. */
+    isDue: (): boolean => pace.isDue(tree.size() - (served?.size ?? 0), obstacle !== undefined) || !isKnown,
+    serve,
     served: () => served,
     obstacle: () => obstacle,
     differs: (found: Difference | undefined): void => void (difference = found),
     seal: (): Promise<void> =>
       shared('seal', async () => {
-        let sealed: Sealed | undefined
-        for (let tries = 0; tries < ATTEMPTS && !sealed; tries++) sealed = await attempt(advance, () => difference)
-        if (sealed) {
-          const { checkpoint } = sealed
+        const [began, size] = [clock.monotonic(), tree.size()]
+        try {
+          let sealed: Sealed | undefined
+          for (let tries = 0; tries < ATTEMPTS && !sealed; tries++) sealed = await attempt(advance, () => difference)
+          if (!sealed) return
+          isKnown = true
           obstacle = sealed.obstacle
           if (obstacle) onObstacle(obstacle)
-          if (checkpoint && checkpoint.text !== served?.text) onCheckpoint((served = checkpoint))
+          serve(sealed.checkpoint)
+        } finally {
+          pace.attempted(began, size <= (served?.size ?? 0))
         }
-        pace.attempted(tree.size() <= (served?.size ?? 0))
       }),
   }
+}
+
+/** Makes a checkpoint of new events, at most one a second. Requests at the same time share it. */
+const onRequest = (
+  { clock, tree }: KeeperOptions,
+  { served, pause, seal }: ReturnType<typeof sealer>,
+  advance: () => Promise<void>,
+  stop: AbortSignal,
+) => {
+  const shared = sharedCalls<void>()
+  return (): Promise<void> =>
+    shared('seal', async () => {
+      await advance()
+      if (tree.size() === served()?.size) return
+      if (pause() > 0) await clock.sleep(pause(), stop)
+      if (!stop.aborted) await seal()
+    })
 }
 
 /** Lets the tree follow the log, and seals it in time. Requests and appends never wait for it. */
@@ -105,10 +108,14 @@ export const ledgerKeeper = (options: KeeperOptions) => {
     await tree.advance(head, stop.signal)
     if (tree.position() >= head) isBuilding = false
   }
-  const { served, obstacle, seal, isDue, pause, differs } = sealer(options, advance)
+  const own = sealer(options, advance)
+  const { served, obstacle, serve, seal, isDue, differs } = own
+  const request = onRequest(options, own, advance, stop.signal)
   const continueFromStore = async (): Promise<void> => {
     await start()
-    differs(await tree.begin())
+    const [newest] = await store.checkpoints(Number.MAX_SAFE_INTEGER, 1)
+    serve(newest)
+    await tree.begin()
     hasBegun = true
   }
   const look = async (): Promise<void> => {
@@ -119,9 +126,14 @@ export const ledgerKeeper = (options: KeeperOptions) => {
     pruned = clock.monotonic()
     await removeSuperseded(store, clock.now().getTime())
   }
+  // After the time limit of the end the stores close, so the rest of the work may fail.
+  let isLate = false
+  const report = (error: unknown): void => {
+    if (!isLate) onError(error)
+  }
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      await look().catch(onError)
+      await look().catch(report)
       await clock.sleep(LOOK_MS, stop.signal)
     }
   }
@@ -137,11 +149,7 @@ export const ledgerKeeper = (options: KeeperOptions) => {
     served,
     /** Makes a checkpoint if there is something new, at most one a second. */
     sealNow: async (): Promise<void> => {
-      if (isBuilding) return
-      await advance()
-      if (tree.size() === served()?.size) return
-      if (pause() > 0) await clock.sleep(pause(), stop.signal)
-      await seal()
+      if (!isBuilding) await request()
     },
     /** Brings the tree to this size if the log has it. Returns false otherwise. */
     reaches: async (size: number): Promise<boolean> => {
@@ -155,12 +163,16 @@ export const ledgerKeeper = (options: KeeperOptions) => {
         await advance()
         await seal()
       }
-      // After the time limit the stores close, so the rest of this work may fail.
-      let isLate = false
-      const ended = isBuilding ? Promise.resolve() : last().catch((error: unknown) => !isLate && onError(error))
-      await withTimeout(clock, FAREWELL_MS, ended, () => (isLate = true))
-      stop.abort()
-      await running
+      const end = async () => {
+        if (!isBuilding) await last().catch(report)
+        stop.abort()
+        await running
+      }
+      const late = () => {
+        isLate = true
+        stop.abort()
+      }
+      await withTimeout(clock, FAREWELL_MS, end(), late)
     },
   }
 }

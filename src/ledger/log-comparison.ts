@@ -43,7 +43,7 @@ export const treeOfLog = async (
 /** Reads the hashes of a kept tile of level 0; undefined if there is none, or it is not as it was written. */
 const keptTiles = (store: Pick<LedgerStore, 'tile'>, macs: TileMacs) => async (n: number) => {
   const tile = await store.tile(0, n)
-  return tile && macs.holds(tile) && isTileOf(tile.hashes, tile.root) ? hashesIn(tile.hashes) : undefined
+  return tile && macs.holds(tile, 0, n) && isTileOf(tile.hashes, tile.root) ? hashesIn(tile.hashes) : undefined
 }
 
 /**

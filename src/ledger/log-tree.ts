@@ -1,13 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import { sharedCalls } from '../concurrency.ts'
 import { timeSlicer } from '../event-loop.ts'
-import type { EventLog, Stored } from '../events/log.ts'
+import type { Stored } from '../events/log.ts'
 import { entryOf, leafOf } from './entry.ts'
+import { entriesOf, fullTiles, recordsFrom, type TileSource } from './full-tiles.ts'
 import { type FullTile, type GrowingTree, growingTree, type RightTiles } from './growing-tree.ts'
 import { HASH_BYTES, type Hash } from './hashes.ts'
 import type { LedgerStore, StoredTile } from './ledger-store.ts'
 import { rootAt } from './proofs.ts'
-import { hashesIn, isTileOf, rootOfTile } from './tile-hashes.ts'
+import { hashesIn, isTileOf } from './tile-hashes.ts'
 import type { TileMacs, TileRoot } from './tile-macs.ts'
 import { nodesFromTiles } from './tile-reader.ts'
 import { entriesBundle, TILE_WIDTH } from './tiles.ts'
@@ -18,107 +19,50 @@ const CACHED = 256
 /** The first difference between the log and the kept tiles. */
 export type Difference = { readonly index: number; readonly kind: 'changed' | 'truncated' }
 
-/** The state of a tree that continues from stored tiles, and the last event under them. */
-type Standing = { readonly right: RightTiles; readonly position: bigint; readonly last: StoredTile | undefined }
+/** The state of a tree that continues from stored tiles, and the last of them. */
+type Standing = { readonly right: RightTiles; readonly last: StoredTile }
 
-type LogTreeOptions = {
-  readonly log: Pick<EventLog, 'readAll'>
-  readonly store: Pick<LedgerStore, 'putTiles' | 'tile' | 'tileRoots' | 'lastTile'>
+type LogTreeOptions = TileSource & {
+  readonly store: Pick<LedgerStore, 'putTiles' | 'tile' | 'tileRoots' | 'lastTile' | 'dropTiles'>
   readonly macs: TileMacs
-  /** Position of the event with this index; 0n for −1. */
-  readonly positionOf: (index: number) => Promise<bigint>
   /** True while this instance stores tiles. Two that do so at once are harmless. */
   readonly writes: () => boolean
 }
 
-const NEW: Standing = { right: [], position: 0n, last: undefined }
-
-/** Continues from the stored tiles. Begins with an empty tree if one is missing, or is not as it was written. */
-const standingOf = async ({ store, macs }: LogTreeOptions): Promise<Standing> => {
-  const end = await store.lastTile(0)
-  if (end === undefined) return NEW
+/** The stored tiles up to number `end` of level 0. Undefined if one is missing, or is not as it was written. */
+const standingAt = async ({ store, macs }: LogTreeOptions, end: number): Promise<Standing | undefined> => {
   const last = await store.tile(0, end)
-  if (!last || !macs.holds(last) || !isTileOf(last.hashes, last.root)) return NEW
+  if (!last || !macs.holds(last, 0, end) || !isTileOf(last.hashes, last.root)) return undefined
   const right: (readonly Hash[])[] = [[]]
   for (let [level, full] = [0, end + 1]; full > 0; level++) {
     const begin = full - (full % TILE_WIDTH)
     const roots: readonly TileRoot[] = begin === full ? [] : await store.tileRoots(level, begin)
     const own = roots.slice(0, full - begin)
-    if (own.length < full - begin || !own.every((tile, n) => tile.n === begin + n && macs.holds(tile))) return NEW
+    if (own.length < full - begin || !own.every((tile, n) => macs.holds(tile, level, begin + n))) return undefined
     right.push(own.map(({ root }) => root))
     full = begin / TILE_WIDTH
   }
-  return { right, position: last.position, last }
+  return { right, last }
 }
 
-/** Compares the events under the last stored tile with its hashes. */
+/** The first difference between the last stored tile and the events of the log under it. */
 const differenceIn = async (
   { log, positionOf }: LogTreeOptions,
-  { n, hashes, position }: StoredTile,
+  { n, hashes, position, event }: StoredTile,
 ): Promise<Difference | undefined> => {
   const begin = n * TILE_WIDTH
+  if ((await log.head()) < position) return { index: begin, kind: 'truncated' }
   const kept = hashesIn(hashes)
-  let index = begin
+  let [index, last] = [begin, undefined as Stored | undefined]
   for await (const page of log.readAll(await positionOf(begin - 1), position))
     for (const record of page) {
       const expected = kept[index - begin]
       if (!expected || Buffer.compare(leafOf(entryOf(record)), expected) !== 0) return { index, kind: 'changed' }
       index++
+      last = record
     }
-  return index === begin + TILE_WIDTH ? undefined : { index, kind: 'truncated' }
-}
-
-/** The records with `count` indexes from `first` on. Throws if the log ends before. */
-const recordsFrom = async (
-  { log, positionOf }: Pick<LogTreeOptions, 'log' | 'positionOf'>,
-  first: number,
-  count: number,
-): Promise<readonly Stored[]> => {
-  const records: Stored[] = []
-  for await (const page of log.readAll(await positionOf(first - 1))) {
-    records.push(...page.slice(0, count - records.length))
-    if (records.length === count) return records
-  }
-  throw new Error(`the log does not contain the events ${first} to ${first + count - 1}`)
-}
-
-/** Entries of records, made in slices. */
-const entriesOf = async (records: readonly Stored[]): Promise<readonly string[]> => {
-  const pause = timeSlicer()
-  const entries: string[] = []
-  for (const record of records) {
-    entries.push(entryOf(record))
-    const paused = pause()
-    if (paused) await paused
-  }
-  return entries
-}
-
-/** Reads a full tile: from memory, from the store, or else from the events of the log. */
-const fullTiles = (options: LogTreeOptions, recent: LRUCache<string, Uint8Array>) => {
-  const { store, macs } = options
-  const derived = async (level: number, n: number): Promise<Uint8Array> => {
-    if (level === 0)
-      return Buffer.concat((await entriesOf(await recordsFrom(options, n * TILE_WIDTH, TILE_WIDTH))).map(leafOf))
-    const pause = timeSlicer()
-    const roots: Hash[] = []
-    for (let below = n * TILE_WIDTH; below < (n + 1) * TILE_WIDTH; below++) {
-      roots.push(rootOfTile(await read(level - 1, below))!)
-      await pause()
-    }
-    return Buffer.concat(roots)
-  }
-  const read = async (level: number, n: number): Promise<Uint8Array> => {
-    const name = `${level}/${n}`
-    const known = recent.get(name)
-    if (known) return known
-    const stored = await store.tile(level, n)
-    const hashes =
-      stored && macs.holds(stored) && isTileOf(stored.hashes, stored.root) ? stored.hashes : await derived(level, n)
-    recent.set(name, hashes)
-    return hashes
-  }
-  return read
+  if (index < begin + TILE_WIDTH) return { index, kind: 'truncated' }
+  return last?.id === event && last.position === position ? undefined : { index: index - 1, kind: 'changed' }
 }
 
 /**
@@ -128,10 +72,12 @@ const fullTiles = (options: LogTreeOptions, recent: LRUCache<string, Uint8Array>
 export const logTree = (options: LogTreeOptions) => {
   const { log, store, macs, writes } = options
   const recent = new LRUCache<string, Uint8Array>({ max: CACHED })
-  const readFull = fullTiles(options, recent)
+  let isStale = false
+  const readFull = fullTiles({ ...options, isStale: () => isStale }, recent)
   const shared = sharedCalls<void>()
   let full: FullTile[] = []
   let position = 0n
+  let found: Difference | undefined
   let grown: GrowingTree = growingTree([], (tile) => full.push(tile))
 
   /** Stores the tiles that became full under the last event. */
@@ -139,7 +85,10 @@ export const logTree = (options: LogTreeOptions) => {
     const tiles = full.map((tile) => macs.seal({ ...tile, position, event }))
     full = []
     for (const { level, n, hashes } of tiles) recent.set(`${level}/${n}`, hashes)
-    if (writes()) await store.putTiles(tiles)
+    if (!writes()) return
+    if (isStale) await store.dropTiles()
+    isStale = false
+    await store.putTiles(tiles)
   }
   const append = async (page: readonly Stored[], until: bigint): Promise<void> => {
     const pause = timeSlicer()
@@ -158,13 +107,20 @@ export const logTree = (options: LogTreeOptions) => {
   const nodes = nodesFromTiles(({ level, index }) => tile(level, index))
 
   return {
-    /** Continues from the stored tiles. Returns the first difference between the log and the last of them. */
-    begin: async (): Promise<Difference | undefined> => {
-      const standing = await standingOf(options)
-      ;({ position } = standing)
-      grown = growingTree(standing.right, (each) => full.push(each))
-      return standing.last && differenceIn(options, standing.last)
+    /**
+     * Continues from the stored tiles. If they are damaged, or the log differs from the last of them, the tree is made
+     * from the log, and the stored tiles are replaced.
+     */
+    begin: async (): Promise<void> => {
+      const end = await store.lastTile(0)
+      const standing = end === undefined ? undefined : await standingAt(options, end)
+      found = standing && (await differenceIn(options, standing.last))
+      isStale = end !== undefined && (standing === undefined || found !== undefined)
+      position = standing && !isStale ? standing.last.position : 0n
+      grown = growingTree(standing && !isStale ? standing.right : [], (each) => full.push(each))
     },
+    /** The difference between the log and the last stored tile that the beginning found. */
+    found: (): Difference | undefined => found,
     /** Appends the events of the log up to a position. `stop` ends it early. */
     advance: (until: bigint, stop: AbortSignal): Promise<void> =>
       shared('advance', async () => {

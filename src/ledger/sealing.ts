@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { Refusal } from '../errors.ts'
 import type { LedgerOfLog } from './ledger-of-log.ts'
 import type { KeptCheckpoint, LedgerStore, SealedCopies, SealedRecord } from './ledger-store.ts'
 import type { Difference, LogTree } from './log-tree.ts'
@@ -15,7 +16,7 @@ export type Sealed = { readonly checkpoint: KeptCheckpoint | undefined; readonly
 type SealingOptions = {
   readonly clock: Pick<Clock, 'now'>
   readonly store: LedgerStore
-  readonly tree: Pick<LogTree, 'size' | 'root' | 'rootAt'>
+  readonly tree: Pick<LogTree, 'size' | 'root' | 'rootAt'> & Partial<Pick<LogTree, 'found'>>
   /** Brings the tree to the head of the log. */
   readonly advance: () => Promise<void>
   /** The known difference between the log and the kept hashes. */
@@ -34,6 +35,16 @@ const isObstacle = (value: object): value is Obstacle => 'why' in value
 
 const keptOf = ({ size, root, text = '', sealedAt, keep = false }: SealedRecord): KeptCheckpoint | undefined =>
   text === '' ? undefined : { size, root, text, sealedAt, keep }
+
+/** The copies of the sealed record. One that is unreadable is an obstacle, because it may be the newest. */
+const copiesIn = async (store: Pick<LedgerStore, 'sealed'>): Promise<SealedCopies | Obstacle> => {
+  try {
+    return await store.sealed()
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    return suspended(error instanceof Error ? error.message : String(error))
+  }
+}
 
 /** Newest of the copies of the sealed record. The largest counts; of two with the same size, the one with a text. */
 const newestOf = (of: LedgerOfLog | undefined, copies: SealedCopies): SealedRecord | Obstacle => {
@@ -64,7 +75,9 @@ export const sealing = (options: SealingOptions) => {
     if (tree.size() < size) await advance()
     if (tree.size() < size) return diverged(`the log has ${tree.size()} events, but ${size} are sealed`)
     if (base64(await tree.rootAt(size)) === root) return undefined
-    return diverged(`the first ${size} events of the log are not the sealed ones`)
+    const found = tree.found?.()
+    const first = found && found.index < size ? `; event ${found.index} is the first with another kept hash` : ''
+    return diverged(`the first ${size} events of the log are not the sealed ones${first}`)
   }
 
   /** Brings the store to the newest record. It is older only after the store was lost or replaced. */
@@ -78,7 +91,8 @@ export const sealing = (options: SealingOptions) => {
   const signed = async (sign: CheckpointSigner, intended: SealedRecord): Promise<SealedRecord | undefined> => {
     if (!isSure()) return undefined
     const { text, keep } = sign(intended.size, intended.root)
-    const isKept = keep || (await store.checkpoints(Number.MAX_SAFE_INTEGER, 1)).length === 0
+    const [before] = await store.checkpoints(Number.MAX_SAFE_INTEGER, 1)
+    const isKept = keep || !before?.text.startsWith(`${intended.origin}\n`)
     const whole = { ...intended, text, ...(isKept && { keep: true }) }
     if (!(await store.advance(intended, whole))) return undefined
     await store.keep(keptOf(whole)!)
@@ -87,11 +101,15 @@ export const sealing = (options: SealingOptions) => {
 
   /** Returns undefined if another instance sealed at the same time. */
   const attempt = async (): Promise<Sealed | undefined> => {
-    const [of, copies] = [await ledgerOf(), await store.sealed()]
+    const of = await ledgerOf()
     const [checkpoint] = await store.checkpoints(Number.MAX_SAFE_INTEGER, 1)
+    const copies = await copiesIn(store)
+    if (isObstacle(copies)) return { checkpoint, obstacle: copies }
     const newest = newestOf(of, copies)
     if (isObstacle(newest)) return { checkpoint, obstacle: newest }
-    const obstacle = await differenceTo(newest)
+    let obstacle = await differenceTo(newest)
+    // An older copy is of the same tree.
+    for (const copy of Object.values(copies)) if (copy.root !== newest.root) obstacle ??= await differenceTo(copy)
     // A deposed leader returns an older log for a moment.
     if (obstacle) return isSure() ? { checkpoint, obstacle } : { checkpoint }
     const signer = await signerOf(of!)

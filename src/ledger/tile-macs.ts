@@ -14,8 +14,9 @@ export const tileMacs = (key: Uint8Array) => {
       .digest()
   return {
     seal: (tile: Omit<StoredTile, 'mac'>): StoredTile => ({ ...tile, mac: macOf(tile) }),
-    holds: (tile: TileRoot): boolean => {
-      const due = macOf(tile)
+    /** True if the tile was written for this level and number. A copy of another tile is not. */
+    holds: (tile: TileRoot, level: number, n: number): boolean => {
+      const due = macOf({ ...tile, level, n })
       return tile.mac.length === due.length && timingSafeEqual(tile.mac, due)
     },
   }

@@ -25,7 +25,11 @@ const run = (op: keyof LedgerOps, args: readonly unknown[]): unknown => {
     database.exec('commit')
     return value
   } catch (error) {
-    database.exec('rollback')
+    try {
+      database.exec('rollback')
+    } catch {
+      // SQLite has rolled back by itself, for example on a full disk.
+    }
     throw error
   }
 }

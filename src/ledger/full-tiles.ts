@@ -1,0 +1,77 @@
+import type { LRUCache } from 'lru-cache'
+import { timeSlicer } from '../event-loop.ts'
+import type { EventLog, Stored } from '../events/log.ts'
+import { entryOf, leafOf } from './entry.ts'
+import type { Hash } from './hashes.ts'
+import type { LedgerStore } from './ledger-store.ts'
+import { isTileOf, rootOfTile } from './tile-hashes.ts'
+import type { TileMacs } from './tile-macs.ts'
+import { TILE_WIDTH } from './tiles.ts'
+
+/** The log from which tiles are made. */
+export type TileSource = {
+  readonly log: Pick<EventLog, 'readAll' | 'head'>
+  /** Position of the event with this index; 0n for −1. */
+  readonly positionOf: (index: number) => Promise<bigint>
+}
+
+type FullTilesOptions = TileSource & {
+  readonly store: Pick<LedgerStore, 'tile'>
+  readonly macs: TileMacs
+  /** True while the stored tiles may be those of another log. */
+  readonly isStale: () => boolean
+}
+
+/** The records with `count` indexes from `first` on. Throws if the log ends before. */
+export const recordsFrom = async (
+  { log, positionOf }: TileSource,
+  first: number,
+  count: number,
+): Promise<readonly Stored[]> => {
+  const records: Stored[] = []
+  for await (const page of log.readAll(await positionOf(first - 1))) {
+    records.push(...page.slice(0, count - records.length))
+    if (records.length === count) return records
+  }
+  throw new Error(`the log does not contain the events ${first} to ${first + count - 1}`)
+}
+
+/** Entries of records, made in slices. */
+export const entriesOf = async (records: readonly Stored[]): Promise<readonly string[]> => {
+  const pause = timeSlicer()
+  const entries: string[] = []
+  for (const record of records) {
+    entries.push(entryOf(record))
+    const paused = pause()
+    if (paused) await paused
+  }
+  return entries
+}
+
+/** Reads a full tile: from memory, from the store, or else from the events of the log. */
+export const fullTiles = (options: FullTilesOptions, recent: LRUCache<string, Uint8Array>) => {
+  const { store, macs, isStale } = options
+  const derived = async (level: number, n: number): Promise<Uint8Array> => {
+    if (level === 0)
+      return Buffer.concat((await entriesOf(await recordsFrom(options, n * TILE_WIDTH, TILE_WIDTH))).map(leafOf))
+    const pause = timeSlicer()
+    const roots: Hash[] = []
+    for (let below = n * TILE_WIDTH; below < (n + 1) * TILE_WIDTH; below++) {
+      roots.push(rootOfTile(await read(level - 1, below))!)
+      const paused = pause()
+      if (paused) await paused
+    }
+    return Buffer.concat(roots)
+  }
+  const read = async (level: number, n: number): Promise<Uint8Array> => {
+    const name = `${level}/${n}`
+    const known = recent.get(name)
+    if (known) return known
+    const stored = isStale() ? undefined : await store.tile(level, n)
+    const isWhole = stored && macs.holds(stored, level, n) && isTileOf(stored.hashes, stored.root)
+    const hashes = isWhole ? stored.hashes : await derived(level, n)
+    recent.set(name, hashes)
+    return hashes
+  }
+  return read
+}

@@ -1,0 +1,35 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { openLedgerFile } from '../../../src/adapters/embedded/ledger/ledger-thread.ts'
+import { withSealedFile } from '../../../src/adapters/embedded/ledger/signing-key-file.ts'
+import { ledgerStoreContract } from '../../contracts/ledger-store.ts'
+import { memoryContent, memoryLedgerStore } from '../../ledger/memory-store.ts'
+import { newDirectory } from './store.ts'
+
+const inOrder = { jobs: 1 }
+
+await t.test('ledger.sqlite passes the shared tests of every ledger store', inOrder, async (t) => {
+  const directory = await newDirectory(t)
+  ledgerStoreContract(t, () => openLedgerFile(join(directory, 'ledger.sqlite')))
+})
+
+await t.test('the ledger store in memory passes the same tests', inOrder, async (t) => {
+  const content = memoryContent()
+  ledgerStoreContract(t, async () => memoryLedgerStore(content))
+})
+
+await t.test('the file next to the key keeps a copy that is never older than a seal', async (t) => {
+  const directory = await newDirectory(t)
+  const path = join(directory, 'signing-key.pem.sealed')
+  const content = memoryContent()
+  const store = withSealedFile(memoryLedgerStore(content), path, (error) => t.fail(error.message))
+  const first = { ledger: 'l', origin: 'o/l', size: 0, root: 'r', text: '', sealedAt: '2026-01-01T00:00:00.000Z' }
+  await store.begin(first)
+  t.same(await store.sealed(), { stored: first, nextToKey: first })
+  const failing = memoryLedgerStore(content, (moment) => {
+    if (moment === 'before advance') throw new Error('crash')
+  })
+  const { text: _, ...intended } = { ...first, size: 5 }
+  await t.rejects(withSealedFile(failing, path, () => t.fail()).advance(first, intended), /crash/)
+  t.same(await store.sealed(), { stored: first, nextToKey: intended })
+})
