@@ -84,7 +84,7 @@ await t.test(
     await damage(service)
     const again = await startService(t, {}, { directory: service.directory })
     t.equal(await evaluated(again), false, 'and without')
-    t.match(await again.logged(), /it is damaged/)
+    t.match(await again.logged(), /the snapshot is damaged/)
   },
 )
 
