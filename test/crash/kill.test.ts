@@ -1,6 +1,7 @@
 import t from 'tap'
 import { newDirectory } from '../adapters/embedded/store.ts'
-import { type Call, CHILD, canTrace, draws, inspect, rounds, startChild, startUntil } from './rig.ts'
+import { draws } from '../draws.ts'
+import { type Call, CHILD, canTrace, inspect, rounds, startChild, startUntil } from './rig.ts'
 
 /** Ranges of system calls: after these a writer has acknowledged events; before the others it has only opened files. */
 const writing = { 'fsync,fdatasync': [60, 260], pwrite64: [600, 2_600] } as const

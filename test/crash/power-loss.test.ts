@@ -2,12 +2,12 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { newDirectory } from '../adapters/embedded/store.ts'
+import { draws } from '../draws.ts'
 import {
   type Acked,
   type Call,
   CHILD,
   canTrace,
-  draws,
   has,
   inspect,
   leaveOut,
