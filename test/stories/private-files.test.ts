@@ -11,7 +11,10 @@ import { startService } from '../start.ts'
 const open = async (directory: string) => {
   const found: string[] = []
   for (const name of await readdir(directory)) {
-    const { mode } = await stat(join(directory, name))
+    // The service replaces files, so a file may be gone by now.
+    const { mode } = await stat(join(directory, name)).catch((error: NodeJS.ErrnoException) =>
+      error.code === 'ENOENT' ? { mode: 0 } : Promise.reject(error),
+    )
     if ((mode & 0o077) !== 0) found.push(`${name} ${(mode & 0o777).toString(8)}`)
   }
   return found

@@ -92,6 +92,10 @@ export const settled = (page: Page): Promise<unknown> =>
       })
   })()`)
 
+/** Waits for two frames, after which the page has received all events of resizing and scrolling so far. */
+export const rendered = (page: Page): Promise<unknown> =>
+  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+
 /** Stops the clock of the page; only the test advances it. */
 export const stopClock = async (page: Page): Promise<void> =>
   page.clock.pauseAt(await page.evaluate<number>('Date.now() + 60_000'))

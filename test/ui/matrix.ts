@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import type { Settings } from '../http/people.ts'
 import { axeFindings, bringAxe } from './axe.ts'
-import { openBrowser, signIn, skip } from './browser.ts'
+import { openBrowser, rendered, signIn, skip } from './browser.ts'
 import { flawsOfLargeText, layoutFlaws } from './layout.ts'
 import { type Screen, type Seeded, seeded } from './screens.ts'
 import { type Started, startService } from './service.ts'
@@ -78,6 +78,7 @@ export const eachShown = async (
       await t.test(name, async (t) => {
         await (screen.signedOut ? page.goto(path) : goWithin(page, path))
         await screen.shows(page).waitFor()
+        await rendered(page)
         await reach?.(page, service)
         await look(t, page, name)
         if (reach) await page.unrouteAll({ behavior: 'ignoreErrors' })
