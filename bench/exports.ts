@@ -9,7 +9,6 @@ import { systemClock } from '../src/clock.ts'
 import type { Stored } from '../src/events/log.ts'
 import { EXPORT_FORMATS, type ExportFormat } from '../src/history/export/manifest.ts'
 import { eventLine } from '../src/history/forms.ts'
-import { history } from '../src/history/history.ts'
 import { checkpointBody } from '../src/ledger/checkpoint.ts'
 import { entryOf, leafOf } from '../src/ledger/entry.ts'
 import { signerOf, signNote } from '../src/ledger/note.ts'
@@ -17,7 +16,7 @@ import { compactRange } from '../src/ledger/tree.ts'
 import { vkeyOf } from '../src/ledger/vkey.ts'
 import { rebuild } from '../src/projections/engine/rebuild.ts'
 import { logMarks } from '../src/projections/history/log-marks.ts'
-import { appendHistory } from './history-data.ts'
+import { appendHistory, readerOf } from './history-data.ts'
 import { newStore } from './log-store.ts'
 import { collectGarbage, progress, type Row, row, seconds } from './measure.ts'
 
@@ -65,15 +64,7 @@ export const run = async (): Promise<readonly Row[]> => {
         for (const text of lines) JSON.parse(text)
       })
     }
-    const head = { index: EVENTS - 1, position: await store.log.head() }
-    const reader = history({
-      log: store.log,
-      views: store.views,
-      key,
-      seen: async () => true,
-      counted: () => ({ position: head.position, events: EVENTS }),
-      onDamage: (what) => progress(`damaged: ${what}`),
-    })
+    const { head, reader } = await readerOf(store, key, EVENTS)
     /** Makes the bytes of a form of all events, as the service does. */
     const formed = async (format: ExportFormat) => {
       const form = formOf(format, ORIGIN)

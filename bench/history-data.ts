@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { EventLog, NewEvent } from '../src/events/log.ts'
 import { METHODS } from '../src/events/token.ts'
+import { history } from '../src/history/history.ts'
+import type { Views } from '../src/projections/views.ts'
+import { progress } from './measure.ts'
 
 const NAMESPACES = 20
 const FLAGS = 500
@@ -55,4 +58,22 @@ export const appendHistory = async (log: EventLog, events: number): Promise<void
     }
     await Promise.all(batch)
   }
+}
+
+/** Reader of the history of a store with this number of events, and the place of the newest. */
+export const readerOf = async (
+  { log, views }: { readonly log: EventLog; readonly views: Views },
+  key: Uint8Array,
+  events: number,
+) => {
+  const head = { index: events - 1, position: await log.head() }
+  const reader = history({
+    log,
+    views,
+    key,
+    seen: async () => true,
+    counted: () => ({ position: head.position, events }),
+    onDamage: (what) => progress(`damaged: ${what}`),
+  })
+  return { head, reader }
 }

@@ -5,13 +5,12 @@ import type { EventLog, Stored } from '../src/events/log.ts'
 import { eventIndex } from '../src/history/event-index/projection.ts'
 import { indexView } from '../src/history/event-index/rows.ts'
 import type { EventFilter } from '../src/history/filter.ts'
-import { history } from '../src/history/history.ts'
 import { entryOf, leafOf } from '../src/ledger/entry.ts'
 import { compactRange } from '../src/ledger/tree.ts'
 import { backgroundProjection } from '../src/projections/engine/background-projection.ts'
 import { rebuild } from '../src/projections/engine/rebuild.ts'
 import { logMarks } from '../src/projections/history/log-marks.ts'
-import { appendHistory } from './history-data.ts'
+import { appendHistory, readerOf } from './history-data.ts'
 import { writers } from './log-append.ts'
 import { newStore } from './log-store.ts'
 import { alternate, median, progress, type Row, row, seconds } from './measure.ts'
@@ -129,15 +128,7 @@ export const run = async (): Promise<readonly Row[]> => {
         for (const record of page) tree.append(leafOf(entryOf(record)))
       })
     }
-    const head = { index: EVENTS - 1, position: await store.log.head() }
-    const reader = history({
-      log: store.log,
-      views: store.views,
-      key,
-      seen: async () => true,
-      counted: () => ({ position: head.position, events: EVENTS }),
-      onDamage: (what) => progress(`damaged: ${what}`),
-    })
+    const { head, reader } = await readerOf(store, key, EVENTS)
     const { signal } = new AbortController()
     const pageOf = async (filter: EventFilter, descending: boolean) => {
       const times: number[] = []
