@@ -88,22 +88,25 @@ export type LedgerReport = {
 
 /** Operations on the ledger of stores: embedded while the service is stopped, on servers at any time. */
 type LedgerServices = {
-  readonly ledgerStatus: (config: Config, say: Say) => Promise<LedgerReport>
+  readonly ledgerStatus: (config: Config, clock: Clock, say: Say) => Promise<LedgerReport>
   /** Makes a checkpoint the sealed record. `name` is its source. Returns the sealed size, and the size of the log. */
   readonly resumeLedger: (
     config: Config,
+    clock: Clock,
     checkpoint: { readonly text: string; readonly name: string },
     say: Say,
   ) => Promise<{ readonly size: number; readonly events: number }>
   /** Begins a new ledger. `isContinued`: an interrupted restart was completed instead. */
   readonly restartLedger: (
     config: Config,
+    clock: Clock,
     restart: { readonly reason: string; readonly last: string | undefined },
     say: Say,
   ) => Promise<{ readonly origin: string; readonly vkey: string; readonly isContinued: boolean }>
   /** Makes the kept hashes from the log. Returns their first difference, and that of the sealed record. */
   readonly rebuildLedger: (
     config: Config,
+    clock: Clock,
     say: Say,
   ) => Promise<{
     readonly events: number

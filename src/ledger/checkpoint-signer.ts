@@ -1,22 +1,10 @@
-import type { KeyObject } from 'node:crypto'
-import { Refusal } from '../errors.ts'
 import { hashOfBase64 } from './base64.ts'
 import { checkpointBody } from './checkpoint.ts'
 import type { LedgerOfLog } from './ledger-of-log.ts'
 import { signerOf, signNote } from './note.ts'
-import type { CheckpointSigner, Obstacle } from './sealing.ts'
+import { type CheckpointSigner, isObstacle, type Obstacle, orObstacle } from './sealing.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { vkeyOf } from './vkey.ts'
-
-/** The signing key. An unreadable one is an obstacle. */
-const keyIn = async (keys: Pick<SigningKeys, 'read'>): Promise<KeyObject | Obstacle | undefined> => {
-  try {
-    return await keys.read()
-  } catch (error) {
-    if (error instanceof Refusal) throw error
-    return { state: 'suspended', why: error instanceof Error ? error.message : String(error) }
-  }
-}
 
 /**
  * The signer of a ledger. Without a key it is undefined if other instances may have the key (`isShared`), else the
@@ -25,8 +13,8 @@ const keyIn = async (keys: Pick<SigningKeys, 'read'>): Promise<KeyObject | Obsta
 export const checkpointSigner =
   (keys: Pick<SigningKeys, 'read'>, isShared: boolean) =>
   async ({ origin, keys: known }: LedgerOfLog): Promise<CheckpointSigner | Obstacle | undefined> => {
-    const key = await keyIn(keys)
-    if (key && 'why' in key) return key
+    const key = await orObstacle(keys.read)
+    if (key && isObstacle(key)) return key
     if (!key) return isShared ? undefined : { state: 'suspended', why: 'there is no signing key' }
     const signer = signerOf(origin, key)
     if (vkeyOf(signer.key) !== known.at(-1)!.vkey)

@@ -4,8 +4,8 @@ import type { EventLog, Stored } from '../events/log.ts'
 import { entryOf, leafOf } from './entry.ts'
 import type { Hash } from './hashes.ts'
 import type { LedgerStore } from './ledger-store.ts'
-import { isTileOf, rootOfTile } from './tile-hashes.ts'
-import type { TileMacs } from './tile-macs.ts'
+import { rootOfTile } from './tile-hashes.ts'
+import { soundTile, type TileMacs } from './tile-macs.ts'
 import { TILE_WIDTH } from './tiles.ts'
 
 /** The log from which tiles are made. */
@@ -67,9 +67,8 @@ export const fullTiles = (options: FullTilesOptions, recent: LRUCache<string, Ui
     const name = `${level}/${n}`
     const known = recent.get(name)
     if (known) return known
-    const stored = isStale() ? undefined : await store.tile(level, n)
-    const isWhole = stored && macs.holds(stored, level, n) && isTileOf(stored.hashes, stored.root)
-    const hashes = isWhole ? stored.hashes : await derived(level, n)
+    const stored = isStale() ? undefined : await soundTile(store, macs, level, n)
+    const hashes = stored?.hashes ?? (await derived(level, n))
     recent.set(name, hashes)
     return hashes
   }

@@ -1,8 +1,8 @@
 import { type Clock, withTimeout } from '../clock.ts'
 import { sharedCalls } from '../concurrency.ts'
 import type { EventLog } from '../events/log.ts'
-import type { KeptCheckpoint, LedgerStore } from './ledger-store.ts'
-import type { Difference, LogTree } from './log-tree.ts'
+import { type KeptCheckpoint, type LedgerStore, newestKept } from './ledger-store.ts'
+import type { LogTree } from './log-tree.ts'
 import { pacing } from './pacing.ts'
 import { removeSuperseded } from './retention.ts'
 import type { Obstacle, Sealed } from './sealing.ts'
@@ -28,11 +28,8 @@ export type KeeperOptions = {
   readonly start: () => Promise<void>
   readonly store: Pick<LedgerStore, 'checkpoints' | 'dropCheckpoints'>
   readonly tree: Pick<LogTree, 'begin' | 'advance' | 'size' | 'position'>
-  /** One attempt to seal; undefined if another instance sealed at the same time. */
-  readonly attempt: (
-    advance: () => Promise<void>,
-    difference: () => Difference | undefined,
-  ) => Promise<Sealed | undefined>
+  /** Creates the attempt to seal, which is undefined if another instance sealed at the same time. */
+  readonly sealingWith: (advance: () => Promise<void>) => () => Promise<Sealed | undefined>
   readonly interval: number
   readonly events: number
   readonly onCheckpoint: (checkpoint: KeptCheckpoint) => void
@@ -42,13 +39,13 @@ export type KeeperOptions = {
 
 /** Seals on demand, one attempt at a time, and keeps the newest checkpoint and the obstacle. */
 const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
-  const { clock, tree, attempt, onCheckpoint, onObstacle } = options
+  const { clock, tree, sealingWith, onCheckpoint, onObstacle } = options
+  const attempt = sealingWith(advance)
   const pace = pacing(options)
   const shared = sharedCalls<void>()
   let served: KeptCheckpoint | undefined
   let isKnown = false
   let obstacle: Obstacle | undefined
-  let difference: Difference | undefined
   const serve = (checkpoint: KeptCheckpoint | undefined): void => {
     if (checkpoint && checkpoint.text !== served?.text) onCheckpoint((served = checkpoint))
   }
@@ -59,13 +56,12 @@ const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
     serve,
     served: () => served,
     obstacle: () => obstacle,
-    differs: (found: Difference | undefined): void => void (difference = found),
     seal: (): Promise<void> =>
       shared('seal', async () => {
         const [began, size] = [clock.monotonic(), tree.size()]
         try {
           let sealed: Sealed | undefined
-          for (let tries = 0; tries < ATTEMPTS && !sealed; tries++) sealed = await attempt(advance, () => difference)
+          for (let tries = 0; tries < ATTEMPTS && !sealed; tries++) sealed = await attempt()
           if (!sealed) return
           isKnown = true
           obstacle = sealed.obstacle
@@ -109,12 +105,11 @@ export const ledgerKeeper = (options: KeeperOptions) => {
     if (tree.position() >= head) isBuilding = false
   }
   const own = sealer(options, advance)
-  const { served, obstacle, serve, seal, isDue, differs } = own
+  const { served, obstacle, serve, seal, isDue } = own
   const request = onRequest(options, own, advance, stop.signal)
   const continueFromStore = async (): Promise<void> => {
     await start()
-    const [newest] = await store.checkpoints(Number.MAX_SAFE_INTEGER, 1)
-    serve(newest)
+    serve(await newestKept(store))
     await tree.begin()
     hasBegun = true
   }
@@ -156,8 +151,6 @@ export const ledgerKeeper = (options: KeeperOptions) => {
       if (tree.size() < size) await advance()
       return tree.size() >= size
     },
-    /** Sets or removes the difference between the log and the kept hashes. */
-    differs,
     close: async (): Promise<void> => {
       const last = async () => {
         await advance()

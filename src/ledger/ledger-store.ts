@@ -44,6 +44,10 @@ export type ScrubResult = {
   readonly firstBad?: { readonly index: number; readonly kind: string }
 }
 
+/** The newest kept checkpoint; undefined before the first. */
+export const newestKept = async (store: Pick<LedgerStore, 'checkpoints'>): Promise<KeptCheckpoint | undefined> =>
+  (await store.checkpoints(Number.MAX_SAFE_INTEGER, 1))[0]
+
 /**
  * PORT. Storage of the ledger, apart from the log. Every write is durable before it resolves. Failures: Refusal
  * `backend_unavailable`.

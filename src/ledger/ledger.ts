@@ -53,17 +53,16 @@ export const ledgerOf = (options: LedgerOptions) => {
     ...options,
     store,
     tree,
-    attempt: (advance, difference) =>
+    sealingWith: (advance) =>
       sealing({
         clock,
         store,
         tree,
         advance,
-        difference,
         ledgerOf: named,
         signerOf: checkpointSigner(keys, isShared),
         isSure,
-      })(),
+      }),
   })
   const { begin, close, state, served, sealNow, reaches } = keeper
   return {

@@ -1,12 +1,12 @@
 import { timeSlicer } from '../event-loop.ts'
-import type { EventLog } from '../events/log.ts'
+import type { EventLog, Stored } from '../events/log.ts'
 import { base64Of } from './base64.ts'
 import { entryOf, leafOf } from './entry.ts'
 import { type Hash, isSameHash } from './hashes.ts'
 import type { LedgerStore } from './ledger-store.ts'
 import { type TamperingKind, tamperingKind } from './tampering.ts'
-import { hashesIn, isTileOf } from './tile-hashes.ts'
-import type { TileMacs } from './tile-macs.ts'
+import { hashesIn } from './tile-hashes.ts'
+import { soundTile, type TileMacs } from './tile-macs.ts'
 import { TILE_WIDTH } from './tiles.ts'
 import { compactRange } from './tree.ts'
 
@@ -14,20 +14,20 @@ import { compactRange } from './tree.ts'
 type LogDifference = { readonly index: number; readonly kind: TamperingKind }
 
 /** Tree over a whole log: its size, its root, and its roots at the sizes in demand. */
-export type TreeOfLog = { readonly size: number; readonly root: Hash; readonly roots: ReadonlyMap<number, Hash> }
+type TreeOfLog = { readonly size: number; readonly root: Hash; readonly roots: ReadonlyMap<number, Hash> }
 
 type OnLeaf = (leaf: Hash, index: number) => Promise<void> | undefined
 
-/** Makes the tree over a log, without kept hashes. `onLeaf` receives each leaf in order. */
-export const treeOfLog = async (
-  log: Pick<EventLog, 'readAll'>,
+/** Makes the tree over the pages of a whole log, without kept hashes. `onLeaf` receives each leaf in order. */
+export const treeOfPages = async (
+  pages: AsyncIterable<readonly Stored[]>,
   sizes: readonly number[],
   onLeaf: OnLeaf = () => undefined,
 ): Promise<TreeOfLog> => {
   const [range, wanted, roots] = [compactRange(), new Set(sizes), new Map<number, Hash>()]
   const pause = timeSlicer()
   if (wanted.has(0)) roots.set(0, range.root())
-  for await (const page of log.readAll(0n))
+  for await (const page of pages)
     for (const record of page) {
       const leaf = leafOf(entryOf(record))
       const work = onLeaf(leaf, range.size)
@@ -40,10 +40,10 @@ export const treeOfLog = async (
   return { size: range.size, root: range.root(), roots }
 }
 
-/** Reads the hashes of a kept tile of level 0; undefined if there is none, or it is not as it was written. */
+/** Reads the hashes of a kept tile of level 0. */
 const keptTiles = (store: Pick<LedgerStore, 'tile'>, macs: TileMacs) => async (n: number) => {
-  const tile = await store.tile(0, n)
-  return tile && macs.holds(tile, 0, n) && isTileOf(tile.hashes, tile.root) ? hashesIn(tile.hashes) : undefined
+  const tile = await soundTile(store, macs, 0, n)
+  return tile && hashesIn(tile.hashes)
 }
 
 /**
@@ -70,7 +70,7 @@ export const compareWithTiles = async (
     kept = index / TILE_WIDTH <= last ? await tileAt(index / TILE_WIDTH) : undefined
     compare(leaf, index)
   }
-  const tree = await treeOfLog(log, sizes, (leaf, index) =>
+  const tree = await treeOfPages(log.readAll(0n), sizes, (leaf, index) =>
     index % TILE_WIDTH === 0 && !bad ? next(leaf, index) : compare(leaf, index),
   )
   const has = (last + 1) * TILE_WIDTH
@@ -83,13 +83,16 @@ export const compareWithTiles = async (
   return { ...tree, difference: { index, kind: tamperingKind(isPresentRetained, isRetainedPresent) } }
 }
 
-/** Returns the cause for which a log does not extend a sealed size and root; undefined if it does. */
+/**
+ * Returns the cause for which a log of `size` events does not extend a sealed size and root; undefined if it does.
+ * `root`: root of the log at the sealed size.
+ */
 export const notExtending = (
-  { size, roots }: TreeOfLog,
+  size: number,
+  root: Hash | undefined,
   sealed: { readonly size: number; readonly root: string },
 ): string | undefined => {
   if (size < sealed.size) return `the log has ${size} events, but ${sealed.size} are sealed`
-  const root = roots.get(sealed.size)
   if (root !== undefined && base64Of(root) === sealed.root) return undefined
   return `the first ${sealed.size} events of the log are not the sealed ones`
 }

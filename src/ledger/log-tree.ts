@@ -8,8 +8,8 @@ import { type FullTile, type GrowingTree, growingTree, type RightTiles } from '.
 import { HASH_BYTES, type Hash } from './hashes.ts'
 import type { LedgerStore, StoredTile } from './ledger-store.ts'
 import { rootAt } from './proofs.ts'
-import { hashesIn, isTileOf } from './tile-hashes.ts'
-import type { TileMacs, TileRoot } from './tile-macs.ts'
+import { hashesIn } from './tile-hashes.ts'
+import { soundTile, type TileMacs, type TileRoot } from './tile-macs.ts'
 import { nodesFromTiles } from './tile-reader.ts'
 import { entriesBundle, TILE_WIDTH } from './tiles.ts'
 
@@ -17,7 +17,7 @@ import { entriesBundle, TILE_WIDTH } from './tiles.ts'
 const CACHED = 256
 
 /** The first difference between the log and the kept tiles. */
-export type Difference = { readonly index: number; readonly kind: 'changed' | 'truncated' }
+type Difference = { readonly index: number; readonly kind: 'changed' | 'truncated' }
 
 /** The state of a tree that continues from stored tiles, and the last of them. */
 type Standing = { readonly right: RightTiles; readonly last: StoredTile }
@@ -31,8 +31,8 @@ type LogTreeOptions = TileSource & {
 
 /** The stored tiles up to number `end` of level 0. Undefined if one is missing, or is not as it was written. */
 const standingAt = async ({ store, macs }: LogTreeOptions, end: number): Promise<Standing | undefined> => {
-  const last = await store.tile(0, end)
-  if (!last || !macs.holds(last, 0, end) || !isTileOf(last.hashes, last.root)) return undefined
+  const last = await soundTile(store, macs, 0, end)
+  if (!last) return undefined
   const right: (readonly Hash[])[] = [[]]
   for (let [level, full] = [0, end + 1]; full > 0; level++) {
     const begin = full - (full % TILE_WIDTH)

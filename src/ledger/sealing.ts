@@ -1,8 +1,16 @@
 import type { Clock } from '../clock.ts'
 import { Refusal } from '../errors.ts'
+import { base64Of } from './base64.ts'
 import type { LedgerOfLog } from './ledger-of-log.ts'
-import type { KeptCheckpoint, LedgerStore, SealedCopies, SealedRecord } from './ledger-store.ts'
-import type { Difference, LogTree } from './log-tree.ts'
+import {
+  type KeptCheckpoint,
+  type LedgerStore,
+  newestKept,
+  type SealedCopies,
+  type SealedRecord,
+} from './ledger-store.ts'
+import { notExtending } from './log-comparison.ts'
+import type { LogTree } from './log-tree.ts'
 
 /** Reason why nothing is signed. */
 export type Obstacle = { readonly state: 'suspended' | 'diverged'; readonly why: string }
@@ -16,11 +24,9 @@ export type Sealed = { readonly checkpoint: KeptCheckpoint | undefined; readonly
 type SealingOptions = {
   readonly clock: Pick<Clock, 'now'>
   readonly store: LedgerStore
-  readonly tree: Pick<LogTree, 'size' | 'root' | 'rootAt'> & Partial<Pick<LogTree, 'found'>>
+  readonly tree: Pick<LogTree, 'size' | 'root' | 'rootAt' | 'found'>
   /** Brings the tree to the head of the log. */
   readonly advance: () => Promise<void>
-  /** The known difference between the log and the kept hashes. */
-  readonly difference: () => Difference | undefined
   readonly ledgerOf: () => Promise<LedgerOfLog | undefined>
   /** Undefined on an instance without signing key, which serves and checks. */
   readonly signerOf: (of: LedgerOfLog) => Promise<CheckpointSigner | Obstacle | undefined>
@@ -28,18 +34,17 @@ type SealingOptions = {
   readonly isSure: () => boolean
 }
 
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 const suspended = (why: string): Obstacle => ({ state: 'suspended', why })
 const diverged = (why: string): Obstacle => ({ state: 'diverged', why })
-const isObstacle = (value: object): value is Obstacle => 'why' in value
+export const isObstacle = (value: object): value is Obstacle => 'why' in value
 
 const keptOf = ({ size, root, text = '', sealedAt, keep = false }: SealedRecord): KeptCheckpoint | undefined =>
   text === '' ? undefined : { size, root, text, sealedAt, keep }
 
-/** The copies of the sealed record. One that is unreadable is an obstacle, because it may be the newest. */
-const copiesIn = async (store: Pick<LedgerStore, 'sealed'>): Promise<SealedCopies | Obstacle> => {
+/** Result of a read, or the obstacle if its content is unusable. Rejects if the store is out of reach. */
+export const orObstacle = async <T>(read: () => Promise<T>): Promise<T | Obstacle> => {
   try {
-    return await store.sealed()
+    return await read()
   } catch (error) {
     if (error instanceof Refusal) throw error
     return suspended(error instanceof Error ? error.message : String(error))
@@ -66,18 +71,19 @@ const newestOf = (of: LedgerOfLog | undefined, copies: SealedCopies): SealedReco
  * larger one, whatever crashes and however many instances seal at once.
  */
 export const sealing = (options: SealingOptions) => {
-  const { clock, store, tree, advance, difference, ledgerOf, signerOf, isSure } = options
+  const { clock, store, tree, advance, ledgerOf, signerOf, isSure } = options
   const differenceTo = async ({ size, root }: SealedRecord): Promise<Obstacle | undefined> => {
     // The result of a scrub counts until another one replaces it, on all instances.
-    const bad = difference() ?? (await store.scrubbed())?.firstBad
+    const bad = (await store.scrubbed())?.firstBad
     if (bad) return diverged(`event ${bad.index} of the log is ${bad.kind}`)
     // Another instance may have sealed events that this one does not have yet.
     if (tree.size() < size) await advance()
-    if (tree.size() < size) return diverged(`the log has ${tree.size()} events, but ${size} are sealed`)
-    if (base64(await tree.rootAt(size)) === root) return undefined
-    const found = tree.found?.()
+    const own = tree.size() < size ? undefined : await tree.rootAt(size)
+    const why = notExtending(tree.size(), own, { size, root })
+    if (why === undefined) return undefined
+    const found = own && tree.found()
     const first = found && found.index < size ? `; event ${found.index} is the first with another kept hash` : ''
-    return diverged(`the first ${size} events of the log are not the sealed ones${first}`)
+    return diverged(`${why}${first}`)
   }
 
   /** Brings the store to the newest record. It is older only after the store was lost or replaced. */
@@ -87,11 +93,14 @@ export const sealing = (options: SealingOptions) => {
     return true
   }
 
-  /** Signs an intended pair. Returns undefined if another instance was faster. */
-  const signed = async (sign: CheckpointSigner, intended: SealedRecord): Promise<SealedRecord | undefined> => {
+  /** Signs an intended pair after the checkpoint `before`. Returns undefined if another instance was faster. */
+  const signed = async (
+    sign: CheckpointSigner,
+    intended: SealedRecord,
+    before: KeptCheckpoint | undefined,
+  ): Promise<SealedRecord | undefined> => {
     if (!isSure()) return undefined
     const { text, keep } = sign(intended.size, intended.root)
-    const [before] = await store.checkpoints(Number.MAX_SAFE_INTEGER, 1)
     const isKept = keep || !before?.text.startsWith(`${intended.origin}\n`)
     const whole = { ...intended, text, ...(isKept && { keep: true }) }
     if (!(await store.advance(intended, whole))) return undefined
@@ -102,8 +111,8 @@ export const sealing = (options: SealingOptions) => {
   /** Returns undefined if another instance sealed at the same time. */
   const attempt = async (): Promise<Sealed | undefined> => {
     const of = await ledgerOf()
-    const [checkpoint] = await store.checkpoints(Number.MAX_SAFE_INTEGER, 1)
-    const copies = await copiesIn(store)
+    const checkpoint = await newestKept(store)
+    const copies = await orObstacle(store.sealed)
     if (isObstacle(copies)) return { checkpoint, obstacle: copies }
     const newest = newestOf(of, copies)
     if (isObstacle(newest)) return { checkpoint, obstacle: newest }
@@ -117,14 +126,14 @@ export const sealing = (options: SealingOptions) => {
     if (!signer || !isSure()) return { checkpoint: keptOf(newest) ?? checkpoint }
     if (!(await restored(copies, newest))) return undefined
     let last: SealedRecord | undefined = newest
-    if (newest.text === undefined) last = await signed(signer, newest)
+    if (newest.text === undefined) last = await signed(signer, newest, checkpoint)
     else if (newest.size > 0 && checkpoint?.size !== newest.size) await store.keep(keptOf(newest)!)
     if (!last || tree.size() === last.size || !isSure()) return last && { checkpoint: keptOf(last) }
     const { ledger, origin } = last
-    const root = base64(tree.root())
+    const root = base64Of(tree.root())
     const intended = { ledger, origin, size: tree.size(), root, sealedAt: clock.now().toISOString() }
     if (!(await store.advance(last, intended))) return undefined
-    last = await signed(signer, intended)
+    last = await signed(signer, intended, keptOf(last) ?? checkpoint)
     return last && { checkpoint: keptOf(last) }
   }
   return attempt

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { StoredTile } from './ledger-store.ts'
+import type { LedgerStore, StoredTile } from './ledger-store.ts'
+import { isTileOf } from './tile-hashes.ts'
 
 /** A tile without its hashes. Its root stands for them. */
 export type TileRoot = Omit<StoredTile, 'hashes'>
@@ -22,3 +23,14 @@ export const tileMacs = (key: Uint8Array) => {
   }
 }
 export type TileMacs = ReturnType<typeof tileMacs>
+
+/** Reads a stored tile; undefined if there is none, or it is not as it was written. */
+export const soundTile = async (
+  store: Pick<LedgerStore, 'tile'>,
+  macs: TileMacs,
+  level: number,
+  n: number,
+): Promise<StoredTile | undefined> => {
+  const tile = await store.tile(level, n)
+  return tile && macs.holds(tile, level, n) && isTileOf(tile.hashes, tile.root) ? tile : undefined
+}

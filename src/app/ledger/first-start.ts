@@ -20,11 +20,20 @@ const nameOf = ({ history, server }: Pick<Config, 'history' | 'server'>): string
   history.ledger.name ??
   `${server.public_url === undefined ? 'rollcall.invalid' : new URL(server.public_url).host}${ROUTE}`
 
-/** Record of a new ledger: its id is random, and nothing is sealed. */
+/** Sealed record of a ledger of which nothing is sealed. */
+export const emptyRecord = (ledger: string, origin: string, now: Date): SealedRecord => ({
+  ledger,
+  origin,
+  size: 0,
+  root: base64Of(EMPTY_ROOT),
+  text: '',
+  sealedAt: now.toISOString(),
+})
+
+/** Record of a new ledger with a random id. */
 const newLedger = (config: Pick<Config, 'history' | 'server'>, now: Date): SealedRecord => {
   const ledger = randomBytes(4).toString('hex')
-  const origin = `${nameOf(config)}/${ledger}`
-  return { ledger, origin, size: 0, root: base64Of(EMPTY_ROOT), text: '', sealedAt: now.toISOString() }
+  return emptyRecord(ledger, `${nameOf(config)}/${ledger}`, now)
 }
 
 /** Verifier key of a private key for an origin. */

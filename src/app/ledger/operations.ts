@@ -1,25 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { insistOnCheckpoint, keysOf } from '../../cli/ledger/checkpoint-file.ts'
 import type { Services } from '../../cli/services.ts'
-import { systemClock } from '../../clock.ts'
+import type { Clock } from '../../clock.ts'
 import { ledger as decider, LEDGER_ID } from '../../commands/ledger.ts'
 import { fail } from '../../failure.ts'
 import { base64Of } from '../../ledger/base64.ts'
 import { parseCheckpoint } from '../../ledger/checkpoint.ts'
-import { EMPTY_ROOT } from '../../ledger/hashes.ts'
 import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
-import type { SealedRecord } from '../../ledger/ledger-store.ts'
-import { compareWithTiles, notExtending, type TreeOfLog, treeOfLog } from '../../ledger/log-comparison.ts'
+import { newestKept } from '../../ledger/ledger-store.ts'
+import { compareWithTiles, notExtending, treeOfPages } from '../../ledger/log-comparison.ts'
 import { logTree } from '../../ledger/log-tree.ts'
 import { type LedgerPorts, newSigningKey } from '../../ledger/signing-keys.ts'
 import { tileMacs } from '../../ledger/tile-macs.ts'
 import { tellerOf, withHistory } from '../offline/opened-stores.ts'
 import { operatorCommand } from '../stores/operator-command.ts'
 import type { History } from '../stores/stores.ts'
-import { vkeyFor } from './first-start.ts'
+import { emptyRecord, vkeyFor } from './first-start.ts'
 import { stateOfStores } from './state-of-stores.ts'
-
-const { now } = systemClock
 
 /** All that was signed or intended for a ledger, as far as the store knows it. */
 const knownSeals = async (
@@ -27,20 +24,20 @@ const knownSeals = async (
   { ledger, origin }: LedgerOfLog,
 ): Promise<readonly { readonly size: number; readonly root: string }[]> => {
   const records = Object.values(await store.sealed()).filter((record) => record.ledger === ledger)
-  const kept = await store.checkpoints(Number.MAX_SAFE_INTEGER, 1)
-  return [...records, ...kept.filter(({ text }) => parseCheckpoint(text)?.origin === origin)]
+  const kept = await newestKept(store)
+  return kept && parseCheckpoint(kept.text)?.origin === origin ? [...records, kept] : records
 }
 
 /** State of the ledger, as an instance that starts on these stores has it. */
-export const ledgerStatus: Services['ledgerStatus'] = (config, say) =>
-  withHistory(config, say, async (history) => stateOfStores(history))
+export const ledgerStatus: Services['ledgerStatus'] = (config, clock, say) =>
+  withHistory(config, clock, say, (history) => stateOfStores(history, clock))
 
 /**
  * Makes a retained checkpoint the sealed record. The log must extend it, and everything that the store knows to be
  * signed: so no size is signed again with another root.
  */
-export const resumeLedger: Services['resumeLedger'] = (config, { text, name }, say) =>
-  withHistory(config, say, async (history) => {
+export const resumeLedger: Services['resumeLedger'] = (config, clock, { text, name }, say) =>
+  withHistory(config, clock, say, async (history) => {
     const { log } = history
     const ports = await history.ledger()
     const of = (await ledgerOfLog(log)) ?? fail('conflict', 'The log names no ledger.', 'Start the service once.')
@@ -48,9 +45,9 @@ export const resumeLedger: Services['resumeLedger'] = (config, { text, name }, s
     const { size, root: hash } = insistOnCheckpoint(text, keysOf(vkeys), name)
     const root = base64Of(hash)
     const known = await knownSeals(ports, of)
-    const tree = await treeOfLog(log, [size, ...known.map((each) => each.size)])
+    const tree = await treeOfPages(log.readAll(0n), [size, ...known.map((each) => each.size)])
     for (const sealed of [{ size, root }, ...known]) {
-      const why = notExtending(tree, sealed)
+      const why = notExtending(tree.size, tree.roots.get(sealed.size), sealed)
       if (why)
         fail('check', `The ledger cannot be resumed: ${why}.`, 'Restore the whole log, or use: rollcall ledger restart')
     }
@@ -61,7 +58,7 @@ export const resumeLedger: Services['resumeLedger'] = (config, { text, name }, s
         `The ledger has sealed ${largest.size} events, but ${name} covers ${size}.`,
         'Give a newer checkpoint, or use: rollcall ledger restart',
       )
-    const sealedAt = now().toISOString()
+    const sealedAt = clock.now().toISOString()
     await ports.store.dropTiles()
     await ports.store.writeScrub({ at: sealedAt, through: tree.size, ok: true })
     await ports.store.keep({ size, root, text, sealedAt, keep: true })
@@ -73,17 +70,10 @@ export const resumeLedger: Services['resumeLedger'] = (config, { text, name }, s
 const originAfter = (origin: string, id: string): string => `${origin.slice(0, origin.lastIndexOf('/'))}/${id}`
 
 /** Completes a restart that the log records: a new sealed record, then the new key. */
-const complete = async ({ store, keys }: LedgerPorts, { ledger, origin }: LedgerOfLog): Promise<void> => {
-  const record: SealedRecord = {
-    ledger,
-    origin,
-    size: 0,
-    root: base64Of(EMPTY_ROOT),
-    text: '',
-    sealedAt: now().toISOString(),
-  }
+const complete = async ({ store, keys }: LedgerPorts, { ledger, origin }: LedgerOfLog, now: Date): Promise<void> => {
   const copies = await store.sealed()
-  if (!copies.stored || Object.values(copies).some((copy) => copy.ledger !== ledger)) await store.startOver(record)
+  if (!copies.stored || Object.values(copies).some((copy) => copy.ledger !== ledger))
+    await store.startOver(emptyRecord(ledger, origin, now))
   await keys.promote()
 }
 
@@ -97,12 +87,12 @@ const isInterrupted = async ({ keys }: LedgerPorts, of: LedgerOfLog | undefined)
 /** The checkpoint that a restart records as the last one of the ledger before. */
 const lastOf = async ({ store }: LedgerPorts, given: string | undefined): Promise<string | undefined> => {
   if (given !== undefined) return given
-  const [newest] = await store.checkpoints(Number.MAX_SAFE_INTEGER, 1)
-  return newest?.text
+  return (await newestKept(store))?.text
 }
 
 const recordRestart = async (
   { log }: Pick<History, 'log'>,
+  clock: Clock,
   ports: LedgerPorts,
   previousOrigin: string,
   { reason, last }: { readonly reason: string; readonly last: string | undefined },
@@ -120,15 +110,15 @@ const recordRestart = async (
     reason,
     ...(lastCheckpoint !== undefined && { lastCheckpoint }),
   }
-  await operatorCommand(log, systemClock, listeners, reason, [decider, LEDGER_ID, 'RestartLedger', data])
+  await operatorCommand(log, clock, listeners, reason, [decider, LEDGER_ID, 'RestartLedger', data])
 }
 
 /**
  * Begins a new ledger over the same log. The order is: next key, event, sealed record, key. A repeated call completes
  * one that a crash interrupted after the event.
  */
-export const restartLedger: Services['restartLedger'] = (config, { reason, last }, say) =>
-  withHistory(config, say, async (history) => {
+export const restartLedger: Services['restartLedger'] = (config, clock, { reason, last }, say) =>
+  withHistory(config, clock, say, async (history) => {
     const ports = await history.ledger()
     const before = await ledgerOfLog(history.log)
     const isContinued = await isInterrupted(ports, before)
@@ -138,19 +128,16 @@ export const restartLedger: Services['restartLedger'] = (config, { reason, last 
         before?.origin ?? sealed?.origin ?? fail('conflict', 'The log names no ledger.', 'Start the service once.')
       if (last !== undefined && parseCheckpoint(last)?.origin !== previous)
         fail('check', `The checkpoint of --last is not one of the ledger ${previous}.`)
-      await recordRestart(history, ports, previous, { reason, last }, tellerOf(say))
+      await recordRestart(history, clock, ports, previous, { reason, last }, tellerOf(say))
     }
     const of = (await ledgerOfLog(history.log))!
-    await complete(ports, of)
+    await complete(ports, of, clock.now())
     return { origin: of.origin, vkey: of.keys.at(-1)!.vkey, isContinued }
   })
 
-const differenceOf = (tree: TreeOfLog, sealed: SealedRecord | undefined): string | undefined =>
-  sealed && notExtending(tree, sealed)
-
 /** Compares the kept hashes with the log, then makes them again from the log. */
-export const rebuildLedger: Services['rebuildLedger'] = (config, say) =>
-  withHistory(config, say, async (history) => {
+export const rebuildLedger: Services['rebuildLedger'] = (config, clock, say) =>
+  withHistory(config, clock, say, async (history) => {
     const { log, pepper } = history
     const { store } = await history.ledger()
     const macs = tileMacs(pepper.key)
@@ -162,11 +149,11 @@ export const rebuildLedger: Services['rebuildLedger'] = (config, say) =>
     await store.dropTiles()
     const made = logTree({ log, store, macs, positionOf: async () => 0n, writes: () => true })
     await made.advance(await log.head(), new AbortController().signal)
-    const why = differenceOf(tree, sealed)
+    const why = sealed && notExtending(tree.size, tree.roots.get(sealed.size), sealed)
     const found = { ...(difference && { difference }), ...(why && { sealed: why }) }
     const ok = !difference && !why
     await store.writeScrub({
-      at: now().toISOString(),
+      at: clock.now().toISOString(),
       through: tree.size,
       ok,
       ...(difference && { firstBad: difference }),

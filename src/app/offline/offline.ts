@@ -40,7 +40,7 @@ const asOperator = (reason: string | undefined): Context => ({
  * stopped; servers may be in use. Reads and writes only the log; the read models are updated later.
  */
 export const createTokenOffline: Services['createTokenOffline'] = (config, { reason, ...request }, say) =>
-  withHistory(config, say, async ({ log, keys, pepper, alone }) => {
+  withHistory(config, systemClock, say, async ({ log, keys, pepper, alone }) => {
     const { now } = systemClock
     const seal = sealer(keys)
     const names = namesOf(config.identifiers)
@@ -72,7 +72,7 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
  * the rows immediately, so that the next start does not read the deleted flag.
  */
 export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { namespace, key, reason }, say) =>
-  withSettled(config, say, async ({ log, views, keys, alone }) => {
+  withSettled(config, systemClock, say, async ({ log, views, keys, alone }) => {
     const { now } = systemClock
     const { execute, foldOf } = executor(log, enveloper(sealer(keys), 'command-line', now), {
       clock: systemClock,
@@ -100,7 +100,7 @@ export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { names
 
 /** Returns the checkpoint of each read model of the data directory. */
 export const projectionStatus: Services['projectionStatus'] = (config, say) =>
-  withStores(config, say, async ({ log, views, pepper }) => {
+  withStores(config, systemClock, say, async ({ log, views, pepper }) => {
     const head = await log.head()
     const status = []
     for (const model of readModelsOf(pepper.key)) {
@@ -116,7 +116,7 @@ export const projectionStatus: Services['projectionStatus'] = (config, say) =>
 
 /** Rebuilds read models of the data directory. */
 export const rebuildProjections: Services['rebuildProjections'] = (config, { names, progress, signal }, say) =>
-  withSettled(config, say, async ({ log, views, snapshots, pepper }) => {
+  withSettled(config, systemClock, say, async ({ log, views, snapshots, pepper }) => {
     // The snapshot may contain data of the old read models.
     await snapshots.remove()
     const chosen = readModelsOf(pepper.key).filter(({ name }) => names.includes(name))

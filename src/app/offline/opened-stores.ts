@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Say } from '../../cli/services.ts'
-import { systemClock } from '../../clock.ts'
+import type { Clock } from '../../clock.ts'
 import { enveloper } from '../../commands/envelope.ts'
 import { executor } from '../../commands/execute.ts'
 import { instance } from '../../commands/instance.ts'
@@ -42,21 +42,30 @@ export const tellerOf = (say: Say) => {
 }
 
 /** Opens the stores without verification, runs the work and closes them. */
-export const withStores = <T>(config: Config, say: Say, work: (stores: Stores) => Promise<T>): Promise<T> =>
-  withOpened(config, () => openStores(config, systemClock, { logger: tellerOf(say) }), work)
+export const withStores = <T>(
+  config: Config,
+  clock: Clock,
+  say: Say,
+  work: (stores: Stores) => Promise<T>,
+): Promise<T> => withOpened(config, () => openStores(config, clock, { logger: tellerOf(say) }), work)
 
 /**
  * Opens the stores for writing. As at a start, it first verifies that the log belongs to this deployment and that the
  * read models match it. On servers, the running instances verify the read models.
  */
-export const withSettled = <T>(config: Config, say: Say, work: (stores: Stores) => Promise<T>): Promise<T> =>
-  withStores(config, say, async (stores) => {
+export const withSettled = <T>(
+  config: Config,
+  clock: Clock,
+  say: Say,
+  work: (stores: Stores) => Promise<T>,
+): Promise<T> =>
+  withStores(config, clock, say, async (stores) => {
     const { log, keys, snapshots, alone } = stores
-    const rebuilt = alone ? await verify(systemClock, stores, tellerOf(say)) : await insistOnSameLog(stores)
+    const rebuilt = alone ? await verify(clock, stores, tellerOf(say)) : await insistOnSameLog(stores)
     if (rebuilt) {
       await snapshots.remove()
-      const { execute } = executor(log, enveloper(sealer(keys), 'command-line', systemClock.now), {
-        clock: systemClock,
+      const { execute } = executor(log, enveloper(sealer(keys), 'command-line', clock.now), {
+        clock,
         format: await formatBeside(stores),
       })
       const event = { instance: 'command-line', ...rebuilt }
@@ -68,12 +77,17 @@ export const withSettled = <T>(config: Config, say: Say, work: (stores: Stores) 
 /**
  * Opens the stores for writing; on servers only the log and the keys, because the running instances maintain the rest.
  */
-export const withHistory = <T>(config: Config, say: Say, work: (history: History) => Promise<T>): Promise<T> =>
+export const withHistory = <T>(
+  config: Config,
+  clock: Clock,
+  say: Say,
+  work: (history: History) => Promise<T>,
+): Promise<T> =>
   config.storage.type === 'embedded'
-    ? withSettled(config, say, work)
+    ? withSettled(config, clock, say, work)
     : withOpened(
         config,
-        () => openHistory(config, systemClock),
+        () => openHistory(config, clock),
         async (history) => {
           await insistOnSameLog(history)
           return work(history)

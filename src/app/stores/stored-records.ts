@@ -4,7 +4,7 @@ import type { Services, StoredRecords } from '../../cli/services.ts'
 import type { EventLog } from '../../events/log.ts'
 import { fail } from '../../failure.ts'
 import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
-import type { LedgerStore } from '../../ledger/ledger-store.ts'
+import { type LedgerStore, newestKept } from '../../ledger/ledger-store.ts'
 import { eventsOf } from './stores.ts'
 
 /** Records of a log with the ledger that it names. `newest` returns the text of the newest checkpoint. */
@@ -24,8 +24,7 @@ const recordsOf = (
 const newestOn = async (store: Pick<LedgerStore, 'sealed' | 'checkpoints'>): Promise<string | undefined> => {
   const { stored } = await store.sealed()
   if (stored?.text) return stored.text
-  const [kept] = await store.checkpoints(Number.MAX_SAFE_INTEGER, 1)
-  return kept?.text
+  return (await newestKept(store))?.text
 }
 
 /** Runs work on the records of the configured store: read-only on files that a service may be using. */

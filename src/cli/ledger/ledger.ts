@@ -23,18 +23,18 @@ const withYes = (command: Command, given: CommandServices): Command =>
   withData(command, given).option('-y, --yes', 'skip the confirmation')
 
 const addStatus = (ledger: Command, given: CommandServices): void => {
-  const { load, terminal } = given
+  const { load, terminal, clock } = given
   withOutput(withData(ledger.command('status'), given), ['table', 'json', 'ndjson', 'name'])
     .summary('show the state of the ledger')
     .description('Reads the whole log and compares it with the sealed record.')
     .action(async (options: FileOptions & OutputOptions) => {
-      const report = await (await load()).ledgerStatus(dataConfig(options, terminal), terminal.info)
+      const report = await (await load()).ledgerStatus(dataConfig(options, terminal), clock, terminal.info)
       printOne(terminal, report, ({ state }) => state, COLUMNS, options)
     })
 }
 
 const addResume = (ledger: Command, given: CommandServices): void => {
-  const { load, terminal } = given
+  const { load, terminal, clock } = given
   withYes(ledger.command('resume'), given)
     .summary('continue the ledger from a retained checkpoint')
     .description('The log must extend the checkpoint. The exit code is 3 if it does not.')
@@ -44,13 +44,13 @@ const addResume = (ledger: Command, given: CommandServices): void => {
       const text = await textOfFile(name, '--checkpoint')
       const config = dataConfig(options, terminal)
       await confirm(terminal, `Continue the ledger from ${name}?`, yes)
-      const { size, events } = await (await load()).resumeLedger(config, { text, name }, terminal.info)
+      const { size, events } = await (await load()).resumeLedger(config, clock, { text, name }, terminal.info)
       terminal.info(`The sealed record covers ${size} of ${events} events. The next checkpoint extends it.`)
     })
 }
 
 const addRestart = (ledger: Command, given: CommandServices): void => {
-  const { load, terminal } = given
+  const { load, terminal, clock } = given
   withYes(ledger.command('restart'), given)
     .summary('begin a new ledger over the same log')
     .description('The new ledger has another origin and another key. Verifiers need its key.')
@@ -62,21 +62,21 @@ const addRestart = (ledger: Command, given: CommandServices): void => {
       const last = file === undefined ? undefined : await textOfFile(file, '--last')
       const config = dataConfig(options, terminal)
       await confirm(terminal, 'Begin a new ledger? The old one can sign nothing afterwards.', yes)
-      const restarted = await (await load()).restartLedger(config, { reason, last }, terminal.info)
+      const restarted = await (await load()).restartLedger(config, clock, { reason, last }, terminal.info)
       terminal.info(restarted.isContinued ? 'An interrupted restart is completed.' : 'A new ledger begins.')
       terminal.print(`${restarted.vkey}\n`)
     })
 }
 
 const addRebuild = (ledger: Command, given: CommandServices): void => {
-  const { load, terminal, endWith } = given
+  const { load, terminal, clock, endWith } = given
   withYes(ledger.command('rebuild'), given)
     .summary('make the kept hashes of the tree from the log')
     .description('Compares them with the log first. The exit code is 3 if there is a difference.')
     .action(async (options: ConfirmOptions) => {
       const config = dataConfig(options, terminal)
       await confirm(terminal, 'Replace the kept hashes by those of the log?', options.yes ?? false)
-      const { events, difference, sealed } = await (await load()).rebuildLedger(config, terminal.info)
+      const { events, difference, sealed } = await (await load()).rebuildLedger(config, clock, terminal.info)
       if (difference) terminal.print(`index ${difference.index}: ${difference.kind}\n`)
       if (sealed !== undefined) terminal.info(`Difference: ${sealed}.`)
       terminal.info(`The kept hashes are those of ${events} events.`)

@@ -1,5 +1,6 @@
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
-import { Refusal } from '../../errors.ts'
+import { positionOf } from '../../contract/readers/moment.ts'
+import { Refusal, refuse } from '../../errors.ts'
 import { cloudEvent } from '../../history/cloud-events.ts'
 import type { IndexedEvent } from '../../history/facts.ts'
 import { eventJson } from '../../history/forms.ts'
@@ -23,6 +24,14 @@ export const eventPresenter = (service: Service) => {
   const nameOf = actorNames(service)
   return async (event: IndexedEvent): Promise<Json<HistoryEvent>> =>
     eventJson(event, await nameOf(event.facts.actor), service.ledger.covers(event.index)) as Json<HistoryEvent>
+}
+
+/** The event at exactly a position, given as text. Refuses with `not_found` if there is none. */
+export const eventAt = async ({ history }: Pick<Service, 'history'>, text: string): Promise<IndexedEvent> => {
+  const position = positionOf(text)
+  const head = await history.head()
+  const event = head && position !== undefined ? await history.at(position, head) : undefined
+  return event ?? refuse('not_found', `event "${text}" not found`)
 }
 
 /** A page: the texts of its events, their bytes with commas, and its end. */

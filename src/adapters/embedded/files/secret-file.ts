@@ -4,6 +4,7 @@ import { link, open, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { bytesOf, insistOnFiles } from '../../../regular-file.ts'
 import { makeDirectory } from './directory.ts'
+import { syncDirectory } from './replace-file.ts'
 
 /**
  * Creates the file atomically and never replaces an existing one: two processes that create it at once read the same
@@ -24,16 +25,6 @@ const create = async (path: string, text: string): Promise<void> => {
     await rm(temporary)
   }
   await syncDirectory(dirname(path))
-}
-
-/** Makes new names in a directory durable. */
-export const syncDirectory = async (path: string): Promise<void> => {
-  const directory = await open(path)
-  try {
-    await directory.sync()
-  } finally {
-    await directory.close()
-  }
 }
 
 /**

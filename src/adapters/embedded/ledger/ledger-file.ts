@@ -50,7 +50,6 @@ const keptOf = ([size, root, text, sealedAt, keep]: KeptRow): KeptCheckpoint => 
   sealedAt,
   keep: keep === 1,
 })
-const bytes = (value: Uint8Array): Uint8Array => Uint8Array.from(value)
 
 type Blocking<T> = {
   readonly [K in keyof T]: T[K] extends (...args: infer A) => Promise<infer R> ? (...args: A) => R : never
@@ -72,10 +71,10 @@ const tileOps = (database: Database) => {
   const rootOf = (level: number, [n, root, position, event, mac]: RootRow) => ({
     level,
     n,
-    root: bytes(root),
+    root,
     position: BigInt(position),
     event,
-    mac: bytes(mac),
+    mac,
   })
   return {
     putTiles: (tiles: readonly StoredTile[]) => {
@@ -86,7 +85,7 @@ const tileOps = (database: Database) => {
       const row = one.get(level, n) as [...RootRow, hashes: Uint8Array] | undefined
       if (!row) return undefined
       const [number, root, position, event, mac, hashes] = row
-      return { ...rootOf(level, [number, root, position, event, mac]), hashes: bytes(hashes) }
+      return { ...rootOf(level, [number, root, position, event, mac]), hashes }
     },
     tileRoots: (level: number, n: number) => (roots.all(level, n) as RootRow[]).map((row) => rootOf(level, row)),
     lastTile: (level: number) => (last.get(level) as [number | null])[0] ?? undefined,

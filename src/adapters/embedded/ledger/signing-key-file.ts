@@ -1,11 +1,12 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
-import { open, rename } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { LedgerStore, SealedRecord } from '../../../ledger/ledger-store.ts'
 import { newSigningKey, pemOf, type SigningKeys } from '../../../ledger/signing-keys.ts'
 import { bytesOf } from '../../../regular-file.ts'
 import { closeToOthers } from '../files/private-file.ts'
-import { createSecretFile, readSecretFile, syncDirectory } from '../files/secret-file.ts'
+import { replaceFile, syncDirectory } from '../files/replace-file.ts'
+import { createSecretFile, readSecretFile } from '../files/secret-file.ts'
 
 const KIND = 'signing key file'
 
@@ -34,37 +35,23 @@ const openSigningKey = async (path: string): Promise<KeyObject> => {
   return (await readSigningKey(path))!
 }
 
-/** Replaces a file durably. After a crash it has its old or its new content. */
-const replaceFile = async (path: string, text: string): Promise<void> => {
-  const temporary = `${path}.partial`
-  const file = await open(temporary, 'w', 0o600)
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(temporary, path)
-  await syncDirectory(dirname(path))
-}
-
 /** Path of the key that is to replace a key. */
-const nextOf = (path: string): string => `${path}.next`
+const nextKeyOf = (path: string): string => `${path}.next`
 
 /** Operations on the signing key file. The next key is a file next to it. */
 export const signingKeyFile = (path: string): SigningKeys => ({
   read: () => readSigningKey(path),
   open: () => openSigningKey(path),
-  next: () => readSigningKey(nextOf(path)),
+  next: () => readSigningKey(nextKeyOf(path)),
   prepare: async (key) => {
     try {
-      await replaceFile(nextOf(path), pemOf(key))
+      await replaceFile(nextKeyOf(path), [pemOf(key)])
     } catch (cause) {
       throw new Error(`${KIND} ${path} cannot be replaced: ${(cause as Error).message}`, { cause })
     }
   },
   promote: async () => {
-    await rename(nextOf(path), path)
+    await rename(nextKeyOf(path), path)
     await syncDirectory(dirname(path))
   },
 })
@@ -97,7 +84,7 @@ export const withSealedFile = (store: LedgerStore, path: string, onUnwritable: (
   closeToOthers(path)
   const write = async (record: SealedRecord): Promise<void> => {
     try {
-      await replaceFile(path, `${JSON.stringify(record)}\n`)
+      await replaceFile(path, [`${JSON.stringify(record)}\n`])
     } catch (error) {
       onUnwritable(error as Error)
     }

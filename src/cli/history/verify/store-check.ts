@@ -1,16 +1,26 @@
-import { timeSlicer } from '../../../event-loop.ts'
 import { fail } from '../../../failure.ts'
 import { parseCheckpoint } from '../../../ledger/checkpoint.ts'
-import { entryOf, leafOf } from '../../../ledger/entry.ts'
-import { EMPTY_ROOT, type Hash, isSameHash } from '../../../ledger/hashes.ts'
+import { isSameHash } from '../../../ledger/hashes.ts'
+import { treeOfPages } from '../../../ledger/log-comparison.ts'
 import { tamperingOf } from '../../../ledger/tampering.ts'
-import { compactRange } from '../../../ledger/tree.ts'
 import { keysOf } from '../../ledger/checkpoint-file.ts'
 import { leafList } from '../../ledger/leaf-list.ts'
 import type { StoredRecords } from '../../services.ts'
 import { agreementOf, checkpointOf, trustedKeys } from './checkpoints.ts'
 import type { Retained, Verdict } from './export-check.ts'
 import { findings } from './findings.ts'
+
+/** Reports the number of records after each page. */
+async function* withProgress<T>(
+  pages: AsyncIterable<readonly T[]>,
+  progress: (records: number) => void,
+): AsyncGenerator<readonly T[]> {
+  let records = 0
+  for await (const page of pages) {
+    yield page
+    progress((records += page.length))
+  }
+}
 
 /** Verifies the records of a store against its newest checkpoint and the retained evidence. */
 export const verifyStore = async (
@@ -31,30 +41,21 @@ export const verifyStore = async (
     const values = checkpointOf(one, keys, origin, found)
     return values ? [{ ...values, name: one.name }] : []
   })
-  const sizes = new Set(checkpoints.map(({ size }) => size))
-  const roots = new Map<number, Hash>([[0, EMPTY_ROOT]])
-  const [tree, leaves, pause] = [compactRange(), leafList(), timeSlicer()]
-  for await (const page of store.pages()) {
-    for (const record of page) {
-      const leaf = leafOf(entryOf(record))
-      tree.append(leaf)
-      if (retained.hashes) leaves.add(leaf)
-      if (sizes.has(tree.size)) roots.set(tree.size, tree.root())
-      const paused = pause()
-      if (paused) await paused
-    }
-    progress(tree.size)
-  }
+  const leaves = leafList()
+  const sizes = [0, ...checkpoints.map(({ size }) => size)]
+  const { size, root, roots } = await treeOfPages(withProgress(store.pages(), progress), sizes, (leaf) => {
+    if (retained.hashes) leaves.add(leaf)
+  })
   const tampering = retained.hashes && (await tamperingOf(retained.hashes, leaves.bytes()))
   if (tampering) found.add(tampering)
-  for (const { name, size, root } of checkpoints) {
-    const present = roots.get(size)
-    const about = `${name} (size ${size})`
+  for (const checkpoint of checkpoints) {
+    const present = roots.get(checkpoint.size)
+    const about = `${checkpoint.name} (size ${checkpoint.size})`
     if (present === undefined)
-      found.add({ kind: `log shorter than the checkpoint, ${tree.size} of ${size} records`, about })
-    else if (!isSameHash(present, root)) found.add({ kind: 'another history', about })
+      found.add({ kind: `log shorter than the checkpoint, ${size} of ${checkpoint.size} records`, about })
+    else if (!isSameHash(present, checkpoint.root)) found.add({ kind: 'another history', about })
   }
-  const { good, bad } = agreementOf(checkpoints, (size) => roots.get(size))
+  const { good, bad } = agreementOf(checkpoints, (each) => roots.get(each))
   if (bad !== undefined && !tampering) found.add({ kind: 'changed', between: [good, bad] })
-  return { found, events: tree.size, size: tree.size, root: tree.root() }
+  return { found, events: size, size, root }
 }

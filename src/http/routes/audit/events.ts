@@ -1,9 +1,7 @@
 import { HistoryEvent, HistoryEvents } from '../../../contract/history/events.ts'
-import { positionOf } from '../../../contract/readers/moment.ts'
-import { refuse } from '../../../errors.ts'
 import { asOfReading } from '../../as-of-readings.ts'
 import { countReading } from '../../history/counted.ts'
-import { cloudEventPageAnswer, eventPageAnswer, eventPresenter } from '../../history/event-page.ts'
+import { cloudEventPageAnswer, eventAt, eventPageAnswer, eventPresenter } from '../../history/event-page.ts'
 import { eventStreamAnswer } from '../../history/event-stream.ts'
 import { liveEvents } from '../../history/live-events.ts'
 import { formatOf, namespaceIn, query } from '../../history/query.ts'
@@ -50,12 +48,7 @@ const getEvent: Mount = (app, service) =>
     errors: ['not_found', 'view_behind'],
     answer: HistoryEvent,
     run: async (call) => {
-      const { history } = service
-      const text = call.params['position']!
-      const position = positionOf(text)
-      const head = await history.head()
-      const event = head && position !== undefined ? await history.at(position, head) : undefined
-      if (!event) return refuse('not_found', `event "${text}" not found`)
+      const event = await eventAt(service, call.params['position']!)
       countReading(service, call, 1)
       return written(await eventPresenter(service)(event))
     },

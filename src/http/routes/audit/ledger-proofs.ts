@@ -6,9 +6,7 @@ import {
   type ProofQuery,
   proofQuery,
 } from '../../../contract/history/ledger.ts'
-import { positionOf } from '../../../contract/readers/moment.ts'
 import { invalid, refuse } from '../../../errors.ts'
-import type { IndexedEvent } from '../../../history/facts.ts'
 import { base64Of } from '../../../ledger/base64.ts'
 import { entryOf } from '../../../ledger/entry.ts'
 import type { KeptCheckpoint } from '../../../ledger/ledger-store.ts'
@@ -16,6 +14,7 @@ import { proofText, type Withheld } from '../../../ledger/proof-text.ts'
 import { consistencyProof, inclusionProof } from '../../../ledger/proofs.ts'
 import { hasTile, parseTilePath, TILE_WIDTH } from '../../../ledger/tiles.ts'
 import { countReading } from '../../history/counted.ts'
+import { eventAt } from '../../history/event-page.ts'
 import { insistOnSize, newestCheckpoint } from '../../history/newest-checkpoint.ts'
 import { type Call, route } from '../../route/route.ts'
 import { searching } from '../../route/statements.ts'
@@ -23,7 +22,7 @@ import type { Mount, Service } from '../../services/service.ts'
 
 const { access, bodyLimit, tag } = searching
 const reading = { access, cache: 'no-store', bodyLimit, tag } as const
-const noResource = (): never => refuse('not_found', 'resource not found')
+const noResource = (): never => refuse('not_found')
 
 /** Checkpoint of a proof: the kept one of a size, else the newest, which is made if the event has none yet. */
 const checkpointOf = async (service: Service, index: number, size: number): Promise<KeptCheckpoint> => {
@@ -31,13 +30,6 @@ const checkpointOf = async (service: Service, index: number, size: number): Prom
   if (size <= index) return noResource()
   const served = service.ledger.served()
   return (served?.size === size ? served : await service.ledger.checkpoint(size)) ?? noResource()
-}
-
-const eventAt = async ({ history }: Service, text: string): Promise<IndexedEvent> => {
-  const position = positionOf(text)
-  const head = await history.head()
-  const event = head && position !== undefined ? await history.at(position, head) : undefined
-  return event ?? refuse('not_found', `event "${text}" not found`)
 }
 
 /** The proof of an event, as JSON or as text. */

@@ -1,0 +1,41 @@
+import { open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+const OWN = 0o600
+
+/** Makes new names in a directory durable. */
+export const syncDirectory = async (path: string): Promise<void> => {
+  const directory = await open(path)
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}
+
+/** Path of the new content of a file until it is whole. */
+export const nextOf = (path: string): string => `${path}.new`
+
+/** Replaces a file durably; only its owner can access it. After a crash it has its old or its new content. */
+export const replaceFile = async (
+  path: string,
+  parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array | string>,
+): Promise<void> => {
+  const next = nextOf(path)
+  try {
+    await rm(next, { force: true })
+    const file = await open(next, 'wx', OWN)
+    try {
+      await file.chmod(OWN)
+      for await (const part of parts) await file.appendFile(part)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(next, path)
+    await syncDirectory(dirname(path))
+  } catch (error) {
+    await rm(next, { force: true })
+    throw error
+  }
+}
