@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { refuse } from '../errors.ts'
 import type { EventLog } from '../events/log.ts'
 import { checkpointSigner } from './checkpoint-signer.ts'
 import { type KeeperOptions, type LedgerState, ledgerKeeper } from './ledger-keeper.ts'
@@ -39,11 +40,27 @@ type LedgerStatus = {
   readonly scrub: ScrubResult | undefined
 }
 
+/** Ports that refuse calls after `end`. The stores close then, and a call would be reported as an outage. */
+const portsUntilEnd = () => {
+  let hasEnded = false
+  const until = <T extends object>(port: T): T =>
+    new Proxy(port, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name)
+        if (typeof member !== 'function') return member
+        return (...args: readonly unknown[]): unknown =>
+          hasEnded ? refuse('backend_unavailable') : Reflect.apply(member, target, args)
+      },
+    })
+  return { until, end: (): void => void (hasEnded = true) }
+}
+
 /** The ledger of one instance: the tree over its log, the checkpoints, and the parts from which proofs are made. */
 export const ledgerOf = (options: LedgerOptions) => {
-  const { clock, log, ports, key, isShared, isSure } = options
-  const { store, keys } = ports
-  const tree = logTree({ ...options, store, macs: tileMacs(key) })
+  const { clock, ports, key, isShared, isSure } = options
+  const { until, end } = portsUntilEnd()
+  const [log, store, keys] = [until(options.log), until(ports.store), until(ports.keys)]
+  const tree = logTree({ ...options, log, store, macs: tileMacs(key) })
   let known: LedgerOfLog | undefined
   const named = async () => {
     known = await ledgerOfLog(log)
@@ -51,6 +68,7 @@ export const ledgerOf = (options: LedgerOptions) => {
   }
   const keeper = ledgerKeeper({
     ...options,
+    log,
     store,
     tree,
     sealingWith: (advance) =>
@@ -70,7 +88,10 @@ export const ledgerOf = (options: LedgerOptions) => {
       await begin()
       await named().catch(options.onError)
     },
-    close,
+    close: async (): Promise<void> => {
+      await close()
+      end()
+    },
     /** Id of the ledger; undefined until the log names one. */
     id: (): string | undefined => known?.ledger,
     /** Origin of its checkpoints; undefined until the log names one. */

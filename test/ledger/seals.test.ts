@@ -252,3 +252,28 @@ await t.test('a log or record that does not fit stops the seals and names the re
     t.same(world.errors, [])
   })
 })
+
+await t.test('a ledger whose store hangs at a shutdown makes no call after two seconds', async (t) => {
+  const world = await ledgerWorld()
+  const calls: string[] = []
+  const hanging = { is: false, release: (): void => undefined }
+  const ledger = world.engine((moment) => {
+    calls.push(moment)
+    return hanging.is ? new Promise<void>((release) => (hanging.release = release)) : undefined
+  })
+  await ledger.begin()
+  await world.clock.advance(1_000)
+  await world.grow(10)
+  hanging.is = true
+  const ended = ledger.close()
+  await world.clock.advance(1_999)
+  const before = calls.length
+  await world.clock.advance(1)
+  await ended
+  hanging.is = false
+  hanging.release()
+  await world.clock.advance(10_000)
+  t.match(calls.slice(before), [/^after /], 'only the call in progress ends')
+  t.equal(calls.length, before + 1)
+  t.strictSame(world.errors, [])
+})
