@@ -19,6 +19,12 @@ export const wholeNumber = (text: string): number => {
   return Number(text)
 }
 
+/** Collects the texts of a repeatable option. */
+export const several = (text: string, before: readonly string[] = []): readonly string[] => {
+  if (text === '') throw new InvalidArgumentError('Expected a text.')
+  return [...before, text]
+}
+
 /** Collects `key=value` pairs from a repeatable option. */
 export const pair = (text: string, pairs: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => {
   const sign = text.indexOf('=')

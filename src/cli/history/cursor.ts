@@ -1,5 +1,6 @@
-import { open, readFile, rename } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { fail } from '../../failure.ts'
+import { writeWhole } from '../whole-file.ts'
 
 /** Index of the last printed event; undefined if there is no file yet. */
 export const readCursor = async (file: string): Promise<number | undefined> => {
@@ -12,14 +13,4 @@ export const readCursor = async (file: string): Promise<number | undefined> => {
 }
 
 /** Replaces the file atomically, so that it always contains a whole index. */
-export const writeCursor = async (file: string, index: number): Promise<void> => {
-  const next = `${file}.new`
-  const handle = await open(next, 'w')
-  try {
-    await handle.writeFile(`${index}\n`)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await rename(next, file)
-}
+export const writeCursor = (file: string, index: number): Promise<void> => writeWhole(file, `${index}\n`)

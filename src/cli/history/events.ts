@@ -1,14 +1,11 @@
 import { type Command, Option } from 'commander'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
-import { fail } from '../../failure.ts'
-import type { Client } from '../client/client.ts'
-import { momentOf } from '../moment.ts'
 import { clientOf, type TargetOptions, wholeNumber, withField, withOutput, withTarget } from '../options.ts'
 import type { CommandServices } from '../services.ts'
 import { type Column, type OutputOptions, printMany, printOne } from '../terminal/output.ts'
-import { actorText, EVENTS } from './event.ts'
+import { actorText, EVENTS, eventAt } from './event.ts'
 import { addExportEvents } from './export/export.ts'
-import { type FilterOptions, filtersOf, indexIn, withFilters, withPeriod } from './filters.ts'
+import { type FilterOptions, filtersOf, withFilters, withPeriod } from './filters.ts'
 import { addStats } from './stats.ts'
 import { addTail } from './tail.ts'
 import { addVerifyEvents } from './verify/verify.ts'
@@ -59,17 +56,6 @@ const list = async (options: ListOptions, given: CommandServices): Promise<void>
   printMany(given.terminal, found, { ...page, events: found }, ({ position }) => `#${position}`, COLUMNS, options)
   if (page.nextPageToken !== '' && !options.quiet)
     given.terminal.info(`${found.length === 1 ? '1 event' : `${found.length} events`} shown; use --all for the rest.`)
-}
-
-/** The event of a moment: at a position or an index, or the last one at an instant. */
-const eventAt = async ({ ask }: Client, moment: string, now: number): Promise<HistoryEvent> => {
-  const index = indexIn(moment)
-  const [, position] = /^#?(\d+)$/.exec(moment) ?? []
-  if (position !== undefined) return ask<HistoryEvent>('GET', `${EVENTS}/${position}`)
-  const instant = () => new Date(Date.parse(momentOf(moment, now, 'MOMENT')) + 1).toISOString()
-  const query = index === undefined ? { to: instant(), order: 'desc' } : { afterIndex: index - 1 }
-  const { events } = await ask<HistoryEvents>('GET', EVENTS, { query: { ...query, limit: 1 } })
-  return events[0] ?? fail('notFound', `There is no event at ${moment}.`)
 }
 
 const show = async (moment: string, options: TargetOptions & OutputOptions, given: CommandServices): Promise<void> => {

@@ -1,7 +1,9 @@
+import { Option } from 'commander'
 import { fail } from '../../failure.ts'
 import { type CheckpointFault, type VerifiedCheckpoint, verifyCheckpoint } from '../../ledger/checkpoint.ts'
 import { parseVkey, type VerifierKey } from '../../ledger/vkey.ts'
 import { bytesOf, whyUnread } from '../../regular-file.ts'
+import { several } from '../options.ts'
 
 /** Returns the text of a file that an option names. */
 export const textOfFile = async (path: string, name: string): Promise<string> => {
@@ -16,6 +18,20 @@ export const textOfFile = async (path: string, name: string): Promise<string> =>
 export const keysOf = (vkeys: readonly string[]): readonly VerifierKey[] =>
   vkeys.map((text) => parseVkey(text.trim()) ?? fail('usage', `"${text.trim()}" is not a verifier key.`))
 
+/** A verifier key has two plus signs; anything else is the path of a file with one. */
+const isKey = (text: string): boolean => text.split('+').length > 2
+
+/** Returns the verifier keys that `--vkey` names: each a key, or a file with one key a line. */
+export const keysGiven = async (vkeys: readonly string[]): Promise<readonly VerifierKey[]> => {
+  const texts = await Promise.all(vkeys.map(async (one) => (isKey(one) ? one : textOfFile(one, 'The key'))))
+  return keysOf(texts.flatMap((text) => text.split('\n').filter((line) => line.trim() !== '')))
+}
+
+/** Option for the verifier keys that the user trusts. */
+export const vkeyOption = (): Option =>
+  new Option('--vkey <key>', 'verifier key that you trust, or a file with it').argParser(several)
+
+/** Causes for which a checkpoint is refused, in words that follow its name. */
 const REFUSED: Readonly<Record<CheckpointFault, string>> = {
   'malformed checkpoint': 'is not a checkpoint',
   'other origin': 'is a checkpoint of another ledger',

@@ -4,9 +4,12 @@ import { HASH_BYTES } from '../../ledger/hashes.ts'
 import type { ReadNodes } from '../../ledger/proofs.ts'
 import { nodesFromTiles, type ReadTile } from '../../ledger/tile-reader.ts'
 import { tilePath, tileWidth } from '../../ledger/tiles.ts'
+import type { VerifierKey } from '../../ledger/vkey.ts'
 import type { Client } from '../client/client.ts'
+import { keysOf } from './checkpoint-file.ts'
 
-const LEDGER = '/audit/v1/ledger'
+/** Path of the ledger. */
+export const LEDGER = '/audit/v1/ledger'
 /** Number of tiles that are requested at once, and that are kept in memory (8 KiB each). */
 const [AT_ONCE, KEPT] = [4, 256]
 
@@ -32,8 +35,18 @@ export const ledgerNow = async ({ ask, bytes }: Client): Promise<LedgerNow> => {
   return { origin, vkeys: keys.filter(({ until }) => until === undefined).map(({ vkey }) => vkey), checkpoint }
 }
 
-/** Reads the hashes of the tree of `size` leaves from the tiles of a service. Keeps the last tiles. */
-export const nodesOfService = ({ bytes }: Client, size: number): ReadNodes => {
+/** Returns all verifier keys of the ledger of a service, earlier ones included. */
+export const keysOfService = async ({ ask }: Client): Promise<readonly VerifierKey[]> =>
+  keysOf((await ask<LedgerState>('GET', LEDGER)).keys.map(({ vkey }) => vkey))
+
+/** Returns the text of the newest checkpoint of a service, or of one that it makes now of all events so far. */
+export const checkpointText = async ({ ask, bytes }: Client, isNew: boolean): Promise<string> =>
+  isNew
+    ? (await ask<{ readonly text: string }>('POST', `${LEDGER}/checkpoint`)).text
+    : (await bytes(`${LEDGER}/checkpoint`)).toString()
+
+/** Reads tiles of the tree of `size` leaves from a service, the last ones from memory. */
+export const tilesOfService = ({ bytes }: Client, size: number): ReadTile => {
   const kept = new Map<string, Promise<Uint8Array>>()
   const slots = semaphore(AT_ONCE)
   const fetched = async (path: string, width: number): Promise<Uint8Array> => {
@@ -42,7 +55,7 @@ export const nodesOfService = ({ bytes }: Client, size: number): ReadNodes => {
       ? tile
       : fail('failed', `${path} of the service has ${tile.length} bytes instead of ${width * HASH_BYTES}.`)
   }
-  const readTile: ReadTile = (address) => {
+  return (address) => {
     const width = tileWidth(size, address)
     const path = tilePath({ ...address, width })
     const tile = kept.get(path) ?? fetched(path, width)
@@ -54,5 +67,7 @@ export const nodesOfService = ({ bytes }: Client, size: number): ReadNodes => {
     }
     return tile
   }
-  return nodesFromTiles(readTile)
 }
+
+/** Reads the hashes of the tree of `size` leaves from the tiles of a service. */
+export const nodesOfService = (client: Client, size: number): ReadNodes => nodesFromTiles(tilesOfService(client, size))

@@ -7,10 +7,11 @@ import { verifyConsistency } from '../../../ledger/proofs.ts'
 import { tamperingOf } from '../../../ledger/tampering.ts'
 import type { VerifierKey } from '../../../ledger/vkey.ts'
 import { keysOf } from '../../ledger/checkpoint-file.ts'
+import { hashesOf } from '../../ledger/hash-file.ts'
 import { type LeafList, leafList } from '../../ledger/leaf-list.ts'
 import { agreementOf, checkpointOf, type Named, trustedKeys } from './checkpoints.ts'
 import { type Findings, findings } from './findings.ts'
-import { type GivenExport, hashesOf, readProof } from './inputs.ts'
+import { type GivenExport, readProof } from './inputs.ts'
 import { checkLines } from './lines.ts'
 
 /** Evidence that a verifier retained: keys (undefined: those of the manifest), checkpoints, and leaves from index 0. */

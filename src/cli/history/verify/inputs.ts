@@ -3,9 +3,8 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fail } from '../../../failure.ts'
 import { type Manifest, parseManifest } from '../../../history/export/manifest.ts'
-import { hashOfBase64 } from '../../../ledger/base64.ts'
-import { HASH_BYTES, type Hash } from '../../../ledger/hashes.ts'
 import { textOfFile } from '../../ledger/checkpoint-file.ts'
+import { hashesIn, linesOf } from '../../ledger/hash-file.ts'
 import type { Findings } from './findings.ts'
 
 const MANIFEST = '.manifest.json'
@@ -28,29 +27,6 @@ export const readManifest = async (file: string | undefined, given: string | und
   const missing = paths.find((one) => !existsSync(one))
   if (missing !== undefined) fail('notFound', `There is no ${missing}, which the manifest names.`)
   return { manifest, folder, paths }
-}
-
-/** Hashes of 32 bytes one after the other, from one base64 text a line. Undefined if a line is something else. */
-const hashesIn = (lines: readonly string[]): Buffer | undefined => {
-  const bytes = Buffer.alloc(lines.length * HASH_BYTES)
-  for (const [n, line] of lines.entries()) {
-    const hash = hashOfBase64(line)
-    if (hash === undefined) return undefined
-    bytes.set(hash, n * HASH_BYTES)
-  }
-  return bytes
-}
-
-const linesOf = (text: string): readonly string[] => text.split('\n').slice(0, text.endsWith('\n') ? -1 : undefined)
-
-/** Reads the retained leaves of a log: one base64 hash a line from index 0. */
-export const readHashes = async (path: string): Promise<Buffer> =>
-  hashesIn(linesOf(await textOfFile(path, 'The file of --hashes'))) ??
-  fail('usage', `${path} is not a list of hashes: it needs one base64 hash of 32 bytes a line.`)
-
-/** Yields hashes of 32 bytes. */
-export function* hashesOf(bytes: Buffer): Generator<Hash> {
-  for (let at = 0; at < bytes.length; at += HASH_BYTES) yield bytes.subarray(at, at + HASH_BYTES)
 }
 
 /** Reads the hashes of the proof of an export, and notes its faults. */

@@ -1,15 +1,17 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { EXIT, fail } from '../../../failure.ts'
 import { base64Of } from '../../../ledger/base64.ts'
-import { keysOf, textOfFile } from '../../ledger/checkpoint-file.ts'
+import { keysGiven, vkeyOption } from '../../ledger/checkpoint-file.ts'
+import { readHashes } from '../../ledger/hash-file.ts'
 import { type StoreOptions, storeConfig, withStore } from '../../offline/store-config.ts'
+import { several } from '../../options.ts'
 import type { CommandServices } from '../../services.ts'
 import { progressBar } from '../../terminal/progress.ts'
 import { printForeign } from '../../terminal/terminal.ts'
 import { readCheckpoints } from './checkpoints.ts'
 import { type Retained, type Verdict, verifyExport } from './export-check.ts'
 import { findingLine } from './findings.ts'
-import { readHashes, readManifest } from './inputs.ts'
+import { readManifest } from './inputs.ts'
 import { verifyStore } from './store-check.ts'
 
 type VerifyOptions = StoreOptions & {
@@ -21,17 +23,11 @@ type VerifyOptions = StoreOptions & {
   readonly progress: boolean
 }
 
-/** A verifier key has two plus signs; anything else is the path of a file with one. */
-const isKey = (text: string): boolean => text.split('+').length > 2
-
-const retainedBy = async ({ vkey, checkpoint = [], hashes }: VerifyOptions): Promise<Retained> => {
-  const texts = vkey && (await Promise.all(vkey.map(async (one) => (isKey(one) ? one : textOfFile(one, 'The key')))))
-  return {
-    keys: texts && keysOf(texts.flatMap((text) => text.split('\n').filter((line) => line.trim() !== ''))),
-    checkpoints: await readCheckpoints(checkpoint),
-    hashes: hashes === undefined ? undefined : await readHashes(hashes),
-  }
-}
+const retainedBy = async ({ vkey, checkpoint = [], hashes }: VerifyOptions): Promise<Retained> => ({
+  keys: vkey && (await keysGiven(vkey)),
+  checkpoints: await readCheckpoints(checkpoint),
+  hashes: hashes === undefined ? undefined : await readHashes(hashes),
+})
 
 const print = (
   { found, events, size, root }: Verdict,
@@ -79,11 +75,6 @@ const verify = async (file: string | undefined, options: VerifyOptions, given: C
   }
 }
 
-const several = (text: string, before: readonly string[] = []): readonly string[] => {
-  if (text === '') throw new InvalidArgumentError('Expected a text.')
-  return [...before, text]
-}
-
 /** `rollcall events verify`: checks an export or a store, without a service. */
 export const addVerifyEvents = (events: Command, given: CommandServices): void => {
   withStore(events.command('verify [file]'), given)
@@ -93,7 +84,7 @@ export const addVerifyEvents = (events: Command, given: CommandServices): void =
 retained checkpoints. Needs no service and no network. Each difference is a line that names index and kind.`,
     )
     .option('--manifest <file>', 'manifest of the export (default: FILE.manifest.json)')
-    .addOption(new Option('--vkey <key>', 'verifier key that you trust, or a file with it').argParser(several))
+    .addOption(vkeyOption())
     .addOption(new Option('--checkpoint <file>', 'retained checkpoint; can be repeated').argParser(several))
     .option('--hashes <file>', 'retained hashes of the records, one a line from index 0')
     .addOption(new Option('-o, --output <form>', 'output format').choices(['text', 'json']).default('text'))

@@ -1,0 +1,112 @@
+import { hash } from 'node:crypto'
+import type { Command } from 'commander'
+import { fail } from '../../../failure.ts'
+import { base64Of } from '../../../ledger/base64.ts'
+import { type VerifiedProof, verifyProof } from '../../../ledger/proof-text.ts'
+import { keysGiven, textOfFile, vkeyOption } from '../../ledger/checkpoint-file.ts'
+import { withField, withOutput } from '../../options.ts'
+import type { CommandServices } from '../../services.ts'
+import { type Column, type OutputOptions, printOne } from '../../terminal/output.ts'
+import { readEventFile } from './event-file.ts'
+import { PROOF_REFUSED } from './proof-words.ts'
+
+/** Maximum size of a proof in bytes: more is refused before it is read as a proof. */
+const MAX_BYTES = 1_048_576
+
+type VerifyOptions = OutputOptions & { readonly vkey?: readonly string[]; readonly event?: string }
+
+/** Event that a proof proves. A text that is not there is withheld. */
+type Proven = {
+  readonly index: number
+  readonly id: string
+  readonly stream: string
+  readonly revision: number
+  readonly type: string
+  readonly time: string
+  readonly data?: string
+  readonly meta?: string
+  readonly withheld: readonly string[]
+  readonly origin: string
+  readonly size: number
+  readonly root: string
+  readonly signedBy: readonly string[]
+}
+
+const COLUMNS: readonly Column<Proven>[] = [
+  ['INDEX', ({ index }) => String(index)],
+  ['TIME', ({ time }) => time],
+  ['TYPE', ({ type }) => type],
+  ['STREAM', ({ stream, revision }) => `${stream} ${revision}`],
+  ['ID', ({ id }) => id],
+  ['DATA', ({ data = '' }) => data],
+  ['META', ({ meta = '' }) => meta],
+  ['WITHHELD', ({ withheld }) => withheld.join(', ')],
+  ['ORIGIN', ({ origin }) => origin],
+  ['SIZE', ({ size }) => String(size)],
+  ['ROOT', ({ root }) => root],
+  ['SIGNED BY', ({ signedBy }) => signedBy.join('\n')],
+]
+
+const shown = ({ index, entry, data, meta, checkpoint }: VerifiedProof): Proven => {
+  const { id, stream, revision, type, time } = entry
+  const { origin, size, root, signatures } = checkpoint
+  return {
+    index,
+    id,
+    stream,
+    revision,
+    type,
+    time,
+    ...(data !== undefined && { data }),
+    ...(meta !== undefined && { meta }),
+    withheld: [...(data === undefined ? ['data'] : []), ...(meta === undefined ? ['meta'] : [])],
+    origin,
+    size,
+    root: base64Of(root),
+    signedBy: signatures.map(({ key, time: at }) =>
+      at === undefined ? `${key.name} ${key.id}` : `${key.name} ${key.id} ${new Date(at * 1000).toISOString()}`,
+    ),
+  }
+}
+
+/** Adds the texts of the event in a file to a proof without them; fails with exit code 3 unless the event is the proven one. */
+const withEvent = async (proof: VerifiedProof, file: string): Promise<VerifiedProof> => {
+  const event =
+    readEventFile(await textOfFile(file, 'The event')) ?? fail('check', `${file} is not the line of an event.`)
+  const { entry, index } = proof
+  const { id, stream, revision, type, time } = event.record
+  const there = { index: event.index, id, stream, revision: Number(revision), type, time }
+  const proven = { ...entry, index }
+  const other = (Object.keys(there) as (keyof typeof there)[]).find((name) => there[name] !== proven[name])
+  if (other !== undefined) fail('check', `${file} is another event than the proven one: its ${other} differs.`)
+  for (const name of ['data', 'meta'] as const)
+    if (event[name] !== undefined && hash('sha256', event[name]) !== entry[name])
+      fail('check', `${file} has ${name} that are not those of the event in the history.`)
+  return { ...proof, data: proof.data ?? event.data, meta: proof.meta ?? event.meta }
+}
+
+const verify = async (file: string, options: VerifyOptions, { terminal }: CommandServices): Promise<void> => {
+  const { vkey, event } = options
+  if (vkey === undefined)
+    return fail('usage', 'A proof needs the key of its ledger: set --vkey KEY.', 'GET /audit/v1/ledger shows the key.')
+  const keys = await keysGiven(vkey)
+  const text = file === '-' ? (await terminal.readStdin(MAX_BYTES)).toString() : await textOfFile(file, 'The proof')
+  const name = file === '-' ? 'Standard input' : file
+  const verified = verifyProof(text, keys)
+  if (typeof verified === 'string') return fail('check', `${name} ${PROOF_REFUSED[verified]}.`)
+  const proof = event === undefined ? verified : await withEvent(verified, event)
+  printOne(terminal, shown(proof), ({ id }) => id, COLUMNS, options)
+}
+
+/** `rollcall verify-proof`: checks the proof of one event, without a service. */
+export const addVerifyProof = (program: Command, given: CommandServices): void => {
+  withField(withOutput(program.command('verify-proof <file>'), ['table', 'json', 'ndjson', 'name']))
+    .summary('verify the proof of one event; exit code 3 if it is wrong')
+    .description(
+      `Checks the proof in FILE, or of standard input (-): the texts of the event, its place in the tree, and the signature
+of the checkpoint. Needs no service and no network. A text that the proof leaves out is shown as withheld.`,
+    )
+    .addOption(vkeyOption())
+    .option('--event <file>', 'file with the texts that do not fit into the proof')
+    .action((file: string, options: VerifyOptions) => verify(file, options, given))
+}

@@ -1,0 +1,105 @@
+import { existsSync, statSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import type { LedgerConsistency } from '../../contract/history/ledger.ts'
+import { fail } from '../../failure.ts'
+import { hashOfBase64 } from '../../ledger/base64.ts'
+import type { Checkpoint, VerifiedCheckpoint } from '../../ledger/checkpoint.ts'
+import type { Hash } from '../../ledger/hashes.ts'
+import { verifyConsistency } from '../../ledger/proofs.ts'
+import type { VerifierKey } from '../../ledger/vkey.ts'
+import type { Client } from '../client/client.ts'
+import { clientOf, type TargetOptions, withTarget } from '../options.ts'
+import type { CommandServices } from '../services.ts'
+import { printForeign } from '../terminal/terminal.ts'
+import { writeWhole } from '../whole-file.ts'
+import { insistOnCheckpoint, keysGiven, textOfFile, vkeyOption } from './checkpoint-file.ts'
+import { keepHashes } from './kept-hashes.ts'
+import { checkpointText, keysOfService, LEDGER } from './ledger-client.ts'
+
+type CheckpointOptions = TargetOptions & {
+  readonly save?: string
+  readonly withHashes?: boolean
+  readonly compare?: string
+  readonly seal?: boolean
+  readonly vkey?: readonly string[]
+}
+
+/** The newest checkpoint of a service, and the keys with which it was verified. */
+type Newest = { readonly client: Client; readonly newest: VerifiedCheckpoint; readonly keys: readonly VerifierKey[] }
+
+/** Returns true if the tree of the first checkpoint is the beginning of the tree of the second. */
+const isExtended = async ({ ask }: Client, from: Checkpoint, to: Checkpoint): Promise<boolean> => {
+  if (from.size === 0 || from.size === to.size) return verifyConsistency(from, to, [])
+  const query = { from: from.size, to: to.size }
+  const answer = await ask<LedgerConsistency>('GET', `${LEDGER}/consistency`, { query })
+  const hashes = answer.hashes.map(hashOfBase64)
+  return hashes.every((hash): hash is Hash => hash !== undefined) && verifyConsistency(from, to, hashes)
+}
+
+/** Fails with exit code 3 unless the newest checkpoint extends the one in a file. Returns the size of the latter. */
+const insistOnExtension = async ({ client, newest, keys }: Newest, file: string): Promise<number> => {
+  const retained = insistOnCheckpoint(await textOfFile(file, 'The checkpoint'), keys, file)
+  if (retained.size > newest.size)
+    fail(
+      'check',
+      `The log is shorter than ${file}: ${newest.size} of ${retained.size} events have a checkpoint.`,
+      'If the service has just started, try again with --seal. Otherwise events were removed.',
+    )
+  if (!(await isExtended(client, retained, newest)))
+    fail(
+      'check',
+      `The log does not extend ${file}: its first ${retained.size} events are not those of that checkpoint.`,
+    )
+  return retained.size
+}
+
+const isFolder = (path: string): boolean =>
+  path.endsWith('/') || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+
+/** Saves a checkpoint, and with `withHashes` the hashes of the events. A file with another history is not replaced. */
+const save = async (newest: Newest, path: string, withHashes: boolean): Promise<string> => {
+  const { text, size } = newest.newest
+  const inFolder = isFolder(path)
+  if (inFolder) await mkdir(path, { recursive: true })
+  const file = inFolder ? join(path, `checkpoint-${size}`) : path
+  if (existsSync(file)) await insistOnExtension(newest, file)
+  if (withHashes) await keepHashes(newest.client, inFolder ? join(path, 'hashes') : `${path}.hashes`, newest.newest)
+  await writeWhole(file, text)
+  return file
+}
+
+const checkpoint = async (options: CheckpointOptions, given: CommandServices): Promise<void> => {
+  const { save: path, withHashes = false, compare, seal = false, vkey, quiet = false } = options
+  if (withHashes && path === undefined) fail('usage', '--with-hashes needs --save FILE or --save DIR.')
+  const client = await clientOf(options, given)
+  const keys = vkey ? await keysGiven(vkey) : await keysOfService(client)
+  const text = await checkpointText(client, seal)
+  const newest = { client, newest: insistOnCheckpoint(text, keys, 'The checkpoint of the service'), keys }
+  const { info } = given.terminal
+  printForeign(given.terminal, text)
+  if (compare !== undefined) {
+    const size = await insistOnExtension(newest, compare)
+    if (!quiet) info(`The log extends ${compare}: its first ${size} events are unchanged.`)
+  }
+  if (path === undefined) return
+  const file = await save(newest, path, withHashes)
+  if (!quiet) info(`Saved as ${file}.`)
+}
+
+/** `rollcall checkpoint`: prints, saves and compares the newest checkpoint of a service. */
+export const addCheckpoint = (program: Command, given: CommandServices): void => {
+  withTarget(program.command('checkpoint'), given)
+    .summary('print, save and compare the newest checkpoint')
+    .description(
+      `Prints the newest checkpoint of the history. Whoever keeps a checkpoint can prove later that the history has only
+grown since then. The exit code is 3 if it has not.`,
+    )
+    .option('--save <path>', 'save it in this file, or in this directory as checkpoint-<size>')
+    .option('--with-hashes', 'also keep the hash of each event, in FILE.hashes or DIR/hashes')
+    .option('--compare <file>', 'insist that the log extends this retained checkpoint')
+    .option('--seal', 'make a checkpoint of all events so far')
+    .addOption(vkeyOption())
+    .action((options: CheckpointOptions) => checkpoint(options, given))
+}
