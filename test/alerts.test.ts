@@ -103,10 +103,12 @@ const fullPage = async (t: Test) => {
   for (const path of ['/auth/v1/tokens', '/auth/v1/self', '/audit/v1/events']) await service.request('GET', path)
   // Jump past the expiry of the token, but less than a detected clock jump.
   clock.jump(120_000)
+  await clock.advance(60_000)
   const page = await eventually(async () => {
     const text = await service.metrics()
-    return metricsOn(text).get('rollcall_cleanup_deleted_total')!.values.size > 0 && text
-  }, 'cleanup ends the token')
+    const isComplete = metricsOn(text).get('rollcall_cleanup_deleted_total')!.values.size > 0
+    return isComplete && text.includes('name="ledger-scrub"') && text
+  }, 'the cleanup ends the token, and the scrub is scheduled')
   return { page, metrics: metricsOn(page), complete: stack !== undefined }
 }
 

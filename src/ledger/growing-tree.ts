@@ -43,6 +43,8 @@ export const growingTree = (start: RightTiles, onFull: (tile: FullTile) => void)
     append: range.append,
     root: range.root,
     size: (): number => range.size,
+    /** Hashes of the leaves after the last full tile. */
+    tail: (): readonly Hash[] => [...(right[0] ?? [])],
     /** Hashes of the rightmost tile of a level; undefined if the number is that of another tile. */
     rightmost: (level: number, n: number): Uint8Array | undefined => {
       const leaves = Math.floor(range.size / TILE_WIDTH ** level)

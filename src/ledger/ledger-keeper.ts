@@ -1,10 +1,10 @@
 import { type Clock, withTimeout } from '../clock.ts'
 import { sharedCalls } from '../concurrency.ts'
 import type { EventLog } from '../events/log.ts'
-import { type KeptCheckpoint, type LedgerStore, newestKept } from './ledger-store.ts'
+import { housekeeping, untilDone } from './housekeeping.ts'
+import { type KeptCheckpoint, type LedgerStore, newestKept, type ScrubResult } from './ledger-store.ts'
 import type { LogTree } from './log-tree.ts'
 import { pacing } from './pacing.ts'
-import { removeSuperseded } from './retention.ts'
 import type { Obstacle, Sealed } from './sealing.ts'
 
 /** State of the ledger (api.md §17). */
@@ -14,8 +14,6 @@ export type LedgerState = 'ok' | 'building' | 'suspended' | 'diverged'
 const LOOK_MS = 500
 /** Maximum time in ms of the last checkpoint at a shutdown. */
 const FAREWELL_MS = 2_000
-/** Interval in ms at which superseded checkpoints are removed. */
-const PRUNE_MS = 3_600_000
 /** Maximum attempts in races with other instances. */
 const ATTEMPTS = 4
 
@@ -26,8 +24,10 @@ export type KeeperOptions = {
   readonly followed: () => bigint
   /** Makes the first sealed record and names the ledger in the log, unless it is named. */
   readonly start: () => Promise<void>
-  readonly store: Pick<LedgerStore, 'checkpoints' | 'dropCheckpoints'>
+  readonly store: Pick<LedgerStore, 'checkpoints' | 'dropCheckpoints' | 'scrubbed'>
   readonly tree: Pick<LogTree, 'begin' | 'advance' | 'size' | 'position'>
+  /** Stores the difference that the beginning found. Runs once, before the first attempt to seal. */
+  readonly recordFound: () => Promise<unknown>
   /** Creates the attempt to seal, which is undefined if another instance sealed at the same time. */
   readonly sealingWith: (advance: () => Promise<void>) => () => Promise<Sealed | undefined>
   readonly interval: number
@@ -46,16 +46,23 @@ const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
   let served: KeptCheckpoint | undefined
   let isKnown = false
   let obstacle: Obstacle | undefined
+  let scrub: ScrubResult | undefined
   const serve = (checkpoint: KeptCheckpoint | undefined): void => {
     if (checkpoint && checkpoint.text !== served?.text) onCheckpoint((served = checkpoint))
   }
   return {
     ...pace,
     /** The first attempt is due at once, because it finds the state. */
-    isDue: (): boolean => pace.isDue(tree.size() - (served?.size ?? 0), obstacle !== undefined) || !isKnown,
+    isDue: (): boolean =>
+      pace.isDue(tree.size() - (served?.size ?? 0), obstacle !== undefined) ||
+      !isKnown ||
+      (scrub?.ok === false && !obstacle),
     serve,
     served: () => served,
     obstacle: () => obstacle,
+    scrub: () => scrub,
+    /** The next attempt to seal is due at once after a difference. */
+    noteScrub: (result: ScrubResult | undefined): void => void (scrub = result),
     seal: (): Promise<void> =>
       shared('seal', async () => {
         const [began, size] = [clock.monotonic(), tree.size()]
@@ -93,11 +100,10 @@ const onRequest = (
 
 /** Lets the tree follow the log, and seals it in time. Requests and appends never wait for it. */
 export const ledgerKeeper = (options: KeeperOptions) => {
-  const { clock, log, followed, start, store, tree, onError } = options
+  const { clock, log, followed, start, store, tree, recordFound, onError } = options
   const stop = new AbortController()
   let running: Promise<void> = Promise.resolve()
   let [hasBegun, isBuilding] = [false, true]
-  let pruned = Number.NEGATIVE_INFINITY
 
   const advance = async (): Promise<void> => {
     const head = await log.head()
@@ -106,6 +112,7 @@ export const ledgerKeeper = (options: KeeperOptions) => {
   }
   const own = sealer(options, advance)
   const { served, obstacle, serve, seal, isDue } = own
+  const [keepHouse, recordOnce] = [housekeeping(clock, store, own.noteScrub), untilDone(recordFound)]
   const request = onRequest(options, own, advance, stop.signal)
   const continueFromStore = async (): Promise<void> => {
     await start()
@@ -116,10 +123,9 @@ export const ledgerKeeper = (options: KeeperOptions) => {
   const look = async (): Promise<void> => {
     if (!hasBegun) await continueFromStore()
     if (isBuilding || followed() > tree.position()) await advance()
+    if (!isBuilding) await recordOnce()
     if (!isBuilding && isDue()) await seal()
-    if (clock.monotonic() - pruned < PRUNE_MS) return
-    pruned = clock.monotonic()
-    await removeSuperseded(store, clock.now().getTime())
+    await keepHouse()
   }
   // After the time limit of the end the stores close, so the rest of the work may fail.
   let isLate = false
@@ -142,6 +148,9 @@ export const ledgerKeeper = (options: KeeperOptions) => {
     state: (): LedgerState => obstacle()?.state ?? (isBuilding ? 'building' : 'ok'),
     /** The newest checkpoint that this instance knows; undefined before the first. */
     served,
+    /** Result of the last scrub, at most a minute old. */
+    scrub: own.scrub,
+    noteScrub: own.noteScrub,
     /** Makes a checkpoint if there is something new, at most one a second. */
     sealNow: async (): Promise<void> => {
       if (!isBuilding) await request()

@@ -6,6 +6,7 @@ import { type KeeperOptions, type LedgerState, ledgerKeeper } from './ledger-kee
 import { type LedgerKey, type LedgerOfLog, ledgerOfLog } from './ledger-of-log.ts'
 import type { KeptCheckpoint, ScrubResult } from './ledger-store.ts'
 import { logTree } from './log-tree.ts'
+import { type Damage, type OnCompared, scrubbing } from './scrub.ts'
 import { sealing } from './sealing.ts'
 import type { LedgerPorts } from './signing-keys.ts'
 import { tileMacs } from './tile-macs.ts'
@@ -27,6 +28,8 @@ type LedgerOptions = Pick<
   readonly isSure: () => boolean
   /** Position of the event with this index; 0n for −1. */
   readonly positionOf: (index: number) => Promise<bigint>
+  /** Runs for each difference between the log and the ledger that a scrub finds. */
+  readonly onDamage: (damage: Damage) => void
 }
 
 /** State of the ledger (api.md §17.5). */
@@ -60,17 +63,20 @@ export const ledgerOf = (options: LedgerOptions) => {
   const { clock, ports, key, isShared, isSure } = options
   const { until, end } = portsUntilEnd()
   const [log, store, keys] = [until(options.log), until(ports.store), until(ports.keys)]
-  const tree = logTree({ ...options, log, store, macs: tileMacs(key) })
+  const macs = tileMacs(key)
+  const tree = logTree({ ...options, log, store, macs })
   let known: LedgerOfLog | undefined
   const named = async () => {
     known = await ledgerOfLog(log)
     return known
   }
+  const scrubs = scrubbing({ ...options, log, store, macs, tree, ledgerOf: named })
   const keeper = ledgerKeeper({
     ...options,
     log,
     store,
     tree,
+    recordFound: scrubs.recordFound,
     sealingWith: (advance) =>
       sealing({
         clock,
@@ -82,7 +88,7 @@ export const ledgerOf = (options: LedgerOptions) => {
         isSure,
       }),
   })
-  const { begin, close, state, served, sealNow, reaches } = keeper
+  const { begin, close, state, served, scrub, noteScrub, sealNow, reaches } = keeper
   return {
     begin: async (): Promise<void> => {
       await begin()
@@ -103,12 +109,17 @@ export const ledgerOf = (options: LedgerOptions) => {
     /** Makes a checkpoint if there is something new, at most one a second. */
     sealNow,
     reaches,
+    /** Result of the last scrub of any instance, at most a minute old; undefined before the first. */
+    scrubbed: scrub,
+    /** Compares the whole log with the ledger, at most 5,000 events a second. Rejects at an abort. */
+    scrub: async (signal: AbortSignal, onCompared: OnCompared): Promise<void> =>
+      noteScrub(await scrubs.compareAll(signal, onCompared)),
     /** Number of events in the tree. */
     size: tree.size,
     status: async (): Promise<LedgerStatus> => {
       const of = await named()
-      const scrub = await store.scrubbed()
-      return { state: state(), of, keys: of?.keys ?? [], size: tree.size(), sealed: served(), scrub }
+      const result = await store.scrubbed()
+      return { state: state(), of, keys: of?.keys ?? [], size: tree.size(), sealed: served(), scrub: result }
     },
     checkpoints: store.checkpoints,
     checkpoint: store.checkpoint,

@@ -1,5 +1,5 @@
 import { timeSlicer } from '../event-loop.ts'
-import type { EventLog, Stored } from '../events/log.ts'
+import type { Stored } from '../events/log.ts'
 import { base64Of } from './base64.ts'
 import { entryOf, leafOf } from './entry.ts'
 import { type Hash, isSameHash } from './hashes.ts'
@@ -11,7 +11,7 @@ import { TILE_WIDTH } from './tiles.ts'
 import { compactRange } from './tree.ts'
 
 /** First event of the log that is not the sealed or kept one. */
-type LogDifference = { readonly index: number; readonly kind: TamperingKind }
+export type LogDifference = { readonly index: number; readonly kind: TamperingKind }
 
 /** Tree over a whole log: its size, its root, and its roots at the sizes in demand. */
 type TreeOfLog = { readonly size: number; readonly root: Hash; readonly roots: ReadonlyMap<number, Hash> }
@@ -40,24 +40,30 @@ export const treeOfPages = async (
   return { size: range.size, root: range.root(), roots }
 }
 
-/** Reads the hashes of a kept tile of level 0. */
-const keptTiles = (store: Pick<LedgerStore, 'tile'>, macs: TileMacs) => async (n: number) => {
-  const tile = await soundTile(store, macs, 0, n)
-  return tile && hashesIn(tile.hashes)
+/** Hashes of the first `size` leaves that are kept apart from the log. A tile that was changed is undefined. */
+export type KeptHashes = {
+  readonly size: number
+  readonly tile: (n: number) => Promise<readonly Hash[] | undefined>
 }
 
-/**
- * Compares every event of a log with the kept hashes. Returns the tree and the first difference. Kept hashes count only
- * under their MAC.
- */
-export const compareWithTiles = async (
-  log: Pick<EventLog, 'readAll'>,
+/** Kept hashes of a store. They count only under their MAC. */
+export const keptInStore = async (
   store: Pick<LedgerStore, 'tile' | 'lastTile'>,
   macs: TileMacs,
+): Promise<KeptHashes> => ({
+  size: ((await store.lastTile(0)) ?? -1) * TILE_WIDTH + TILE_WIDTH,
+  tile: async (n) => {
+    const tile = await soundTile(store, macs, 0, n)
+    return tile && hashesIn(tile.hashes)
+  },
+})
+
+/** Compares every event of a log with the kept hashes. Returns the tree and the first difference. */
+export const compareWithKept = async (
+  pages: AsyncIterable<readonly Stored[]>,
+  { size: has, tile: tileAt }: KeptHashes,
   sizes: readonly number[],
 ): Promise<TreeOfLog & { readonly difference: LogDifference | undefined }> => {
-  const tileAt = keptTiles(store, macs)
-  const last = (await store.lastTile(0)) ?? -1
   let kept: readonly Hash[] | undefined
   let bad: { readonly index: number; readonly present: Hash; readonly retained: Hash } | undefined
   let isRetainedPresent = false
@@ -67,18 +73,18 @@ export const compareWithTiles = async (
     else if (retained && !isSameHash(leaf, retained)) bad = { index, present: leaf, retained }
   }
   const next = async (leaf: Hash, index: number): Promise<void> => {
-    kept = index / TILE_WIDTH <= last ? await tileAt(index / TILE_WIDTH) : undefined
+    kept = index < has ? await tileAt(index / TILE_WIDTH) : undefined
     compare(leaf, index)
   }
-  const tree = await treeOfPages(log.readAll(0n), sizes, (leaf, index) =>
+  const tree = await treeOfPages(pages, sizes, (leaf, index) =>
     index % TILE_WIDTH === 0 && !bad ? next(leaf, index) : compare(leaf, index),
   )
-  const has = (last + 1) * TILE_WIDTH
-  const truncated = tree.size < has && (await tileAt(last)) !== undefined
+  const lastTile = Math.ceil(has / TILE_WIDTH) - 1
+  const truncated = tree.size < has && (await tileAt(lastTile)) !== undefined
   if (!bad) return { ...tree, difference: truncated ? { index: tree.size, kind: 'truncated' } : undefined }
   const { index, present } = bad
   let isPresentRetained = false
-  for (let n = Math.floor(index / TILE_WIDTH); n <= last && !isPresentRetained; n++)
+  for (let n = Math.floor(index / TILE_WIDTH); n <= lastTile && !isPresentRetained; n++)
     isPresentRetained = (await tileAt(n))?.some((hash) => isSameHash(hash, present)) ?? false
   return { ...tree, difference: { index, kind: tamperingKind(isPresentRetained, isRetainedPresent) } }
 }

@@ -7,17 +7,15 @@ import { entriesOf, fullTiles, recordsFrom, type TileSource } from './full-tiles
 import { type FullTile, type GrowingTree, growingTree, type RightTiles } from './growing-tree.ts'
 import { HASH_BYTES, type Hash } from './hashes.ts'
 import type { LedgerStore, StoredTile } from './ledger-store.ts'
+import type { LogDifference } from './log-comparison.ts'
 import { rootAt } from './proofs.ts'
-import { hashesIn } from './tile-hashes.ts'
+import { tamperingOf } from './tampering.ts'
 import { soundTile, type TileMacs, type TileRoot } from './tile-macs.ts'
 import { nodesFromTiles } from './tile-reader.ts'
 import { entriesBundle, TILE_WIDTH } from './tiles.ts'
 
 /** Number of full tiles in memory: 8 KiB each. */
 const CACHED = 256
-
-/** The first difference between the log and the kept tiles. */
-type Difference = { readonly index: number; readonly kind: 'changed' | 'truncated' }
 
 /** The state of a tree that continues from stored tiles, and the last of them. */
 type Standing = { readonly right: RightTiles; readonly last: StoredTile }
@@ -49,20 +47,20 @@ const standingAt = async ({ store, macs }: LogTreeOptions, end: number): Promise
 const differenceIn = async (
   { log, positionOf }: LogTreeOptions,
   { n, hashes, position, event }: StoredTile,
-): Promise<Difference | undefined> => {
+): Promise<LogDifference | undefined> => {
   const begin = n * TILE_WIDTH
   if ((await log.head()) < position) return { index: begin, kind: 'truncated' }
-  const kept = hashesIn(hashes)
-  let [index, last] = [begin, undefined as Stored | undefined]
+  const leaves: Hash[] = []
+  let last: Stored | undefined
   for await (const page of log.readAll(await positionOf(begin - 1), position))
     for (const record of page) {
-      const expected = kept[index - begin]
-      if (!expected || Buffer.compare(leafOf(entryOf(record)), expected) !== 0) return { index, kind: 'changed' }
-      index++
+      if (leaves.length < 2 * TILE_WIDTH) leaves.push(leafOf(entryOf(record)))
       last = record
     }
-  if (index < begin + TILE_WIDTH) return { index, kind: 'truncated' }
-  return last?.id === event && last.position === position ? undefined : { index: index - 1, kind: 'changed' }
+  const found = await tamperingOf(hashes, Buffer.concat(leaves))
+  if (found) return { kind: found.kind, index: begin + found.index }
+  const isSame = leaves.length === TILE_WIDTH && last?.id === event && last.position === position
+  return isSame ? undefined : { index: begin + TILE_WIDTH - 1, kind: 'changed' }
 }
 
 /**
@@ -75,9 +73,8 @@ export const logTree = (options: LogTreeOptions) => {
   let isStale = false
   const readFull = fullTiles({ ...options, isStale: () => isStale }, recent)
   const shared = sharedCalls<void>()
-  let full: FullTile[] = []
-  let position = 0n
-  let found: Difference | undefined
+  let [full, position] = [[] as FullTile[], 0n]
+  let found: LogDifference | undefined
   let grown: GrowingTree = growingTree([], (tile) => full.push(tile))
 
   /** Stores the tiles that became full under the last event. */
@@ -120,7 +117,11 @@ export const logTree = (options: LogTreeOptions) => {
       grown = growingTree(standing && !isStale ? standing.right : [], (each) => full.push(each))
     },
     /** The difference between the log and the last stored tile that the beginning found. */
-    found: (): Difference | undefined => found,
+    found: (): LogDifference | undefined => found,
+    /** Hashes of the leaves after the last full tile. */
+    tail: (): readonly Hash[] => grown.tail(),
+    /** True while the stored tiles are those of another log. */
+    isStale: (): boolean => isStale,
     /** Appends the events of the log up to a position. `stop` ends it early. */
     advance: (until: bigint, stop: AbortSignal): Promise<void> =>
       shared('advance', async () => {

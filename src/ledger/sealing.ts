@@ -6,6 +6,7 @@ import {
   type KeptCheckpoint,
   type LedgerStore,
   newestKept,
+  type ScrubResult,
   type SealedCopies,
   type SealedRecord,
 } from './ledger-store.ts'
@@ -37,6 +38,13 @@ type SealingOptions = {
 const suspended = (why: string): Obstacle => ({ state: 'suspended', why })
 const diverged = (why: string): Obstacle => ({ state: 'diverged', why })
 export const isObstacle = (value: object): value is Obstacle => 'why' in value
+
+/** A difference that a scrub found counts on all instances until an operator resumes or restarts the ledger. */
+const scrubbedObstacle = (scrub: ScrubResult | undefined): Obstacle | undefined => {
+  if (scrub?.ok !== false) return undefined
+  const { firstBad } = scrub
+  return diverged(firstBad ? `event ${firstBad.index} of the log is ${firstBad.kind}` : 'the log is not the sealed one')
+}
 
 const keptOf = ({ size, root, text = '', sealedAt, keep = false }: SealedRecord): KeptCheckpoint | undefined =>
   text === '' ? undefined : { size, root, text, sealedAt, keep }
@@ -73,14 +81,11 @@ const newestOf = (of: LedgerOfLog | undefined, copies: SealedCopies): SealedReco
 export const sealing = (options: SealingOptions) => {
   const { clock, store, tree, advance, ledgerOf, signerOf, isSure } = options
   const differenceTo = async ({ size, root }: SealedRecord): Promise<Obstacle | undefined> => {
-    // The result of a scrub counts until another one replaces it, on all instances.
-    const bad = (await store.scrubbed())?.firstBad
-    if (bad) return diverged(`event ${bad.index} of the log is ${bad.kind}`)
     // Another instance may have sealed events that this one does not have yet.
     if (tree.size() < size) await advance()
     const own = tree.size() < size ? undefined : await tree.rootAt(size)
     const why = notExtending(tree.size(), own, { size, root })
-    if (why === undefined) return undefined
+    if (why === undefined) return scrubbedObstacle(await store.scrubbed())
     const found = own && tree.found()
     const first = found && found.index < size ? `; event ${found.index} is the first with another kept hash` : ''
     return diverged(`${why}${first}`)

@@ -58,6 +58,8 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
   ledger_sealed_size: [],
   ledger_checkpoint_age_seconds: [],
   ledger_state: ['state'],
+  ledger_scrub_last_success_timestamp_seconds: [],
+  ledger_first_bad_index: [],
   view_documents_refused: [],
   freshness_age_seconds: [],
   job_interval_seconds: ['name'],

@@ -8,8 +8,9 @@ import { base64Of } from '../../ledger/base64.ts'
 import { parseCheckpoint } from '../../ledger/checkpoint.ts'
 import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import { newestKept } from '../../ledger/ledger-store.ts'
-import { compareWithTiles, notExtending, treeOfPages } from '../../ledger/log-comparison.ts'
+import { compareWithKept, keptInStore, notExtending, treeOfPages } from '../../ledger/log-comparison.ts'
 import { logTree } from '../../ledger/log-tree.ts'
+import { scrubResult } from '../../ledger/scrub.ts'
 import { type LedgerPorts, newSigningKey } from '../../ledger/signing-keys.ts'
 import { tileMacs } from '../../ledger/tile-macs.ts'
 import { tellerOf, withHistory } from '../offline/opened-stores.ts'
@@ -145,18 +146,17 @@ export const rebuildLedger: Services['rebuildLedger'] = (config, clock, say) =>
     const sealed = Object.values(await store.sealed())
       .filter(({ ledger }) => ledger === of?.ledger)
       .toSorted((a, b) => b.size - a.size)[0]
-    const { difference, ...tree } = await compareWithTiles(log, store, macs, sealed ? [sealed.size] : [])
+    const { difference, ...tree } = await compareWithKept(
+      log.readAll(0n),
+      await keptInStore(store, macs),
+      sealed ? [sealed.size] : [],
+    )
     await store.dropTiles()
     const made = logTree({ log, store, macs, positionOf: async () => 0n, writes: () => true })
     await made.advance(await log.head(), new AbortController().signal)
     const why = sealed && notExtending(tree.size, tree.roots.get(sealed.size), sealed)
     const found = { ...(difference && { difference }), ...(why && { sealed: why }) }
-    const ok = !difference && !why
-    await store.writeScrub({
-      at: clock.now().toISOString(),
-      through: tree.size,
-      ok,
-      ...(difference && { firstBad: difference }),
-    })
+    const damage = difference ?? (why === undefined ? undefined : {})
+    await store.writeScrub(scrubResult(await store.scrubbed(), clock.now(), tree.size, damage))
     return { events: tree.size, ...found }
   })

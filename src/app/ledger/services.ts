@@ -7,6 +7,7 @@ import { freshOf } from '../service.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { oncePerMinute } from '../telemetry/warnings.ts'
 import { startLedger } from './first-start.ts'
+import { scrubJob } from './scrub-job.ts'
 
 /** Interval in ms between two checkpoints in the log of the service. */
 const TELL_MS = 3_600_000
@@ -49,10 +50,26 @@ const addLedgerGauges = ({ metrics, clock }: Pick<Core, 'metrics' | 'clock'>, le
     const at = ledger.served()?.sealedAt
     return at === undefined ? 0 : Math.max(0, clock.now().getTime() - Date.parse(at)) / 1000
   })
+  gauge(
+    'ledger_scrub_last_success_timestamp_seconds',
+    'Time of the last comparison of the whole log with the ledger; 0 before the first, and after a difference.',
+    () => {
+      const result = ledger.scrubbed()
+      return result?.ok === true ? Date.parse(result.at) / 1000 : 0
+    },
+  )
+  gauge(
+    'ledger_first_bad_index',
+    'Index of the first event that is not the sealed one; -1 if none is found.',
+    () => ledger.scrubbed()?.firstBad?.index ?? -1,
+  )
   metrics.gauge('ledger_state', 'State of the ledger: 1 for the current one.', ['state'], () =>
     STATES.map((state) => ({ labels: [state], value: ledger.state() === state ? 1 : 0 })),
   )
 }
+
+const DAMAGED =
+  'history is damaged: the log is not the sealed one, so nothing is signed; restore the log, then use rollcall ledger resume'
 
 /** Creates the ledger of the service. Its faults do not end the service. */
 export const ledgerServiceOf = async (config: Config, core: Core, logger: Logger): Promise<Ledger> => {
@@ -84,12 +101,19 @@ export const ledgerServiceOf = async (config: Config, core: Core, logger: Logger
         { why },
         `the ledger is ${state}; nothing is signed until rollcall ledger resume or rollcall ledger restart`,
       ),
+    onDamage: (damage) => logger.error({ ...damage }, DAMAGED),
     onError: (error) => failed('ledger', { error }, 'the ledger cannot be updated'),
   })
   addLedgerGauges(core, ledger)
+  const scrubs = scrubJob(config.history.ledger.scrub_interval, core, ledger)
   return {
     ...ledger,
+    begin: async () => {
+      await ledger.begin()
+      scrubs.begin()
+    },
     close: async () => {
+      await scrubs.close()
       await ledger.close()
       const last = ledger.served()
       if (last) write(last)

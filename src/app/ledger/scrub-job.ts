@@ -1,0 +1,38 @@
+import { isRefusal } from '../../errors.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { Core } from '../core.ts'
+
+const NAME = 'ledger-scrub'
+/** Time in ms from the start to the first run, and between two looks at a tree that is not built yet. */
+const [FIRST_MS, LOOK_MS] = [60_000, 1_000]
+
+/** Periodic comparison of the whole log with the ledger, on one instance. `every` in ms; 0 for never. */
+export const scrubJob = (
+  every: number,
+  { clock, stores: { queue }, intervals, onError }: Pick<Core, 'clock' | 'stores' | 'intervals' | 'onError'>,
+  { scrub, state }: Pick<Ledger, 'scrub' | 'state'>,
+) => {
+  const stop = new AbortController()
+  let scheduled = Promise.resolve()
+  const schedule = async (): Promise<void> => {
+    await clock.sleep(FIRST_MS, stop.signal)
+    while (!stop.signal.aborted && state() === 'building') await clock.sleep(LOOK_MS, stop.signal)
+    if (stop.signal.aborted) return
+    intervals.set(NAME, every)
+    await queue.schedule({ name: NAME, every, run: scrub }).catch((error: unknown) => {
+      // A queue that is closed refuses.
+      if (!isRefusal(error, 'backend_unavailable')) throw error
+    })
+  }
+  return {
+    /** Schedules the job one minute after the start, as soon as the tree is built. */
+    begin: (): void => {
+      if (every > 0) scheduled = schedule().catch(onError('the comparison of the log with the ledger is not scheduled'))
+    },
+    /** Schedules nothing any more. The queue aborts a run. */
+    close: async (): Promise<void> => {
+      stop.abort()
+      await scheduled
+    },
+  }
+}

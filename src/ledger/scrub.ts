@@ -1,0 +1,115 @@
+import type { Clock } from '../clock.ts'
+import type { EventLog, Stored } from '../events/log.ts'
+import type { LedgerOfLog } from './ledger-of-log.ts'
+import type { LedgerStore, ScrubResult } from './ledger-store.ts'
+import { compareWithKept, type KeptHashes, keptInStore, type LogDifference, notExtending } from './log-comparison.ts'
+import type { LogTree } from './log-tree.ts'
+import type { TileMacs } from './tile-macs.ts'
+import { TILE_WIDTH } from './tiles.ts'
+
+/** Maximum number of events that a scrub compares in a second. */
+const RATE = 5_000
+
+/** A difference between the log and the ledger. The first event is unknown if no hash of it is kept. */
+export type Damage = Partial<LogDifference> & { readonly why: string }
+
+type ScrubOptions = {
+  readonly clock: Clock
+  readonly log: Pick<EventLog, 'readAll' | 'head'>
+  readonly store: Pick<LedgerStore, 'tile' | 'lastTile' | 'sealed' | 'scrubbed' | 'writeScrub'>
+  readonly macs: TileMacs
+  readonly tree: Pick<LogTree, 'advance' | 'size' | 'position' | 'tail' | 'isStale' | 'found'>
+  readonly ledgerOf: () => Promise<LedgerOfLog | undefined>
+  /** False while a difference does not count: this instance is not fresh, or doubts the log. */
+  readonly isSure: () => boolean
+  readonly onDamage: (damage: Damage) => void
+}
+
+/** Reports the number of compared events, and the number of all. */
+export type OnCompared = (progress: { readonly done: number; readonly total: number }) => void
+
+/** Passes pages on, at most 5,000 events a second. Throws at an abort. */
+async function* paced(
+  pages: AsyncIterable<readonly Stored[]>,
+  clock: Pick<Clock, 'monotonic' | 'sleep'>,
+  signal: AbortSignal,
+  onPage: (events: number) => void,
+): AsyncGenerator<readonly Stored[]> {
+  let done = 0
+  for await (const page of pages) {
+    const due = clock.monotonic() + (page.length * 1_000) / RATE
+    signal.throwIfAborted()
+    yield page
+    onPage((done += page.length))
+    const pause = due - clock.monotonic()
+    if (pause > 0) await clock.sleep(pause, signal)
+    signal.throwIfAborted()
+  }
+}
+
+/** Kept hashes of a store, followed by those that the instance has in memory. */
+const withTail = (kept: KeptHashes, size: number, tail: LogTree['tail']): KeptHashes => {
+  const [last, hashes] = [Math.floor(size / TILE_WIDTH), tail()]
+  return {
+    size: Math.max(kept.size, hashes.length > 0 ? size : 0),
+    tile: async (n) =>
+      n === last && hashes.length > 0 ? hashes : n * TILE_WIDTH < kept.size ? kept.tile(n) : undefined,
+  }
+}
+
+/** Result after a comparison. A difference stays until an operator resumes or restarts the ledger. */
+export const scrubResult = (
+  before: ScrubResult | undefined,
+  at: Date,
+  through: number,
+  damage: Partial<LogDifference> | undefined,
+): ScrubResult => {
+  const { index, kind } = damage ?? {}
+  const firstBad = index !== undefined && kind !== undefined ? { index, kind } : before?.firstBad
+  return { at: at.toISOString(), through, ok: !damage && before?.ok !== false, ...(firstBad && { firstBad }) }
+}
+
+/** Comparison of the log with the kept hashes and the sealed record. */
+export const scrubbing = ({ clock, log, store, macs, tree, ledgerOf, isSure, onDamage }: ScrubOptions) => {
+  const record = async (through: number, damage: Damage | undefined): Promise<ScrubResult> => {
+    if (damage) {
+      if (!isSure()) throw new Error('the log differs from the ledger, but this instance is not sure of the log')
+      onDamage(damage)
+    }
+    const result = scrubResult(await store.scrubbed(), clock.now(), through, damage)
+    await store.writeScrub(result)
+    return result
+  }
+  const sealedRecords = async () => {
+    const ledger = (await ledgerOf())?.ledger
+    return Object.values(await store.sealed()).filter((sealed) => sealed.ledger === ledger)
+  }
+
+  return {
+    /** Compares the whole log, at most 5,000 events a second, and stores the result. Rejects at an abort. */
+    compareAll: async (signal: AbortSignal, onCompared: OnCompared): Promise<ScrubResult> => {
+      const [stored, sealed] = [await keptInStore(store, macs), await sealedRecords()]
+      await tree.advance(await log.head(), signal)
+      const [total, position] = [tree.size(), tree.position()]
+      const kept = withTail(tree.isStale() ? { ...stored, size: 0 } : stored, total, tree.tail)
+      const pages = paced(log.readAll(0n, position), clock, signal, (done) => onCompared({ done, total }))
+      const sizes = sealed.map(({ size }) => size)
+      const { size, roots, difference } = await compareWithKept(pages, kept, sizes)
+      signal.throwIfAborted()
+      if (difference) return record(size, { ...difference, why: `event ${difference.index} is ${difference.kind}` })
+      for (const each of sealed) {
+        const why = notExtending(size, roots.get(each.size), each)
+        if (why !== undefined) return record(size, { why })
+      }
+      return record(size, undefined)
+    },
+    /** Stores the difference in the last kept tile that the start found, if it is sealed. */
+    recordFound: async (): Promise<ScrubResult | undefined> => {
+      const found = tree.found()
+      const isSealed = (await sealedRecords()).some(({ size }) => found && found.index < size)
+      // A log that ends early is no changed event, and the seals refuse it.
+      if (!found || found.kind === 'truncated' || !isSealed || !isSure()) return undefined
+      return record(tree.size(), { ...found, why: `event ${found.index} is ${found.kind}` })
+    },
+  }
+}

@@ -1,0 +1,122 @@
+import { createPublicKey } from 'node:crypto'
+import type { Test } from 'tap'
+import { verifyCheckpoint } from '../../src/ledger/checkpoint.ts'
+import { entryOf, leafOf } from '../../src/ledger/entry.ts'
+import { EMPTY_ROOT } from '../../src/ledger/hashes.ts'
+import { ledgerOf } from '../../src/ledger/ledger.ts'
+import type { SealedRecord } from '../../src/ledger/ledger-store.ts'
+import { newSigningKey } from '../../src/ledger/signing-keys.ts'
+import { verifierKey, vkeyOf } from '../../src/ledger/vkey.ts'
+import { memoryStore } from '../memory-log.ts'
+import { virtualClock } from '../virtual-clock.ts'
+import { memoryContent, memoryLedgerStore } from './memory-store.ts'
+import { rootOf } from './reference.ts'
+import { patternRecord } from './vectors.ts'
+
+const ID = '0badcafe'
+export const ORIGIN = `example.org/${ID}`
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
+
+/** No test changes the key. */
+export const unchanged = { next: async () => undefined, prepare: async () => undefined, promote: async () => undefined }
+
+export class Crash extends Error {}
+
+/** A log with a ledger, its store, and engines on both. All texts of the store and of the engines are collected. */
+export const ledgerWorld = async () => {
+  const clock = virtualClock()
+  const memory = memoryStore({ pageSize: 100 })
+  const log = memory.open()
+  const key = newSigningKey()
+  const verifier = verifierKey(ORIGIN, createPublicKey(key))
+  const content = memoryContent()
+  const first: SealedRecord = {
+    ledger: ID,
+    origin: ORIGIN,
+    size: 0,
+    root: base64(EMPTY_ROOT),
+    text: '',
+    sealedAt: clock.now().toISOString(),
+  }
+  content.sealed = first
+  const data = JSON.stringify({ ledger: ID, leaf: 'rollcall.entry/v1', origin: ORIGIN, vkey: vkeyOf(verifier) })
+  const started = { id: 'started', type: 'LedgerStarted', time: '2026-01-01T00:00:00.000Z', data, meta: '{}' }
+  await log.append('history-ledger', [started], 'none')
+  const texts: string[] = []
+  const errors: unknown[] = []
+  const states: string[] = []
+  const damages: unknown[] = []
+  let events = 0
+  return {
+    clock,
+    memory,
+    content,
+    first,
+    texts,
+    errors,
+    states,
+    damages,
+    log,
+    grow: async (count: number) => {
+      for (let n = 0; n < count; n++) {
+        const { stream: _, revision: __, ...event } = patternRecord(events++)
+        await log.append(`token-${event.id}`, [event], 'none')
+      }
+    },
+    engine: (
+      interrupt: (moment: string) => Promise<void> | void = () => undefined,
+      over: Partial<Parameters<typeof ledgerOf>[0]> = {},
+    ) =>
+      ledgerOf({
+        clock,
+        log,
+        ports: {
+          store: memoryLedgerStore(content, async (moment) => {
+            const text = content.sealed?.text
+            if (text) texts.push(text)
+            await interrupt(moment)
+          }),
+          keys: { ...unchanged, read: async () => key, open: async () => key },
+        },
+        key: Buffer.alloc(32, 1),
+        isShared: false,
+        writes: () => true,
+        isSure: () => true,
+        positionOf: async (index) => (index < 0 ? 0n : memory.all[index]!.position),
+        followed: () => memory.all.at(-1)?.position ?? 0n,
+        start: async () => undefined,
+        interval: 10_000,
+        events: 1_000,
+        onCheckpoint: ({ text }) => texts.push(text),
+        onObstacle: ({ state, why }) => states.push(`${state}: ${why}`),
+        onDamage: (damage) => damages.push(damage),
+        onError: (error) => errors.push(error),
+        ...over,
+      }),
+    /** Every text is signed, has the root of the log at its size, and sizes never decrease in the store. */
+    verify: (t: Test) => {
+      const leaves = memory.all.map((record) => leafOf(entryOf(record)))
+      let sizes = 0
+      for (const text of new Set(texts)) {
+        const checkpoint = verifyCheckpoint(text, [verifier])
+        if (typeof checkpoint === 'string') throw new Error(checkpoint)
+        t.equal(base64(checkpoint.root), base64(rootOf(leaves.slice(0, checkpoint.size))), `size ${checkpoint.size}`)
+        sizes++
+      }
+      t.equal(new Set([...new Set(texts)].map((text) => text.split('\n')[1])).size, sizes, 'one text for one size')
+      return sizes
+    },
+  }
+}
+export type World = Awaited<ReturnType<typeof ledgerWorld>>
+
+/** A world with a sealed ledger of 301 events. */
+export const sealedWorld = async () => {
+  const world = await ledgerWorld()
+  await world.grow(300)
+  const engine = world.engine()
+  await engine.begin()
+  await world.clock.advance(1_000)
+  await engine.close()
+  return world
+}

@@ -1,0 +1,158 @@
+import t from 'tap'
+import type { Stored } from '../../src/events/log.ts'
+import { type ledgerWorld, sealedWorld, type World } from './ledger-world.ts'
+
+const ignore = () => undefined
+type Change = (all: Stored[], world: World) => void
+
+/** Runs a scrub to its end on the virtual clock. */
+const scrub = async ({ clock }: World, engine: ReturnType<World['engine']>): Promise<void> => {
+  const done = engine.scrub(new AbortController().signal, ignore)
+  done.catch(ignore)
+  await clock.advance(10_000)
+  return done
+}
+
+const startedEngine = async (world: World, over = {}) => {
+  const engine = world.engine(undefined, over)
+  await engine.begin()
+  await world.clock.advance(1_000)
+  return engine
+}
+const changed = (all: Stored[], index: number) => void (all[index] = { ...all[index]!, data: '"forged"' })
+
+await t.test('a scrub names the first changed event of a running service, and stops the seals', async (t) => {
+  const cases: readonly (readonly [name: string, change: Change, firstBad: object])[] = [
+    ['under a kept tile', (all) => changed(all, 100), { index: 100, kind: 'changed' }],
+    ['after the last kept tile', (all) => changed(all, 290), { index: 290, kind: 'changed' }],
+    ['the first of two', (all) => [270, 30].forEach((n) => changed(all, n)), { index: 30, kind: 'changed' }],
+    ['removed', (all) => void all.splice(40, 1), { index: 40, kind: 'removed' }],
+    ['removed at the end', (all) => void all.splice(295, 1), { index: 295, kind: 'removed' }],
+    ['inserted', (all) => void all.splice(50, 0, { ...all[0]!, id: 'inserted' }), { index: 50, kind: 'inserted' }],
+    ['truncated', (all) => void all.splice(299), { index: 299, kind: 'truncated' }],
+    ['truncated under the tile', (all) => void all.splice(120), { index: 120, kind: 'truncated' }],
+  ]
+  for (const [name, change, firstBad] of cases) {
+    const world = await sealedWorld()
+    const engine = await startedEngine(world)
+    t.equal(engine.state(), 'ok')
+    const positions = world.memory.all.map(({ position }) => position)
+    change(world.memory.all as Stored[], world)
+    // The log keeps the positions of an event that was not changed, so that it reaches the same head.
+    for (const [n, event] of world.memory.all.entries())
+      (world.memory.all as Stored[])[n] = { ...event, position: positions[n] ?? event.position }
+    await scrub(world, engine)
+    t.match((await engine.status()).scrub, { ok: false, firstBad }, name)
+    t.match(world.damages, [firstBad], name)
+    const sealed = world.texts.length
+    await world.grow(3)
+    await world.clock.advance(20_000)
+    t.equal(engine.state(), 'diverged', name)
+    t.match(world.states, [/diverged/], name)
+    t.equal(new Set(world.texts).size, new Set(world.texts.slice(0, sealed)).size, 'nothing is signed')
+    await engine.close()
+  }
+})
+
+await t.test('a difference counts until an operator resumes the ledger, on each instance', async (t) => {
+  const world = await sealedWorld()
+  const [engine, other] = [await startedEngine(world), await startedEngine(world)]
+  const all = world.memory.all as Stored[]
+  const original = all[7]!
+  changed(all, 7)
+  await scrub(world, engine)
+  await world.clock.advance(61_000)
+  t.same([engine.state(), other.state()], ['diverged', 'diverged'])
+  t.equal(other.scrubbed()?.firstBad?.index, 7)
+  await scrub(world, engine)
+  t.equal(world.damages.length, 2, 'every run reports it')
+  all[7] = original
+  await scrub(world, engine)
+  t.equal(world.damages.length, 2)
+  t.match(world.content.scrub, { ok: false, firstBad: { index: 7 } })
+  world.content.scrub = { at: '2026-01-02T00:00:00.000Z', through: 301, ok: true }
+  await world.clock.advance(121_000)
+  t.same([engine.state(), other.state()], ['ok', 'ok'])
+  await scrub(world, engine)
+  t.match(world.content.scrub, { ok: true, through: 301 })
+  await Promise.all([engine.close(), other.close()])
+})
+
+await t.test('a scrub compares the root where no kept hash is sound', async (t) => {
+  const world = await sealedWorld()
+  const engine = await startedEngine(world)
+  world.content.tiles.clear()
+  changed(world.memory.all as Stored[], 100)
+  await scrub(world, engine)
+  t.match(world.damages, [{ index: undefined, why: /first 301 events .* not the sealed ones/ }])
+  t.strictSame((await engine.status()).scrub?.firstBad, undefined)
+  await world.clock.advance(1_000)
+  t.equal(engine.state(), 'diverged')
+  await engine.close()
+})
+
+await t.test('an instance that is not sure of the log stores no difference', async (t) => {
+  const world = await sealedWorld()
+  let isSure = true
+  const engine = await startedEngine(world, { isSure: () => isSure })
+  changed(world.memory.all as Stored[], 100)
+  isSure = false
+  await t.rejects(scrub(world, engine), /not sure/)
+  t.strictSame([world.content.scrub, world.damages], [undefined, []])
+  await engine.close()
+})
+
+await t.test('a start compares the events under the last kept tile', async (t) => {
+  for (const [index, firstBad] of [
+    [255, { index: 255, kind: 'changed' }],
+    [0, { index: 0, kind: 'changed' }],
+  ] as const) {
+    const world = await sealedWorld()
+    changed(world.memory.all as Stored[], index)
+    const engine = await startedEngine(world)
+    t.match(world.content.scrub, { ok: false, firstBad })
+    t.match(world.damages, [firstBad])
+    t.equal(engine.state(), 'diverged')
+    await engine.close()
+  }
+})
+
+await t.test('a scrub reads at most 5,000 events a second, and ends promptly at an abort', async (t) => {
+  const world = await sealedWorld()
+  await world.grow(12_000)
+  const reads: { readonly at: number; readonly events: number }[] = []
+  let counts = false
+  const log: Awaited<ReturnType<typeof ledgerWorld>>['log'] = {
+    ...world.log,
+    readAll: async function* (...range) {
+      for await (const page of world.log.readAll(...range)) {
+        if (counts) reads.push({ at: world.clock.monotonic(), events: page.length })
+        yield page
+      }
+    },
+  }
+  const engine = await startedEngine(world, { log })
+  await world.clock.advance(11_000)
+  counts = true
+  const progress: number[] = []
+  const [began, stop] = [world.clock.monotonic(), new AbortController()]
+  const whole = engine.scrub(stop.signal, ({ done }) => progress.push(done))
+  await world.clock.advance(2_000)
+  t.not(progress.at(-1), 12_301)
+  await world.clock.advance(1_000)
+  await whole
+  t.equal(progress.at(-1), 12_301)
+  t.ok(reads.at(-1)!.at - began >= 2_400)
+  for (const { at } of reads) {
+    const second = reads.filter((each) => each.at >= at && each.at < at + 1_000)
+    t.ok(second.reduce((sum, { events }) => sum + events, 0) <= 5_000)
+  }
+  const aborted = engine.scrub(stop.signal, ignore)
+  await world.clock.advance(500)
+  const before = reads.length
+  stop.abort()
+  await t.rejects(aborted, { name: 'AbortError' })
+  t.equal(reads.length, before)
+  t.match(world.content.scrub, { ok: true, through: 12_301 })
+  await engine.close()
+})
