@@ -87,6 +87,8 @@ export const startService = async (
     'storage.data_dir': join(directory, 'data'),
     ...(onCluster && settings['storage.type'] === undefined && (await clusterOf(directory))),
     'log.file': log,
+    // No checkpoint changes `sealed` of an event, or a file, between two steps of a test.
+    'history.ledger.seal_interval': '1h',
     'authentication.methods.token.bootstrap.token': TOKEN,
     ...settings,
   }

@@ -69,6 +69,15 @@ export const driverLimits = {
   heartbeatFrequencyMS: 2000,
 } as const
 
+/** Timeouts of the driver for a virtual clock: only the timeouts of calls, which that clock controls, apply. */
+const unlimited = {
+  ...driverLimits,
+  serverSelectionTimeoutMS: 2 ** 31 - 1,
+  connectTimeoutMS: 0,
+  socketTimeoutMS: 0,
+  waitQueueTimeoutMS: 0,
+}
+
 /**
  * Opens read models, keys and leases in a MongoDB database (docs/decisions/0005). Throws if the server does not answer.
  * During a later outage, operations are refused with `backend_unavailable` within two seconds.
@@ -80,7 +89,7 @@ export const openMongo = async (
 ): Promise<Mongo> => {
   const client = new MongoClient(url, {
     appName: 'rollcall',
-    ...driverLimits,
+    ...(clock.real ? driverLimits : unlimited),
     maxPoolSize: 20,
     retryReads: true,
     retryWrites: true,
