@@ -49,7 +49,8 @@ const ROOMS = /^dist\/test\/(?:auth|commands|config|evaluation|events|jobs|proje
 const coverage = process.env['ROLLCALL_TEST_COVERAGE']
 /** Coverage is less exact with the compile cache. */
 const measured = { NODE_V8_COVERAGE: coverage, NODE_DISABLE_COMPILE_CACHE: '1' }
-const envOf = (file: string) => (coverage !== undefined && ROOMS.test(file) ? { ...env, ...measured } : env)
+const envMeasured = { ...env, ...measured }
+const envOf = (file: string) => (coverage !== undefined && ROOMS.test(file) ? envMeasured : env)
 
 const indented = (text: string): string => text.replace(/^(?=.)/gm, '    ')
 
@@ -82,16 +83,21 @@ const eachAlone = async () => {
   for (let file = next(); file !== undefined; file = next()) write(file, await runAlone(file, envOf(file), limits))
 }
 const eachTogether = async () => {
-  let runner: ReturnType<typeof startTogether> | undefined
+  let runner: { readonly of: ReturnType<typeof startTogether>; readonly env: NodeJS.ProcessEnv } | undefined
   let last = ''
-  for (let file = next(); file !== undefined; file = next()) {
-    if (!runner || runner.hasEnded()) runner = startTogether(env, limits)
-    write((last = file), await runner.run(file))
+  const end = async () => {
+    if (!runner || runner.of.hasEnded()) return
+    // A failure at the end of a process is attributed to its last file.
+    const ran = await runner.of.end()
+    if (ran.end !== 0) write(last, ran)
   }
-  if (!runner || runner.hasEnded()) return
-  // A failure at the end of a process is attributed to its last file.
-  const ran = await runner.end()
-  if (ran.end !== 0) write(last, ran)
+  for (let file = next(); file !== undefined; file = next()) {
+    const wanted = envOf(file)
+    if (runner?.env !== wanted) await end()
+    if (!runner || runner.of.hasEnded()) runner = { of: startTogether(wanted, limits), env: wanted }
+    write((last = file), await runner.of.run(file))
+  }
+  await end()
 }
 const work = values.together && listed.length === 0 ? eachTogether : eachAlone
 console.log('TAP version 14')

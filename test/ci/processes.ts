@@ -73,7 +73,7 @@ export const startTogether = (env: NodeJS.ProcessEnv, limits: Limits) => {
     return within(limits.rest, close)
   }
   /** Whether the process has reported the end of a file. */
-  const isOver = (file: string): boolean => state.stdout.includes(`\n# over: ${file}\n`)
+  const isOver = (file: string): boolean => state.stdout.includes(`\n# over: ${file}\n`, state.stdout.length - 1_000)
   const over = async (file: string): Promise<void> => {
     while (!isOver(file) && state.end === undefined) await Promise.race([once(child.stdout, 'data'), close])
   }

@@ -8,7 +8,7 @@ import { LONG, runsOnServers, SUITES, type Suite, suiteOf } from './suites.ts'
 /**
  * `node dist/test/ci/tap.js <suite>… [option]…` runs the test files of the suites. `cluster` is the suite of files that
  * run again on the stack of servers. Options are those of `files.ts`. The run has its own temporary folder, removed at
- * the end. Files of the suite `browser` run in one process. A process that outlives the run is killed, and fails it.
+ * the end. Files of most suites share processes (docs/decisions/0042). A process that outlives the run is killed, and fails it.
  */
 const root = resolve(import.meta.dirname, '../../..')
 const given = process.argv.slice(2)
@@ -71,8 +71,9 @@ process.env['TMPDIR'] = folder
 
 // Real servers start slowly on a busy machine.
 const patience = suites.includes('real') ? ['--jobs=2', '--timeout=900'] : []
-// Half of the work of a browser test file is loading its imports.
-const together = suites.every((suite) => suite === 'browser') ? ['--together'] : []
+// Files of these suites change nothing that outlives them, and loading their imports takes up to half of their work.
+const SHARING: readonly string[] = ['unit', 'service', 'browser', CLUSTER]
+const together = suites.every((suite) => SHARING.includes(suite)) ? ['--together'] : []
 const file = resolve(import.meta.dirname, 'files.js')
 const child = spawn(process.execPath, [file, ...patience, ...together, ...options, ...ofSuites()], {
   cwd: root,

@@ -162,6 +162,7 @@ await t.test('a client that requests the metrics page and does not read it block
   t.teardown(() => app.close())
   const [slow] = (await once(get(`${url}/metrics`, { agent: false }), 'response')) as [IncomingMessage]
   slow.on('error', () => undefined)
+  t.teardown(() => slow.destroy())
   await clock.advance(9_999)
   t.strictSame([app.sockets.size, told], [1, []])
   await clock.advance(1)
