@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { copyFile, cp, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { copyFile, cp, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { builtProgram } from '../stand-ins/built-program.ts'
 
 /** Timeout of a build, sufficient for most first builds. Go caches partial results for the next attempt. */
 const BUILD_MS = 160_000
@@ -45,42 +44,12 @@ const mended = async (source: string, folder: string, timeout: number): Promise<
 
 /** Path of the stand-in for MongoDB, built once and kept outside the tree. */
 export const ferretdb = async (limitMs = BUILD_MS): Promise<string> => {
-  const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'rollcall-tests')
   const source = join(root, 'test/stand-ins/ferretdb')
-  const version = createHash('sha256')
-  for (const file of ['go.mod', 'main.go']) version.update(await readFile(join(source, file)))
-  version.update(JSON.stringify(LOOK_UP))
-  const binary = join(folder, `ferretdb-${version.digest('hex').slice(0, 12)}`)
-  const built = await stat(binary).then(
-    () => true,
-    () => false,
-  )
-  if (built) return binary
-  await mkdir(folder, { recursive: true })
-  const making = await mkdtemp(join(folder, 'making-'))
-  try {
+  const pinned = await Promise.all(['go.mod', 'main.go'].map((file) => readFile(join(source, file))))
+  return builtProgram('ferretdb', [...pinned, JSON.stringify(LOOK_UP)], async (making) => {
     const fresh = join(making, 'ferretdb')
     const modfile = await mended(source, making, limitMs)
     await run('go', ['build', '-modfile', modfile, '-o', fresh, '.'], { cwd: source, timeout: limitMs })
-    await rename(fresh, binary)
-  } finally {
-    await rm(making, { recursive: true })
-  }
-  return binary
-}
-
-type CommandFailure = {
-  readonly cmd?: string
-  readonly code?: unknown
-  readonly stdout?: string
-  readonly stderr?: string
-}
-
-/** The failed command and the first line of its error; `go mod download -json` reports errors as JSON. */
-export const failureOf = (error: unknown): string => {
-  const { cmd, code, stdout = '', stderr = '' } = error as CommandFailure
-  if (code === 'ENOENT') return 'there is no go on the path'
-  if (cmd === undefined) return String(error).split('\n', 1)[0]!
-  const said = /"Error": "(.*)"/.exec(stdout)?.[1] ?? stderr.trim()
-  return `${cmd} failed: ${said.split(/\n|\\n/, 1)[0]}`
+    return fresh
+  })
 }

@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { freePort } from '../free-port.ts'
+import { failureOf } from '../stand-ins/built-program.ts'
 import { eventually } from '../wait.ts'
-import { failureOf, ferretdb } from './ferretdb.ts'
+import { ferretdb } from './ferretdb.ts'
 
 const run = promisify(execFile)
 

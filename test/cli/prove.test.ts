@@ -173,15 +173,16 @@ await t.test('a service with another history is found by a retained checkpoint',
 })
 
 await t.test('the commands of the guide on proofs run in their order', async (t) => {
-  const { run, folder, vkey } = await withService(t)
+  const { run, file, vkey } = await withService(t)
   const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/prove.md'), 'utf8')
   const commands = [...guide.matchAll(/^ *rollcall (.*)$/gm)].map(([, command]) => command!)
-  const here = process.cwd()
-  process.chdir(folder)
-  t.teardown(() => process.chdir(here))
   for (const command of commands) {
     const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!)
-    const { exit, err } = await run(...words.map((word) => (word.startsWith('flags.example/') ? vkey : word)))
+    const given = words.map((word) => {
+      if (word.startsWith('flags.example/')) return vkey
+      return /\.(ndjson|csv|checkpoint|tlog-proof)$|\/$/.test(word) ? file(word) : word
+    })
+    const { exit, err } = await run(...given)
     t.equal(exit, 0, `${command}: ${err}`)
   }
   t.ok(commands.length > 7, `${commands.length} commands`)
