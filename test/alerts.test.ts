@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
+import { VKEY } from './cli/ledger-server.ts'
 import { startStack } from './cluster/stack.ts'
 import { has, leaveOut } from './crash/rig.ts'
 import { bearer, begin, comeBack, EXCHANGE, everyWay, logIn, OIDC, open } from './http/people.ts'
@@ -82,6 +83,7 @@ const fullPage = async (t: Test) => {
   const settings = {
     ...stack?.settings,
     'metrics.flag_labels': 'true',
+    'history.ledger.witnesses': JSON.stringify([{ url: 'http://127.0.0.1:9', vkey: VKEY }]),
     [`${cleanup}.interval`]: '1s',
     [`${cleanup}.grace_period`]: '1ms',
   }

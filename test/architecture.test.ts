@@ -15,7 +15,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   access: [],
   contract: ['access'],
   // The configuration refuses the same values as the API, with the same texts and the same token format.
-  config: ['contract', 'auth', 'access'],
+  config: ['contract', 'auth', 'access', 'ledger'],
   // Email claims have one rule, for the login and for access.
   auth: ['access'],
   ledger: ['events'],

@@ -15,8 +15,8 @@ import type { OutageLog } from './telemetry/outage-log.ts'
 
 /** Maximum callbacks of one login per minute. */
 const RETURNS_A_MINUTE = 5
-/** User agent of requests to providers and clusters. */
-const USER_AGENT = `rollcall/${version}`
+/** User agent of requests to providers, clusters and witnesses. */
+export const USER_AGENT = `rollcall/${version}`
 const pathOf = (address: string, path: string) => new URL(address).pathname.replace(/\/+$/, '') + path
 
 const oidcMethods = async (

@@ -6,6 +6,7 @@ import { type KeptCheckpoint, type LedgerStore, newestKept, type ScrubResult } f
 import type { LogTree } from './log-tree.ts'
 import { pacing } from './pacing.ts'
 import type { Obstacle, Sealed } from './sealing.ts'
+import { servedCheckpoint } from './witness/served-checkpoint.ts'
 
 /** State of the ledger (api.md §17). */
 export type LedgerState = 'ok' | 'building' | 'suspended' | 'diverged'
@@ -24,7 +25,9 @@ export type KeeperOptions = {
   readonly followed: () => bigint
   /** Makes the first sealed record and names the ledger in the log, unless it is named. */
   readonly start: () => Promise<void>
-  readonly store: Pick<LedgerStore, 'checkpoints' | 'dropCheckpoints' | 'scrubbed'>
+  readonly store: Pick<LedgerStore, 'checkpoints' | 'checkpoint' | 'dropCheckpoints' | 'scrubbed'>
+  /** True if other instances may add signatures of witnesses to the served checkpoint. */
+  readonly isCosignedElsewhere: boolean
   readonly tree: Pick<LogTree, 'begin' | 'advance' | 'size' | 'position'>
   /** Stores the difference that the beginning found. Runs once, before the first attempt to seal. */
   readonly recordFound: () => Promise<unknown>
@@ -39,26 +42,23 @@ export type KeeperOptions = {
 
 /** Seals on demand, one attempt at a time, and keeps the newest checkpoint and the obstacle. */
 const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
-  const { clock, tree, sealingWith, onCheckpoint, onObstacle } = options
+  const { clock, tree, sealingWith, onObstacle } = options
   const attempt = sealingWith(advance)
   const pace = pacing(options)
   const shared = sharedCalls<void>()
-  let served: KeptCheckpoint | undefined
+  const own = servedCheckpoint(options)
+  const { served, serve } = own
   let isKnown = false
   let obstacle: Obstacle | undefined
   let scrub: ScrubResult | undefined
-  const serve = (checkpoint: KeptCheckpoint | undefined): void => {
-    if (checkpoint && checkpoint.text !== served?.text) onCheckpoint((served = checkpoint))
-  }
   return {
     ...pace,
+    ...own,
     /** The first attempt is due at once, because it finds the state. */
     isDue: (): boolean =>
-      pace.isDue(tree.size() - (served?.size ?? 0), obstacle !== undefined) ||
+      pace.isDue(tree.size() - (served()?.size ?? 0), obstacle !== undefined) ||
       !isKnown ||
       (scrub?.ok === false && !obstacle),
-    serve,
-    served: () => served,
     obstacle: () => obstacle,
     scrub: () => scrub,
     /** The next attempt to seal is due at once after a difference. */
@@ -75,7 +75,7 @@ const sealer = (options: KeeperOptions, advance: () => Promise<void>) => {
           if (obstacle) onObstacle(obstacle)
           serve(sealed.checkpoint)
         } finally {
-          pace.attempted(began, size <= (served?.size ?? 0))
+          pace.attempted(began, size <= (served()?.size ?? 0))
         }
       }),
   }
@@ -125,6 +125,7 @@ export const ledgerKeeper = (options: KeeperOptions) => {
     if (isBuilding || followed() > tree.position()) await advance()
     if (!isBuilding) await recordOnce()
     if (!isBuilding && isDue()) await seal()
+    await own.refresh()
     await keepHouse()
   }
   // After the time limit of the end the stores close, so the rest of the work may fail.
@@ -151,6 +152,9 @@ export const ledgerKeeper = (options: KeeperOptions) => {
     /** Result of the last scrub, at most a minute old. */
     scrub: own.scrub,
     noteScrub: own.noteScrub,
+    cosigned: own.cosigned,
+    /** Compares the tree with the sealed record at once, and seals what is new. */
+    recheck: seal,
     /** Makes a checkpoint if there is something new, at most one a second. */
     sealNow: async (): Promise<void> => {
       if (!isBuilding) await request()
@@ -161,12 +165,8 @@ export const ledgerKeeper = (options: KeeperOptions) => {
       return tree.size() >= size
     },
     close: async (): Promise<void> => {
-      const last = async () => {
-        await advance()
-        await seal()
-      }
       const end = async () => {
-        if (!isBuilding) await last().catch(report)
+        if (!isBuilding) await advance().then(seal).catch(report)
         stop.abort()
         await running
       }

@@ -15,6 +15,7 @@ export type StoredTile = {
 /**
  * Newest checkpoint of a ledger. Without `text` the pair of size and root is intended: it is decided and may be signed
  * already. The text of size 0 is empty. `keep` marks the first checkpoint of a key, `copy` a record in a backup.
+ * `witnessed` is a checkpoint of the ledger that a witness has and the log did not extend.
  */
 export type SealedRecord = {
   readonly ledger: string
@@ -27,6 +28,15 @@ export type SealedRecord = {
   readonly sealedAt: string
   readonly keep?: boolean
   readonly copy?: boolean
+  readonly witnessed?: WitnessedCheckpoint
+}
+
+/** A checkpoint with a valid signature of the ledger, and the name of the witness that has it. */
+export type WitnessedCheckpoint = {
+  readonly size: number
+  readonly root: string
+  readonly text: string
+  readonly witness: string
 }
 
 /** The sealed record of the store, and its copy in a file next to the signing key. */
@@ -73,7 +83,10 @@ export type LedgerStore = {
    * decision.
    */
   readonly startOver: (record: SealedRecord) => Promise<void>
-  /** Keeps a checkpoint; one of the same size is replaced. */
+  /**
+   * Keeps a checkpoint. One of the same size is replaced, but a longer text with the same root remains, because it has
+   * more signatures.
+   */
   readonly keep: (checkpoint: KeptCheckpoint) => Promise<void>
   /** Kept checkpoints smaller than `below`, the largest first. */
   readonly checkpoints: (below: number, limit: number) => Promise<readonly KeptCheckpoint[]>

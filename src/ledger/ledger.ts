@@ -10,6 +10,7 @@ import { type Damage, type OnCompared, scrubbing } from './scrub.ts'
 import { sealing } from './sealing.ts'
 import type { LedgerPorts } from './signing-keys.ts'
 import { tileMacs } from './tile-macs.ts'
+import { type WitnessSettings, type WitnessState, witnesses } from './witness/witnesses.ts'
 
 type LedgerOptions = Pick<
   KeeperOptions,
@@ -30,6 +31,7 @@ type LedgerOptions = Pick<
   readonly positionOf: (index: number) => Promise<bigint>
   /** Runs for each difference between the log and the ledger that a scrub finds. */
   readonly onDamage: (damage: Damage) => void
+  readonly witnesses: WitnessSettings
 }
 
 /** State of the ledger (api.md §17.5). */
@@ -40,6 +42,7 @@ type LedgerStatus = {
   /** Number of events in the tree. */
   readonly size: number
   readonly sealed: KeptCheckpoint | undefined
+  readonly witnesses: readonly WitnessState[]
   readonly scrub: ScrubResult | undefined
 }
 
@@ -77,6 +80,7 @@ export const ledgerOf = (options: LedgerOptions) => {
     store,
     tree,
     recordFound: scrubs.recordFound,
+    isCosignedElsewhere: isShared && options.witnesses.list.length > 0,
     sealingWith: (advance) =>
       sealing({
         clock,
@@ -86,15 +90,18 @@ export const ledgerOf = (options: LedgerOptions) => {
         ledgerOf: named,
         signerOf: checkpointSigner(keys, isShared),
         isSure,
+        onSealed: (checkpoint) => submitted.submit(checkpoint),
       }),
   })
   const { begin, close, state, served, scrub, noteScrub, sealNow, reaches } = keeper
+  const submitted = witnesses({ ...options.witnesses, clock, store, tree, keeper, known: () => known })
   return {
     begin: async (): Promise<void> => {
       await begin()
       await named().catch(options.onError)
     },
     close: async (): Promise<void> => {
+      submitted.end()
       await close()
       end()
     },
@@ -118,8 +125,9 @@ export const ledgerOf = (options: LedgerOptions) => {
     size: tree.size,
     status: async (): Promise<LedgerStatus> => {
       const of = await named()
-      const result = await store.scrubbed()
-      return { state: state(), of, keys: of?.keys ?? [], size: tree.size(), sealed: served(), scrub: result }
+      const [result, states] = [await store.scrubbed(), await submitted.states(of?.origin)]
+      const keys = of?.keys ?? []
+      return { state: state(), of, keys, size: tree.size(), sealed: served(), witnesses: states, scrub: result }
     },
     checkpoints: store.checkpoints,
     checkpoint: store.checkpoint,

@@ -33,6 +33,8 @@ type SealingOptions = {
   readonly signerOf: (of: LedgerOfLog) => Promise<CheckpointSigner | Obstacle | undefined>
   /** False while this instance must not sign: it is not fresh, or doubts the log. */
   readonly isSure: () => boolean
+  /** Receives each checkpoint that this instance has signed and kept. */
+  readonly onSealed?: (checkpoint: KeptCheckpoint) => void
 }
 
 const suspended = (why: string): Obstacle => ({ state: 'suspended', why })
@@ -73,24 +75,41 @@ const newestOf = (of: LedgerOfLog | undefined, copies: SealedCopies): SealedReco
   )
 }
 
+/** Finds the obstacle if the log does not extend the records, or a checkpoint that a witness has. */
+const obstacleFinder = ({ store, tree, advance }: Pick<SealingOptions, 'store' | 'tree' | 'advance'>) => {
+  /** Cause for which the log does not extend a size and root; undefined if it does. */
+  const differenceTo = async ({ size, root }: Pick<SealedRecord, 'size' | 'root'>): Promise<string | undefined> => {
+    // Another instance may have sealed events that this one does not have yet.
+    if (tree.size() < size) await advance()
+    const own = tree.size() < size ? undefined : await tree.rootAt(size)
+    const why = notExtending(tree.size(), own, { size, root })
+    const found = why === undefined ? undefined : own && tree.found()
+    return found && found.index < size ? `${why}; event ${found.index} is the first with another kept hash` : why
+  }
+
+  return async (newest: SealedRecord, copies: SealedCopies): Promise<Obstacle | undefined> => {
+    // An older copy is of the same tree.
+    const others = Object.values(copies).filter(({ root }) => root !== newest.root)
+    for (const record of [newest, ...others]) {
+      const why = await differenceTo(record)
+      if (why !== undefined) return diverged(why)
+    }
+    for (const { witnessed } of Object.values(copies)) {
+      const why = witnessed && (await differenceTo(witnessed))
+      if (why !== undefined) return diverged(`the witness ${witnessed!.witness} has another checkpoint: ${why}`)
+    }
+    return scrubbedObstacle(await store.scrubbed())
+  }
+}
+
 /**
  * Seals the tree with a signed checkpoint. A size and root are stored as intended before they are signed, and an
  * intended pair is signed before any other. So no two roots are ever signed for one size, and no smaller size after a
  * larger one, whatever crashes and however many instances seal at once.
  */
 export const sealing = (options: SealingOptions) => {
-  const { clock, store, tree, advance, ledgerOf, signerOf, isSure } = options
-  const differenceTo = async ({ size, root }: SealedRecord): Promise<Obstacle | undefined> => {
-    // Another instance may have sealed events that this one does not have yet.
-    if (tree.size() < size) await advance()
-    const own = tree.size() < size ? undefined : await tree.rootAt(size)
-    const why = notExtending(tree.size(), own, { size, root })
-    if (why === undefined) return scrubbedObstacle(await store.scrubbed())
-    const found = own && tree.found()
-    const first = found && found.index < size ? `; event ${found.index} is the first with another kept hash` : ''
-    return diverged(`${why}${first}`)
-  }
-
+  const { clock, store, tree, ledgerOf, signerOf, isSure, onSealed } = options
+  const obstacleOf = obstacleFinder(options)
   /** Brings the store to the newest record. It is older only after the store was lost or replaced. */
   const restored = async ({ stored }: SealedCopies, newest: SealedRecord): Promise<boolean> => {
     if (stored) return stored === newest || store.advance(stored, newest)
@@ -110,6 +129,7 @@ export const sealing = (options: SealingOptions) => {
     const whole = { ...intended, text, ...(isKept && { keep: true }) }
     if (!(await store.advance(intended, whole))) return undefined
     await store.keep(keptOf(whole)!)
+    onSealed?.(keptOf(whole)!)
     return whole
   }
 
@@ -121,19 +141,20 @@ export const sealing = (options: SealingOptions) => {
     if (isObstacle(copies)) return { checkpoint, obstacle: copies }
     const newest = newestOf(of, copies)
     if (isObstacle(newest)) return { checkpoint, obstacle: newest }
-    let obstacle = await differenceTo(newest)
-    // An older copy is of the same tree.
-    for (const copy of Object.values(copies)) if (copy.root !== newest.root) obstacle ??= await differenceTo(copy)
+    const obstacle = await obstacleOf(newest, copies)
     // A deposed leader returns an older log for a moment.
     if (obstacle) return isSure() ? { checkpoint, obstacle } : { checkpoint }
     const signer = await signerOf(of!)
-    if (signer && isObstacle(signer)) return { checkpoint: keptOf(newest) ?? checkpoint, obstacle: signer }
-    if (!signer || !isSure()) return { checkpoint: keptOf(newest) ?? checkpoint }
+    /** The kept checkpoint of a record, which may have signatures of witnesses. */
+    const known = (record: SealedRecord) =>
+      checkpoint && checkpoint.size === record.size && checkpoint.root === record.root ? checkpoint : keptOf(record)
+    if (signer && isObstacle(signer)) return { checkpoint: known(newest) ?? checkpoint, obstacle: signer }
+    if (!signer || !isSure()) return { checkpoint: known(newest) ?? checkpoint }
     if (!(await restored(copies, newest))) return undefined
     let last: SealedRecord | undefined = newest
     if (newest.text === undefined) last = await signed(signer, newest, checkpoint)
     else if (newest.size > 0 && checkpoint?.size !== newest.size) await store.keep(keptOf(newest)!)
-    if (!last || tree.size() === last.size || !isSure()) return last && { checkpoint: keptOf(last) }
+    if (!last || tree.size() === last.size || !isSure()) return last && { checkpoint: known(last) }
     const { ledger, origin } = last
     const root = base64Of(tree.root())
     const intended = { ledger, origin, size: tree.size(), root, sealedAt: clock.now().toISOString() }

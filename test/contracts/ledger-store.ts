@@ -72,8 +72,9 @@ export const ledgerStoreContract = (t: Test, open: () => Promise<LedgerStore>): 
     await store.close()
     const again = await open()
     t.same((await again.sealed()).stored, whole)
-    await again.replace({ ...record(3, 'copied'), copy: true })
-    t.same((await again.sealed()).stored, { ...record(3, 'copied'), copy: true })
+    const witnessed = { size: 4, root: 'other', text: 'shown', witness: 'w.example' }
+    await again.replace({ ...record(3, 'copied'), copy: true, witnessed })
+    t.same((await again.sealed()).stored, { ...record(3, 'copied'), copy: true, witnessed })
     await again.close()
   })
 
@@ -91,6 +92,10 @@ export const ledgerStoreContract = (t: Test, open: () => Promise<LedgerStore>): 
     t.equal(await store.checkpoint(11), undefined)
     await store.keep({ ...kept(9), text: 'cosigned\n' })
     t.equal((await store.checkpoint(9))!.text, 'cosigned\n')
+    await store.keep(kept(9, true))
+    t.same(await store.checkpoint(9), { ...kept(9, true), text: 'cosigned\n' }, 'the longer text of a root remains')
+    await store.keep({ ...kept(9), root: 'other' })
+    t.same(await store.checkpoint(9), { ...kept(9), root: 'other' })
     await store.dropCheckpoints([])
     await store.dropCheckpoints([9, 10, 11, 100])
     t.same(

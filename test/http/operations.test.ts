@@ -60,6 +60,7 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
   ledger_state: ['state'],
   ledger_scrub_last_success_timestamp_seconds: [],
   ledger_first_bad_index: [],
+  ledger_witness_total: ['witness', 'result'],
   view_documents_refused: [],
   freshness_age_seconds: [],
   job_interval_seconds: ['name'],

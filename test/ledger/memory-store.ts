@@ -52,7 +52,11 @@ const operations = (content: Content): Omit<LedgerStore, 'close'> => {
       content.scrub = undefined
       content.sealed = record
     },
-    keep: async (checkpoint) => void kept.set(checkpoint.size, checkpoint),
+    keep: async (checkpoint) => {
+      const before = kept.get(checkpoint.size)
+      const isLonger = before?.root === checkpoint.root && before.text.length > checkpoint.text.length
+      kept.set(checkpoint.size, isLonger ? { ...checkpoint, text: before.text } : checkpoint)
+    },
     checkpoints: async (below, limit) =>
       [...kept.values()]
         .filter(({ size }) => size < below)

@@ -75,7 +75,17 @@ const mongoTiles = (db: Db, calls: Calls) => {
   }
 }
 
-const recordOf = ({ ledger, origin, size, root, text, sealedAt, keep, copy }: SealedRecord): SealedRecord => ({
+const recordOf = ({
+  ledger,
+  origin,
+  size,
+  root,
+  text,
+  sealedAt,
+  keep,
+  copy,
+  witnessed,
+}: SealedRecord): SealedRecord => ({
   ledger,
   origin,
   size,
@@ -84,6 +94,7 @@ const recordOf = ({ ledger, origin, size, root, text, sealedAt, keep, copy }: Se
   sealedAt,
   ...(keep && { keep }),
   ...(copy && { copy }),
+  ...(witnessed && { witnessed }),
 })
 
 const keptOf = ({ size, root, text, sealedAt, keep }: KeptCheckpoint): KeptCheckpoint => ({
@@ -97,10 +108,20 @@ const keptOf = ({ size, root, text, sealedAt, keep }: KeptCheckpoint): KeptCheck
 /** Kept checkpoints, in the collection `ledger`. */
 const mongoCheckpoints = (db: Db, calls: Calls) => {
   const kept = db.collection<StoredCheckpoint>('ledger')
+  /** Replaces a checkpoint, unless another instance changed it since. A longer text with the same root remains. */
+  const replacedFrom = async ({ _id, root, text }: StoredCheckpoint, to: StoredCheckpoint): Promise<boolean> => {
+    const isLonger = root === to.root && text.length > to.text.length
+    return (await kept.replaceOne({ _id, text }, isLonger ? { ...to, text } : to)).matchedCount > 0
+  }
   return {
     keep: async (checkpoint: KeptCheckpoint): Promise<void> => {
-      const _id = checkpointId(checkpoint.size)
-      await calls.call('write', () => kept.replaceOne({ _id }, { kind: 'checkpoint', ...checkpoint }, { upsert: true }))
+      const document = { _id: checkpointId(checkpoint.size), kind: 'checkpoint', ...checkpoint } as const
+      await calls.call('write', async (limits) => {
+        while (!limits.signal.aborted) {
+          const found = await kept.findOne({ _id: document._id }, limits)
+          if (found ? await replacedFrom(found, document) : await unlessDuplicate(kept.insertOne(document))) return
+        }
+      })
     },
     checkpoints: async (below: number, limit: number): Promise<readonly KeptCheckpoint[]> => {
       const range = { _id: { $gte: 'checkpoint/', $lt: checkpointId(below) } }

@@ -24,7 +24,8 @@ const knownSeals = async (
   { store }: LedgerPorts,
   { ledger, origin }: LedgerOfLog,
 ): Promise<readonly { readonly size: number; readonly root: string }[]> => {
-  const records = Object.values(await store.sealed()).filter((record) => record.ledger === ledger)
+  const sealed = Object.values(await store.sealed()).filter((record) => record.ledger === ledger)
+  const records = sealed.flatMap((record) => (record.witnessed ? [record, record.witnessed] : [record]))
   const kept = await newestKept(store)
   return kept && parseCheckpoint(kept.text)?.origin === origin ? [...records, kept] : records
 }

@@ -8,6 +8,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { oncePerMinute } from '../telemetry/warnings.ts'
 import { startLedger } from './first-start.ts'
 import { scrubJob } from './scrub-job.ts'
+import { witnessesOf } from './witnesses.ts'
 
 /** Interval in ms between two checkpoints in the log of the service. */
 const TELL_MS = 3_600_000
@@ -90,6 +91,7 @@ export const ledgerServiceOf = async (config: Config, core: Core, logger: Logger
     writes: stores.writes,
     isSure: freshOf(core),
     positionOf: positions(core),
+    witnesses: witnessesOf(config, core, logger),
     followed: () => follower.counted().position,
     start: () => startLedger(config, { ports, log, execute, now: clock.now }),
     interval,

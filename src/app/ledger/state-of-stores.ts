@@ -15,7 +15,7 @@ export const stateOfStores = async (
   const [of, copies, scrub] = [await ledgerOfLog(log), await store.sealed(), await store.scrubbed()]
   const tree = await treeOfPages(
     log.readAll(0n),
-    Object.values(copies).map(({ size }) => size),
+    Object.values(copies).flatMap(({ size, witnessed }) => (witnessed ? [size, witnessed.size] : [size])),
   )
   const signer = checkpointSigner(keys, !alone)
   const { checkpoint, obstacle } = (await sealing({

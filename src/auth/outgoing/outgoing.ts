@@ -13,7 +13,8 @@ import { serverNameOf } from './hosts.ts'
 import { proxyAuthorization } from './proxies.ts'
 import { tunnelled } from './tunnel.ts'
 
-const LIMIT = 1_048_576
+/** Maximum size of an answer in bytes, unless the settings have another one. */
+const MOST = 1_048_576
 /** Options of an agent that reuses connections. At most 10 calls to a cluster run at once. */
 const KEPT = { keepAlive: true, maxFreeSockets: 10 } as const
 
@@ -33,6 +34,8 @@ type Settings = Pick<Reach, 'proxyOf' | 'mayBeHttp'> & {
   readonly userAgent: string
   /** Timeout in ms for one call as a whole. */
   readonly limit: number
+  /** Maximum size of an answer in bytes; default 1 MiB. */
+  readonly most?: number
   readonly trust: Trust
 }
 
@@ -58,8 +61,8 @@ type Answered = {
 /** Errors of 2xx answers that exceed the size limit. */
 const large = new WeakSet<object>()
 
-const tooLarge = ({ statusCode = 0 }: IncomingMessage): Error => {
-  const error = ownError('answer', 'answer larger than 1 MiB')
+const tooLarge = ({ statusCode = 0 }: IncomingMessage, most: number): Error => {
+  const error = ownError('answer', `answer larger than ${most === MOST ? '1 MiB' : `${most / 1024} KiB`}`)
   if (statusCode >= 200 && statusCode < 300) large.add(error)
   return error
 }
@@ -70,10 +73,10 @@ export const isGoodButLarge = (error: unknown): boolean => error instanceof Erro
 type Send = (options: RequestOptions, body: string | undefined, state: { reused: boolean }) => Promise<Answered>
 
 /**
- * HTTP client for outgoing calls. The client follows no redirect, reads at most 1 MiB of an answer, and uses plain http
- * only where `mayBeHttp` allows it.
+ * HTTP client for outgoing calls. The client follows no redirect, reads at most `most` bytes of an answer, and uses
+ * plain http only where `mayBeHttp` allows it.
  */
-export const outgoing = ({ clock, userAgent, limit, trust, proxyOf, mayBeHttp }: Settings) => {
+export const outgoing = ({ clock, userAgent, limit, most = MOST, trust, proxyOf, mayBeHttp }: Settings) => {
   const agentOf = agents()
 
   /** Resolves the next hop of a request (target or proxy), its options and its agent. */
@@ -109,7 +112,7 @@ export const outgoing = ({ clock, userAgent, limit, trust, proxyOf, mayBeHttp }:
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && mayBeHttp(url)))
       throw ownError('answer', `${url.host} is not called over plain http because outgoing.http_hosts does not list it`)
     const { next, target, agent } = await wayTo(url)
-    const send = sender(next)
+    const send = sender(next, most)
     const options: RequestOptions = {
       ...target,
       method,
@@ -146,7 +149,7 @@ const agents = () => {
 }
 
 const sender =
-  (url: URL): Send =>
+  (url: URL, most: number): Send =>
   (options, body, state) =>
     new Promise((resolve, reject) => {
       const sent = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options, (response) => {
@@ -155,7 +158,7 @@ const sender =
         response.on('data', (chunk: Buffer) => {
           chunks.push(chunk)
           size += chunk.length
-          if (size > LIMIT) sent.destroy(tooLarge(response))
+          if (size > most) sent.destroy(tooLarge(response, most))
         })
         response.on('error', reject)
         response.on('end', () => {

@@ -36,8 +36,8 @@ const wrongWithCertificates = (path: string): string | false => {
 const isAt = (one = '', other = ''): boolean =>
   URL.canParse(one) && URL.canParse(other) && new URL(one).origin === new URL(other).origin
 
-/** Problems of the connections to providers, the code host and the cluster. */
-export const reachErrors = ({ outgoing, authentication: { methods } }: Config): readonly Finding[] => {
+/** Problems of the connections to providers, the code host, the cluster and witnesses. */
+export const reachErrors = ({ outgoing, authentication: { methods }, history }: Config): readonly Finding[] => {
   const mayBeHttp = plainHttp(outgoing.http_hosts)
   const safe = (key: string, address: string | undefined): Finding => {
     const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined
@@ -73,7 +73,9 @@ export const reachErrors = ({ outgoing, authentication: { methods } }: Config): 
       ),
     ],
   }
-  const isUsed = (Object.keys(byMethod) as readonly RuledMethod[]).some((method) => methods[method].enabled)
+  const isUsed =
+    history.ledger.witnesses.length > 0 ||
+    (Object.keys(byMethod) as readonly RuledMethod[]).some((method) => methods[method].enabled)
   return [
     ...(['https_proxy', 'http_proxy'] as const).map((key): Finding => {
       const given = outgoing[key]

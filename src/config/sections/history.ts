@@ -1,6 +1,10 @@
+import { isLoopback } from '../../auth/outgoing/hosts.ts'
+import { parseVkey } from '../../ledger/vkey.ts'
+import { url } from '../addresses.ts'
+import { counted, list, record } from '../collections.ts'
 import { printDuration } from '../duration.ts'
 import { type SettingKind, setting } from '../setting.ts'
-import { duration, integer, matching, path } from '../types.ts'
+import { duration, integer, matching, path, textual } from '../types.ts'
 
 const none = undefined
 
@@ -18,6 +22,44 @@ const durationFrom = (least: number, most: number): SettingKind<number> => ({
 const durationOrNever: SettingKind<number> = {
   ...duration,
   read: (value, fault) => (value === 0 || value === '0' || value === '0s' ? 0 : duration.read(value, fault)),
+}
+
+/** An https URL, or an http URL of this machine. */
+const safeUrl: SettingKind<string> = {
+  ...url,
+  read: (value, fault) => {
+    const read = url.read(value, fault)
+    if (read === undefined || new URL(read).protocol === 'https:' || isLoopback(new URL(read))) return read
+    return fault('must be https; http is allowed only for loopback')
+  },
+}
+
+const vkey = textual('verifier key', {
+  check: (value) =>
+    parseVkey(value) ? undefined : 'must be a verifier key <name>+<id>+<key> of an Ed25519 key (type 0x04 or 0x01)',
+})
+
+const WITNESSES = 8
+const witness = record({ url: safeUrl, vkey }, { monitor: safeUrl })
+const witnessList = counted(list(witness), { most: WITNESSES })
+const publicKey = (text: string) => parseVkey(text)?.publicKey
+
+/** A list of witnesses with different addresses and different keys. */
+const witnesses: typeof witnessList = {
+  ...witnessList,
+  words: `list of ${witness.words}`,
+  read: (value, fault) => {
+    const all = witnessList.read(value, fault)
+    if (all?.length !== (Array.isArray(value) ? value.length : undefined)) return all
+    for (const [n, one] of all!.entries()) {
+      const earlier = all!.slice(0, n)
+      if (earlier.some((other) => other.url === one.url)) fault('is the address of another witness', `[${n}].url`)
+      const key = publicKey(one.vkey)!
+      if (earlier.some((other) => publicKey(other.vkey)!.equals(key)))
+        fault('is the key of another witness', `[${n}].vkey`)
+    }
+    return all
+  },
 }
 
 /** Settings under `history` (api.md §12). */
@@ -48,6 +90,11 @@ export const history = {
       'Maximum age of an event without a checkpoint, from 1s to 1h.',
     ),
     seal_events: setting(integer(1, 100_000), 1000, 'Number of events without a checkpoint that cause one.'),
+    witnesses: setting(
+      witnesses,
+      [],
+      'Witnesses `{url, vkey, monitor}` that cosign each checkpoint, at most 8: submission prefix (https; http only for loopback), verifier key, and monitoring prefix (default: url).',
+    ),
     scrub_interval: setting(
       durationOrNever,
       86_400_000,

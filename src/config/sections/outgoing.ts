@@ -8,7 +8,7 @@ const none = undefined
 
 /** Hides a URL that may contain a password. */
 const show = (value: string): string | undefined => (value.includes('@') ? undefined : value)
-/** Proxy from the usual variables. The proxy is checked only if a login method uses it. */
+/** Proxy from the usual variables. The proxy is checked only if a login method or a witness uses it. */
 const proxy = textual('proxy URL', { show })
 const proxyOrNone = textual(`proxy URL or \`${DIRECT}\``, {
   check: (value) => (value === DIRECT ? undefined : wrongWithProxy(value)),
@@ -21,12 +21,12 @@ const usual = <T>(name: string, otherwise: T): Derived<T> => ({
   from: () => otherwise,
 })
 
-/** Settings of outgoing connections to providers, the code host and the cluster. */
+/** Settings of outgoing connections to providers, the code host, the cluster and witnesses. */
 export const outgoing = {
   https_proxy: setting(
     proxy,
     usual<string | undefined>('https_proxy', none),
-    'Proxy for https requests to providers, the code host and the cluster; not used for loopback.',
+    'Proxy for https requests to providers, the code host, the cluster and witnesses; not used for loopback.',
   ),
   http_proxy: setting(
     proxy,

@@ -100,7 +100,12 @@ export const ledgerOps = (database: Database): LedgerOps => {
   const insert = database.prepare('insert or ignore into sealed (only, record) values (1, ?)')
   const write = database.prepare('insert or replace into sealed (only, record) values (1, ?)')
   const keep = database.prepare(
-    'insert or replace into checkpoints (size, root, text, at, keep) values (?, ?, ?, ?, ?)',
+    `insert into checkpoints (size, root, text, at, keep) values (?, ?, ?, ?, ?)
+     on conflict (size) do update set
+       text = case when root = excluded.root and length(text) > length(excluded.text) then text else excluded.text end,
+       root = excluded.root,
+       at = excluded.at,
+       keep = excluded.keep`,
   )
   const columns = 'select size, root, text, at, keep from checkpoints where'
   const below = rowsOf(database, `${columns} size < ? order by size desc limit ?`)

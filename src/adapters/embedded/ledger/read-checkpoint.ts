@@ -12,10 +12,9 @@ export const newestCheckpointIn = async (file: string): Promise<string | undefin
   try {
     const sealed = rowsOf(database, 'select record from sealed').get() as [string] | undefined
     const { text } = sealed ? (JSON.parse(sealed[0]) as SealedRecord) : {}
-    if (text) return text
-    // A pair that is not signed yet stands after the newest kept checkpoint.
-    const kept = rowsOf(database, 'select text from checkpoints order by size desc limit 1').get()
-    return (kept as [string] | undefined)?.[0]
+    // A pair that is not signed yet stands after the newest kept checkpoint, which has the signatures of witnesses.
+    const [kept] = (rowsOf(database, 'select text from checkpoints order by size desc limit 1').get() ?? []) as string[]
+    return text && !kept?.startsWith(text) ? text : kept
   } finally {
     database.close()
   }

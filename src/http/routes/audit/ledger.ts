@@ -27,10 +27,11 @@ const getLedger: Mount = (app, { ledger }) =>
     summary: 'Get the state of the ledger, its newest checkpoint, its keys and witnesses.',
     answer: LedgerStatus,
     run: async () => {
-      const { state, of, keys, size, sealed, scrub } = await ledger.status()
+      const { state, of, keys, size, sealed, witnesses, scrub } = await ledger.status()
       const named = of && { ledger: of.ledger, origin: of.origin }
       const newest = sealed && { sealed: { size: sealed.size, root: sealed.root, sealedAt: sealed.sealedAt } }
-      return { body: { state, ...named, size, ...newest, keys: [...keys], witnesses: [], scrub: scrub ?? {} } }
+      const lists = { keys: [...keys], witnesses: [...witnesses] }
+      return { body: { state, ...named, size, ...newest, ...lists, scrub: scrub ?? {} } }
     },
   })
 

@@ -1,0 +1,122 @@
+import type { ServerResponse } from 'node:http'
+import t from 'tap'
+import { newSigningKey } from '../../src/ledger/signing-keys.ts'
+import { parseVkey } from '../../src/ledger/vkey.ts'
+import { type WitnessAnswer, type WitnessRequest, witness } from '../stand-ins/witness.ts'
+import { serveWitness } from '../stand-ins/witness-server.ts'
+import { startService } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
+import { eventually } from '../wait.ts'
+
+type State = {
+  readonly vkey: string
+  readonly size: number
+  readonly at?: string
+  readonly error?: string
+  readonly conflict?: string
+}
+type Status = {
+  readonly state: string
+  readonly origin: string
+  readonly keys: readonly { readonly vkey: string }[]
+  readonly witnesses: readonly State[]
+}
+type Checkpoint = { readonly size: number; readonly text: string }
+type Handler = (request: WitnessRequest, response: ServerResponse) => WitnessAnswer | undefined
+
+const LEDGER = '/audit/v1/ledger'
+
+await t.test('witnesses on loopback sign checkpoints, and unusable ones delay nothing', async (t) => {
+  const clock = virtualClock(new Date().toISOString())
+  const good = witness('good.example', newSigningKey(), clock.now)
+  const bad = witness('bad.example', newSigningKey(), clock.now)
+  const step: { handle: Handler } = { handle: bad.handle }
+  const goodUrl = await serveWitness(t, good.handle)
+  const badUrl = await serveWitness(t, (request, response) => step.handle(request, response))
+  const list = [
+    { url: `${goodUrl}/`, vkey: good.vkey },
+    { url: badUrl, vkey: bad.vkey, monitor: badUrl },
+  ]
+  const service = await startService(t, { 'history.ledger.witnesses': JSON.stringify(list) }, { clock })
+  const status = async () => (await service.request<Status>('GET', LEDGER)).json
+  const { origin, keys } = await status()
+  for (const each of [good, bad]) each.trusted.set(origin, parseVkey(keys[0]!.vkey)!.publicKey)
+
+  let events = 0
+  /** Seals a further event on request. */
+  const seal = async (): Promise<Checkpoint> => {
+    await service.request('POST', '/api/v1/namespaces', { key: `n${events++}`, name: 'n' })
+    let answer: Checkpoint | undefined
+    const asked = service.request<Checkpoint>('POST', `${LEDGER}/checkpoint`).then(({ json }) => (answer = json))
+    await eventually(async () => {
+      if (answer === undefined) await clock.advance(500)
+      return answer
+    }, 'a checkpoint')
+    return asked
+  }
+  /** State of a witness after its submission of a size. */
+  const after = (n: number, has: (state: State) => unknown) =>
+    eventually(async () => {
+      const state = (await status()).witnesses[n]!
+      return has(state) && state
+    }, `an outcome of witness ${n}`)
+  const served = async () => (await service.request('GET', `${LEDGER}/checkpoint`)).text
+
+  const first = await seal()
+  t.match(await after(0, ({ size }) => size === first.size), { vkey: good.vkey, at: /Z$/, error: undefined })
+  await after(1, ({ size }) => size === first.size)
+  const text = await served()
+  t.ok(text.startsWith(first.text))
+  for (const name of [origin, good.name, bad.name]) t.equal(text.split(`\n— ${name} `).length, 2, name)
+
+  const silent = new Set<ServerResponse>()
+  const failures: readonly (readonly [Handler, RegExp])[] = [
+    [
+      ({ path }, response) => void response.writeHead(307, { location: `${goodUrl}${path}` }).end(),
+      /^the answer has status 307$/,
+    ],
+    [(_, response) => void response.writeHead(200).end(Buffer.alloc(4_000_000, 'a')), /^answer larger than 16 KiB$/],
+    [(_, response) => void response.destroy(), /^unreachable: ECONNRESET$/],
+    [(_, response) => void silent.add(response), /^no answer within 5 s$/],
+    [
+      () => ({ status: 503, contentType: 'text/plain', text: 'a secret of the witness' }),
+      /^the answer has status 503$/,
+    ],
+  ]
+  for (const [handle, why] of failures) {
+    step.handle = handle
+    const sealed = await seal()
+    await after(0, ({ size }) => size === sealed.size)
+    const failed = await eventually(async () => {
+      if (silent.size > 0) await clock.advance(5_000)
+      const state = (await status()).witnesses[1]!
+      return state.error !== undefined && why.test(state.error) && state
+    }, String(why))
+    t.match(failed, { size: first.size, conflict: undefined })
+    t.match(await served(), '\n— good.example ')
+    t.notMatch(await served(), '\n— bad.example ')
+  }
+  t.equal((await status()).state, 'ok')
+  const page = await service.metrics()
+  const host = new URL(badUrl).host
+  t.match(page, `rollcall_ledger_witness_total{witness="${host}",result="error"} ${failures.length}`)
+  t.match(page, `rollcall_ledger_witness_total{witness="${host}",result="ok"} `)
+  const lines = await service.logged()
+  t.match(lines, 'the witness did not sign the checkpoint')
+  t.notMatch(lines, 'a secret of the witness')
+
+  // A silent witness does not delay the shutdown, and the next start continues from the kept signatures.
+  step.handle = (_, response) => void silent.add(response)
+  const before = silent.size
+  const sealed = await seal()
+  await eventually(() => silent.size > before, 'a silent request')
+  await after(0, ({ size }) => size === sealed.size)
+  good.requests.length = 0
+  await service.reopen()
+  step.handle = bad.handle
+  const last = await seal()
+  await after(0, ({ size }) => size === last.size)
+  await after(1, ({ size }) => size === last.size)
+  t.ok(good.requests.every(({ body }) => !body.startsWith('old 0\n')))
+  t.match(await served(), /\n— good\.example [^\n]+\n— bad\.example |\n— bad\.example [^\n]+\n— good\.example /)
+})
