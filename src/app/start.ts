@@ -16,6 +16,7 @@ import { type Logger, loggerOf } from './telemetry/logger.ts'
 import { hasOwnLine } from './telemetry/outage-log.ts'
 
 export { ledgerStatus, rebuildLedger, restartLedger, resumeLedger } from './ledger/operations.ts'
+export { rotateLedgerKey } from './ledger/rotate-key.ts'
 export { moveStores } from './migrate/migrate.ts'
 export { createTokenOffline, deleteFlagOffline, projectionStatus, rebuildProjections } from './offline/offline.ts'
 export { checkLog } from './stores/check-log.ts'

@@ -103,6 +103,13 @@ type LedgerServices = {
     restart: { readonly reason: string; readonly last: string | undefined },
     say: Say,
   ) => Promise<{ readonly origin: string; readonly vkey: string; readonly isContinued: boolean }>
+  /** Replaces the signing key. `isContinued`: an interrupted change was completed instead. */
+  readonly rotateLedgerKey: (
+    config: Config,
+    clock: Clock,
+    compromised: boolean,
+    say: Say,
+  ) => Promise<{ readonly vkey: string; readonly isContinued: boolean }>
   /** Makes the kept hashes from the log. Returns their first difference, and that of the sealed record. */
   readonly rebuildLedger: (
     config: Config,

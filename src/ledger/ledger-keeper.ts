@@ -4,8 +4,9 @@ import type { EventLog } from '../events/log.ts'
 import { housekeeping, untilDone } from './housekeeping.ts'
 import { type KeptCheckpoint, type LedgerStore, newestKept, type ScrubResult } from './ledger-store.ts'
 import type { LogTree } from './log-tree.ts'
+import type { Obstacle } from './obstacle.ts'
 import { pacing } from './pacing.ts'
-import type { Obstacle, Sealed } from './sealing.ts'
+import type { Sealed } from './sealing.ts'
 import { servedCheckpoint } from './witness/served-checkpoint.ts'
 
 /** State of the ledger (api.md §17). */

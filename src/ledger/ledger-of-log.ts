@@ -16,6 +16,8 @@ export type LedgerOfLog = {
   readonly origin: string
   /** All keys of this ledger, the current one last. */
   readonly keys: readonly LedgerKey[]
+  /** Position of the event that names the current key. */
+  readonly keyPosition: bigint
 }
 
 const read = reader(ledgerEvents)
@@ -24,16 +26,17 @@ const read = reader(ledgerEvents)
 export const ledgerOfLog = async (log: Pick<EventLog, 'read'>): Promise<LedgerOfLog | undefined> => {
   let found: LedgerOfLog | undefined
   for await (const page of log.read(LEDGER_STREAM))
-    for (const { type, data, time } of page) {
+    for (const { type, data, time, position } of page) {
       const event = read(type, data)
       if (event.type === 'SigningKeyChanged') {
         const { to, compromised } = event.data
         const earlier = found?.keys ?? []
         const keys = earlier.map((key, n) => (n === earlier.length - 1 ? { ...key, until: time, compromised } : key))
-        if (found) found = { ...found, keys: [...keys, { vkey: to, since: time, compromised: false }] }
+        if (found)
+          found = { ...found, keyPosition: position, keys: [...keys, { vkey: to, since: time, compromised: false }] }
       } else {
         const { ledger, origin, vkey } = event.data
-        found = { ledger, origin, keys: [{ vkey, since: time, compromised: false }] }
+        found = { ledger, origin, keys: [{ vkey, since: time, compromised: false }], keyPosition: position }
       }
     }
   return found

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
@@ -5,7 +6,14 @@ import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { startService } from '../start.ts'
 import { rollcall } from './service.ts'
 
-type Status = { readonly state: string; readonly why?: string; readonly origin: string; readonly size: number }
+type Status = {
+  readonly state: string
+  readonly why?: string
+  readonly origin: string
+  readonly size: number
+  readonly sealed: { readonly size: number }
+  readonly keys: readonly { readonly vkey: string }[]
+}
 
 /** Changes the metadata of an event, with the triggers as they were. */
 const changeMeta = async (file: string): Promise<void> => {
@@ -71,4 +79,57 @@ await t.test('the ledger is resumed, rebuilt and restarted on the command line',
   t.match(await status(), { state: 'suspended' })
   t.match(await ledger('restart', '--reason', 'again', '--yes'), { exit: 0, err: /interrupted restart/ })
   t.match(await status(), { state: 'ok', size: first.size + 1 })
+})
+
+await t.test('a changed signing key is followed from the old one to the new one', { timeout: 120_000 }, async (t) => {
+  const service = await startService(t, { 'storage.type': 'embedded' })
+  const data = join(service.directory, 'data')
+  await service.close()
+  const ledger = (verb: string, ...more: readonly string[]) => rollcall(['ledger', verb, '--data', data, ...more])
+  const status = async () => JSON.parse((await ledger('status', '-o', 'json')).out) as Status
+  const before = await status()
+  const old = before.keys[0]!.vkey
+  const key = await readFile(join(data, 'signing-key.pem'), 'utf8')
+  t.match(await ledger('rotate-key'), { exit: 2, err: /--yes/ }, 'asks')
+  const changed = await ledger('rotate-key', '--yes')
+  t.match(changed, { exit: 0, out: /^\S+\+[0-9a-f]{8}\+\S+\n$/, err: /The signing key is replaced/ })
+  const vkey = changed.out.trim()
+  t.match(await status(), {
+    state: 'ok',
+    origin: before.origin,
+    size: before.size + 1,
+    sealed: { size: before.size + 1 },
+    keys: [
+      { vkey: old, compromised: false },
+      { vkey, compromised: false },
+    ],
+  })
+  t.not(await readFile(join(data, 'signing-key.pem'), 'utf8'), key)
+  t.notOk(existsSync(join(data, 'signing-key.pem.next')), 'the next key has one place')
+
+  await service.reopen()
+  type Page = { readonly checkpoints: readonly { readonly size: number; readonly text: string }[] }
+  const { json } = await service.request<Page>('GET', '/audit/v1/ledger/checkpoints')
+  const both = json.checkpoints.find(({ size }) => size === before.size + 1)!
+  t.equal(both.text.split('\n— ').length, 3, 'two signatures')
+  await service.close()
+  const [out, file] = [join(service.directory, 'out.ndjson'), join(service.directory, 'both')]
+  await writeFile(file, both.text)
+  t.equal((await rollcall(['events', 'export', out, '--data', data, '--no-progress'])).exit, 0)
+  const verify = (...more: readonly string[]) => rollcall(['events', 'verify', out, '--no-progress', ...more])
+  t.match(await verify('--vkey', old), { exit: 3, out: /unknown key/ })
+  t.match(await verify('--vkey', old, '--checkpoint', file), { exit: 0 })
+  t.match(await verify('--vkey', vkey), { exit: 0 })
+
+  const lost = await ledger('rotate-key', '--compromised', '--yes')
+  const { keys, state, sealed } = await status()
+  t.match(
+    { keys, state },
+    { state: 'ok', keys: [{ compromised: false }, { vkey, compromised: true }, { compromised: false }] },
+  )
+  t.equal(keys.at(-1)!.vkey, lost.out.trim())
+  await service.reopen()
+  const newest = await service.request<Page>('GET', '/audit/v1/ledger/checkpoints')
+  const first = newest.json.checkpoints.find(({ size }) => size === sealed.size)!
+  t.equal(first.text.split('\n— ').length, 2, 'the new signature alone')
 })

@@ -283,6 +283,7 @@ const house = () => {
     ledgerStatus: async () => ({ state: 'ok', size: 0, keys: [], scrub: {} }),
     resumeLedger: async () => ({ size: 0, events: 0 }),
     restartLedger: async () => ({ origin: '', vkey: '', isContinued: false }),
+    rotateLedgerKey: async () => ({ vkey: '', isContinued: false }),
     rebuildLedger: async () => ({ events: 0 }),
     moveStores: async (from, to, { dryRun, progress }) => {
       progress({ name: 'copying', done: 4, total: 4 })

@@ -101,6 +101,26 @@ def parse_checkpoint(text):
     return body, signatures, Checkpoint(origin, int(size), b64hash(root))
 
 
+def verified_signers(body, signatures, keys):
+    signers = set()
+    for name, key_id, signature in signatures:
+        for key in keys:
+            if (key.name, key.id) == (name, key_id) and key not in signers:
+                if not is_signed(key, body, signature):
+                    raise Refused('wrong signature')
+                signers.add(key)
+    return signers
+
+
+def signers_of(text, keys):
+    """The keys that signed a checkpoint; none if it is malformed or has a wrong signature."""
+    try:
+        body, signatures, _ = parse_checkpoint(text)
+        return verified_signers(body, signatures, keys)
+    except (ValueError, Refused):
+        return set()
+
+
 def verify_checkpoint(text, keys):
     try:
         body, signatures, checkpoint = parse_checkpoint(text)
@@ -109,13 +129,7 @@ def verify_checkpoint(text, keys):
     own = [key for key in keys if key.type == 1 and key.name == checkpoint.origin]
     if not own:
         raise Refused('other origin')
-    signers = set()
-    for name, key_id, signature in signatures:
-        for key in keys:
-            if (key.name, key.id) == (name, key_id) and key not in signers:
-                if not is_signed(key, body, signature):
-                    raise Refused('wrong signature')
-                signers.add(key)
+    signers = verified_signers(body, signatures, keys)
     if not signers.intersection(own):
         raise Refused('unknown key')
     return checkpoint

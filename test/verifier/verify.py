@@ -33,7 +33,7 @@ import zlib
 
 from exported import Malformed, read_records
 from filters import passes
-from notes import Refused, parse_vkey, verify_checkpoint
+from notes import Refused, parse_vkey, signers_of, verify_checkpoint
 from tree import CoverChecker, b64hash, classify, leaf_hash, verify_consistency, verify_inclusion
 
 
@@ -136,14 +136,31 @@ def check_retained_hashes(retained, indexes, leaves):
             raise Refused(kind, index=index)
 
 
+def trusted_keys(given, offered, checkpoints):
+    """The given keys, and each offered one that signed a checkpoint together with a trusted one."""
+    trusted, others = list(given), [key for key in offered if key not in given]
+    growing = True
+    while growing:
+        growing = False
+        for text in checkpoints:
+            signers = signers_of(text, trusted + others)
+            if signers.intersection(trusted) and signers.difference(trusted):
+                trusted += signers.difference(trusted)
+                others = [key for key in others if key not in trusted]
+                growing = True
+    return trusted
+
+
 def verify_export(options):
-    keys = [parse_vkey(text) for text in options.vkey]
     folder = os.path.dirname(os.path.abspath(options.path))
     manifest = load_manifest(options.path)
+    offered = [parse_vkey(text) for text in manifest['vkeys']]
+    texts = [read(path).decode('utf-8') for path in options.checkpoint]
+    keys = trusted_keys([parse_vkey(text) for text in options.vkey], offered, texts + [manifest['checkpoint']])
     checkpoint = verify_checkpoint(manifest['checkpoint'], keys)
     if manifest['origin'] != checkpoint.origin:
         raise Refused('other origin')
-    retained = [verify_checkpoint(read(path).decode('utf-8'), keys) for path in options.checkpoint]
+    retained = [verify_checkpoint(text, keys) for text in texts]
     retained.sort(key=lambda old: old.size)
     if retained and retained[-1].origin != checkpoint.origin:
         raise Refused('other origin')

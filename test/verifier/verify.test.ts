@@ -38,8 +38,8 @@ const PKCS8 = '302e020100300506032b657004220420'
 const privateKey = createPrivateKey({ key: Buffer.from(PKCS8 + key.seedHex, 'hex'), format: 'der', type: 'pkcs8' })
 const signer = signerOf(key.origin, privateKey)
 const stranger = signerOf(key.origin, generateKeyPairSync('ed25519').privateKey)
-const checkpointAt = async (size: number, root?: Hash) =>
-  signNote(checkpointBody({ origin: key.origin, size, root: root ?? (await rootAt(size, read)) }), [signer])
+const checkpointAt = async (size: number, root?: Hash, signers = [signer]) =>
+  signNote(checkpointBody({ origin: key.origin, size, root: root ?? (await rootAt(size, read)) }), signers)
 
 const events = vectors.events.map((vector) => {
   const record = { ...recordOf(vector), position: BigInt(vector.index + 1) }
@@ -296,6 +296,18 @@ await t.test('the verifier gives the verdict of each case', { skip }, async (t) 
     await expectExport(`consistency from ${size}`, given, { verdict: 'ok' }, ...(await retain(size)))
   }
   await expectExport('inconsistency', proven, { verdict: 'differs', between: [0, 7] }, ...(await retain(7, wrongRoot)))
+
+  const newKey = { vkeys: [vkeyOf(stranger.key)], checkpoint: await checkpointAt(11, undefined, [stranger]) }
+  const signedBy = async (...signers: (typeof signer)[]) => [
+    '--checkpoint',
+    file(await checkpointAt(5, undefined, signers)),
+  ]
+  for (const [name, options, verdict] of [
+    ['changed key', await signedBy(signer, stranger), 'ok'],
+    ['changed key without a checkpoint of both', await signedBy(signer), 'unknown key'],
+    ['changed key of a checkpoint of the new one', await signedBy(stranger), 'unknown key'],
+  ] as const)
+    await expectExport(name, { indexes: all, manifest: newKey }, { verdict }, ...options)
 
   const leaves = vectors.events.map(({ leafHash }) => leafHash)
   const hashList = (list: readonly string[]) => ['--hashes', file(list.map((hash) => `${hash}\n`).join(''))]

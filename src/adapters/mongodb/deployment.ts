@@ -152,10 +152,15 @@ export const deploymentSigningKey = (
     next: () => keyAt('next-signing-key'),
     prepare: async (key) => void (await replace('next-signing-key', pemOf(key))),
     promote: async () => {
-      const next = await pem('next-signing-key')
+      const [before, next] = [await pem('signing-key'), await pem('next-signing-key')]
       if (next === undefined) return
-      await replace('signing-key', next)
-      await calls.call('write', () => collection.deleteOne({ _id: 'next-signing-key' }))
+      // A late call of another process must not bring a key back.
+      if (before === undefined) await replace('signing-key', next)
+      else
+        await calls.call('write', () =>
+          collection.replaceOne({ _id: 'signing-key', pem: before }, { pem: next, madeAt: clock.now() }),
+        )
+      await calls.call('write', () => collection.deleteOne({ _id: 'next-signing-key', pem: next }))
     },
   }
 }

@@ -1,28 +1,48 @@
 import type { LedgerReport } from '../../cli/services.ts'
 import type { Clock } from '../../clock.ts'
+import type { Stored } from '../../events/log.ts'
 import { checkpointSigner } from '../../ledger/checkpoint-signer.ts'
 import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import { treeOfPages } from '../../ledger/log-comparison.ts'
-import { isObstacle, sealing } from '../../ledger/sealing.ts'
+import { isObstacle } from '../../ledger/obstacle.ts'
+import { type Sealed, sealing } from '../../ledger/sealing.ts'
 import type { History } from '../stores/stores.ts'
 
-/** State of the ledger of stores. Reads the whole log; writes and signs nothing. */
-export const stateOfStores = async (
-  { log, ledger, alone }: Pick<History, 'log' | 'ledger' | 'alone'>,
-  clock: Clock,
-) => {
+/** Pages of a log, with the position of the last event. */
+const positioned = (pages: AsyncIterable<readonly Stored[]>) => {
+  let last = 0n
+  return {
+    position: () => last,
+    pages: (async function* () {
+      for await (const page of pages) {
+        last = page.at(-1)?.position ?? last
+        yield page
+      }
+    })(),
+  }
+}
+
+type OnStores = Pick<History, 'log' | 'ledger' | 'alone'>
+
+/**
+ * One attempt to seal the log of stores, of which it reads everything. Without `signs` it only checks. The outcome is
+ * undefined if a running instance sealed at the same time.
+ */
+export const attemptOnStores = async ({ log, ledger, alone }: OnStores, clock: Clock, signs: boolean) => {
   const { store, keys } = await ledger()
-  const [of, copies, scrub] = [await ledgerOfLog(log), await store.sealed(), await store.scrubbed()]
+  const [of, copies] = [await ledgerOfLog(log), await store.sealed()]
+  const { pages, position } = positioned(log.readAll(0n))
   const tree = await treeOfPages(
-    log.readAll(0n),
+    pages,
     Object.values(copies).flatMap(({ size, witnessed }) => (witnessed ? [size, witnessed.size] : [size])),
   )
   const signer = checkpointSigner(keys, !alone)
-  const { checkpoint, obstacle } = (await sealing({
+  const outcome: Sealed | undefined = await sealing({
     clock,
     store: { ...store, sealed: async () => copies },
     tree: {
       size: () => tree.size,
+      position,
       root: () => tree.root,
       rootAt: async (size) => tree.roots.get(size) ?? tree.root,
       found: () => undefined,
@@ -32,10 +52,18 @@ export const stateOfStores = async (
     // Without a signer, an attempt to seal only checks.
     signerOf: async (named) => {
       const found = await signer(named)
-      return found && isObstacle(found) ? found : undefined
+      return signs || (found && isObstacle(found)) ? found : undefined
     },
     isSure: () => true,
-  })())!
+  })()
+  return { of, copies, size: tree.size, outcome }
+}
+
+/** State of the ledger of stores. Reads the whole log; writes and signs nothing. */
+export const stateOfStores = async (history: OnStores, clock: Clock) => {
+  const { of, copies, size: events, outcome } = await attemptOnStores(history, clock, false)
+  const { checkpoint, obstacle } = outcome!
+  const scrub = await (await history.ledger()).store.scrubbed()
   const begun = of ?? Object.values(copies)[0]
   const isNew = !begun && obstacle
   const { size, root, sealedAt } = checkpoint ?? {}
@@ -43,7 +71,7 @@ export const stateOfStores = async (
     state: isNew || !obstacle ? 'ok' : obstacle.state,
     ...(obstacle && !isNew && { why: obstacle.why }),
     ...(of && { ledger: of.ledger, origin: of.origin }),
-    size: tree.size,
+    size: events,
     ...(size !== undefined && { sealed: { size, root: root!, sealedAt: sealedAt! } }),
     keys: of?.keys ?? [],
     scrub: scrub ?? {},

@@ -68,6 +68,22 @@ const addRestart = (ledger: Command, given: CommandServices): void => {
     })
 }
 
+const addRotateKey = (ledger: Command, given: CommandServices): void => {
+  const { load, terminal, clock } = given
+  withYes(ledger.command('rotate-key'), given)
+    .summary('replace the signing key of the ledger')
+    .description('The first checkpoint of the new key carries both signatures. Then the old private key is destroyed.')
+    .option('--compromised', 'others may have the old key: it signs nothing more, and verifiers need the new key')
+    .action(async (options: ConfirmOptions & { readonly compromised?: boolean }) => {
+      const { compromised = false, yes = false } = options
+      const config = dataConfig(options, terminal)
+      await confirm(terminal, 'Replace the signing key? The old private key is destroyed.', yes)
+      const { vkey, isContinued } = await (await load()).rotateLedgerKey(config, clock, compromised, terminal.info)
+      terminal.info(isContinued ? 'An interrupted change is completed.' : 'The signing key is replaced.')
+      terminal.print(`${vkey}\n`)
+    })
+}
+
 const addRebuild = (ledger: Command, given: CommandServices): void => {
   const { load, terminal, clock, endWith } = given
   withYes(ledger.command('rebuild'), given)
@@ -84,11 +100,11 @@ const addRebuild = (ledger: Command, given: CommandServices): void => {
     })
 }
 
-/** `rollcall ledger status|resume|restart|rebuild`: works on the stores. An embedded service must be stopped. */
+/** `rollcall ledger status|resume|restart|rotate-key|rebuild`: works on the stores. An embedded service must be stopped. */
 export const addLedger = (program: Command, given: CommandServices): void => {
   const ledger = program
     .command('ledger')
     .summary('show and repair the ledger')
     .description('Works on the stores: on a data directory while the service is stopped, on servers at any time.')
-  for (const add of [addStatus, addResume, addRestart, addRebuild]) add(ledger, given)
+  for (const add of [addStatus, addResume, addRestart, addRotateKey, addRebuild]) add(ledger, given)
 }

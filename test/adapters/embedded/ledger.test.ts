@@ -1,8 +1,11 @@
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { openLedgerFile } from '../../../src/adapters/embedded/ledger/ledger-thread.ts'
-import { withSealedFile } from '../../../src/adapters/embedded/ledger/signing-key-file.ts'
+import { signingKeyFile, withSealedFile } from '../../../src/adapters/embedded/ledger/signing-key-file.ts'
 import { ledgerStoreContract } from '../../contracts/ledger-store.ts'
+import { signingKeysContract } from '../../contracts/signing-keys.ts'
+import { memoryKeys } from '../../ledger/memory-keys.ts'
 import { memoryContent, memoryLedgerStore } from '../../ledger/memory-store.ts'
 import { newDirectory } from './store.ts'
 
@@ -32,4 +35,14 @@ await t.test('the file next to the key keeps a copy that is never older than a s
   const { text: _, ...intended } = { ...first, size: 5 }
   await t.rejects(withSealedFile(failing, path, () => t.fail()).advance(first, intended), /crash/)
   t.same(await store.sealed(), { stored: first, nextToKey: intended })
+})
+
+await t.test('the signing key file, and keys in memory, pass the shared tests of signing keys', async (t) => {
+  const directory = await newDirectory(t)
+  await signingKeysContract(t, async () => signingKeyFile(join(directory, 'signing-key.pem')))
+  const files = await readdir(directory)
+  t.strictSame(files, ['signing-key.pem'], 'the key before is destroyed')
+  t.equal((await stat(join(directory, 'signing-key.pem'))).mode & 0o777, 0o600)
+  const stored = { key: undefined, next: undefined }
+  await signingKeysContract(t, async () => memoryKeys(stored))
 })

@@ -51,7 +51,12 @@ export const signingKeyFile = (path: string): SigningKeys => ({
     }
   },
   promote: async () => {
-    await rename(nextKeyOf(path), path)
+    try {
+      await rename(nextKeyOf(path), path)
+    } catch (error) {
+      // Another process has completed the change.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
     await syncDirectory(dirname(path))
   },
 })

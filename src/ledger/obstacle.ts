@@ -1,0 +1,77 @@
+import { Refusal } from '../errors.ts'
+import type { LedgerOfLog } from './ledger-of-log.ts'
+import type { LedgerStore, ScrubResult, SealedCopies, SealedRecord } from './ledger-store.ts'
+import { notExtending } from './log-comparison.ts'
+import type { LogTree } from './log-tree.ts'
+
+/** Reason why nothing is signed. */
+export type Obstacle = { readonly state: 'suspended' | 'diverged'; readonly why: string }
+
+const suspended = (why: string): Obstacle => ({ state: 'suspended', why })
+const diverged = (why: string): Obstacle => ({ state: 'diverged', why })
+export const isObstacle = (value: object): value is Obstacle => 'why' in value
+
+/** A difference that a scrub found counts on all instances until an operator resumes or restarts the ledger. */
+const scrubbedObstacle = (scrub: ScrubResult | undefined): Obstacle | undefined => {
+  if (scrub?.ok !== false) return undefined
+  const { firstBad } = scrub
+  return diverged(firstBad ? `event ${firstBad.index} of the log is ${firstBad.kind}` : 'the log is not the sealed one')
+}
+
+/** Result of a read, or the obstacle if its content is unusable. Rejects if the store is out of reach. */
+export const orObstacle = async <T>(read: () => Promise<T>): Promise<T | Obstacle> => {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    return suspended(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** Newest of the copies of the sealed record. The largest counts; of two with the same size, the one with a text. */
+export const newestOf = (of: LedgerOfLog | undefined, copies: SealedCopies): SealedRecord | Obstacle => {
+  const records = Object.values(copies)
+  if (!of) return suspended('there is a sealed record, but the log names no ledger')
+  const foreign = records.find(({ ledger }) => ledger !== of.ledger)
+  if (foreign)
+    return suspended(`the log names ledger ${of.ledger}, but the sealed record is of ledger ${foreign.ledger}`)
+  if (records.some(({ copy }) => copy)) return suspended('the sealed record is a copy from a backup')
+  const rank = ({ size, text }: SealedRecord) => 2 * size + (text === undefined ? 0 : 1)
+  return (
+    records.toSorted((a, b) => rank(b) - rank(a))[0] ?? suspended(`there is no sealed record of ledger ${of.ledger}`)
+  )
+}
+
+type LogState = {
+  readonly store: Pick<LedgerStore, 'scrubbed'>
+  readonly tree: Pick<LogTree, 'size' | 'rootAt' | 'found'>
+  /** Brings the tree to the head of the log. */
+  readonly advance: () => Promise<void>
+}
+
+/** Finds the obstacle if the log does not extend the records, or a checkpoint that a witness has. */
+export const obstacleFinder = ({ store, tree, advance }: LogState) => {
+  /** Cause for which the log does not extend a size and root; undefined if it does. */
+  const differenceTo = async ({ size, root }: Pick<SealedRecord, 'size' | 'root'>): Promise<string | undefined> => {
+    // Another instance may have sealed events that this one does not have yet.
+    if (tree.size() < size) await advance()
+    const own = tree.size() < size ? undefined : await tree.rootAt(size)
+    const why = notExtending(tree.size(), own, { size, root })
+    const found = why === undefined ? undefined : own && tree.found()
+    return found && found.index < size ? `${why}; event ${found.index} is the first with another kept hash` : why
+  }
+
+  return async (newest: SealedRecord, copies: SealedCopies): Promise<Obstacle | undefined> => {
+    // An older copy is of the same tree.
+    const others = Object.values(copies).filter(({ root }) => root !== newest.root)
+    for (const record of [newest, ...others]) {
+      const why = await differenceTo(record)
+      if (why !== undefined) return diverged(why)
+    }
+    for (const { witnessed } of Object.values(copies)) {
+      const why = witnessed && (await differenceTo(witnessed))
+      if (why !== undefined) return diverged(`the witness ${witnessed!.witness} has another checkpoint: ${why}`)
+    }
+    return scrubbedObstacle(await store.scrubbed())
+  }
+}
