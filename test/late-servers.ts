@@ -10,9 +10,12 @@ const REASONS = ['view_behind', 'backend_unavailable']
 export const isLate = ({ status, text }: Given): boolean =>
   status === 503 && ['auth_stale', ...REASONS].some((reason) => text.includes(`"${reason}"`))
 
-/** Whether the request can be repeated safely: it was a read, or freshness could not be proven. */
-export const isForNow = (method: string, given: Given): boolean =>
-  isLate(given) && (method === 'GET' || given.text.includes('"auth_stale"'))
+/**
+ * Whether the request can be repeated safely: it was a read, it has an idempotency key, or freshness could not be
+ * proven.
+ */
+export const isForNow = (method: string, given: Given, hasKey = false): boolean =>
+  isLate(given) && (method === 'GET' || hasKey || given.text.includes('"auth_stale"'))
 
 const isOfLateServer = ({ port, adapter, err }: Fields): boolean =>
   (port !== undefined && SERVERS.includes(String(adapter))) ||
