@@ -96,3 +96,18 @@ export type LedgerStore = {
   readonly writeScrub: (result: ScrubResult) => Promise<void>
   readonly close: () => Promise<void>
 }
+
+/**
+ * Replaces the sealed record `before` of a store, or stores the first one. Returns false if another process stored a
+ * record since `before` was read.
+ */
+export const replaceSealed = async (
+  store: Pick<LedgerStore, 'advance' | 'begin' | 'sealed'>,
+  before: SealedRecord | undefined,
+  record: SealedRecord,
+): Promise<boolean> => {
+  if (before) return store.advance(before, record)
+  await store.begin(record)
+  const { stored } = await store.sealed()
+  return stored?.ledger === record.ledger && stored.size === record.size && stored.text === record.text
+}

@@ -7,7 +7,7 @@ import { fail } from '../../failure.ts'
 import { base64Of } from '../../ledger/base64.ts'
 import { parseCheckpoint } from '../../ledger/checkpoint.ts'
 import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
-import { newestKept } from '../../ledger/ledger-store.ts'
+import { newestKept, replaceSealed, type SealedCopies } from '../../ledger/ledger-store.ts'
 import { compareWithKept, keptInStore, notExtending, treeOfPages } from '../../ledger/log-comparison.ts'
 import { logTree } from '../../ledger/log-tree.ts'
 import { scrubResult } from '../../ledger/scrub.ts'
@@ -22,9 +22,10 @@ import { stateOfStores } from './state-of-stores.ts'
 /** All that was signed or intended for a ledger, as far as the store knows it. */
 const knownSeals = async (
   { store }: LedgerPorts,
+  copies: SealedCopies,
   { ledger, origin }: LedgerOfLog,
 ): Promise<readonly { readonly size: number; readonly root: string }[]> => {
-  const sealed = Object.values(await store.sealed()).filter((record) => record.ledger === ledger)
+  const sealed = Object.values(copies).filter((record) => record.ledger === ledger)
   const records = sealed.flatMap((record) => (record.witnessed ? [record, record.witnessed] : [record]))
   const kept = await newestKept(store)
   return kept && parseCheckpoint(kept.text)?.origin === origin ? [...records, kept] : records
@@ -46,7 +47,8 @@ export const resumeLedger: Services['resumeLedger'] = (config, clock, { text, na
     const vkeys = of.keys.filter(({ compromised }) => !compromised).map(({ vkey }) => vkey)
     const { size, root: hash } = insistOnCheckpoint(text, keysOf(vkeys), name)
     const root = base64Of(hash)
-    const known = await knownSeals(ports, of)
+    const copies = await ports.store.sealed()
+    const known = await knownSeals(ports, copies, of)
     const tree = await treeOfPages(log.readAll(0n), [size, ...known.map((each) => each.size)])
     for (const sealed of [{ size, root }, ...known]) {
       const why = notExtending(tree.size, tree.roots.get(sealed.size), sealed)
@@ -64,7 +66,9 @@ export const resumeLedger: Services['resumeLedger'] = (config, clock, { text, na
     await ports.store.dropTiles()
     await ports.store.writeScrub({ at: sealedAt, through: tree.size, ok: true })
     await ports.store.keep({ size, root, text, sealedAt, keep: true })
-    await ports.store.replace({ ledger: of.ledger, origin: of.origin, size, root, text, sealedAt, keep: true })
+    const record = { ledger: of.ledger, origin: of.origin, size, root, text, sealedAt, keep: true }
+    if (!(await replaceSealed(ports.store, copies.stored, record)))
+      fail('conflict', 'A running instance sealed at the same time.', 'Use the command again.')
     return { size, events: tree.size }
   })
 

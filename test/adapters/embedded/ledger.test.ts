@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openLedgerFile } from '../../../src/adapters/embedded/ledger/ledger-thread.ts'
 import { signingKeyFile, withSealedFile } from '../../../src/adapters/embedded/ledger/signing-key-file.ts'
+import { type LedgerStore, replaceSealed } from '../../../src/ledger/ledger-store.ts'
 import { ledgerStoreContract } from '../../contracts/ledger-store.ts'
 import { signingKeysContract } from '../../contracts/signing-keys.ts'
 import { memoryKeys } from '../../ledger/memory-keys.ts'
@@ -45,4 +46,35 @@ await t.test('the signing key file, and keys in memory, pass the shared tests of
   t.equal((await stat(join(directory, 'signing-key.pem'))).mode & 0o777, 0o600)
   const stored = { key: undefined, next: undefined }
   await signingKeysContract(t, async () => memoryKeys(stored))
+})
+
+await t.test('processes that write the sealed record next to one key at once leave a whole record', async (t) => {
+  const directory = await newDirectory(t)
+  const path = join(directory, 'signing-key.pem.sealed')
+  const first = { ledger: 'l', origin: 'o/l', size: 0, root: 'r', text: '', sealedAt: '2026-01-01T00:00:00.000Z' }
+  const [one, other] = Array.from({ length: 2 }, () =>
+    withSealedFile(memoryLedgerStore(), path, (error) => t.fail(error.message)),
+  ) as [LedgerStore, LedgerStore]
+  await Promise.all(
+    Array.from({ length: 50 }, (_, size) =>
+      (size % 2 ? one : other).replace({ ...first, size, text: 'x'.repeat(9_000) }),
+    ),
+  )
+  t.match((await one.sealed()).nextToKey, { ledger: 'l', text: /^x{9000}$/ })
+  t.strictSame(await readdir(directory), ['signing-key.pem.sealed'])
+})
+
+await t.test('a sealed record is replaced only while no other process has stored one', async (t) => {
+  const first = { ledger: 'l', origin: 'o/l', size: 0, root: 'r', text: '', sealedAt: '2026-01-01T00:00:00.000Z' }
+  const [resumed, sealed] = [
+    { ...first, size: 5, text: 'five' },
+    { ...first, size: 7, text: 'seven' },
+  ]
+  const store = memoryLedgerStore()
+  t.equal(await replaceSealed(store, undefined, resumed), true, 'the first record')
+  t.equal(await replaceSealed(store, undefined, sealed), false, 'there is one already')
+  t.equal(await replaceSealed(store, first, sealed), false, 'it is another one')
+  t.same(await store.sealed(), { stored: resumed })
+  t.equal(await replaceSealed(store, resumed, sealed), true)
+  t.same(await store.sealed(), { stored: sealed })
 })

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -16,12 +17,18 @@ export const syncDirectory = async (path: string): Promise<void> => {
 /** Path of the new content of a file until it is whole. */
 export const nextOf = (path: string): string => `${path}.new`
 
-/** Replaces a file durably; only its owner can access it. After a crash it has its old or its new content. */
+/** Path of the new content of a file that several processes replace at once. */
+export const ownNextOf = (path: string): string => nextOf(`${path}.${process.pid}.${randomBytes(4).toString('hex')}`)
+
+/**
+ * Replaces a file durably; only its owner can access it. After a crash it has its old or its new content. `next`: path
+ * of the new content until it is whole.
+ */
 export const replaceFile = async (
   path: string,
   parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array | string>,
+  next = nextOf(path),
 ): Promise<void> => {
-  const next = nextOf(path)
   try {
     await rm(next, { force: true })
     const file = await open(next, 'wx', OWN)

@@ -5,7 +5,7 @@ import type { LedgerStore, SealedRecord } from '../../../ledger/ledger-store.ts'
 import { newSigningKey, pemOf, type SigningKeys } from '../../../ledger/signing-keys.ts'
 import { bytesOf } from '../../../regular-file.ts'
 import { closeToOthers } from '../files/private-file.ts'
-import { replaceFile, syncDirectory } from '../files/replace-file.ts'
+import { ownNextOf, replaceFile, syncDirectory } from '../files/replace-file.ts'
 import { createSecretFile, readSecretFile } from '../files/secret-file.ts'
 
 const KIND = 'signing key file'
@@ -89,7 +89,7 @@ export const withSealedFile = (store: LedgerStore, path: string, onUnwritable: (
   closeToOthers(path)
   const write = async (record: SealedRecord): Promise<void> => {
     try {
-      await replaceFile(path, [`${JSON.stringify(record)}\n`])
+      await replaceFile(path, [`${JSON.stringify(record)}\n`], ownNextOf(path))
     } catch (error) {
       onUnwritable(error as Error)
     }
