@@ -53,6 +53,13 @@ export type Moved = {
   /** Subjects with encrypted data whose key is missing in the source. */
   readonly lost?: number
   readonly digest?: string
+  /** The ledger that the target continues. `sealed`: events that its sealed record covers; undefined without a record. */
+  readonly ledger?: {
+    readonly origin: string
+    readonly sealed: number | undefined
+    /** Files of the signing key. Without one in the target the servers have the key. */
+    readonly keyFiles: { readonly source: string; readonly target: string | undefined }
+  }
 }
 
 type StoredRecord = IndexedEvent['record']

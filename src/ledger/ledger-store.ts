@@ -42,6 +42,12 @@ export type WitnessedCheckpoint = {
 /** The sealed record of the store, and its copy in a file next to the signing key. */
 export type SealedCopies = { readonly stored?: SealedRecord; readonly nextToKey?: SealedRecord }
 
+/** The newest of several sealed records. The largest counts; of two with the same size, the one with a text. */
+export const newestRecord = (records: readonly SealedRecord[]): SealedRecord | undefined => {
+  const rank = ({ size, text }: SealedRecord) => 2 * size + (text === undefined ? 0 : 1)
+  return records.toSorted((a, b) => rank(b) - rank(a))[0]
+}
+
 /** A checkpoint that is kept. `keep` excludes it from the removal of old checkpoints. */
 export type KeptCheckpoint = Required<Pick<SealedRecord, 'size' | 'root' | 'text' | 'sealedAt' | 'keep'>>
 

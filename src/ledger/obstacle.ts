@@ -1,6 +1,12 @@
 import { Refusal } from '../errors.ts'
 import type { LedgerOfLog } from './ledger-of-log.ts'
-import type { LedgerStore, ScrubResult, SealedCopies, SealedRecord } from './ledger-store.ts'
+import {
+  type LedgerStore,
+  newestRecord,
+  type ScrubResult,
+  type SealedCopies,
+  type SealedRecord,
+} from './ledger-store.ts'
 import { notExtending } from './log-comparison.ts'
 import type { LogTree } from './log-tree.ts'
 
@@ -28,7 +34,7 @@ export const orObstacle = async <T>(read: () => Promise<T>): Promise<T | Obstacl
   }
 }
 
-/** Newest of the copies of the sealed record. The largest counts; of two with the same size, the one with a text. */
+/** Newest of the copies of the sealed record, or the obstacle. */
 export const newestOf = (of: LedgerOfLog | undefined, copies: SealedCopies): SealedRecord | Obstacle => {
   const records = Object.values(copies)
   if (!of) return suspended('there is a sealed record, but the log names no ledger')
@@ -36,10 +42,7 @@ export const newestOf = (of: LedgerOfLog | undefined, copies: SealedCopies): Sea
   if (foreign)
     return suspended(`the log names ledger ${of.ledger}, but the sealed record is of ledger ${foreign.ledger}`)
   if (records.some(({ copy }) => copy)) return suspended('the sealed record is a copy from a backup')
-  const rank = ({ size, text }: SealedRecord) => 2 * size + (text === undefined ? 0 : 1)
-  return (
-    records.toSorted((a, b) => rank(b) - rank(a))[0] ?? suspended(`there is no sealed record of ledger ${of.ledger}`)
-  )
+  return newestRecord(records) ?? suspended(`there is no sealed record of ledger ${of.ledger}`)
 }
 
 type LogState = {

@@ -5,13 +5,14 @@ import { fail } from '../../failure.ts'
 import { eventsOf, openStores, type Stores } from '../stores/stores.ts'
 import { insistOnSameLog } from '../stores/verify-log-and-views.ts'
 import { type HistoryStore, migrate } from './copy.ts'
+import { insistOnNoOtherLedger, ledgerToMove, moveLedger } from './move-ledger.ts'
 
 const nothing = async function* () {}
 
 /** Empty stores, in place of a target that does not exist. */
 const empty = (
   pepper: HistoryStore['pepper'],
-): Pick<Stores, 'log' | 'keys' | 'pepper' | 'binding' | 'alone' | 'close'> => {
+): Pick<Stores, 'log' | 'keys' | 'pepper' | 'binding' | 'alone' | 'close'> & { readonly ledger: undefined } => {
   const none = async () => fail('failed', 'This is a dry run, so nothing was written.')
   const close = async () => {}
   return {
@@ -28,12 +29,16 @@ const empty = (
     keys: { make: none, find: async () => undefined, destroy: none, close },
     pepper,
     binding: { read: async () => undefined, write: none },
+    ledger: undefined,
     alone: true,
     close,
   }
 }
 
-/** Moves an embedded store to the target of another configuration. A target without keys gets those of the source. */
+/**
+ * Moves an embedded store with its ledger to the target of another configuration. A target without keys gets those of
+ * the source.
+ */
 export const moveStores: Services['moveStores'] = async (from, to, move) => {
   for (const path of [eventsOf(from), from.keys.file!])
     if (!existsSync(path))
@@ -51,7 +56,15 @@ export const moveStores: Services['moveStores'] = async (from, to, move) => {
     const target = move.dryRun && !isThere ? empty(source.pepper) : await openStores(to, systemClock, {}, { secrets })
     try {
       await insistOnSameLog(target)
-      return await migrate(source, target, move)
+      const ledger = await ledgerToMove(from, source)
+      const ports = ledger && (await target.ledger?.())
+      if (ports) await insistOnNoOtherLedger(ledger, ports)
+      const moved = await migrate(source, target, move)
+      if (!ports || move.dryRun) return moved
+      await moveLedger(ledger, ports)
+      const { origin, record } = ledger
+      const keyFiles = { source: from.history.ledger.key_file!, target: to.history.ledger.key_file }
+      return { ...moved, ledger: { origin, sealed: record?.size, keyFiles } }
     } finally {
       await target.close()
     }

@@ -10,20 +10,22 @@ import { confirm, type Terminal } from '../terminal/terminal.ts'
 type MigrateOptions = FileOptions & {
   readonly from: string
   readonly fromKeys?: string
+  readonly fromSigningKey?: string
   readonly to: string
   readonly dryRun?: boolean
   readonly yes?: boolean
   readonly progress: boolean
 }
 
-const directory = (path: string, keys: string = join(path, 'keys')) => ({
+const directory = (path: string, keys: string = join(path, 'keys'), signingKey?: string) => ({
   'storage.type': 'embedded',
   'storage.data_dir': path,
   'keys.file': keys,
+  ...(signingKey !== undefined && { 'history.ledger.key_file': signingKey }),
 })
 
-const sourceOf = ({ from, fromKeys }: MigrateOptions): Config =>
-  loadConfig({ env: {}, flags: directory(from, fromKeys) }).config
+const sourceOf = ({ from, fromKeys, fromSigningKey }: MigrateOptions): Config =>
+  loadConfig({ env: {}, flags: directory(from, fromKeys, fromSigningKey) }).config
 
 /** The servers of the configuration, or a directory. */
 const targetOf = (options: MigrateOptions, { env }: Terminal): Config => {
@@ -33,8 +35,24 @@ const targetOf = (options: MigrateOptions, { env }: Terminal): Config => {
   return loadConfig({ env: {}, flags: directory(to) }).config
 }
 
-const summary = ({ events, copied, streams, subjects, lost = 0, digest }: Moved): string =>
-  [
+/** Lines on the ledger of the target. Two stores with one signing key would sign two histories. */
+const ledgerLines = ({ ledger }: Moved): readonly string[] => {
+  if (!ledger) return []
+  const { origin, sealed, keyFiles } = ledger
+  const isShared = keyFiles.target !== undefined && resolve(keyFiles.target) === resolve(keyFiles.source)
+  return [
+    sealed === undefined
+      ? `The source has no sealed record, so the ledger ${origin} is suspended in the target too.`
+      : `The target continues the ledger ${origin}, of which ${sealed} events are sealed.`,
+    isShared
+      ? `Source and target share the signing key ${keyFiles.source}: never start the source again.`
+      : `Remove ${keyFiles.source} before anybody starts the source again, because both would sign as one ledger.`,
+  ]
+}
+
+const summary = (moved: Moved): string => {
+  const { events, copied, streams, subjects, lost = 0, digest } = moved
+  return [
     `Done: ${copied} events copied, ${events} events in total.`,
     `Compared: every event in order and each of ${streams} streams; ${subjects} people and tokens have the same keys.`,
     ...(lost > 0
@@ -42,8 +60,10 @@ const summary = ({ events, copied, streams, subjects, lost = 0, digest }: Moved)
           `The source lacks the keys of ${lost} more people or tokens: their encrypted data cannot be read there either.`,
         ]
       : []),
+    ...ledgerLines(moved),
     `SHA-256 of all events, the same in source and target: ${digest}`,
   ].join('\n')
+}
 
 const migrate = async (options: MigrateOptions, { load, clock, terminal, endWith }: CommandServices): Promise<void> => {
   const { from, to, dryRun = false, yes = false } = options
@@ -74,10 +94,11 @@ export const addMigrate = (program: Command, given: CommandServices): void => {
   withConfig(program.command('migrate'), given)
     .summary('move an embedded store to servers or to another directory')
     .description(
-      'Copies every event and every key unchanged, and compares source and target. No service may use either of them. The source is not changed.',
+      'Copies every event, every key and the ledger unchanged, and compares source and target. No service may use either of them. The source is not changed.',
     )
     .requiredOption('--from <dir>', 'directory of the embedded store')
     .option('--from-keys <path>', 'key file of the source (default: DIR/keys)')
+    .option('--from-signing-key <path>', 'signing key of the source (default: DIR/signing-key.pem)')
     .requiredOption('--to <place>', '"cluster" for the servers of the configuration, or a directory')
     .option('--dry-run', 'compare and count without writing')
     .option('-y, --yes', 'skip the confirmation')

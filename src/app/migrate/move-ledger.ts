@@ -1,0 +1,86 @@
+import type { KeyObject } from 'node:crypto'
+import type { Config } from '../../config/load.ts'
+import { fail } from '../../failure.ts'
+import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
+import { newestRecord, type SealedRecord } from '../../ledger/ledger-store.ts'
+import type { LedgerPorts } from '../../ledger/signing-keys.ts'
+import type { History } from '../stores/stores.ts'
+
+/** Number of checkpoints that are read, and that are written at once. */
+const [PAGE, AT_ONCE] = [256, 16]
+
+/** Ledger of a source. `record`: its sealed record, as it is; undefined if there is none. */
+type LedgerToMove = {
+  readonly origin: string
+  readonly ports: LedgerPorts
+  readonly key: KeyObject
+  readonly record: SealedRecord | undefined
+}
+
+/** Sealed record to move. One that suspends the source suspends the target too. */
+const recordIn = async ({ store }: LedgerPorts, ledger: string): Promise<SealedRecord | undefined> => {
+  const records = Object.values(await store.sealed())
+  return records.find((record) => record.ledger !== ledger || record.copy) ?? newestRecord(records)
+}
+
+/** Finds the ledger of a source; undefined if its log names none. Fails if the signing key is missing. */
+export const ledgerToMove = async (
+  { history }: Pick<Config, 'history'>,
+  { log, ledger }: Pick<History, 'log' | 'ledger'>,
+): Promise<LedgerToMove | undefined> => {
+  const of = await ledgerOfLog(log)
+  if (!of) return undefined
+  const ports = await ledger()
+  const key =
+    (await ports.keys.read()) ??
+    fail(
+      'notFound',
+      `The source has a ledger, but there is no signing key ${history.ledger.key_file}.`,
+      'Set --from-signing-key to the key of the source. If the key is lost, run first: rollcall ledger restart --data DIR',
+    )
+  return { origin: of.origin, ports, key, record: await recordIn(ports, of.ledger) }
+}
+
+/** Fails if the target has another signing key, or the sealed record of another ledger. Writes nothing. */
+export const insistOnNoOtherLedger = async ({ key, record }: LedgerToMove, { store, keys }: LedgerPorts) => {
+  const there = await keys.read()
+  if (there && !there.equals(key))
+    fail(
+      'conflict',
+      'The target has another signing key than the source.',
+      'Remove that key, or replace it by a copy of the key of the source.',
+    )
+  const other = Object.values(await store.sealed()).find(({ ledger }) => ledger !== record?.ledger)
+  if (other) fail('conflict', `The target has the sealed record of the ledger ${other.origin}.`, 'Use an empty target.')
+}
+
+const copyCheckpoints = async (from: LedgerPorts['store'], to: LedgerPorts['store']): Promise<void> => {
+  for (let below = Number.MAX_SAFE_INTEGER; ; ) {
+    const page = await from.checkpoints(below, PAGE)
+    for (let n = 0; n < page.length; n += AT_ONCE) await Promise.all(page.slice(n, n + AT_ONCE).map(to.keep))
+    const last = page.at(-1)
+    if (!last) return
+    below = last.size
+  }
+}
+
+/**
+ * Copies kept checkpoints, the sealed record and the signing key, so that the target continues the ledger. The key comes
+ * last: a target without the sealed record signs nothing. A repeated call completes one that was interrupted.
+ */
+export const moveLedger = async ({ ports: { store, keys }, key, record }: LedgerToMove, to: LedgerPorts) => {
+  const scrub = await store.scrubbed()
+  if (scrub?.ok === false) await to.store.writeScrub(scrub)
+  await copyCheckpoints(store, to.store)
+  if (record) await to.store.replace(record)
+  if (!(await to.keys.read()) || (await to.keys.next())?.equals(key)) {
+    await to.keys.prepare(key)
+    await to.keys.promote()
+  }
+  // A restart, or a change of the key, that a crash interrupted is continued in the target.
+  const next = await keys.next()
+  if (next) await to.keys.prepare(next)
+  const there = await recordIn(to, record?.ledger ?? '')
+  if ((record && there?.root !== record.root) || !(await to.keys.read())?.equals(key))
+    fail('check', 'The target returns another sealed record or signing key than it received.')
+}
