@@ -64,7 +64,9 @@ export type Moved = {
 
 type StoredRecord = IndexedEvent['record']
 
-/** Ledger of a store: origin, verifier keys in force, and the newest checkpoint. */
+/**
+ * Ledger of a store: origin, verifier keys without compromised ones, the current one last, and the newest checkpoint.
+ */
 type StoredLedger = { readonly origin: string; readonly vkeys: readonly string[]; readonly checkpoint: string }
 
 /** The records of a store, read only. */

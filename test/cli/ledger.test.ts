@@ -84,6 +84,11 @@ await t.test('the ledger is resumed, rebuilt and restarted on the command line',
 await t.test('a changed signing key is followed from the old one to the new one', { timeout: 120_000 }, async (t) => {
   const service = await startService(t, { 'storage.type': 'embedded' })
   const data = join(service.directory, 'data')
+  const earlier = join(service.directory, 'earlier')
+  await writeFile(
+    earlier,
+    (await service.request<{ text: string }>('POST', '/audit/v1/ledger/checkpoint', {})).json.text,
+  )
   await service.close()
   const ledger = (verb: string, ...more: readonly string[]) => rollcall(['ledger', verb, '--data', data, ...more])
   const status = async () => JSON.parse((await ledger('status', '-o', 'json')).out) as Status
@@ -120,6 +125,17 @@ await t.test('a changed signing key is followed from the old one to the new one'
   t.match(await verify('--vkey', old), { exit: 3, out: /unknown key/ })
   t.match(await verify('--vkey', old, '--checkpoint', file), { exit: 0 })
   t.match(await verify('--vkey', vkey), { exit: 0 })
+
+  t.equal((await rollcall(['events', 'verify', '--data', data, '--no-progress', '--checkpoint', earlier])).exit, 0)
+  for (const option of ['--against', '--checkpoint']) {
+    const part = join(service.directory, `out${option}`)
+    t.equal((await rollcall(['events', 'export', part, '--data', data, '--no-progress', option, earlier])).exit, 0)
+    t.equal(
+      (await rollcall(['events', 'verify', part, '--no-progress', '--checkpoint', earlier, '--vkey', old])).exit,
+      option === '--against' ? 3 : 0,
+      option,
+    )
+  }
 
   const lost = await ledger('rotate-key', '--compromised', '--yes')
   const { keys, state, sealed } = await status()

@@ -16,7 +16,7 @@ const recordsOf = (
   ledger: async () => {
     const [of, checkpoint] = [await ledgerOfLog(log), await newest()]
     if (!of || !checkpoint) return undefined
-    const vkeys = of.keys.filter(({ until }) => until === undefined).map(({ vkey }) => vkey)
+    const vkeys = of.keys.filter(({ compromised }) => !compromised).map(({ vkey }) => vkey)
     return { origin: of.origin, vkeys, checkpoint }
   },
 })

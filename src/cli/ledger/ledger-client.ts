@@ -17,10 +17,10 @@ const [AT_ONCE, KEPT] = [4, 256]
 type LedgerState = {
   readonly ledger: string
   readonly origin: string
-  readonly keys: readonly { readonly vkey: string; readonly until?: string }[]
+  readonly keys: readonly { readonly vkey: string; readonly compromised: boolean }[]
 }
 
-/** Origin of a ledger, its verifier keys in force, and a checkpoint. */
+/** Origin of a ledger, its verifier keys without compromised ones, the current one last, and a checkpoint. */
 export type LedgerNow = { readonly origin: string; readonly vkeys: readonly string[]; readonly checkpoint: string }
 
 /** Returns the id of the ledger of a service. */
@@ -32,7 +32,7 @@ export const ledgerNow = async ({ ask, bytes }: Client): Promise<LedgerNow> => {
   // A service that cannot seal serves the last checkpoint.
   const sealed = await ask<{ readonly text: string }>('POST', `${LEDGER}/checkpoint`).catch(() => undefined)
   const checkpoint = sealed?.text ?? (await bytes(`${LEDGER}/checkpoint`)).toString()
-  return { origin, vkeys: keys.filter(({ until }) => until === undefined).map(({ vkey }) => vkey), checkpoint }
+  return { origin, vkeys: keys.filter(({ compromised }) => !compromised).map(({ vkey }) => vkey), checkpoint }
 }
 
 /** Returns all verifier keys of the ledger of a service, earlier ones included. */

@@ -5,6 +5,7 @@ import type { VerifiedCheckpoint } from '../../../ledger/checkpoint.ts'
 import { coverHashes, selection as emptySelection, type Selection } from '../../../ledger/cover.ts'
 import { isSameHash } from '../../../ledger/hashes.ts'
 import { consistencyProof, type ReadNodes, rootAt, verifyConsistency } from '../../../ledger/proofs.ts'
+import { vkeyOf } from '../../../ledger/vkey.ts'
 import { insistOnCheckpoint, keysOf, textOfFile } from '../../ledger/checkpoint-file.ts'
 import type { LedgerNow } from '../../ledger/ledger-client.ts'
 import { earlierParts } from './earlier.ts'
@@ -53,6 +54,12 @@ const sealedBy = async (source: ExportSource, { checkpoint: file }: ExportReques
   return { ledger, checkpoint: insistOnCheckpoint(text, keysOf(ledger.vkeys), name) }
 }
 
+/** The keys of a manifest: the current one, and those that signed the checkpoint. */
+const keysInForce = ({ ledger: { vkeys }, checkpoint }: Sealed): readonly string[] => {
+  const signers = new Set(checkpoint.signatures.map(({ key }) => vkeyOf(key)))
+  return vkeys.filter((vkey, n) => n === vkeys.length - 1 || signers.has(vkey))
+}
+
 const consistencyWith = async (file: string, { ledger, checkpoint }: Sealed, nodes: ReadNodes) => {
   const from = insistOnCheckpoint(
     await textOfFile(file, 'The checkpoint'),
@@ -94,7 +101,7 @@ const prove = async (
     gzip,
     personal: selection.personal,
     origin: ledger.origin,
-    vkeys: ledger.vkeys,
+    vkeys: keysInForce(sealed),
     checkpoint: text,
     ...(against !== undefined && { consistency: await consistencyWith(against, sealed, nodes) }),
     filter: selection.filter,
