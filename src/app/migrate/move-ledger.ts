@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import type { Config } from '../../config/load.ts'
 import { fail } from '../../failure.ts'
 import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
-import { newestRecord, type SealedRecord } from '../../ledger/ledger-store.ts'
+import { newestRecord, replaceSealed, type SealedRecord } from '../../ledger/ledger-store.ts'
 import type { LedgerPorts } from '../../ledger/signing-keys.ts'
 import type { History } from '../stores/stores.ts'
 
@@ -72,7 +72,8 @@ export const moveLedger = async ({ ports: { store, keys }, key, record }: Ledger
   const scrub = await store.scrubbed()
   if (scrub?.ok === false) await to.store.writeScrub(scrub)
   await copyCheckpoints(store, to.store)
-  if (record) await to.store.replace(record)
+  if (record && !(await replaceSealed(to.store, (await to.store.sealed()).stored, record)))
+    fail('conflict', 'Another process wrote the sealed record of the target.', 'Stop every service on the target.')
   if (!(await to.keys.read()) || (await to.keys.next())?.equals(key)) {
     await to.keys.prepare(key)
     await to.keys.promote()
