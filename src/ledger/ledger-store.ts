@@ -90,8 +90,8 @@ export type LedgerStore = {
    */
   readonly startOver: (record: SealedRecord) => Promise<void>
   /**
-   * Keeps a checkpoint. One of the same size is replaced, but a longer text with the same root remains, because it has
-   * more signatures.
+   * Keeps a checkpoint. One of the same size is replaced, but a text that begins with the new one remains, because it
+   * has further signatures.
    */
   readonly keep: (checkpoint: KeptCheckpoint) => Promise<void>
   /** Kept checkpoints smaller than `below`, the largest first. */

@@ -90,12 +90,13 @@ export const ledgerStoreContract = (t: Test, open: () => Promise<LedgerStore>): 
     t.same(await store.checkpoints(100, 9), [kept(10, true), kept(9)])
     t.same(await store.checkpoint(2 ** 40), kept(2 ** 40))
     t.equal(await store.checkpoint(11), undefined)
-    await store.keep({ ...kept(9), text: 'cosigned\n' })
-    t.equal((await store.checkpoint(9))!.text, 'cosigned\n')
+    const cosigned = { ...kept(9), text: `${kept(9).text}cosigned\n` }
+    await store.keep(cosigned)
+    t.same(await store.checkpoint(9), cosigned)
     await store.keep(kept(9, true))
-    t.same(await store.checkpoint(9), { ...kept(9, true), text: 'cosigned\n' }, 'the longer text of a root remains')
-    await store.keep({ ...kept(9), root: 'other' })
-    t.same(await store.checkpoint(9), { ...kept(9), root: 'other' })
+    t.same(await store.checkpoint(9), { ...cosigned, keep: true }, 'a text with further lines remains')
+    await store.keep({ ...kept(9), text: 'resigned\n' })
+    t.same(await store.checkpoint(9), { ...kept(9), text: 'resigned\n' }, 'another text replaces it, shorter or not')
     await store.dropCheckpoints([])
     await store.dropCheckpoints([9, 10, 11, 100])
     t.same(

@@ -54,8 +54,8 @@ const operations = (content: Content): Omit<LedgerStore, 'close'> => {
     },
     keep: async (checkpoint) => {
       const before = kept.get(checkpoint.size)
-      const isLonger = before?.root === checkpoint.root && before.text.length > checkpoint.text.length
-      kept.set(checkpoint.size, isLonger ? { ...checkpoint, text: before.text } : checkpoint)
+      const text = before?.text.startsWith(checkpoint.text) ? before.text : checkpoint.text
+      kept.set(checkpoint.size, { ...checkpoint, text })
     },
     checkpoints: async (below, limit) =>
       [...kept.values()]

@@ -108,11 +108,9 @@ const keptOf = ({ size, root, text, sealedAt, keep }: KeptCheckpoint): KeptCheck
 /** Kept checkpoints, in the collection `ledger`. */
 const mongoCheckpoints = (db: Db, calls: Calls) => {
   const kept = db.collection<StoredCheckpoint>('ledger')
-  /** Replaces a checkpoint, unless another instance changed it since. A longer text with the same root remains. */
-  const replacedFrom = async ({ _id, root, text }: StoredCheckpoint, to: StoredCheckpoint): Promise<boolean> => {
-    const isLonger = root === to.root && text.length > to.text.length
-    return (await kept.replaceOne({ _id, text }, isLonger ? { ...to, text } : to)).matchedCount > 0
-  }
+  /** Replaces a checkpoint, unless another instance changed it since. A text that begins with the new one remains. */
+  const replacedFrom = async ({ _id, text }: StoredCheckpoint, to: StoredCheckpoint): Promise<boolean> =>
+    (await kept.replaceOne({ _id, text }, text.startsWith(to.text) ? { ...to, text } : to)).matchedCount > 0
   return {
     keep: async (checkpoint: KeptCheckpoint): Promise<void> => {
       const document = { _id: checkpointId(checkpoint.size), kind: 'checkpoint', ...checkpoint } as const

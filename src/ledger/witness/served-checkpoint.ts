@@ -16,15 +16,13 @@ type ServedOptions = {
   readonly onCheckpoint: (checkpoint: KeptCheckpoint) => void
 }
 
-/** The checkpoint that an instance serves. It never loses a signature. */
+/** The checkpoint that an instance serves. Signatures of witnesses are added to it. */
 export const servedCheckpoint = ({ clock, store, isCosignedElsewhere, onCheckpoint }: ServedOptions) => {
   let served: KeptCheckpoint | undefined
   let refreshed = Number.NEGATIVE_INFINITY
-  /** Serves a checkpoint, unless the same one is served with more signatures. */
+  /** Serves a checkpoint, unless the same one is served with further signatures. */
   const serve = (checkpoint: KeptCheckpoint | undefined): void => {
-    if (!checkpoint || checkpoint.text === served?.text) return
-    if (isSame(checkpoint, served) && checkpoint.text.length < served!.text.length) return
-    onCheckpoint((served = checkpoint))
+    if (checkpoint && !served?.text.startsWith(checkpoint.text)) onCheckpoint((served = checkpoint))
   }
   /** Serves a checkpoint with further signatures, if it is the served one. */
   const cosigned = (checkpoint: KeptCheckpoint | undefined): void => {

@@ -102,7 +102,7 @@ export const ledgerOps = (database: Database): LedgerOps => {
   const keep = database.prepare(
     `insert into checkpoints (size, root, text, at, keep) values (?, ?, ?, ?, ?)
      on conflict (size) do update set
-       text = case when root = excluded.root and length(text) > length(excluded.text) then text else excluded.text end,
+       text = case when substr(text, 1, length(excluded.text)) = excluded.text then text else excluded.text end,
        root = excluded.root,
        at = excluded.at,
        keep = excluded.keep`,
