@@ -10,6 +10,7 @@ import { vkeyOf } from '../../src/ledger/vkey.ts'
 import { type Random, randomOf } from '../history/event-log.ts'
 import type { EventVector } from '../ledger/vectors.ts'
 import { recordOf, vectors } from '../ledger/vectors.ts'
+import { cosign, vkeyOfWitness } from '../stand-ins/witness.ts'
 import { SIGNER, signerWith, VKEY } from './ledger-server.ts'
 import { ledgerOf, madeExport } from './made-export.ts'
 import { rollcall } from './service.ts'
@@ -29,6 +30,9 @@ const report = async (...args: readonly string[]): Promise<Report & { exit: numb
   if (out === '') throw new Error(err)
   return { ...(JSON.parse(out) as Report), exit }
 }
+
+const python = resolve(import.meta.dirname, '../../../test/verifier/verify.py')
+const hasPython = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 8))']).status === 0
 
 await t.test('the published export verifies, and the same export is made again', async (t) => {
   const folder = t.testdir()
@@ -52,6 +56,37 @@ await t.test('the published export verifies, and the same export is made again',
     selection: { filter: {}, bounds, personal: 'sealed' },
   })
   t.equal(readFileSync(`${out}.manifest.json`, 'utf8'), manifest.replace('events.ndjson', 'again.ndjson'))
+})
+
+await t.test('verify prints the cosignatures of given witnesses, which make no other key trusted', async (t) => {
+  const folder = t.testdir()
+  const { out } = await madeExport(published, folder)
+  const path = `${out}.manifest.json`
+  const manifest = JSON.parse(readFileSync(path, 'utf8')) as Manifest
+  const { privateKey } = signerWith(9)
+  const body = manifest.checkpoint.slice(0, manifest.checkpoint.indexOf('\n\n') + 1)
+  const seconds = Date.parse('2026-02-03T04:05:06Z') / 1000
+  const checkpoint = manifest.checkpoint + cosign('w.example/w1', privateKey, body, seconds)
+  writeFileSync(path, `${canonical({ ...manifest, checkpoint })}\n`)
+  const witness = vkeyOfWitness('w.example/w1', privateKey, 4)
+  const line = 'w.example/w1 signed size 11 at 2026-02-03T04:05:06.000Z\n'
+  t.match(await verify(out, '--vkey', VKEY, '--vkey', witness), { exit: 0, err: '', out: `${line}verified 11 events` })
+  t.match(await report(out, '--vkey', VKEY, '--vkey', witness), {
+    verified: true,
+    cosigned: [{ name: 'w.example/w1', size: 11, time: '2026-02-03T04:05:06.000Z' }],
+  })
+  t.match(await verify(out, '--vkey', VKEY), { exit: 0, out: /^verified/ }, 'lines of unknown keys are ignored')
+  if (hasPython) {
+    const args = ['-B', python, 'export', path, '--vkey', VKEY, '--vkey', witness]
+    const { stdout } = spawnSync('python3', args, { encoding: 'utf8' })
+    t.match(JSON.parse(stdout), { verdict: 'ok', cosigned: [['w.example/w1', 11, seconds]] })
+  }
+  const absent = vkeyOfWitness('w.example/w2', privateKey, 4)
+  t.match(await verify(out, '--vkey', VKEY, '--vkey', absent), { exit: 0, err: /no checkpoint.*w.example\/w2/i })
+  const other = vkeyOf(signerWith(3, 'other.example/ledger/00000000').key)
+  t.match(await verify(out, '--vkey', other, '--vkey', witness), { exit: 3, out: /other origin/ })
+  writeFileSync(path, `${canonical({ ...manifest, checkpoint: checkpoint.replace(/.{9}==\n$/, 'AAAAAAAAA==\n') })}\n`)
+  t.match(await verify(out, '--vkey', VKEY, '--vkey', witness), { exit: 3, out: /checkpoint: wrong signature/ })
 })
 
 await t.test('verify names missing files, other keys, origins and checkpoints', async (t) => {
@@ -153,9 +188,6 @@ const tampered = <T>({ below, of }: Random, items: readonly T[], edit: (item: T)
     () => items.slice(0, at),
   ])()
 }
-
-const python = resolve(import.meta.dirname, '../../../test/verifier/verify.py')
-const hasPython = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 8))']).status === 0
 
 type Case = { readonly random: Random; readonly folder: string; readonly records: readonly Stored[] }
 /** Problem of a case, as text; undefined if its verdict is right. */

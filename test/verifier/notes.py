@@ -133,3 +133,11 @@ def verify_checkpoint(text, keys):
     if not signers.intersection(own):
         raise Refused('unknown key')
     return checkpoint
+
+
+def cosignatures(text, keys):
+    """Name of the witness, size and time in seconds of each signature of a given witness, on a verified checkpoint."""
+    _, signatures, checkpoint = parse_checkpoint(text)
+    witnesses = {(key.name, key.id) for key in keys if key.type == 4}
+    return [[name, checkpoint.size, int.from_bytes(signature[:8], 'big')]
+            for name, key_id, signature in signatures if (name, key_id) in witnesses]

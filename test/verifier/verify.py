@@ -33,7 +33,7 @@ import zlib
 
 from exported import Malformed, read_records
 from filters import passes
-from notes import Refused, parse_vkey, signers_of, verify_checkpoint
+from notes import Refused, cosignatures, parse_vkey, signers_of, verify_checkpoint
 from tree import CoverChecker, b64hash, classify, leaf_hash, verify_consistency, verify_inclusion
 
 
@@ -137,13 +137,13 @@ def check_retained_hashes(retained, indexes, leaves):
 
 
 def trusted_keys(given, offered, checkpoints):
-    """The given keys, and each offered one that signed a checkpoint together with a trusted one."""
+    """The given keys, and each offered one of a ledger that signed a checkpoint together with a trusted one of it."""
     trusted, others = list(given), [key for key in offered if key not in given]
     growing = True
     while growing:
         growing = False
         for text in checkpoints:
-            signers = signers_of(text, trusted + others)
+            signers = signers_of(text, [key for key in trusted + others if key.type == 1 and key.name == text.partition('\n')[0]])
             if signers.intersection(trusted) and signers.difference(trusted):
                 trusted += signers.difference(trusted)
                 others = [key for key in others if key not in trusted]
@@ -194,7 +194,8 @@ def verify_export(options):
         proven = [b64hash(text) for text in proof['hashes']]
         if not verify_consistency(old.size, old.root, checkpoint.size, checkpoint.root, proven):
             raise Refused('differs', between=[good, old.size])
-    return {'verdict': 'ok', 'events': len(records), 'size': checkpoint.size}
+    cosigned = cosignatures(manifest['checkpoint'], keys)
+    return {'verdict': 'ok', 'events': len(records), 'size': checkpoint.size, **({'cosigned': cosigned} if cosigned else {})}
 
 
 def verify_proof(options):

@@ -6,6 +6,9 @@ import type { VerifierKey } from '../../../ledger/vkey.ts'
 import { textOfFile } from '../../ledger/checkpoint-file.ts'
 import type { Findings } from './findings.ts'
 
+/** Maximum time in ms that a Date can hold. */
+const LAST_MS = 8.64e15
+
 /** A checkpoint with its source. */
 export type Named = { readonly name: string; readonly text: string }
 
@@ -14,8 +17,8 @@ export const readCheckpoints = (paths: readonly string[]): Promise<readonly Name
   Promise.all(paths.map(async (path) => ({ name: basename(path), text: await textOfFile(path, 'The checkpoint') })))
 
 /**
- * Keys to trust: those given, and each offered key that signed a checkpoint together with a trusted one, which happens
- * when a key is changed.
+ * Keys to trust: those given, and each offered key of a ledger that signed a checkpoint together with a trusted key of
+ * the same ledger, which happens when a key is changed. The signature of a witness makes no key trusted.
  */
 export const trustedKeys = (
   given: readonly VerifierKey[],
@@ -27,8 +30,9 @@ export const trustedKeys = (
   for (let isGrowing = true; isGrowing; ) {
     isGrowing = false
     for (const { text } of checkpoints) {
-      const note = parseCheckpoint(text)?.note
-      const signed = note && verifyNote(note, [...trusted, ...others])
+      const parsed = parseCheckpoint(text)
+      const isOfLedger = ({ type, name }: VerifierKey) => type === 'ed25519' && name === parsed?.origin
+      const signed = parsed && verifyNote(parsed.note, [...trusted, ...others].filter(isOfLedger))
       if (!Array.isArray(signed) || !signed.some(({ key }) => trusted.includes(key))) continue
       for (const { key } of signed as readonly { readonly key: VerifierKey }[]) {
         const at = others.indexOf(key)
@@ -59,6 +63,22 @@ export const checkpointOf = (
     return undefined
   }
   return values
+}
+
+/** Cosignature of a witness: its name, the size of the checkpoint, and its time, RFC 3339. */
+export type CosignedSize = { readonly name: string; readonly size: number; readonly time: string }
+
+/** Returns the valid cosignatures of the given keys on checkpoints, the smallest size first. */
+export const cosignedSizes = (checkpoints: readonly Named[], keys: readonly VerifierKey[]): readonly CosignedSize[] => {
+  const all = new Map<string, CosignedSize>()
+  for (const { text } of checkpoints) {
+    const verified = verifyCheckpoint(text, keys)
+    if (typeof verified === 'string') continue
+    for (const { key, line, time } of verified.signatures)
+      if (time !== undefined && time * 1000 <= LAST_MS)
+        all.set(line, { name: key.name, size: verified.size, time: new Date(time * 1000).toISOString() })
+  }
+  return [...all.values()].toSorted((one, other) => one.size - other.size)
 }
 
 /** Result of a comparison of roots at some sizes: the largest size that agrees, and the smallest that does not. */

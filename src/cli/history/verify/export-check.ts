@@ -9,7 +9,7 @@ import type { VerifierKey } from '../../../ledger/vkey.ts'
 import { keysOf } from '../../ledger/checkpoint-file.ts'
 import { hashesOf } from '../../ledger/hash-file.ts'
 import { type LeafList, leafList } from '../../ledger/leaf-list.ts'
-import { agreementOf, checkpointOf, type Named, trustedKeys } from './checkpoints.ts'
+import { agreementOf, type CosignedSize, checkpointOf, cosignedSizes, type Named, trustedKeys } from './checkpoints.ts'
 import { type Findings, findings } from './findings.ts'
 import { type GivenExport, readProof } from './inputs.ts'
 import { checkLines } from './lines.ts'
@@ -26,6 +26,8 @@ export type Verdict = {
   readonly events: number
   readonly size: number
   readonly root: Hash | undefined
+  /** Cosignatures of the witnesses whose keys were given. */
+  readonly cosigned: readonly CosignedSize[]
 }
 
 /** Root of the manifest's earlier tree, if its proof leads to the checkpoint. */
@@ -126,5 +128,6 @@ export const verifyExport = async (
     if (!isSame && isUnnamed) found.add({ kind: 'changed', between: [Math.max(from, good), Math.min(to, bad ?? to)] })
     else if (!isSame) found.add({ kind: 'wrong root', about: 'files' })
   }
-  return { found, events: manifest.events, size, root: checkpoint?.root }
+  const cosigned = cosignedSizes([own, ...retained.checkpoints], keys)
+  return { found, events: manifest.events, size, root: checkpoint?.root, cosigned }
 }

@@ -6,7 +6,7 @@ import { tamperingOf } from '../../../ledger/tampering.ts'
 import { keysOf } from '../../ledger/checkpoint-file.ts'
 import { leafList } from '../../ledger/leaf-list.ts'
 import type { StoredRecords } from '../../services.ts'
-import { agreementOf, checkpointOf, trustedKeys } from './checkpoints.ts'
+import { agreementOf, checkpointOf, cosignedSizes, trustedKeys } from './checkpoints.ts'
 import type { Retained, Verdict } from './export-check.ts'
 import { findings } from './findings.ts'
 
@@ -57,5 +57,5 @@ export const verifyStore = async (
   }
   const { good, bad } = agreementOf(checkpoints, (each) => roots.get(each))
   if (bad !== undefined && !tampering) found.add({ kind: 'changed', between: [good, bad] })
-  return { found, events: size, size, root }
+  return { found, events: size, size, root, cosigned: cosignedSizes(named, keys) }
 }

@@ -30,7 +30,7 @@ const retainedBy = async ({ vkey, checkpoint = [], hashes }: VerifyOptions): Pro
 })
 
 const print = (
-  { found, events, size, root }: Verdict,
+  { found, events, size, root, cosigned }: Verdict,
   output: VerifyOptions['output'],
   given: CommandServices,
 ): void => {
@@ -40,11 +40,12 @@ const print = (
   const lines = found.kept.map(findingLine)
   if (output === 'json')
     terminal.print(
-      `${JSON.stringify({ verified: isVerified, events, size, root: rootText, findings: found.kept.map((one, n) => ({ ...one, line: lines[n] })), found: found.count() })}\n`,
+      `${JSON.stringify({ verified: isVerified, events, size, root: rootText, cosigned, findings: found.kept.map((one, n) => ({ ...one, line: lines[n] })), found: found.count() })}\n`,
     )
   else {
     if (lines.length > 0) printForeign(terminal, `${lines.join('\n')}\n`)
     if (found.count() > lines.length) terminal.print(`${found.count() - lines.length} more\n`)
+    for (const { name, size, time } of cosigned) printForeign(terminal, `${name} signed size ${size} at ${time}\n`)
     if (isVerified) terminal.print(`verified ${events} events, size ${size}, root ${rootText}\n`)
     else terminal.info('Not verified.')
   }
@@ -69,6 +70,9 @@ const verify = async (file: string | undefined, options: VerifyOptions, given: C
     bar.end()
     if (retained.keys === undefined && config === undefined && verdict.found.count() === 0)
       terminal.info('The key is that of the manifest. Set --vkey KEY to name the key that you trust.')
+    for (const { type, name } of retained.keys ?? [])
+      if (type === 'cosignature' && !verdict.cosigned.some((one) => one.name === name))
+        terminal.info(`No checkpoint has a signature of ${name}.`)
     print(verdict, options.output, given)
   } finally {
     bar.end()
@@ -81,7 +85,7 @@ export const addVerifyEvents = (events: Command, given: CommandServices): void =
     .summary('verify an export or a store; exit code 3 if something was changed')
     .description(
       `Checks the files of an export against its manifest, the proof and the checkpoint, or the records of a store against
-retained checkpoints. Needs no service and no network. Each difference is a line that names index and kind.`,
+retained checkpoints. With the key of a witness it prints the sizes that the witness has signed, and the times. Needs no service and no network. Each difference is a line that names index and kind.`,
     )
     .option('--manifest <file>', 'manifest of the export (default: FILE.manifest.json)')
     .addOption(vkeyOption())
