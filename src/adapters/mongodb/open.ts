@@ -69,10 +69,13 @@ export const driverLimits = {
   heartbeatFrequencyMS: 2000,
 } as const
 
-/** Timeouts of the driver for a virtual clock: only the timeouts of calls, which that clock controls, apply. */
-const unlimited = {
+/**
+ * Timeouts of the driver for a virtual clock, which the driver does not share. The timeouts of calls apply; a server that
+ * refuses connections still ends a call.
+ */
+const limitsOfTests = {
   ...driverLimits,
-  serverSelectionTimeoutMS: 2 ** 31 - 1,
+  serverSelectionTimeoutMS: 5000,
   connectTimeoutMS: 0,
   socketTimeoutMS: 0,
   waitQueueTimeoutMS: 0,
@@ -89,7 +92,7 @@ export const openMongo = async (
 ): Promise<Mongo> => {
   const client = new MongoClient(url, {
     appName: 'rollcall',
-    ...(clock.real ? driverLimits : unlimited),
+    ...(clock.real ? driverLimits : limitsOfTests),
     maxPoolSize: 20,
     retryReads: true,
     retryWrites: true,
