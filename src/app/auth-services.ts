@@ -36,7 +36,7 @@ export const authServicesOf = async (
       log,
       views,
       clock,
-      onError: onError('cannot look up a refused token'),
+      onError: onError('the token of a refused request cannot be looked up in the event log'),
     }),
     tokenStanding: index.standing,
     holderOf: tokenHolders(views),

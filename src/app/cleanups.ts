@@ -8,7 +8,7 @@ import type { Logger } from './telemetry/logger.ts'
 /** Timeout in ms for the views to catch up with the log before a run. After a start the views may lag far behind. */
 const VIEWS_MS = 30_000
 const CLOCK_JUMPED =
-  'this cleanup of expired tokens is skipped, because the clock has jumped by more than an hour; the next cleanup runs if the clock does not jump again'
+  'this cleanup of expired tokens is skipped, because the clock has jumped by more than an hour; the next cleanup runs as usual, unless the clock jumps again'
 
 /** Schedules the cleanup of each enabled method. */
 export const scheduleCleanups = async (

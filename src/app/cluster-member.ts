@@ -44,7 +44,7 @@ export const formatBeside = async ({
 const EVERY = 'every instance reads a later event format, so events are written in that format from now on'
 const NOT_EVERY = 'events are written in an earlier format, because one instance reads no later format'
 const UNKNOWN =
-  'events are written in the first format, because instances of an older version may be running; set eventstore.all_on_roll when none is'
+  'events are written in the first format, because instances of an older version may be running; set eventstore.all_on_roll when no such instance runs'
 
 /**
  * Cluster membership according to the log that this instance has read so far. Logs an INFO line when the written format
@@ -113,7 +113,7 @@ type ClusterMember = {
 }
 
 const NOT_LEFT =
-  'this instance could not record that it leaves; another instance removes it later, because it does not respond'
+  'this instance could not record in the event log that it stops; the other instances remove it from the list of members when it does not respond for 15 minutes'
 
 /** Membership of this instance: responds to probes, probes others, and evicts members that do not respond. */
 export const clusterMember = ({

@@ -13,7 +13,7 @@ import type { Row } from '../projections/views.ts'
 import type { Logger } from './telemetry/logger.ts'
 
 const UNREADABLE =
-  'this version cannot read an event; requests for its flag, segment or token get 503 event_unreadable; start the version of rollcall that wrote the event, or a later one; such a token can still be revoked'
+  'this version cannot read an event; requests for its flag, segment or token get 503 event_unreadable; start the version of rollcall that wrote the event, or a later version; an unreadable token can be revoked'
 
 /** Memory of one read model; `recall` returns a row, if memory has complete rows. */
 type Keeper = {

@@ -26,7 +26,9 @@ export const sweepOf = (
         onDone: ({ narrowed, ended }) =>
           logger.info(
             { narrowed, ended },
-            'all tokens of earlier logins now have only the access that the current rules give',
+            'all tokens of earlier logins and exchanges now have only the access that the current access rules give',
           ),
-        onError: onError('cannot apply the current rules to all existing logins and exchanges; retrying'),
+        onError: onError(
+          'the current access rules cannot be applied to all existing logins and exchanges; the service tries again',
+        ),
       })

@@ -73,7 +73,7 @@ export const addConfig = (program: Command, given: CommandServices): void => {
     .summary('check and show the configuration')
     .description('Checks and shows the configuration.')
   withConfig(config.command('check [file]'), given)
-    .summary('report all problems at once; exit code 3 if there is one')
+    .summary('report all problems of the configuration at once; exit code 3 if one is found')
     .option(
       '--as <file>',
       'also show the grants that authorization.rules give to the login described in this JSON file (method, and claims, memberships or account; - reads standard input); the exit code is 3 if the login would be refused',

@@ -77,7 +77,7 @@ const lost = ({ namespaceKey, key }: Flag): never =>
   fail(
     'conflict',
     `flag "${namespaceKey}/${key}" was changed during the export.`,
-    'Export again, or as of a moment with --at.',
+    'Repeat the export, or use --at to export the state at one moment.',
   )
 
 const exported = async (options: ExportOptions, given: CommandServices): Promise<void> => {

@@ -95,7 +95,7 @@ export const run = async (argv: readonly string[], around: Around): Promise<numb
   const { terminal } = around
   if (argv.some((word) => /^--token(=|$)/.test(word))) {
     terminal.info(
-      'error: Every user of the machine can read a token on the command line.\nUse ROLLCALL_TOKEN, ROLLCALL_TOKEN_FILE or --token-file PATH.',
+      'error: Every user of this machine can read a token that is given on the command line.\nUse ROLLCALL_TOKEN, ROLLCALL_TOKEN_FILE or --token-file PATH.',
     )
     return EXIT.usage
   }

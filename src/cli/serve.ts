@@ -58,7 +58,9 @@ const aborted = (ending: AbortSignal): Promise<void> =>
 export const addServe = (program: Command, given: CommandServices): void => {
   withConfig(program.command('serve'), given)
     .summary('run the service')
-    .description('Runs the service in the foreground. Without configuration it uses embedded storage and port 8080.')
+    .description(
+      'Runs the service in the foreground. Without a configuration, the service stores its data in a local directory and listens on port 8080.',
+    )
     .option('--host <address>', 'address to listen on')
     .option('--port <number>', 'port to listen on')
     .option('--data <dir>', 'directory of the embedded store')

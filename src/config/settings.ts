@@ -50,7 +50,7 @@ export const settings = {
     allowed_origins: setting(
       list(originOrAll),
       [],
-      'Allowed origins; * stands for all, without credentials. Pages of these origins may also write on open routes, but not by *.',
+      'Allowed origins. The entry * allows every origin, but without credentials. Pages of an origin that is listed by name may also send writes to routes that need no token.',
     ),
     allowed_headers: setting(
       list(header),
@@ -90,7 +90,7 @@ export const settings = {
     index_size: setting(
       integer(1, 16_000_000),
       1_000_000,
-      'Maximum active tokens in memory, about 90 bytes each. Beyond it the least recently used are evicted and read from the store on their next use.',
+      'Maximum number of active tokens in memory, about 90 bytes each. If more tokens are active, tokens that were not used recently are evicted from memory, and read from the store at their next use.',
     ),
   },
   quotas,
@@ -103,33 +103,37 @@ export const settings = {
         from: (get): string | undefined =>
           get('storage.type') === 'embedded' ? `${String(get('storage.data_dir'))}/keys` : undefined,
       },
-      'File with the pepper of token digests and the key-encryption key of personal data; a cluster without it stores them in MongoDB.',
+      'File with the pepper of token digests and the key-encryption key of personal data. If storage.type is cluster and no file is set, both are stored in MongoDB.',
     ),
   },
   eventstore: {
     url: setting(
       connection('esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover'),
       none,
-      'Connection URL of EventStoreDB, required for cluster; kurrentdb is an alias of esdb.',
+      'Connection URL of EventStoreDB, required if storage.type is cluster. The scheme kurrentdb is an alias of esdb.',
     ),
     stream_prefix: setting(
       streamPrefix,
       'rollcall.',
-      'Prefix of the stream names in EventStoreDB only; empty for a history that was started without one.',
+      'Prefix of the stream names in EventStoreDB. Empty: no prefix, for a history that was begun without a prefix.',
     ),
     shared: setting(
       bool,
       false,
-      'Allow a new history in a store that already has one of another deployment under another prefix.',
+      'Allow the start of a new history in an EventStoreDB that already contains the history of a different deployment under a different prefix.',
     ),
     all_on_roll: setting(
       bool,
       false,
-      'For a history started by a version without cluster membership: set to true when no instance of such a version runs. Later event formats may then be written.',
+      'Set this to true if the history was begun by a version without the list of members, and no instance of such a version runs any more. The service may then write later event formats.',
     ),
   },
   mongodb: {
-    url: setting(connection('mongodb', 'mongodb+srv'), none, 'Connection URL of MongoDB, required for cluster.'),
+    url: setting(
+      connection('mongodb', 'mongodb+srv'),
+      none,
+      'Connection URL of MongoDB, required if storage.type is cluster.',
+    ),
     database: setting(
       matching(
         /^(?!(?:admin|config|local)$)[^/\\. "$*<>:|?]{1,63}$/i,
@@ -141,7 +145,7 @@ export const settings = {
     bulk_size: setting(
       integer(1, 100_000),
       1000,
-      'Maximum documents of one write command; lower it for servers with a smaller limit.',
+      'Maximum number of documents in one write command. Lower this number if the MongoDB server has a smaller limit.',
     ),
   },
   redis,

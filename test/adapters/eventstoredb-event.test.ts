@@ -190,7 +190,7 @@ void t.test('the event log does not contain streams, links and metadata of other
     (await collect(log.readAll(0n))).map(({ data }) => data),
     ['{"n":1}', '{"n":2}'],
   )
-  await t.rejects(log.append('other-2', [happened(1)], 'none'), /does not begin with a category of this log/)
+  await t.rejects(log.append('other-2', [happened(1)], 'none'), /does not begin with a known category of streams/)
 })
 
 void t.test('an event of another application in a stream of the log is returned, not skipped', async (t) => {

@@ -100,7 +100,7 @@ void t.test('streams of a kind that only a later version knows belong to the log
       seen,
     )
     t.same(await followed, seen)
-    await t.rejects(log.append('later-2', [happened(4)], 'none'), /does not begin with a category of this log/)
+    await t.rejects(log.append('later-2', [happened(4)], 'none'), /does not begin with a known category of streams/)
   }
 })
 

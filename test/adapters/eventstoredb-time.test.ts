@@ -204,7 +204,7 @@ for (const [lane, places, limit] of [
     t.equal(started, places + 1, 'a place that is left goes to the first of the line')
     t.equal(two.asked.now, 'waits')
     await clock.advance(1)
-    t.equal(two.asked.now, 'too many reads of EventStoreDB wait at once')
+    t.equal(two.asked.now, 'too many reads wait for the connection to EventStoreDB')
     t.equal(one.asked.now, 'waits')
   })
 

@@ -22,7 +22,7 @@ await t.test('invalid Redis settings are reported by key, without any part of th
     [{ url: 'redis://r:70000' }, 'url', /is invalid/],
     [{ url: 'redis://:can ary@r' }, 'url', /is invalid/],
     [{ url: 'redis://r#canary' }, 'url', /has options/],
-    [{ url: 'redis://a,b/1', mode: 'cluster' }, 'url', /a Redis Cluster does not support/],
+    [{ url: 'redis://a,b/1', mode: 'cluster' }, 'url', /a Redis Cluster has only database 0/],
     [{ ...sentinel }, 'master', /is required/],
     [{ url, master: 'm' }, 'master', /is for redis\.mode sentinel/],
     [{ url, sentinel_password: 'canary' }, 'sentinel_password', /is for redis\.mode sentinel/],

@@ -160,7 +160,7 @@ void t.test('an instance that cannot record its departure logs that and ends wit
   const one = await instance(t, history(), 'one', 1)
   one.away(true)
   await one.leave()
-  t.match(one.lines.at(-1), [{ err: /away/ }, /could not record that it leaves/])
+  t.match(one.lines.at(-1), [{ err: /away/ }, /could not record in the event log that it stops/])
 })
 
 void t.test('an instance waits one second for the record of its departure, then ends', async (t) => {
@@ -173,5 +173,5 @@ void t.test('an instance waits one second for the record of its departure, then 
   t.notOk(left)
   await world.clock.advance(1)
   await leaving
-  t.match(one.lines.at(-1), [{ err: /did not answer in time/ }, /could not record that it leaves/])
+  t.match(one.lines.at(-1), [{ err: /did not answer in time/ }, /could not record in the event log that it stops/])
 })

@@ -179,7 +179,7 @@ await t.test('the migration refuses a target whose events are not the first even
     const before = content(to.all)
     t.match(
       await failure(migrate(place(from), place(to), options)),
-      { exit: 6, message: /^The target contains events of another log/ },
+      { exit: 6, message: /^The target contains events of a different log/ },
       name,
     )
     t.strictSame(content(to.all), before)
@@ -192,14 +192,14 @@ await t.test('the migration refuses other secrets, another encryption key and a 
   const other = { ...to, pepper: { kid: 'p1', key: new Uint8Array(32) } }
   t.match(await failure(migrate(from, other, options)), {
     exit: 6,
-    message: /no token would be valid there[^]*keys\.file/,
+    message: /no token of the source would be valid in the target[^]*keys\.file/,
   })
   t.equal(await to.log.head(), 0n)
 
   await from.log.append('token-s', [{ ...happened(1), data: '{"subject":"person-ann"}' }], 'none')
   await from.keys.make('person-ann')
   await to.keys.make('person-ann')
-  t.match(await failure(migrate(from, to, options)), { exit: 6, message: /another encryption key for person-ann/ })
+  t.match(await failure(migrate(from, to, options)), { exit: 6, message: /encryption key for person-ann differs/ })
 
   const log = memoryLog()
   const busy: EventLog = {
@@ -317,7 +317,7 @@ await t.test('rollcall migrate resumes after a kill, and can move a service to a
   t.equal(rest.exit, 0, rest.err)
   const copied = Number(/(\d+) events copied, (\d+) events in total/.exec(rest.err)?.[1])
   t.ok(copied > 0 && copied <= total - there, `the second run copied ${copied}`)
-  t.match(rest.err, new RegExp(`${total} events in total\\.\nCompared: every event in order and each of \\d+ streams`))
+  t.match(rest.err, new RegExp(`${total} events in total\\.\nCompared: all events in order, and each of \\d+ streams`))
   t.equal(await readFile(join(to, 'keys'), 'utf8'), await readFile(join(from, 'keys'), 'utf8'))
   t.match(await migrating('--from', from, '--to', to, '--yes'), { exit: 0 }, 'a complete copy is complete again')
 

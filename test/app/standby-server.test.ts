@@ -95,7 +95,7 @@ await t.test('a missing server is logged with its cause, each new cause, and its
     ['warn', { missing: 'mongodb is away', why: 'connect ECONNREFUSED mongodb://127.0.0.1:1' }, /cannot start yet/],
     ['warn', { missing: 'mongodb is away', why: 'timed out' }, /cannot start yet/],
     ['warn', { missing: 'eventstoredb is away', why: 'no leader' }, /cannot start yet/],
-    ['info', { seconds: 5 }, 'the servers that were missing are available'],
+    ['info', { seconds: 5 }, 'all servers that the start waited for are available'],
   ])
   t.equal(lines.length, 4)
   t.notMatch(JSON.stringify(lines), /secret|stack/)

@@ -80,7 +80,7 @@ await t.test('an instance that does not write the read models checks them every 
   await clock.advance(2_000)
   for (const looked of [2, 4, 6]) {
     t.equal(looks(), looked)
-    t.match(lines, [/waits until another one has rebuilt them$/])
+    t.match(lines, [/waits until a different instance has rebuilt them$/])
     await clock.advance(499)
     t.equal(looks(), looked)
     await clock.advance(1)

@@ -59,7 +59,7 @@ await t.test('a token that an older service issued with too many rights is revok
     const { exit, out, err } = await rollcall(['token', 'create', 'ci', '--role', 'server'], env)
     t.equal(exit, 1)
     t.notMatch(out + err, 'too-much')
-    t.match(err, /the token is revoked.*Requested: server@\*; issued: no grants/)
+    t.match(err, /the command has revoked the token.*Requested: server@\*; issued: no grants/)
     const last = service.seen.at(-1)!
     t.match(
       [last.method, last.path, last.headers.authorization],
@@ -92,7 +92,7 @@ await t.test('the commands can-i, whoami and access print rights and their reaso
   t.match(await canI(['flag.read', '--token-id', of.authentication.id], env), { exit: 0, out: /viewer@\*/ })
   const before = String(Number(viewer.headers['event-position']) - 1)
   const then = await canI(['flag.read', '--token-id', of.authentication.id, '--at', before], env)
-  t.match(then, { exit: 3, out: /there is no such token/ })
+  t.match(then, { exit: 3, out: /no token has this id/ })
   t.match(await canI(['flag.fly']), { exit: 1, err: /unknown right "flag.fly"/ })
 
   const me = await rollcall(['whoami'], asViewer)

@@ -75,7 +75,7 @@ await t.test('config check --as exits with 3 for a login without grants', async 
     t.strictSame(await as(who), {
       exit: 3,
       out: '',
-      err: 'None of 4 rules matches.\nRefused: no rule grants anything (no_grant).\n',
+      err: 'None of 4 rules matches.\nRefused: no matching rule gives a grant (no_grant).\n',
     })
   const referenced = await as({ method: 'oidc', provider: 'corp', claims: { _claim_names: { realm: 'src1' } } })
   t.match(referenced, {
@@ -103,7 +103,7 @@ await t.test('config check --as refuses a login whose rules grant more than the 
 await t.test('a login that no rule matches gets the grants of "unmatched"; without rules it gets all', async (t) => {
   const open = file({ authentication, authorization: { rules, roles, unmatched: ['client@shop'] } })
   t.match(await as({ method: 'codehost' }, open), { exit: 0, out: /^client@shop +unmatched +flag\.evaluate$/m })
-  t.match(await as({ method: 'codehost' }, file({})), { exit: 0, out: '', err: /^There is no rule/ })
+  t.match(await as({ method: 'codehost' }, file({})), { exit: 0, out: '', err: /^No access rule is configured/ })
   const refusing = file({ authentication, authorization: { unmatched: 'refuse' } })
   t.match(await as({ method: 'codehost' }, refusing), { exit: 3, out: '', err: /None of 0 rules matches\.\nRefused/ })
 })
@@ -149,15 +149,15 @@ await t.test('config check --as checks address, organization and account first, 
   })
   const ofOidc = (claims: object) => ({ method: 'oidc', provider: 'corp', claims })
   const rows: readonly (readonly [who: object, err: RegExp])[] = [
-    [ofOidc({ email: 'ada@example.com', email_verified: true }), /^There is no rule/],
+    [ofOidc({ email: 'ada@example.com', email_verified: true }), /^No access rule is configured/],
     [ofOidc({}), /^Refused: .*no e-mail address.*\(email_not_allowed\)/],
     [ofOidc({ email: 'ada@example.com' }), /^Refused: .*does not say.*\(email_not_allowed\)/],
     [ofOidc({ email: 'ada@example.com', email_verified: 0 }), /^Refused: .*not verified.*\(email_not_allowed\)/],
     [ofOidc({ email: 'ada@other.example', email_verified: true }), /^Refused: .*of a domain.*\(email_not_allowed\)/],
-    [{ method: 'codehost', organizations: ['acme'] }, /^There is no rule/],
+    [{ method: 'codehost', organizations: ['acme'] }, /^No access rule is configured/],
     [{ method: 'codehost', organizations: ['other'] }, /^Refused: .*\(membership_required\)/],
     [{ method: 'codehost' }, /^Refused: .*\(membership_required\)/],
-    [{ method: 'orchestrator', namespace: 'shop', service_account: 'web' }, /^There is no rule/],
+    [{ method: 'orchestrator', namespace: 'shop', service_account: 'web' }, /^No access rule is configured/],
     [{ method: 'orchestrator', namespace: 'else', service_account: 'web' }, /\(service_account_not_allowed\)/],
   ]
   for (const [who, err] of rows) {

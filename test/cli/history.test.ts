@@ -86,7 +86,7 @@ await t.test('token find looks up the text of a token without sending it', async
   await service.request('DELETE', `/auth/v1/tokens/${id}`)
   const json = await find(made.json.clientToken, '-o', 'json')
   t.match(JSON.parse(json.out), { authentication: { id, status: 'DELETED' }, events: 2 })
-  t.match(await find('a-token-of-nobody'), { exit: 4, out: '', err: /no token with this text/ })
+  t.match(await find('a-token-of-nobody'), { exit: 4, out: '', err: /has never issued the token/ })
   t.match(await rollcall(['token', 'find'], env), { exit: 2, err: /--token-file PATH/ })
   const old = await standIn(() => ({ body: { found: false, notSearchable: 3 } }))
   t.teardown(old.close)

@@ -119,7 +119,7 @@ await t.test('events tail continues after the position in its cursor file', asyn
   t.match(await tail(), { exit: 1, err: /ends before index 99999/ })
   t.match(await tail('-f'), { exit: 1, err: /Last-Event-ID/ })
   await writeFile(cursor, 'x')
-  t.match(await tail(), { exit: 2, err: /does not contain an index/ })
+  t.match(await tail(), { exit: 2, err: /does not contain the index of an event/ })
 })
 
 await t.test('events tail prints every event exactly once after 200 broken connections', async (t) => {

@@ -242,7 +242,7 @@ await t.test('a login method without rules causes a warning if other methods hav
     'authorization.rules has no rule for the enabled method codehost: its logins are refused',
   ])
   t.strictSame(warned({ rules: [orchestrator], unmatched: ['viewer@*'] }), [
-    'authorization.rules has no rule for the enabled method oidc: its logins get the grants of authorization.unmatched',
-    'authorization.rules has no rule for the enabled method codehost: its logins get the grants of authorization.unmatched',
+    'authorization.rules has no rule for the enabled method oidc: its logins get the grants in authorization.unmatched',
+    'authorization.rules has no rule for the enabled method codehost: its logins get the grants in authorization.unmatched',
   ])
 })

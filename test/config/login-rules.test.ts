@@ -52,14 +52,14 @@ const rows: readonly (readonly [settings: Readonly<Record<string, string>>, prob
   [{ 'authentication.session.secure': 'true' }, ''],
   [{ [`${provider}.redirect_address`]: 'https://flags.example.com/base' }, ''],
   [{ [`${provider}.redirect_address`]: 'https://FLAGS.example.com:8443' }, ''],
-  [{ [`${provider}.redirect_address`]: 'https://login.example.com' }, /redirect_address: must have the host of/],
+  [{ [`${provider}.redirect_address`]: 'https://login.example.com' }, /redirect_address: must have the same host as/],
   [
     { [`${provider}.redirect_address`]: 'https://login.example.com', 'authentication.session.domain': 'example.com' },
     '',
   ],
   [
     { 'authentication.methods.codehost.redirect_address': 'https://elsewhere.example' },
-    /codehost\.redirect_address: must have the host/,
+    /codehost\.redirect_address: must have the same host/,
   ],
   [
     { [`${provider}.issuer_url`]: 'https://id.example.com/.well-known/openid-configuration' },

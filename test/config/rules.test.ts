@@ -358,7 +358,8 @@ await t.test('probable mistakes in the configuration cause warnings', async (t) 
   t.ok(warned({ [`${M}.oidc.enabled`]: true }).includes(nobody))
   t.notOk(warned({ [`${M}.oidc.enabled`]: true, [`${M}.oidc.providers`]: { g: google } }).includes(nobody))
 
-  const anyToken = /orchestrator\.audiences is empty, so the default token of every pod can be exchanged/
+  const anyToken =
+    /orchestrator\.audiences is empty, so a program that can read the default token of a pod can exchange it/
   const exchange = { [`${M}.orchestrator.enabled`]: true, [`${M}.orchestrator.ca_path`]: authorityFile }
   t.ok(warned(exchange).some((warning) => anyToken.test(warning)))
   t.notOk(warned({ ...exchange, [`${M}.orchestrator.audiences`]: ['rollcall'] }).some((one) => anyToken.test(one)))

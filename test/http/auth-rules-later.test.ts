@@ -153,7 +153,7 @@ await t.test('after the start the grants of each unused token are reduced once t
     ended: (await revocations(service)).length,
   })
   const lines = async () =>
-    (await service.logged()).split('\n').filter((line) => line.includes('that the current rules give'))
+    (await service.logged()).split('\n').filter((line) => line.includes('that the current access rules give'))
   await eventually(async () => (await lines()).length > 0, 'the end of the sweep')
   t.same(await done(), { narrowed: 3, ended: 1 })
   t.equal((await self(service, kept.json.clientToken)).status, 200, 'static tokens are under no rule')

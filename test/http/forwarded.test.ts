@@ -4,7 +4,7 @@ import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 type Line = { readonly level: string; readonly msg: string }
-const FORWARDED = /^an address sent forwarded headers but is not in server\.trust_proxy/
+const FORWARDED = /^a client sent X-Forwarded headers, but its address is not in server\.trust_proxy/
 /** Sends forwarded headers and returns the levels of the log lines about them. */
 const told = async (t: Parameters<typeof startService>[0], settings: Readonly<Record<string, string>>) => {
   const { request, logged } = await startService(t, settings)

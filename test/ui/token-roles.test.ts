@@ -66,7 +66,9 @@ await t.test('roles are listed with their rights, from the fewest to full access
     'Admin',
     'Full access',
   ])
-  await form.getByText('Client · Browsers and mobile apps: safe to publish.').waitFor({ state: 'attached' })
+  await form
+    .getByText('Client · For browsers and mobile apps. A token with only this role may be published.')
+    .waitFor({ state: 'attached' })
   await create(form)
   await form.getByText('Choose a role.', { exact: true }).waitFor()
   t.equal(await roleOf(form).getAttribute('aria-invalid'), 'true')

@@ -32,7 +32,7 @@ const decoded = (text: string): string => {
   try {
     return decodeURIComponent(text)
   } catch {
-    return wrong('has an invalid escape in its name or password: write % as %25')
+    return wrong('has an invalid percent-encoding in its user name or password: write % as %25')
   }
 }
 
@@ -52,7 +52,7 @@ export const addressOf = (url: string): Address => {
     given.map((option) => [flat(option.split('=', 1)[0]!), option.slice(option.indexOf('=') + 1)]),
   )
   if (options.get('tlsverifycert') === 'false')
-    wrong('must not disable certificate verification: set tlsCAFile to the authority')
+    wrong('must not disable certificate verification: set tlsCAFile to the file of the certificate authority')
   for (const key of options.keys())
     if (!OPTIONS.has(key) && key !== 'tlsverifycert')
       wrong(`has an unknown option${/^[a-z]+$/.test(key) ? `: ${key}` : ''}`)

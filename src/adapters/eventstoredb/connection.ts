@@ -58,7 +58,7 @@ type Connecting = {
 }
 
 const noTurn = (): never => {
-  throw new Error('too many reads of EventStoreDB wait at once')
+  throw new Error('too many reads wait for the connection to EventStoreDB')
 }
 
 /** Closes a client that is no longer used. */

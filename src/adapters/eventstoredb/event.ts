@@ -86,7 +86,7 @@ export const encodeAll = async (events: readonly NewEvent[]): Promise<EventData[
 
 /** Refuses an append that exceeds the size limit of the server. */
 export const tooLarge = (cause?: unknown): never =>
-  refuse('body_too_large', 'the change is larger than EventStoreDB accepts', { cause })
+  refuse('body_too_large', 'the event of this change is larger than EventStoreDB accepts', { cause })
 
 const unpacked = (data: Uint8Array): string => {
   try {

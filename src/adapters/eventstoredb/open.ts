@@ -114,7 +114,7 @@ export const openEventStore = async (
   return {
     append: async (stream, events, expected) => {
       if (!own.has(stream.slice(0, Math.max(0, stream.indexOf('-')))))
-        throw new Error(`the name of stream ${stream} does not begin with a category of this log`)
+        throw new Error(`the name of stream ${stream} does not begin with a known category of streams`)
       return whenOpen(append).append(prefix + stream, events, expected)
     },
     read: (stream, from) => pages(read.read(prefix + stream, from)),

@@ -96,7 +96,9 @@ const stagingOf = ({ clock, states, find, make, makeIndexes, collection, dropOld
         for (let tries = 0; tries < 5; tries++) {
           const { rows, building = {} } = await find(view)
           if (!(staging in building))
-            throw new Error(`the rebuild of ${_id} was abandoned, because it wrote no heartbeat for ${GIVEN_UP_MS} ms`)
+            throw new Error(
+              `the rebuild of ${_id} was ended by a different instance, because it wrote no heartbeat for ${GIVEN_UP_MS} ms`,
+            )
           const update = {
             $set: { rows: staging, checkpoint: to, [`retired.${rows}`]: clock.now() },
             $unset: { [`building.${staging}`]: '', [`progress.${staging}`]: '' },

@@ -42,7 +42,8 @@ const standingOf = ({ fingerprint, kid, pepper, kek }: StoredKeys): StandingKeys
   const are = (keys: KeyFile) => fingerprint === fingerprintOf(keys)
   if (kid === undefined || !pepper || !kek) return { keys: undefined, are }
   const keys: KeyFile = { pepper: { kid, key: pepper.value() }, kek: kek.value() }
-  if (!are(keys)) throw new Error('the keys of the deployment are damaged, because they do not match their fingerprint')
+  if (!are(keys))
+    throw new Error('the keys of the deployment in MongoDB are damaged, because they do not match their fingerprint')
   return { keys, are }
 }
 
@@ -89,7 +90,7 @@ export const deploymentKeys = async (
   if (!given) return keys ?? inFile()
   if (!are(given))
     throw new Error(
-      'the key file belongs to another deployment, because its keys differ from those of the other instances',
+      'the key file belongs to another deployment, because its keys differ from the keys of the instances that use this MongoDB',
     )
   return given
 }

@@ -52,7 +52,7 @@ const wrongWithUrl = ({ url, mode = 'single', ...place }: RedisPlace): string | 
   if (!/^\d{0,9}$/.test(database)) return 'has a database that is not a number'
   if (mode === 'single' && hosts.length > 1) return 'has several hosts: set redis.mode to cluster or sentinel'
   if (mode === 'cluster' && Number(database) > 0)
-    return 'has a database other than 0, which a Redis Cluster does not support'
+    return 'names a database other than 0, but a Redis Cluster has only database 0'
   if (name !== '' && password === '' && place.password === undefined) return 'has a user but no password'
   return undefined
 }

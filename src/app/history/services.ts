@@ -20,7 +20,8 @@ type Parts = {
   readonly onError: (what: string) => (error: unknown) => void
 }
 
-const DAMAGED = 'the index of events is damaged; rollcall projections rebuild event_index builds it anew'
+const DAMAGED =
+  'the index of events is damaged; stop the service and rebuild the index: rollcall projections rebuild event_index'
 
 /** Creates the services of the history: its reader, the limit of its streams, and the record of reads. */
 export const historyServicesOf = (
@@ -30,7 +31,7 @@ export const historyServicesOf = (
   // One search may find many damaged rows.
   const tellDamage = oncePerMinute(({ what }, message) => onError(message)(new Error(String(what))), clock.now)
   const historyStreams = streamSlots(config.history.streams)
-  metrics.gauge('history_streams', 'Exports and live streams of the history that run.', [], () => [
+  metrics.gauge('history_streams', 'Exports and live streams of the history that are running.', [], () => [
     { labels: [], value: historyStreams.running() },
   ])
   return {
@@ -45,7 +46,7 @@ export const historyServicesOf = (
     historyStreams,
     historyReads: historyReadRecorder(execute, clock, {
       onRead: (route, format) => metrics.historyReads(route, format).value++,
-      onError: onError('the record of who read the history cannot be written'),
+      onError: onError('the event that records the readers of the history cannot be written'),
     }),
   }
 }

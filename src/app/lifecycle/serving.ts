@@ -16,7 +16,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { uiFiles } from './ui-files.ts'
 
 const FORWARDED =
-  'an address sent forwarded headers but is not in server.trust_proxy; the headers are ignored, and all clients behind that address count as one'
+  'a client sent X-Forwarded headers, but its address is not in server.trust_proxy; the headers are ignored, and all clients behind this address count as one client'
 
 /**
  * Binds the ports before anything is created, so that a failed start leaves nothing behind. The first port is that of

@@ -93,7 +93,7 @@ export const sooner = async <T>(
     try {
       const begun = await begin()
       const seconds = Math.round((monotonic() - since) / 1000)
-      if (lastCause !== undefined) logger.info({ seconds }, 'the servers that were missing are available')
+      if (lastCause !== undefined) logger.info({ seconds }, 'all servers that the start waited for are available')
       return begun
     } catch (error) {
       if (isFailure(error) || isConfigError(error) || ending?.aborted) throw error
@@ -101,7 +101,7 @@ export const sooner = async <T>(
       if (`${missing}: ${why}` !== lastCause)
         logger.warn(
           { missing, why },
-          'the service cannot start yet, because a server is missing; it tries again until the server is available',
+          'the service cannot start yet, because a server that it needs is unreachable; it repeats the start until the server is available',
         )
       lastCause = `${missing}: ${why}`
       await sleep(RETRY_MS, ending)

@@ -35,7 +35,7 @@ const resumePoint = async (from: EventLog, to: EventLog, onProgress: (done: numb
       const where = `the source has ${named(ours[n])}, the target has ${named(event)}${field === 'stream' ? '' : ` with a different ${field}`}`
       fail(
         'conflict',
-        `The target contains events of another log: ${where}. Nothing was written.`,
+        `The target contains events of a different log: ${where}. Nothing was written.`,
         'Use an empty target, or the target of an interrupted run of this migration.',
       )
     }
@@ -76,7 +76,7 @@ const append = async (to: EventLog, run: readonly Stored[]): Promise<void> => {
     if (!isRefusal(error, 'write_conflict')) throw error
     fail(
       'conflict',
-      `The target already contains another event at the position of ${named(first)}.`,
+      `The target already contains a different event at the position of ${named(first)}.`,
       'Another process writes to the target: stop every service on the target and start the migration again.',
     )
   }
@@ -101,7 +101,7 @@ const copyKeys = async (from: Keys, to: Keys, subjects: ReadonlyMap<string, bool
     if (!same)
       fail(
         'conflict',
-        `The target has another encryption key for ${subject}.`,
+        `The encryption key for ${subject} differs between source and target.`,
         'A service has run on the target. Use an empty target.',
       )
     moved++
@@ -122,7 +122,7 @@ export const migrate = async (
   if (from.pepper.kid !== to.pepper.kid || Buffer.compare(from.pepper.key, to.pepper.key) !== 0)
     fail(
       'conflict',
-      'The target has other keys than the source, so no token would be valid there.',
+      'The keys of the target differ from those of the source, so no token of the source would be valid in the target.',
       'Set keys.file of the target to a copy of the key file of the source.',
     )
 

@@ -22,7 +22,7 @@ const withOpened = async <O extends { readonly close: () => Promise<void> }, T>(
     fail(
       'notFound',
       `There is no ${eventsOf(config)}.`,
-      'Set --data to the data directory of a service that has already run.',
+      'Set --data to a data directory in which a service has already run.',
     )
   const opened = await open()
   try {

@@ -25,7 +25,7 @@ const unreadable = ({ stream, type, data, meta }: Stored): string | undefined =>
 export const checkLog: Services['checkLog'] = async (config) => {
   const file = eventsOf(config)
   if (!existsSync(file))
-    fail('notFound', `There is no ${file}.`, 'Set --data to the data directory of a service that has already run.')
+    fail('notFound', `There is no ${file}.`, 'Set --data to a data directory in which a service has already run.')
   const { withCheckedLog } = await import('../../adapters/embedded/files/check.ts')
   const findings: LogFinding[] = []
   let events = 0

@@ -48,7 +48,7 @@ export const locateOnServers = async (
   const { file } = config.keys
   const { deployment, subjects } = await standing()
   if (file === undefined && deployment && !deployment.keys)
-    fail('check', 'This deployment keeps its keys in a key file.', 'Set keys.file to a copy of it.')
+    fail('check', 'This deployment keeps its keys in a key file.', 'Set keys.file to a copy of that key file.')
   const given = file === undefined ? undefined : await readKeyFile(file)
   if (file !== undefined && !given && deployment?.keys)
     fail(

@@ -12,7 +12,7 @@ import { operator } from './operator.ts'
 export type ClockListeners = Parameters<typeof eventClock>[1]
 
 const nothingPersonal = async (): Promise<never> => {
-  throw new Error('the record of a command of the operator must not contain personal data')
+  throw new Error('the event of an operator command must not contain personal data')
 }
 
 /**

@@ -40,7 +40,7 @@ export const withRecords: Services['withRecords'] = async (config, clock, work) 
   }
   const file = eventsOf(config)
   if (!existsSync(file))
-    fail('notFound', `There is no ${file}.`, 'Set --data to the data directory of a service that has already run.')
+    fail('notFound', `There is no ${file}.`, 'Set --data to a data directory in which a service has already run.')
   const { withEmbeddedLog } = await import('../../adapters/embedded/files/check.ts')
   const { newestCheckpointIn } = await import('../../adapters/embedded/ledger/read-checkpoint.ts')
   const ledger = join(config.storage.data_dir, 'ledger.sqlite')

@@ -93,7 +93,7 @@ const openDirectory: Open = async (config, clock, listeners, { secrets, acceptLo
   const onSnapshotSetAside = (file: string, { message }: Error) =>
     logger.warn(
       { file, why: message },
-      'the path of the memory snapshot is not a file, so whatever is there was renamed',
+      'the path of the memory snapshot is not a regular file, so the service renamed the object at this path',
     )
   const watching = {
     ...(onLost && { onLost }),

@@ -28,7 +28,7 @@ type Behind = Extract<Continuity, { is: 'behind' }>
 export type Rebuilt = { readonly cause: Cause; readonly eventsGone: number; readonly readModels: string[] }
 
 const causeTexts: Readonly<Record<Cause, string>> = {
-  another_log: 'they belong to another event log',
+  another_log: 'they belong to a different event log',
   shorter: 'the event log is shorter than the log that they contain: acknowledged events are lost',
   forked: 'the event log differs from the log that they contain: acknowledged events are lost',
   rows_missing: 'rows of the read models are missing or outdated',
@@ -43,7 +43,7 @@ const refuseOtherLog = (alone: boolean, found: string | undefined, known: string
   return fail(
     'failed',
     `This event log belongs to another deployment: ${is}, expected first event ${known}.`,
-    `Nothing was changed. Restore the right event log, or correct its address. To use this log, delete the data of the other one: ${meant}; see docs/guides/operations.md.`,
+    `Nothing was changed. Restore the right event log, or correct its address. To use this log, delete the data of the previous log: ${meant}; see docs/guides/operations.md.`,
   )
 }
 
@@ -109,7 +109,9 @@ export const verify = async (
       return rebuilt
     }
     if (waits === 0)
-      logger.info('the read models do not match the event log; this instance waits until another one has rebuilt them')
+      logger.info(
+        'the read models do not match the event log; this instance waits until a different instance has rebuilt them',
+      )
     await clock.sleep(AGAIN_MS)
   }
 }

@@ -73,7 +73,10 @@ const linesTo = (dest: string | number, clock: Pick<Clock, 'after'>, missed: (li
 export const loggerOf = ({ level: least, encoding, file }: Config['log'], clock: Pick<Clock, 'now' | 'after'>) => {
   if (file !== undefined) privateFile(file)
   const missed = (lines: number): void =>
-    logger.error({ lines }, 'log lines were lost, because no process read the output of the service')
+    logger.error(
+      { lines },
+      'log lines were lost, because the process that reads the standard output of the service was too slow',
+    )
   const out = linesTo(file ?? process.stdout.fd, clock, missed)
   const options = {
     level: least.toLowerCase(),

@@ -46,7 +46,7 @@ const REFUSED = 'the store is unreachable or fails; requests that need it are re
 const effects: Readonly<Record<string, string>> = {
   redis:
     'Redis is unreachable or fails; until it works again each instance runs jobs and counts rate limits by itself, and no request is refused',
-  past: 'reads of past states fail and are refused; the next read tries again',
+  past: 'reads of past states fail, so requests with at= are refused; the next of these requests tries again',
 }
 
 /** Receives the outcomes of the calls of one store. */

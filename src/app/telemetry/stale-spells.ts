@@ -14,7 +14,8 @@ export const staleSpells = (
   onStale: ({ forMs, why, head }) =>
     logger.warn(
       { seconds: seconds(forMs), why, ...(head !== undefined && { head: String(head) }), memory: String(position()) },
-      'this instance cannot prove that it knows every revoked token, so requests with a credential are refused (503 auth_stale); check that EventStoreDB runs, has a leader and is reachable',
+      'this instance cannot prove that it has received every revocation of a token, so requests with a credential are refused (503 auth_stale); check that EventStoreDB runs, has a leader and is reachable',
     ),
-  onFresh: (afterMs) => logger.info({ seconds: seconds(afterMs) }, 'this instance knows every revoked token again'),
+  onFresh: (afterMs) =>
+    logger.info({ seconds: seconds(afterMs) }, 'this instance has again received every revocation of a token'),
 })

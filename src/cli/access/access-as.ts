@@ -104,7 +104,7 @@ export const checkAs = async (config: Config, path: string, { terminal, endWith 
     return endWith(EXIT.check)
   }
   if (!isGoverned(policy)) {
-    info('There is no rule: logins and exchanges have full access.')
+    info('No access rule is configured: logins and exchanges have full access.')
     return
   }
   info(matchSummary(policy, subject))
@@ -117,7 +117,7 @@ export const checkAs = async (config: Config, path: string, { terminal, endWith 
   }
   info(
     given.refused === 'nothing'
-      ? 'Refused: no rule grants anything (no_grant).'
+      ? 'Refused: no matching rule gives a grant (no_grant).'
       : 'Refused: more grants than a login may have (no_grant).',
   )
   endWith(EXIT.check)

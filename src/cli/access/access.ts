@@ -47,7 +47,7 @@ const access = async (right: string | undefined, options: AccessOptions, given: 
     reviews.push(await review(asking, each, { ...options, at: reviews[0]?.position ?? options.at }))
   const able = reviews.flatMap((one) => one.entries.map((entry) => ({ ...entry, right: one.right })))
   if (reviews.some(({ anonymous }) => anonymous) && !options.quiet)
-    given.terminal.info('The service requires no token: every client that reaches it has this right.')
+    given.terminal.info('The service requires no token: every client that can connect to the service has this right.')
   printMany(given.terminal, able, reviews, ({ authenticationId }) => authenticationId, COLUMNS, options)
 }
 

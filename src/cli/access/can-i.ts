@@ -18,13 +18,13 @@ export const why = ({ reason, because }: Pick<AccessChecked, 'reason' | 'because
   }
   const words: Readonly<Record<AccessChecked['reason'], string>> = {
     full_reach: 'the token has full access',
-    namespaced: 'the token is bound to this namespace',
+    namespaced: 'the token was created for this namespace',
     granted: 'granted',
     open: 'the service requires no token',
     not_granted: 'no grant includes it',
     token_expired: 'the token is expired',
     token_deleted: 'the token is deleted',
-    token_unknown: 'there is no such token',
+    token_unknown: 'no token has this id',
   }
   return words[reason]
 }
@@ -56,9 +56,9 @@ export const addCanI = (program: Command, given: CommandServices): void => {
   )
     .summary('check whether a token has a right, and why')
     .description(
-      'Checks whether the token in use, or the one of --token-id, has a right (such as flag.update) in a namespace (default: in all namespaces). Exit code 0 for yes, 3 for no.',
+      'Checks whether a token (by default the token in use) has a right, such as flag.update, in a namespace (by default in all namespaces). Exit code 0: the token has the right; 3: it does not.',
     )
     .option('-n, --namespace <key>', 'namespace (default: all)')
-    .option('--token-id <id>', 'check this token instead of the one in use')
+    .option('--token-id <id>', 'id of the token to check (default: the token in use)')
     .action((right: string, options: CanIOptions) => canI(right, options, given))
 }

@@ -40,7 +40,7 @@ const accessOf = ({ full, namespaceKey, grants = [] }: Access): string => {
  */
 const about = (access: Access, record: Authentication | undefined): readonly string[] => {
   const { authenticationId: id, expiresAt, publishable } = access
-  if (id === undefined) return ['No token: the service requires none.']
+  if (id === undefined) return ['No token is in use: the service requires none.']
   const name = record && nameOf(record)
   return [
     `Token ${id}`,

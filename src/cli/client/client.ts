@@ -57,7 +57,7 @@ const insistOnWhole = (headers: Headers): void => {
     fail(
       'unavailable',
       `The answer leaves out ${found[1]} ${found[1] === '1' ? 'item' : 'items'} that the service cannot read.`,
-      'The event log of the service names the events that it cannot read; --at shows the state before them.',
+      'The log of the service names the events that it cannot read. With --at you can read the state before these events.',
     )
 }
 

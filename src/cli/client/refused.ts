@@ -21,8 +21,8 @@ const REASONS: Readonly<Record<string, keyof typeof EXIT>> = {
 const NEXT: Readonly<Record<string, string>> = {
   credential_missing: 'Set a token: ROLLCALL_TOKEN, --token-file PATH, or the file ~/.config/rollcall/token.',
   credential_invalid:
-    'The token is unknown, expired or revoked: get another, or on the host of the service run: rollcall token create NAME --data DIR',
-  token_scoped: 'The token is bound to one namespace: use a token with access to all namespaces.',
+    'The token is unknown, expired or revoked. Use a different token, or create one on the host of the service: rollcall token create NAME --data DIR',
+  token_scoped: 'The token in use was created for one namespace. Use a token with access to all namespaces.',
   right_missing: 'The token in use does not have this right: rollcall whoami lists its rights.',
   grant_exceeds: 'A token can grant no more rights than it has: rollcall whoami lists the rights of the token in use.',
   route_not_found:

@@ -4,7 +4,7 @@ import { MAX_DEPTH, type Source, wrong } from './source.ts'
 
 const settled = ({ node, within, path }: Source): unknown => {
   if (!isAlias(node)) return node
-  return within.targets.get(node) ?? wrong(path, `there is no anchor &${node.source} before it.`)
+  return within.targets.get(node) ?? wrong(path, `the document has no anchor &${node.source} before this alias.`)
 }
 
 const under = (path: string, name: string) =>

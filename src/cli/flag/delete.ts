@@ -44,7 +44,9 @@ const remove = async (key: string, options: DeleteOptions, given: CommandService
 export const addFlagDelete = (flag: Command, given: CommandServices): void => {
   withReason(withConfig(withTarget(flag.command('delete <key>'), given), given))
     .summary('delete a flag with its variants, rules and rollouts')
-    .description('Deletes a flag: through the running service, or with --data on the data of a stopped one.')
+    .description(
+      'Deletes a flag through the running service, or, with --data, in the data directory of a stopped service.',
+    )
     .option('-n, --namespace <key>', 'the namespace', 'default')
     .option('--data <dir>', 'data directory of a service that is not running')
     .option('-y, --yes', 'skip the confirmation')

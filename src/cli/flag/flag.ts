@@ -113,7 +113,7 @@ export const addFlag = (program: Command, given: CommandServices): void => {
   const flag = program
     .command('flag')
     .summary('list, show and delete flags')
-    .description('Works with the flags of a running service.')
+    .description('Lists, shows and deletes the flags of a running service.')
   withField(withOutput(withMoment(withTarget(flag.command('list'), given), given), ['table', 'json', 'ndjson', 'name']))
     .summary('list the flags of a namespace, oldest first')
     .option('-n, --namespace <key>', 'the namespace', 'default')

@@ -9,7 +9,9 @@ export const readCursor = async (file: string): Promise<number | undefined> => {
     return code === 'ENOENT' ? undefined : fail('usage', `The file of --cursor cannot be read (${code}).`)
   })
   if (text === undefined) return undefined
-  return /^\d{1,15}\n?$/.test(text) ? Number(text) : fail('usage', 'The file of --cursor does not contain an index.')
+  return /^\d{1,15}\n?$/.test(text)
+    ? Number(text)
+    : fail('usage', 'The file of --cursor does not contain the index of an event.')
 }
 
 /** Replaces the file atomically, so that it always contains a whole index. */

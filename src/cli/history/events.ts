@@ -80,7 +80,7 @@ export const addEvents = (program: Command, given: CommandServices): void => {
     .action((options: ListOptions) => list(options, given))
   withField(withOutput(withTarget(events.command('show <moment>'), given), ['table', 'json', 'ndjson', 'name']))
     .summary('show one event')
-    .description('Shows the event at a position (#12), an index (@11) or an instant: the last event until then.')
+    .description('Shows the event with a position (#12) or an index (@11), or the last event up to a time.')
     .action((moment: string, options: TargetOptions & OutputOptions) => show(moment, options, given))
   addTail(events, given)
   addExportEvents(events, given)

@@ -32,7 +32,7 @@ export const addStats = (events: Command, given: CommandServices): void => {
   const counting = withField(withOutput(withTarget(events.command('stats'), given), ['table', 'csv', 'json', 'ndjson']))
     .summary('count tokens, logins, refusals and changes')
     .description(
-      'Counts tokens, logins, exchanges, refusals, changes and reads of the history. A table leaves out empty columns.',
+      'Counts tokens, logins, exchanges, refusals, changes and reads of the history. The table omits columns without values.',
     )
     .addOption(
       new Option('--by <property>', 'one row for each value of this property').choices([

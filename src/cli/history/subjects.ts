@@ -30,7 +30,9 @@ export const addSubjects = (program: Command, given: CommandServices): void => {
   const subjects = program.command('subjects').summary('find people in the history')
   withField(withOutput(withTarget(subjects.command('find'), given), ['table', 'csv', 'json', 'ndjson', 'name']))
     .summary('find the subjects of a person')
-    .description('Finds the subjects of a person: the names under which the history has their personal data.')
+    .description(
+      'Finds the subjects of a person: the pseudonyms under which the history contains the personal data of the person.',
+    )
     .requiredOption('--method <method>', 'method of the logins, such as METHOD_OIDC')
     .requiredOption('--identity <identity>', 'identifier of the person at the login provider (claim sub)')
     .option('--provider <name>', 'provider, for METHOD_OIDC')

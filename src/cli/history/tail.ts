@@ -110,7 +110,10 @@ const tail = async (options: TailOptions, given: CommandServices): Promise<void>
         const query = { ...filters, ...range, limit: PAGE, pageToken }
         const page = await client.ask<HistoryEvents>('GET', EVENTS, { query })
         if (last !== undefined && last > (page.head?.index ?? -1))
-          fail('failed', `The history ends before index ${last}, at which this output ended earlier.`)
+          fail(
+            'failed',
+            `The history ends before index ${last}, but an earlier run of this command printed the event with this index.`,
+          )
         await print(page.events.map(jsonOf))
         pageToken = page.nextPageToken
       }
@@ -128,14 +131,14 @@ const lineCount = (text: string): number => {
 /** `rollcall events tail`: prints the newest events and follows those to come. */
 export const addTail = (events: Command, given: CommandServices): void => {
   withFilters(withTarget(events.command('tail'), given))
-    .summary('print the newest events, and follow those to come')
+    .summary('print the newest events, and with -f each new event')
     .description(
       `Prints the last events that match all filters; with -f also each new one, until interrupted. A lost connection
 continues behind the last event. Exit code 5 when the credential ends.`,
     )
     .option('-f, --follow', 'follow the events as they happen')
     .addOption(
-      new Option('-n, --lines <n>', `number of earlier events (default: ${LINES})`)
+      new Option('-n, --lines <n>', `number of existing events to print first (default: ${LINES})`)
         .argParser(lineCount)
         .conflicts('from'),
     )
@@ -143,6 +146,9 @@ continues behind the last event. Exit code 5 when the credential ends.`,
     .addOption(
       new Option('--format <format>', 'format of a line').choices(['text', 'ndjson', 'cloudevents']).default('text'),
     )
-    .option('--cursor <file>', 'file with the index of the last printed event; the next run continues there')
+    .option(
+      '--cursor <file>',
+      'file in which the command stores the index of the last printed event; the next run continues after that event',
+    )
     .action((options: TailOptions) => tail(options, given))
 }

@@ -22,7 +22,7 @@ export const addLog = (program: Command, given: CommandServices): void => {
     .summary('check the log')
     .description('Reads the event log directly and changes nothing.')
   withOutput(withConfig(log.command('check'), given), ['table', 'json', 'ndjson', 'name'])
-    .summary('report all problems of the log; exit code 3 if there is one')
+    .summary('report all problems of the event log; exit code 3 if one is found')
     .description(
       "Runs SQLite's integrity check of events.sqlite, checks triggers, positions, revisions, ids and times, and reads each event. The service may be running.",
     )

@@ -54,10 +54,10 @@ const summary = (moved: Moved): string => {
   const { events, copied, streams, subjects, lost = 0, digest } = moved
   return [
     `Done: ${copied} events copied, ${events} events in total.`,
-    `Compared: every event in order and each of ${streams} streams; ${subjects} people and tokens have the same keys.`,
+    `Compared: all events in order, and each of ${streams} streams, are equal in source and target; ${subjects} people and tokens have the same keys in both.`,
     ...(lost > 0
       ? [
-          `The source lacks the keys of ${lost} more people or tokens: their encrypted data cannot be read there either.`,
+          `The source lacks the encryption keys of ${lost} more people or tokens, so their encrypted data cannot be read in the source or in the target.`,
         ]
       : []),
     ...ledgerLines(moved),
@@ -92,9 +92,9 @@ const migrate = async (options: MigrateOptions, { load, clock, terminal, endWith
 /** `rollcall migrate`: copies one store to another while no service uses either. */
 export const addMigrate = (program: Command, given: CommandServices): void => {
   withConfig(program.command('migrate'), given)
-    .summary('move an embedded store to servers or to another directory')
+    .summary('move an embedded store to servers or to a different directory')
     .description(
-      'Copies every event, every key and the ledger unchanged, and compares source and target. No service may use either of them. The source is not changed.',
+      'Copies every event and every key unchanged, and compares source and target. No service may use the source or the target during the migration. The source is not changed.',
     )
     .requiredOption('--from <dir>', 'directory of the embedded store')
     .option('--from-keys <path>', 'key file of the source (default: DIR/keys)')

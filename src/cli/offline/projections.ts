@@ -79,7 +79,7 @@ export const addProjections = (program: Command, given: CommandServices): void =
   const projections = program
     .command('projections')
     .summary('show and rebuild the read models')
-    .description('Works on the stored data while the service is stopped.')
+    .description('Shows and rebuilds read models in the stores while the service is stopped.')
   withOutput(withConfig(projections.command('status'), given), ['table', 'json', 'ndjson', 'name'])
     .summary('show the position of each read model')
     .option('--data <dir>', 'directory of the embedded store')

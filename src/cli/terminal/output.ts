@@ -78,7 +78,10 @@ export const printOne = <T>(
 ): void => {
   if (look.field !== undefined) {
     const value = at(item, look.field)
-    printForeign(terminal, value === undefined ? fail('notFound', `There is no field ${look.field}.`) : raw(value))
+    printForeign(
+      terminal,
+      value === undefined ? fail('notFound', `The answer has no field ${look.field}.`) : raw(value),
+    )
     return
   }
   const forms: Readonly<Record<Format, () => string>> = {

@@ -47,7 +47,7 @@ const makeOnData = async (
   if (request.reason === undefined)
     fail(
       'usage',
-      'Add --reason TEXT, because the event log records your name and the reason for a token that is created without the service.',
+      'Add --reason TEXT. If a token is created without the running service, the event log records your user name and this reason.',
     )
   return (await load()).createTokenOffline(config, request, terminal.info)
 }
@@ -80,7 +80,7 @@ const ask = async (
   await end(maker, issued, client(address, issued.clientToken, timeout, clock))
   return fail(
     'failed',
-    `The service issued a token with other grants than requested; the token is revoked. ${wrong}`,
+    `The grants of the issued token differ from the requested grants, so the command has revoked the token. ${wrong}`,
     'Check whether an instance of an older version is running.',
   )
 }
@@ -103,7 +103,9 @@ const make = async (
     const config = dataConfig(options, terminal)
     if (config.storage.type === 'cluster') {
       if (!options.quiet)
-        terminal.info('There is no token for the service, so the command writes to the servers of the configuration.')
+        terminal.info(
+          'No token for the running service is set, so the command writes to the servers in the configuration directly.',
+        )
       return makeOnData(config, request, given)
     }
   }
@@ -112,7 +114,7 @@ const make = async (
   } catch (error) {
     if (!isUnreachable(error) || !configured) throw error
     if (!options.quiet)
-      terminal.info('No service answers, so the command writes to the stored data of the configuration.')
+      terminal.info('No service answers, so the command writes to the stores in the configuration directly.')
     return makeOnData(dataConfig(options, terminal), request, given)
   }
 }
@@ -181,7 +183,7 @@ export const addTokenCreate = (
   )
     .summary('create a static token')
     .description(
-      'Creates a static token through the running service. With --reason it can write to the stored data: with --data to that of a stopped service, or to the servers of the configuration if there is no token.',
+      'Creates a static token through the running service. With --reason the command can also write the token to the stores directly: with --data to the data directory of a stopped service, or, if no token for the service is set, to the servers in the configuration.',
     )
     .option('--description <text>', 'purpose of the token')
     .option('--expires <when>', 'end of the token: a duration such as 30d, an RFC 3339 time, or never', '30d')

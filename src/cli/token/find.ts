@@ -28,7 +28,7 @@ const find = async (
   if (!authentication)
     return fail(
       'notFound',
-      'The service has no token with this text.',
+      'The service has never issued the token.',
       notSearchable === 0 ? undefined : `The service cannot search ${notSearchable} of its tokens by their text.`,
     )
   const all: readonly Column<Found>[] = [
@@ -45,9 +45,11 @@ export const addTokenFind = (
   given: CommandServices,
   columns: readonly Column<Authentication>[],
 ): void => {
-  const file = 'file with the token to find, - for standard input; the caller is that of ROLLCALL_TOKEN'
+  const file = 'file with the token to find, - for standard input (the command authenticates with ROLLCALL_TOKEN)'
   withField(withOutput(withTarget(token.command('find'), given, file), ['table', 'json', 'name']))
-    .summary('find a token by its text, also an ended one')
-    .description('Finds the record of a token whose text is known. Sends the SHA-256 of the text, never the text.')
+    .summary('find the record of a token by the secret text of the token')
+    .description(
+      'Finds the record of a token by its secret text, even if the token has ended. The command sends the SHA-256 of the text, never the text.',
+    )
     .action((options: FindOptions) => find(options, columns, given))
 }

@@ -123,7 +123,7 @@ export const addToken = (program: Command, given: CommandServices): void => {
   const token = program
     .command('token')
     .summary('create, list, show, find and revoke client tokens')
-    .description('Works with the tokens of a running service.')
+    .description('Creates, lists, shows, finds and revokes the tokens of a running service.')
   addTokenCreate(token, given, COLUMNS)
   withField(withOutput(withTarget(token.command('list'), given), ['table', 'json', 'ndjson', 'name']))
     .summary('list tokens, oldest first')

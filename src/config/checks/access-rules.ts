@@ -135,7 +135,7 @@ export const accessErrors = (config: Config): readonly Finding[] => {
 export const accessWarnings = ({ authentication, authorization }: Config): readonly Finding[] => {
   const { rules, unmatched, roles, require_role } = authorization
   const enabled = RULED.filter((method) => authentication.methods[method].enabled)
-  const effect = typeof unmatched === 'object' ? `its logins get the grants of ${UNMATCHED}` : 'its logins are refused'
+  const effect = typeof unmatched === 'object' ? `its logins get the grants in ${UNMATCHED}` : 'its logins are refused'
   const under = isGoverned(authorization)
   const byRole = Object.keys(roles).length > 0 ? ROLES : 'authorization.require_role'
   return [

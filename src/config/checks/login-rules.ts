@@ -41,7 +41,7 @@ const returning = (key: string, address: string | undefined, { server, authentic
     key,
     new Set(hosts).size > 1 &&
       !isShared &&
-      'must have the host of server.public_url, or session.domain must be a parent domain of both: otherwise browsers do not send the login cookie there',
+      'must have the same host as server.public_url, or session.domain must be a parent domain of both hosts: otherwise browsers do not send the login cookie to this address',
   ]
 }
 

@@ -175,7 +175,7 @@ export const warnings = (config: Config): readonly string[] => {
       'authentication.methods.orchestrator.audiences',
       authentication.methods.orchestrator.enabled &&
         authentication.methods.orchestrator.audiences.length === 0 &&
-        'is empty, so the default token of every pod can be exchanged by any program that reads it',
+        'is empty, so a program that can read the default token of a pod can exchange it for a client token',
     ],
     ...accessWarnings(config),
     ...memoryWarnings(config),

@@ -27,7 +27,7 @@ const cleanup = (method: string) => ({
   grace_period: setting(
     duration,
     1_800_000,
-    `Time after expiry at which ${method} tokens are deleted; until then they are listed.`,
+    `Time from the expiry of a ${method} token to its deletion; until its deletion, lists contain the token.`,
   ),
 })
 
@@ -59,14 +59,14 @@ export const authentication = {
     csrf: {
       trusted_origins: setting(list(origin), [], 'Additional origins whose pages may send writes with the cookie.'),
       key: setting(ignored, none, 'Accepted without effect.'),
-      secure: setting(ignored, none, 'Accepted without effect: the check is always on.'),
+      secure: setting(ignored, none, 'Accepted for compatibility, without effect: the check is always on.'),
     },
   },
   methods: {
     token: {
       enabled: setting(bool, true, 'Enable static tokens.'),
       bootstrap: {
-        token: setting(tokenText, none, 'Value of the first token. Default: a random one, which is logged once.'),
+        token: setting(tokenText, none, 'Value of the first token. Default: a random value, which is logged once.'),
         expiration: setting(duration, none, 'Lifetime of the first token from its creation. Default: unlimited.'),
         metadata: setting(map(anyText), empty, 'Additional metadata of the first token.'),
       },
@@ -77,7 +77,7 @@ export const authentication = {
       email_matches: setting(
         list(emailPattern),
         [],
-        'RE2 patterns, one of which must match the whole e-mail address; empty admits all.',
+        'RE2 patterns for e-mail addresses; a person may log in if one pattern matches the whole address. Empty: every address.',
       ),
       providers: {
         names: /^[a-z0-9][a-z0-9_-]{0,62}$/,
@@ -109,13 +109,17 @@ export const authentication = {
       authorize_parameters: setting(
         authorizeParameters,
         empty,
-        'Additional parameters of the authorize URL, such as allow_signup, except those that the login sends itself.',
+        'Additional parameters of the authorize URL, such as allow_signup. Parameters that Rollcall sends itself are not allowed.',
       ),
-      allowed_organizations: setting(list(text), [], 'Organizations whose members may log in; empty admits all.'),
+      allowed_organizations: setting(
+        list(text),
+        [],
+        'Organizations whose members may log in. Empty: every account of the code host.',
+      ),
       allowed_teams: setting(
         map(list(text)),
         empty,
-        'Teams by organization whose members may log in; empty admits all.',
+        'Teams, by organization, whose members may log in. Empty: all members of the allowed organizations.',
       ),
       cleanup: cleanup('code-host'),
     },
@@ -124,27 +128,27 @@ export const authentication = {
       verification: setting(
         oneOf('token_review', 'jwks'),
         'token_review',
-        'Verification of a token: by the cluster (TokenReview), or by its signature.',
+        'Verification of a service-account token: by the Kubernetes cluster (TokenReview), or by its signature with the public keys of the cluster.',
       ),
       audiences: setting(
         list(text),
         [],
-        'Audiences, one of which a service-account token must have; empty accepts all, including the default token of every pod.',
+        'Accepted audiences; a service-account token must have one of them. Empty: every token of the cluster is accepted, including the default token of every pod.',
       ),
       issuers: setting(
         list(text),
         [],
-        'Issuers accepted in addition to the issuer of the cluster, with verification jwks: for the former issuer while it changes.',
+        'With verification jwks, issuers that are accepted in addition to the issuer of the cluster, such as its former issuer.',
       ),
       max_lifetime: setting(
         duration,
         none,
-        'Maximum lifetime of a token from an exchange. Default: it expires with the presented token.',
+        'Maximum lifetime of a client token from an exchange. Default: it expires together with the service-account token.',
       ),
       allowed: setting(
         list(record({ namespace: text, service_accounts: list(text) }, {})),
         [],
-        'Service accounts that may exchange tokens; * matches all; empty admits all of the cluster.',
+        'Service accounts that may exchange tokens; * stands for all accounts of a namespace. Empty: every service account of the cluster.',
       ),
       discovery_url: setting(
         url,

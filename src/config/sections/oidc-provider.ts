@@ -33,7 +33,7 @@ export const oidcProvider = {
   discovery_url: setting(
     documentUrl,
     none,
-    'URL of the discovery document, or its part before /.well-known/openid-configuration. Default: at the issuer. The document must state the issuer.',
+    'URL of the discovery document, or the part of this URL before /.well-known/openid-configuration. Default: the issuer. The issuer in the document must equal the configured issuer.',
   ),
   ca_path: authority('provider'),
   proxy: ownProxy('provider'),
@@ -60,13 +60,13 @@ export const oidcProvider = {
   authorize_parameters: setting(
     authorizeParameters,
     empty,
-    'Additional parameters of the authorize URL, such as hd, prompt, audience, acr_values or domain_hint, except those that the login sends itself.',
+    'Additional parameters of the authorize URL, such as hd, prompt, audience, acr_values or domain_hint. Parameters that Rollcall sends itself are not allowed.',
   ),
   assume_email_verified: setting(
     bool,
     false,
     'Treat an e-mail address as verified if the provider sends no claim email_verified.',
   ),
-  nonce: setting(ignored, none, 'Accepted without effect: a nonce is always fresh.'),
-  use_pkce: setting(ignored, none, 'Accepted without effect: PKCE is always on.'),
+  nonce: setting(ignored, none, 'Accepted for compatibility, without effect: each login has a new nonce.'),
+  use_pkce: setting(ignored, none, 'Accepted for compatibility, without effect: PKCE is always on.'),
 }

@@ -31,17 +31,17 @@ export const outgoing = {
   http_proxy: setting(
     proxy,
     usual<string | undefined>('http_proxy', none),
-    'Proxy for their http requests; not used for loopback.',
+    'Proxy for http requests to providers, the code host and the cluster; not used for loopback.',
   ),
   no_proxy: setting(
     list(text),
     usual<readonly string[]>('no_proxy', []),
-    'Hosts that are reached without these proxies: names including their subdomains, addresses and networks, optionally with a port; * for all.',
+    'Hosts to which Rollcall connects without a proxy: names (including their subdomains), addresses and networks, optionally with a port. The entry * stands for all hosts.',
   ),
   http_hosts: setting(
     list(privateHost),
     [],
-    'Private hosts for which plain http is allowed: names, .example.internal for all below one, addresses and networks of RFC 1918 or fc00::/7. Loopback is always allowed.',
+    'Private hosts for which plain http is allowed: names, .example.internal for all names below a domain, and addresses and networks of RFC 1918 or fc00::/7. Loopback is always allowed.',
   ),
 }
 
@@ -58,5 +58,5 @@ export const ownProxy = (remote: string) =>
   setting(
     proxyOrNone,
     none,
-    `Proxy for the ${remote}, instead of those of outgoing; ${DIRECT}: no proxy. A name and a password are written before an @.`,
+    `Proxy for the ${remote}, instead of the proxies under outgoing. The value ${DIRECT} stands for no proxy. A user name and a password are written before the host, as in http://name:password@host:3128.`,
   )

@@ -8,17 +8,17 @@ export const quotas = {
   bytes_per_namespace: setting(
     integer(1, Number.MAX_SAFE_INTEGER),
     268_435_456,
-    'Maximum size in bytes of all flags and segments of a namespace, as JSON in UTF-8; memory holds them all.',
+    'Maximum size in bytes of all flags and segments of a namespace, as JSON in UTF-8. All of them are in memory.',
   ),
   namespaces: setting(integer(1, Number.MAX_SAFE_INTEGER), 10_000, 'Maximum namespaces.'),
   tokens_per_credential: setting(
     integer(1, Number.MAX_SAFE_INTEGER),
     100_000,
-    'Maximum undeleted static tokens created by one credential; all callers without a credential count as one.',
+    'Maximum number of undeleted static tokens created by one credential. All callers without a credential count as one credential.',
   ),
   grant_bytes_per_credential: setting(
     integer(1, Number.MAX_SAFE_INTEGER),
     33_554_432,
-    'Maximum size in bytes of the rights of those tokens, as their names by namespace; memory holds them while there is space.',
+    'Maximum size in bytes of the rights of all undeleted static tokens created by one credential, as text (the names of the rights by namespace).',
   ),
 } as const

@@ -7,12 +7,12 @@ export const rateLimit = {
   logins: setting(
     integer(1, 1_000_000_000),
     60,
-    'Maximum logins started per client address and minute. Started logins may finish.',
+    'Maximum logins started per client address and minute. A started login may finish even if the limit is reached.',
   ),
   exchanges: setting(
     integer(0, 1_000_000_000),
     600,
-    'Maximum exchanges per service account and minute; 0 means no limit. Failed ones are limited to 60 per client address and minute.',
+    'Maximum exchanges per service account and minute; 0 means no limit. Failed exchanges are limited to 60 per client address and minute.',
   ),
   client: setting(
     integer(0, 1_000_000_000),

@@ -12,12 +12,12 @@ export const server = {
   http_port: setting(integer(0, 65_535), 8080, 'Port for http; 0 selects a free port.'),
   https_port: setting(integer(0, 65_535), 443, 'Port for https; 0 selects a free port.'),
   cert_file: setting(path, none, 'File with the certificate chain (PEM), required for https.'),
-  cert_key: setting(path, none, 'File with the private key of the certificate (PEM), required for https.'),
+  cert_key: setting(path, none, 'File with the private key (PEM) of the certificate, required for https.'),
   public_url: setting(url, none, 'Base URL for browsers and clients, including a path prefix.'),
   trust_proxy: setting(
     proxies,
     false,
-    'Proxies whose X-Forwarded-For, -Proto, -Host and -Prefix headers are trusted: all, none, or these addresses.',
+    'Proxies whose headers X-Forwarded-For, -Proto, -Host and -Prefix are trusted: true (all clients), false (none), or a list of addresses and networks.',
   ),
   allowed_hosts: setting(
     list(hostOrBelow),
@@ -37,18 +37,18 @@ export const server = {
   max_response_bytes: setting(
     integer(65_536, 2 ** 30),
     33_554_432,
-    'Maximum answer of a batch or bulk request in bytes; also bounds a page of a list.',
+    'Maximum size in bytes of the answer to a batch or bulk request, and of a page of a list.',
   ),
   published_max_response_bytes: setting(
     integer(65_536, 2 ** 30),
     4_194_304,
-    'The same for publishable tokens, whose only right is flag.evaluate; at most max_response_bytes.',
+    'Maximum size in bytes of an answer to a publishable token, whose only right is flag.evaluate; at most max_response_bytes.',
   ),
   headers_timeout: setting(duration, 5000, 'Maximum time for a client to send the headers of a request.'),
   request_timeout: setting(duration, 10_000, 'Maximum time for a client to send a whole request.'),
   shutdown_grace: setting(
     duration,
     10_000,
-    'Maximum time of a shutdown; running requests are aborted after four fifths of it.',
+    'Maximum duration of a shutdown. Requests that still run after four fifths of this time are aborted.',
   ),
 } as const

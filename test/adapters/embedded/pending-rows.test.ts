@@ -25,7 +25,7 @@ const outcomeOf = (work: Promise<unknown>) => {
   )
   return seen
 }
-const late = 'writing the read models took longer than 5000 ms'
+const late = 'writing rows of the read models took longer than 5000 ms'
 
 await t.test('a write waits 5 s if 1,024 others are pending, and is then refused', async (t) => {
   const { clock, held, rows } = world()

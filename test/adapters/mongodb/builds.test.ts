@@ -86,7 +86,7 @@ await t.test(
     await look()
     t.same(await state(), { building: [], retired: [[staging, 0]] })
     await t.rejects(building.swap(checkpointAt(9n)), {
-      message: 'the rebuild of pets_1 was abandoned, because it wrote no heartbeat for 60000 ms',
+      message: 'the rebuild of pets_1 was ended by a different instance, because it wrote no heartbeat for 60000 ms',
     })
     await clock.advance(600_000)
     await look()

@@ -35,7 +35,7 @@ const parse = (text: string, path: string): KeyFile => {
   const { pepper, kek } = (content ?? {}) as { readonly pepper?: unknown; readonly kek?: unknown }
   const peppers = Object.entries((typeof pepper === 'object' && pepper) || {})
   const [kid, key] = peppers[0] ?? bad('has no pepper')
-  if (peppers.length > 1) bad('has more than one pepper')
+  if (peppers.length > 1) bad('contains more than one pepper; it must contain exactly one')
   return { pepper: { kid, key: secret(key, 'pepper') }, kek: secret(kek, 'kek') }
 }
 

@@ -110,7 +110,7 @@ const times = (database: Database, head: number): readonly Finding[] =>
   ).map(([position]) => ({
     check: 'times',
     where: `position ${position}`,
-    found: 'it is older than the event before it',
+    found: 'its time is earlier than the time of the event before it',
   }))
 
 /**

@@ -67,4 +67,4 @@ export const readSecretFile = async (kind: string, path: string): Promise<string
 
 /** Creates a file with secrets durably, unless it exists. */
 export const createSecretFile = (kind: string, path: string, text: string): Promise<void> =>
-  aboutFile(`${kind} ${path}`, 'does not exist and cannot be created', () => create(path, text))
+  aboutFile(`${kind} ${path}`, 'does not exist, and the service cannot create it', () => create(path, text))

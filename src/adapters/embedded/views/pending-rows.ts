@@ -37,7 +37,7 @@ const pendingRows = () => {
 const soon = (clock: Clock, work: Promise<unknown>) =>
   withTimeout(clock, PATIENCE_MS, work, () =>
     refuse('backend_unavailable', undefined, {
-      cause: new Error(`writing the read models took longer than ${PATIENCE_MS} ms`),
+      cause: new Error(`writing rows of the read models took longer than ${PATIENCE_MS} ms`),
     }),
   )
 

@@ -81,7 +81,9 @@ const insistOnNewFiles = ({ out, split, manifest, resume }: ExportRequest): void
       fail(
         'conflict',
         `${path} exists.`,
-        resume ? 'The export is complete.' : 'Choose another name, or continue an interrupted export with --resume.',
+        resume
+          ? 'The export is complete.'
+          : 'Choose a different name, or continue an interrupted export with --resume.',
       )
 }
 
@@ -157,7 +159,10 @@ source, filter and range, and proves the events against a checkpoint of the ledg
     .option('--before-index <index>', 'events before this index')
     .option('--after <position>', 'events after this position')
     .option('--before <position>', 'events before this position')
-    .option('--checkpoint <file>', 'prove against this retained checkpoint instead of the newest')
+    .option(
+      '--checkpoint <file>',
+      'prove the exported events against this retained checkpoint instead of the newest checkpoint',
+    )
     .option('--against <file>', 'also prove that the log extends this retained checkpoint')
     .option('--personal', 'open personal data')
     .option('--manifest <file>', 'file of the manifest (default: OUT.manifest.json)')

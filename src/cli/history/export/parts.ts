@@ -45,7 +45,7 @@ const grown = (name: string): never =>
   fail(
     'conflict',
     `${name} is whole, but the log has grown since.`,
-    'Repeat the command with --before-index that the earlier run printed, or export to another name.',
+    'Repeat the command with the --before-index that the earlier run printed, or export to files with a different name.',
   )
 
 /** Writes events into the files of an export, whole events only. The first file exists even without events. */

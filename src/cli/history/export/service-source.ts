@@ -17,7 +17,7 @@ const eventIn = (line: string): ExportedEvent => ({
   line: () => line,
   event: () => {
     const [read] = readNdjson(Buffer.from(line)).lines
-    const record = read?.record() ?? fail('failed', 'The service sent a line that is no event.')
+    const record = read?.record() ?? fail('failed', 'The service sent a line that is not an event.')
     return indexedEvent(read!.index, record)
   },
 })

@@ -64,11 +64,11 @@ export const storeSource = (store: StoredRecords): ExportSource => {
     leaves = found
   }
   return {
-    ledger: async () => (await store.ledger()) ?? fail('unavailable', 'This store has no ledger yet.'),
+    ledger: async () => (await store.ledger()) ?? fail('unavailable', 'The store contains no ledger yet.'),
     range,
     events,
     nodes: async (size) => {
-      const read = leaves ?? fail('failed', 'The leaves of the store are not read.')
+      const read = leaves ?? fail('failed', 'The leaves of the tree were not read from the store.')
       return read.size < size
         ? fail('check', `The store has ${read.size} records, fewer than the ${size} of the checkpoint.`)
         : read.nodes

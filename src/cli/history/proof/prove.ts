@@ -47,7 +47,7 @@ const provenBy = async (client: Client, position: string, { size, withhold = [] 
 const eventText = async ({ bytes }: Client, { index }: VerifiedProof, withheld: readonly Withheld[]) => {
   const line = await bytes(`${EVENTS}?format=ndjson&afterIndex=${index - 1}&beforeIndex=${index + 1}`)
   const [read] = readNdjson(line).lines
-  const record = read?.record() ?? fail('failed', 'The service sent a line that is no event.')
+  const record = read?.record() ?? fail('failed', 'The service sent a line that is not an event.')
   return eventFileText({ index, record }, withheld)
 }
 

@@ -70,7 +70,10 @@ const compareRetained = (
     if (size > checkpoint.size)
       found.add({ kind: `log shorter than the checkpoint, ${checkpoint.size} of ${size} records`, about })
     else if (present === undefined)
-      found.add({ kind: 'not comparable, because the export has no proof from it', about })
+      found.add({
+        kind: 'not comparable, because the export contains no consistency proof from this checkpoint',
+        about,
+      })
     else if (!isSameHash(present, root)) found.add({ kind: 'another history', about })
   }
 }

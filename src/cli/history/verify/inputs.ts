@@ -25,7 +25,7 @@ export const readManifest = async (file: string | undefined, given: string | und
   const isRenamed = file !== undefined && !isManifest && only !== undefined && others.length === 0 && existsSync(file)
   const paths = isRenamed ? [file] : manifest.files.map(({ name }) => join(folder, name))
   const missing = paths.find((one) => !existsSync(one))
-  if (missing !== undefined) fail('notFound', `There is no ${missing}, which the manifest names.`)
+  if (missing !== undefined) fail('notFound', `The manifest names the file ${missing}, which does not exist.`)
   return { manifest, folder, paths }
 }
 

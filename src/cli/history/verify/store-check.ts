@@ -32,7 +32,10 @@ export const verifyStore = async (
   const ledger = await store.ledger()
   const named = [...retained.checkpoints, ...(ledger ? [{ name: 'newest checkpoint', text: ledger.checkpoint }] : [])]
   if (named.length === 0 && retained.hashes === undefined)
-    fail('usage', 'There is nothing to compare the store with: set --checkpoint FILE or --hashes FILE.')
+    fail(
+      'usage',
+      'The command needs a checkpoint or a list of hashes to compare the store with: set --checkpoint FILE or --hashes FILE.',
+    )
   const offered = keysOf(ledger?.vkeys ?? [])
   const keys = trustedKeys(retained.keys ?? offered, offered, named)
   if (named.length > 0 && keys.length === 0) fail('usage', 'The checkpoint needs a key: set --vkey KEY.')

@@ -69,10 +69,9 @@ const verify = async (file: string | undefined, options: VerifyOptions, given: C
           )
     bar.end()
     if (retained.keys === undefined && config === undefined && verdict.found.count() === 0)
-      terminal.info('The key is that of the manifest. Set --vkey KEY to name the key that you trust.')
-    for (const { type, name } of retained.keys ?? [])
-      if (type === 'cosignature' && !verdict.cosigned.some((one) => one.name === name))
-        terminal.info(`No checkpoint has a signature of ${name}.`)
+      terminal.info(
+        'The signatures were verified with the key in the manifest. Set --vkey KEY to verify them with a key that you trust.',
+      )
     print(verdict, options.output, given)
   } finally {
     bar.end()
@@ -82,7 +81,7 @@ const verify = async (file: string | undefined, options: VerifyOptions, given: C
 /** `rollcall events verify`: checks an export or a store, without a service. */
 export const addVerifyEvents = (events: Command, given: CommandServices): void => {
   withStore(events.command('verify [file]'), given)
-    .summary('verify an export or a store; exit code 3 if something was changed')
+    .summary('verify an export or a store; exit code 3 if an event was changed, added or removed')
     .description(
       `Checks the files of an export against its manifest, the proof and the checkpoint, or the records of a store against
 retained checkpoints. With the key of a witness it prints the sizes that the witness has signed, and the times. Needs no service and no network. Each difference is a line that names index and kind.`,
