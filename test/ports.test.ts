@@ -26,7 +26,7 @@ await t.test('a port that is in use makes the start fail with advice, before any
     [
       ['--host', '127.0.0.1', '--port', String(taken)],
       {},
-      `error: port ${taken} is taken: choose another with --port N\n`,
+      `error: port ${taken} is in use: choose a different port with --port N\n`,
     ],
     [
       ['--host', '300.1.1.1', '--port', String(free)],
@@ -36,7 +36,7 @@ await t.test('a port that is in use makes the start fail with advice, before any
     [
       ['--host', '127.0.0.1', '--port', String(free)],
       { ROLLCALL_METRICS_ADDRESS: `127.0.0.1:${taken}` },
-      `error: port ${taken} is taken: choose another with metrics.address\n`,
+      `error: port ${taken} is in use: choose a different port with metrics.address\n`,
     ],
   ]
   for (const [args, env, message] of rows) {

@@ -17,7 +17,7 @@ export const GrantShown = named('Grant', {
   role: Type.Optional(Text),
   /** `*` as the only right means all rights, including those of later versions. */
   rights: Texts,
-  /** The rule that granted it, for a login or an exchange. */
+  /** The access rule that gave the grant to a login or an exchange. */
   rule: Type.Optional(Text),
 })
 

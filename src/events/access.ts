@@ -50,7 +50,7 @@ export const accessEvents = {
         ),
         unmatched: Type.Optional(
           grants(
-            'Grants of logins and exchanges that no rule matches. Empty: no rights, even without rules. Absent: no rights if rules exist, all rights otherwise.',
+            'Grants of logins and exchanges that match no rule. Empty: they get no rights, even if no rules exist. Absent: they get no rights if rules exist, and all rights if no rules exist.',
           ),
         ),
         assumeVerified: names(

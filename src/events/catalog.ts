@@ -37,16 +37,19 @@ export const FORMAT: number = Object.values<Shapes>(catalog)
 
 /** Name and content of the streams of each category. */
 export const streams: Readonly<Record<keyof typeof catalog, { readonly name: string; readonly tells: string }>> = {
-  token: { name: 'token-<id>', tells: 'The lifecycle of one client token, for all methods of issue.' },
+  token: {
+    name: 'token-<id>',
+    tells: 'The lifecycle of one client token. All methods of issuing a token use this stream.',
+  },
   login: {
     name: 'login-<digest of state>',
     tells:
-      'One login, from its callback on. A login without a callback has no stream. The secrets that are needed to complete a login are never stored.',
+      'One login, from its callback on. A login whose callback never arrives has no stream. The secrets that are needed to complete a login are never stored.',
   },
   refusal: {
     name: 'refusal-<YYYY-MM-DD>+<id>',
     tells:
-      'Refused requests and the number of logins begun, in batches. The volume is bounded, so that hostile traffic cannot fill the log. If a process is killed, up to one minute of counts is lost.',
+      'Refused requests and the number of started logins, in batches. The number of events is bounded, so that hostile traffic cannot fill the log. If a process is killed, up to one minute of counts is lost.',
   },
   namespace: { name: 'namespace-<key>', tells: 'All incarnations of one namespace key, in order.' },
   flag: {
@@ -63,7 +66,7 @@ export const streams: Readonly<Record<keyof typeof catalog, { readonly name: str
   access: {
     name: 'access-main',
     tells:
-      'The access configuration: whether a credential is required, the rights of roles, and the rules for logins and exchanges. An instance records it at its start if it changed.',
+      'The access configuration: whether a credential is required, the rights of roles, and the rules for logins and exchanges. When an instance starts and its access configuration differs from the last recorded one, it records its own.',
   },
   instance: {
     name: 'instance-<instance>',

@@ -3,7 +3,7 @@ import { change, changeOfOptional } from './change.ts'
 import { type EventOf, v1 } from './define.ts'
 import { count, json, key, list, object, oneOf, percent, rank, text, truth, uuid } from './fields.ts'
 
-const name = text('Name that is shown to people.')
+const name = text('Name of the flag for people, such as in the web UI.')
 const description = text('Description of the purpose.')
 const enabled = truth('Whether the flag is enabled.')
 const metadata = json('Metadata that operators attached.')
@@ -14,7 +14,10 @@ const variant = {
   key: text('Key that an evaluation returns.', 'key, unique in its flag'),
   name,
   description,
-  attachment: text('Attachment that an evaluation returns with the key.', 'JSON text; `""` for none'),
+  attachment: text(
+    'Attachment that an evaluation returns together with the key of the variant.',
+    'JSON text; `""` for none',
+  ),
 }
 const Variant = object('The variant.', variant)
 const variantId = uuid('Id of the variant.')
@@ -61,7 +64,7 @@ const Rollout = Type.Union(
 /** Rank changes of other parts. */
 const movesOf = (id: ReturnType<typeof uuid>) =>
   list(
-    'The parts whose rank changed.',
+    'The rules or rollouts whose rank changed.',
     object('A part.', { id, from: rank('Rank before the change.'), to: rank('Rank after the change.') }),
   )
 const ruleMoves = movesOf(ruleId)
@@ -71,7 +74,9 @@ const rolloutMoves = movesOf(rolloutId)
 const flag = {
   namespace: key('Key of the namespace.'),
   key: key('Key of the flag.'),
-  incarnation: uuid('Id of the incarnation of the namespace; each creation of a namespace has another one.'),
+  incarnation: uuid(
+    'Id of the incarnation of the namespace. Each time a namespace with this key is created, it gets a new id.',
+  ),
 }
 
 /**
@@ -119,13 +124,13 @@ export const flagEvents = {
   ),
   VariantRemoved: v1(
     object(
-      'A variant was removed together with its distributions. If it was the default variant, the flag has no default any more. Removing them writes no separate events.',
+      'A variant was removed together with its distributions. If it was the default variant, the flag has no default any more. Removing its distributions writes no separate events.',
       {
         ...flag,
         variant: variantId,
-        wasDefault: truth('Whether it was the default variant.'),
+        wasDefault: truth('Whether the removed variant was the default variant.'),
         distributions: list(
-          'The distributions that were removed with it.',
+          'The distributions that were removed together with the variant.',
           object('A distribution.', { rule: ruleId, distribution: distributionId }),
         ),
       },

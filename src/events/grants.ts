@@ -9,11 +9,11 @@ export const grants = (description: string) =>
   Type.Immutable(
     list(
       description,
-      object('A role, or a list of rights, in a namespace or in all.', {
+      object('A role or a list of rights, in one namespace or in all namespaces.', {
         place: key('Key of the namespace, or `*` for all namespaces and the deployment itself.'),
         role: Type.Optional(word('The role; absent if the grant is a list of rights.', 'name of a role')),
         rights: Type.Optional(Type.Immutable(list('The rights, if the grant has no role.', right))),
-        rule: Type.Optional(word('The rule that granted it, for a login or an exchange.', 'name of a rule')),
+        rule: Type.Optional(word('The access rule that gave the grant to a login or an exchange.', 'name of a rule')),
       }),
     ),
   )

@@ -7,7 +7,7 @@ export const historyEvents = {
     object('An operator accepted a damaged log, so that the service could continue with it.', {
       positionsMissing: count('Number of missing events, by position in the log.'),
       revisionsMissing: count('Number of missing events, by revision in the streams.'),
-      findings: list('The damage found.', word('A place in the log and the damage there.', 'text')),
+      findings: list('The damage found.', word('A stream or position of the log, and the damage at it.', 'text')),
     }),
   ),
 }

@@ -12,7 +12,7 @@ export const ledgerEvents = {
     object('The ledger of this log began. Its tree covers the log from the first event on.', {
       ledger,
       origin,
-      vkey: vkey('The key that signs its checkpoints.'),
+      vkey: vkey('The key that signs the checkpoints of the ledger.'),
       leaf: word('Format of the entries of the tree.', 'name of a format'),
     }),
   ),
@@ -20,21 +20,23 @@ export const ledgerEvents = {
     object('An operator replaced the signing key of the ledger.', {
       ledger,
       from: vkey('The key before.'),
-      to: vkey('The key from this event on.'),
-      compromised: truth('True if the key before may be known to others, so that it signs no checkpoint any more.'),
+      to: vkey('The key that signs checkpoints from this event on.'),
+      compromised: truth(
+        'True if unauthorized people may know the previous key, so that it must sign no further checkpoint.',
+      ),
     }),
   ),
   LedgerRestarted: v1(
     object(
-      'An operator began a new ledger over the same log, because the one before can sign no further checkpoint. Earlier checkpoints stay checkable against the events that they cover.',
+      'An operator began a new ledger over the same log, because the previous ledger can sign no further checkpoint. Checkpoints of the previous ledger can still be checked against the events that they cover.',
       {
         ledger,
         origin,
         vkey: vkey('The key that signs the checkpoints of the new ledger.'),
-        previousOrigin: word('Origin of the ledger before.', 'first line of a C2SP tlog-checkpoint'),
+        previousOrigin: word('Origin of the previous ledger.', 'first line of a C2SP tlog-checkpoint'),
         reason: text('The reason that the operator gave.'),
         lastCheckpoint: Type.Optional(
-          word('The last checkpoint of the ledger before that the operator has.', 'C2SP signed note'),
+          word('The last checkpoint of the previous ledger that the operator has.', 'C2SP signed note'),
         ),
       },
     ),

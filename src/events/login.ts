@@ -43,7 +43,7 @@ export const loginEvents = {
   LoginCompleted: v1(
     object('The login succeeded and issued a client token.', {
       ...login,
-      tokenId: uuid('Id of the issued token, which has its own stream.'),
+      tokenId: uuid('Id of the issued token. The events of the token are in the stream of the token.'),
       subject: pseudonym(
         'The person who logged in. The value is the same for every login of this person at this provider.',
         '`person-` and 22 characters',
@@ -52,7 +52,7 @@ export const loginEvents = {
   ),
   LoginRefused: v1(
     object(
-      'The login was refused after its callback, because of the provider, its answer or a rule of the configuration. One event per refused login. A callback without a matching login is counted in the refusals only.',
+      'The login was refused after its callback, because of an error of the provider, an invalid answer of the provider, or the configuration. Each refused login has one of these events. A callback without a matching login is only counted in the summary of refusals.',
       {
         ...login,
         reason: word('Reason of the refusal.', 'reason of errors.md'),

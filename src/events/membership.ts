@@ -10,9 +10,9 @@ const instance = { instance: word('Name of the instance.', 'name of an instance'
  */
 export const membershipEvents = {
   InstanceJoined: v1(
-    object('An instance joined the cluster: it started, or it was evicted although it was running.', {
+    object('An instance joined the list of members: it started, or it was still running after it had been evicted.', {
       ...instance,
-      reads: count('The latest format of the history that it reads.'),
+      reads: count('The latest format of the history that the instance reads.'),
       version: word('The version of the service.', 'Semantic Versioning'),
       complete: Type.Optional(
         truth(

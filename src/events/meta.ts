@@ -27,7 +27,7 @@ export const metaSchema = object('Origin of the event: the actor, the request an
   ),
   correlationId: Type.Optional(
     text(
-      'Groups related events: all events of one login, or of one request.',
+      'Identifier that is equal in related events: in all events of one login, or of one request.',
       '`login` of the login, else `requestId`',
     ),
   ),
@@ -49,7 +49,7 @@ export const metaSchema = object('Origin of the event: the actor, the request an
   more: Type.Optional(
     Type.Integer({
       description:
-        'Number of events of the same append that follow this one. Followers of the log publish them together.',
+        'Number of events of the same append that follow this event. A reader of the log applies all events of an append together.',
       unit: 'events, from 1; absent in the last',
       personal: 'none',
       minimum: 1,

@@ -4,7 +4,7 @@ import { key, object, text, time, truth, uuid } from './fields.ts'
 
 const namespace = { key: key('Key of the namespace.') }
 const incarnation = uuid("The incarnation of the namespace's key.")
-const name = text('Name that is shown to people.')
+const name = text('Name of the namespace for people, such as in the web UI.')
 const description = text('Description of the purpose.')
 const flag = key('Key of the flag.')
 
@@ -35,7 +35,7 @@ export const namespaceEvents = {
       {
         ...namespace,
         incarnation,
-        force: truth('True if it was deleted although it may have had flags.'),
+        force: truth('True if the namespace was deleted although it may have contained flags.'),
       },
     ),
   ),

@@ -4,10 +4,10 @@ import { count, counts, key, object, sealed, text, time, uuid, word } from './fi
 
 const reason = 'reason of errors.md'
 const day = 'Subject whose key encrypts the addresses, shared by all refusals of one day.'
-const span = { from: time('Time of the first one.'), to: time('Time of the count.') }
+const span = { from: time('Time of the first refusal.'), to: time('Time of the count.') }
 
 const REFUSED =
-  'A single refusal, recorded as a sample for investigation, not for counting. A refusal is recorded if the caller is identified (a token, also a revoked, expired or removed one, or a service account that its cluster confirmed), or if a login or an exchange fails. Limits: one per minute for each identity, reason, right and namespace; ten per minute for each token; five per minute for each network and reason; fifty in five seconds.'
+  'A single refusal, recorded as a sample for investigation, not for counting. A refusal is recorded if the caller is identified, or if a login or an exchange fails. A caller is identified by a token (also a revoked, expired or removed token), or by a service account that its cluster confirmed. The number of recorded refusals is limited to one per minute for each identity, reason, right and namespace; ten per minute for each token; five per minute for each network and reason; and fifty in five seconds.'
 const refused = {
   reason: word('Reason of the refusal.', reason),
   refusedAt: time('Time of the refusal.'),
@@ -16,7 +16,7 @@ const refused = {
     'Id of the request, as in the response header `x-request-id` and in the log of the service.',
     'text of the caller, or a UUID',
   ),
-  more: count('Number of similar refusals since the last recorded one that were not recorded.'),
+  more: count('Number of similar refusals since the last recorded refusal that were not recorded individually.'),
   tokenId: Type.Optional(
     uuid(
       'Id of the token of the request. A valid token lacks the required right; with the reason `credential_invalid` the token is revoked, expired or removed.',
@@ -71,10 +71,10 @@ export const refusalEvents = {
   ),
   LoginsBegun: v1(
     object(
-      'Number of logins begun in a period of about one minute. Logins with a callback have a stream of their own. All other logins were abandoned.',
+      'Number of logins that were started in a period of about one minute. A login whose callback arrived has a stream of its own. All other logins were abandoned.',
       {
         ...span,
-        total: count('Number of logins begun in the period.'),
+        total: count('Number of logins that were started in the period.'),
         byWay: counts('Logins by method and provider.', 'method and provider, such as `oidc/google` or `codehost`'),
       },
     ),

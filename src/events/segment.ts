@@ -3,7 +3,10 @@ import { change } from './change.ts'
 import { type EventOf, v1 } from './define.ts'
 import { count, key, object, oneOf, text, time, uuid, word } from './fields.ts'
 
-const matchType = oneOf('Whether all constraints must match, or one is enough.', ['all', 'any'])
+const matchType = oneOf(
+  'Whether an entity is in the segment if all constraints match, or if at least one constraint matches.',
+  ['all', 'any'],
+)
 const constraint = {
   id: uuid('Id of the constraint.'),
   type: oneOf('Type of the comparison.', ['string', 'number', 'boolean', 'datetime', 'entityId']),
@@ -17,7 +20,7 @@ const constraint = {
 }
 const Constraint = object('The constraint.', constraint)
 const constraintId = uuid('Id of the constraint.')
-const name = text('Name that is shown to people.')
+const name = text('Name of the segment for people, such as in the web UI.')
 const description = text('Description of the purpose.')
 const flag = key('Key of the flag that uses the segment.')
 
@@ -25,7 +28,9 @@ const flag = key('Key of the flag that uses the segment.')
 const segment = {
   namespace: key('Key of the namespace.'),
   key: key('Key of the segment.'),
-  incarnation: uuid('Id of the incarnation of the namespace; each creation of a namespace has another one.'),
+  incarnation: uuid(
+    'Id of the incarnation of the namespace. Each time a namespace with this key is created, it gets a new id.',
+  ),
 }
 
 /** Lifecycle of a segment with its constraints. Stream: segment-{namespace}+{key}. */
@@ -69,7 +74,7 @@ export const segmentEvents = {
       {
         ...segment,
         flag,
-        reservation: uuid('Id of the reservation, which the rule or rollout refers to.'),
+        reservation: uuid('Id of the reservation. The events of the rule or rollout contain this id.'),
         reservedAt: time('Time of the reservation.'),
       },
     ),

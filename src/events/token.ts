@@ -7,23 +7,23 @@ import { grants, meanings } from './grants.ts'
 export const METHODS = ['token', 'oidc', 'codehost', 'orchestrator'] as const
 export type Method = (typeof METHODS)[number]
 
-const token = { id: uuid('Id of the token, which the API calls authentication. Not a secret.') }
+const token = { id: uuid('Id of the token. In the API it is the id of the authentication record. It is not a secret.') }
 const expiresAt = time('Expiry time; absent: never.')
 
 const ISSUED = 'A client token was issued: on request, by a login, by an exchange or at the first start.'
 const issued = {
   ...token,
-  digest: word('Keyed digest of the secret.', '`<id of the pepper>.<HMAC-SHA-256 in base64url>`'),
+  digest: word('Keyed digest of the secret of the token.', '`<id of the pepper>.<HMAC-SHA-256 in base64url>`'),
   fingerprint: Type.Optional(
     word(
-      'Keyed digest of the SHA-256 of the secret, to find a token whose text is known; absent: an earlier version issued it.',
+      'Keyed digest of the SHA-256 of the secret, with which a client can find a token whose secret it knows. Absent if an earlier version issued the token.',
       '`<id of the pepper>.2.<HMAC-SHA-256 of the 32 bytes of SHA-256, in base64url>`',
     ),
   ),
   method: oneOf('Method of issue.', METHODS),
   issuedAt: time('Time of issue.'),
   expiresAt: Type.Optional(expiresAt),
-  namespace: Type.Optional(key('Key of the namespace that the token is bound to; absent: all namespaces.')),
+  namespace: Type.Optional(key('Key of the namespace that the token was issued for. Absent: all namespaces.')),
   attributes: texts(
     'Metadata of the service: `token.name`, `token.description`, `token.namespace` for a static token; `oidc.provider` for a login; `orchestrator.…` (namespace, service account, pod) for an exchange.',
   ),
@@ -45,9 +45,12 @@ const issued = {
     ),
   ),
   login: Type.Optional(
-    word('The login that issued the token, which has its own stream.', 'SHA-256, 64 hexadecimal digits'),
+    word(
+      'Id of the login that issued the token. The events of the login are in the stream of the login.',
+      'SHA-256, 64 hexadecimal digits',
+    ),
   ),
-  issuedBy: Type.Optional(uuid('Id of the token with which this one was requested.')),
+  issuedBy: Type.Optional(uuid('Id of the token with which this token was requested.')),
   profile: Type.Optional(
     sealed(
       'Profile of the person from the provider: name, e-mail address, picture and so on.',
@@ -82,7 +85,7 @@ export const tokenEvents = {
       ...issued,
       grants: Type.Optional(
         grants(
-          'Grants of the token; absent: all rights, or, for a token bound to a namespace, all rights of such a token.',
+          'Grants of the token. Absent: all rights, or, if the token was issued for one namespace, all rights that such a token can have.',
         ),
       ),
       roles: Type.Optional(meanings('Rights of the roles in its grants, at the time of the grant.')),

@@ -57,7 +57,9 @@ const unreported: Answered = () => undefined
  * read fields and write answers themselves.
  */
 const noCompiler = () => () => {
-  throw new Error('a route must declare its fields in its specification, not in a schema of Fastify')
+  throw new Error(
+    'the definition of a route must not contain a schema of Fastify: declare the fields with the readers of src/contract',
+  )
 }
 /** First path segments that never answer with the page, even without a route. */
 const RESERVED = ['audit', 'metrics', 'ui']

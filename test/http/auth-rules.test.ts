@@ -337,7 +337,10 @@ await t.test('rules work with thousands of groups, and it is logged that not all
   const claims = JSON.parse(authentication.metadata['io.service.auth.claims']!) as Record<string, unknown>
   t.match(claims, { email: 'ada@example.com' })
   t.strictSame(claims['groups'], ['group-17', 'group-4999'], 'in the order of the provider')
-  t.equal((await service.logged()).match(/the provider sends more claims of a person than can be stored/g)?.length, 1)
+  t.equal(
+    (await service.logged()).match(/the provider sends more claims about a person than can be stored/g)?.length,
+    1,
+  )
 
   await reopenUnder(service, { rules: [group('writers', ['group-4999'], 'editor@shop')] })
   t.match(

@@ -145,6 +145,6 @@ await t.test('a background projection does not write rows from another log', asy
   await clock.advance(1_000)
   await eventually(() => errors.length > 0, 'the fault is reported')
   await indexing.close()
-  t.match(String(errors[0]), /where the log has another event/)
+  t.match(String(errors[0]), /the log contains a different event/)
   t.equal(await events(), 1)
 })

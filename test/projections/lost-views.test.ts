@@ -118,7 +118,7 @@ for (const [what, position, event, told, totals] of [
     'the log has another event there',
     35n,
     'gone',
-    /tokens has processed the log up to 35, where the log has another event/,
+    /tokens has processed the log up to position 35, but the log contains a different event at this position/,
     { rows: 5, changes: 5 },
   ],
 ] as const)

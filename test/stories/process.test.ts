@@ -64,7 +64,7 @@ await t.test('a start that fails prints the reason', async (t) => {
   t.match(second, { exit: 1, err: new RegExp(`data directory ${directory} is in use by process ${pid}\\n`), out: '' })
 
   const busy = await failed(t, await directoryOf(t), { ROLLCALL_SERVER_HTTP_PORT: String(first.port) })
-  t.match(busy, { exit: 1, err: /port \d+ is taken: choose another with --port N/ })
+  t.match(busy, { exit: 1, err: /port \d+ is in use: choose a different port with --port N/ })
   first.kill()
   t.equal(await first.exited, 0)
 

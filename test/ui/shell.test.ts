@@ -84,7 +84,11 @@ await t.test('the UI shows open access and a read-only instance, and offers no c
   await page.goto(path)
   const open = page.getByRole('button', { name: 'Open access' })
   await open.focus()
-  await page.getByText('Everybody who reaches this address may do everything. Set authentication.required.').waitFor()
+  await page
+    .getByText(
+      'Everybody who can open this address can change everything. To prevent this, set authentication.required.',
+    )
+    .waitFor()
   await page.getByRole('button', { name: 'Read-only' }).waitFor()
   await page.getByRole('button', { name: 'Account: Nobody' }).waitFor()
   const create = page.getByRole('button', { name: 'New token' })

@@ -191,7 +191,7 @@ await t.test('a token is created with a role if a role is required', { skip }, a
   const form = await opened(page, 'needs')
   await roleOf(form).selectOption({ label: 'Full access' })
   await create(form)
-  await form.getByText('A token needs a role here: full access is not given.').waitFor()
+  await form.getByText('Choose a role: this deployment does not allow new tokens with full access.').waitFor()
   t.equal(await roleOf(form).getAttribute('aria-invalid'), 'true')
   await roleOf(form).selectOption('server')
   t.strictSame((await made(page, service, form, 'needs')).grants, [{ namespaceKey: '*', role: 'server' }])
@@ -243,7 +243,7 @@ await t.test(
     await create(form)
     await form
       .getByRole('alert')
-      .getByText('You cannot give what you do not have: flag.snapshot in every namespace.')
+      .getByText('You cannot give a right that you do not have: flag.snapshot in every namespace.')
       .waitFor()
 
     const viewer = await granted(service, { name: 'sees', role: 'auditor' })

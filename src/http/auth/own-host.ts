@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import type { InstanceServices } from '../services/instance.ts'
 
 export const FOREIGN_HOST =
-  'a request without a credential is refused, because its Host header does not name this service; if it does, add the name to server.allowed_hosts'
+  'a request without a credential is refused, because the name in its Host header is unknown; if the name belongs to this service, add it to server.allowed_hosts'
 
 /** Host name of a Host header, in lower case, without port and brackets. */
 const nameOf = (host: string): string =>

@@ -42,9 +42,9 @@ export const admit = async <I, G>(
   }
 }
 
-const TOO_MANY = `a login or exchange is refused, because the rules give it more than ${MAX_GRANTS} grants; reduce the rules that match it`
+const TOO_MANY = `a login or exchange is refused, because the matching access rules give more than ${MAX_GRANTS} grants; configure fewer rules that match the same person or account`
 const REFERENCED =
-  'an access rule uses a claim of which the provider sends only a reference, so the claim counts as absent; configure the provider to put its values into the ID token'
+  'an access rule uses a claim for which the provider sends only a reference, so the claim counts as absent; configure the provider to put the values of the claim into the ID token'
 
 /** Number of the access configuration; undefined if the history has none and there are no rules. */
 const numberWithoutRules = async ({ policy }: Pick<AuthServices, 'policy'>): Promise<number | undefined> => {

@@ -29,7 +29,7 @@ type Request = Call<unknown, unknown>
 type Completed = Shown<typeof LoggedIn>
 
 const REDUCED =
-  'the provider sends more claims of a person than can be stored, so claims that no rule uses are dropped, and a later rule cannot use them until the next login; configure the provider to send fewer groups'
+  'the provider sends more claims about a person than can be stored, so claims that no access rule uses are dropped, and rules that are configured later cannot use these claims before the next login; configure the provider to send fewer groups'
 
 const refusalOf = (error: unknown): Refusal => (error instanceof Refusal ? error : new Refusal('internal'))
 

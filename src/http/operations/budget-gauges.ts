@@ -9,7 +9,7 @@ export const addBudgetGauges = (metrics: Pick<Metrics, 'gauge' | 'count'>, budge
   const labels = ['budget']
   metrics.gauge(
     'budget_bytes',
-    'Bytes that all requests together may hold in memory.',
+    'Maximum bytes of the memory budget, which all requests share.',
     labels,
     each(({ most }) => most),
   )

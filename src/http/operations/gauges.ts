@@ -49,9 +49,12 @@ export const addGauges = (
       STATUSES.map((status) => ({ labels: [method, status], value: counts[status] })),
     ),
   )
-  metrics.gauge('tokens_held', 'Live tokens in memory; other tokens are read from the store at each use.', [], () => [
-    { labels: [], value: tokensHeld.size() },
-  ])
+  metrics.gauge(
+    'tokens_held',
+    'Live tokens in memory. All other tokens are read from the store when they are used.',
+    [],
+    () => [{ labels: [], value: tokensHeld.size() }],
+  )
   metrics.gauge('token_rights_bytes', 'Bytes of memory for the rights of the tokens in memory.', [], () => [
     { labels: [], value: tokensHeld.reachBytes() },
   ])
@@ -60,7 +63,7 @@ export const addGauges = (
   ])
   metrics.gauge(
     'clock_ahead_seconds',
-    'Seconds by which the newest event is ahead of the clock of this instance, else 0.',
+    'Seconds by which the time of the newest event is ahead of the clock of this instance; 0 if it is not ahead.',
     [],
     () => [{ labels: [], value: aheadMs() / 1000 }],
   )

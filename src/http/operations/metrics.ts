@@ -155,7 +155,7 @@ export const metricsOf = (page: Page, { flagLabels }: { readonly flagLabels: boo
     ),
     serverErrors: page.counter(
       'server_errors_total',
-      'Answers with status 500 or above, and such failures that redirected a browser to the login page.',
+      'Answers with status 500 or above, and failed logins with such a status whose answer redirected the browser to the login page.',
     ),
     requestDuration: page.histogram(
       'http_request_duration_seconds',

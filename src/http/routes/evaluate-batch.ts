@@ -87,7 +87,7 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
     access: { credential: 'evaluation', namespace: { body: namespacesAsked }, right: 'flag.evaluate' },
     writes: false,
     tag: 'Evaluation',
-    summary: `Ask up to ${MOST_REQUESTS} flags, each by its own type.`,
+    summary: `Evaluate up to ${MOST_REQUESTS} flags of any type in one request.`,
     hot: true,
     body: batchBody,
     query: atQuery,

@@ -100,7 +100,7 @@ const evaluateOne = (app: FastifyInstance, service: Service, say: Say, { root, a
     ...shared,
     access,
     url: `${root}/evaluate`,
-    summary: 'Ask a variant flag, in the older form.',
+    summary: 'Evaluate a variant flag, in the older form of the API.',
     body: legacyBody,
     answer: LegacyEvaluation,
     run: (call) => {
@@ -124,7 +124,7 @@ const evaluateMany = (
     ...shared,
     access,
     url: `${root}/batch-evaluate`,
-    summary: `Ask up to ${MOST_REQUESTS} variant flags of one namespace, in the older form.`,
+    summary: `Evaluate up to ${MOST_REQUESTS} variant flags of one namespace, in the older form of the API.`,
     errors: [...shared.errors, 'answer_too_large'],
     body: legacyBatchBody,
     answer: LegacyBatchEvaluation,

@@ -52,7 +52,7 @@ export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator
       access: { credential: 'evaluation', namespace: { body: namespaceAsked }, right: 'flag.evaluate' },
       writes: false,
       tag: 'Evaluation',
-      summary: `Ask a ${kind} flag about an entity.`,
+      summary: `Evaluate a ${kind} flag for an entity.`,
       hot: true,
       body: evaluationBody,
       query: explainQuery,

@@ -72,7 +72,8 @@ export const flagChangesRoutes: Mount = (app, service) => {
     url: '/flags/:key/changes',
     tag: 'Flags',
     right: 'flag.update',
-    summary: 'Change a flag with its variants, rules and rollouts: all of the changes in order, or none.',
+    summary:
+      'Change a flag with its variants, rules and rollouts. The service applies all changes in the given order, or none.',
     writes: 'unless-read-only',
     errors: ['not_found', 'not_unique', 'type_change', 'quota_exceeded', 'revision_moved'],
     body: flagChanges,

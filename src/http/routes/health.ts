@@ -27,7 +27,7 @@ export const healthRoutes = (app: FastifyInstance, service: Service): void => {
   route(app, {
     ...shared,
     url: '/readyz',
-    summary: 'Whether this instance takes requests; ?verbose names what is missing.',
+    summary: 'Whether this instance accepts requests. With ?verbose the answer lists the state of each part.',
     answer: Readiness,
     run: async ({ request }) => {
       const { ready, checks } = await service.readiness()
@@ -40,7 +40,7 @@ export const healthRoutes = (app: FastifyInstance, service: Service): void => {
   route(app, {
     ...shared,
     url: '/health',
-    summary: 'Health as gRPC clients know it.',
+    summary: 'Whether this instance accepts requests, in the format of the health check of gRPC.',
     query: healthQuery,
     answer: Health,
     run: async ({ query }) => {

@@ -12,7 +12,7 @@ export const metaRoutes = (app: FastifyInstance, { about }: Service): void => {
     ...shared,
     url: '/meta/info',
     access: { ...access, right: 'self.use' },
-    summary: 'Version and kind of this deployment.',
+    summary: 'Get the version of the service and the kind of its storage.',
     answer: Info,
     run: () => ({ body: about.info }),
   })

@@ -56,7 +56,7 @@ const listNamespaces: Mount = (app, service) =>
     ...ordinary,
     access: { credential: 'management', namespace: 'some', right: 'namespace.read' },
     tag,
-    summary: 'List namespaces, by default all, oldest first.',
+    summary: 'List namespaces, oldest first. By default the answer contains all namespaces.',
     query: namespaceQuery,
     errors: ['invalid_page_token', 'invalid_at'],
     answer: NamespaceList,
@@ -150,7 +150,8 @@ const deleteNamespace: Mount = (app, service) => {
     ...ordinary,
     access: { credential: 'management', namespace: 'none', right: 'namespace.delete' },
     tag,
-    summary: 'Delete a namespace that has no flags, or with force=true whatever it has.',
+    summary:
+      'Delete a namespace. With force=true its flags and segments are deleted too; otherwise it must have no flags.',
     writes: 'unless-read-only',
     errors: ['not_found', 'protected', 'not_empty', 'revision_moved'],
     query: namespaceDeletion,

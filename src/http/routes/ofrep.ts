@@ -85,7 +85,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     ...shared,
     method: 'GET',
     url: '/ofrep/v1/configuration',
-    summary: 'What this provider can do.',
+    summary: 'Get the capabilities of this OFREP provider.',
     answer: OfrepConfiguration,
     run: () => ok(configuration),
   })
@@ -106,7 +106,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     ...shared,
     method: 'POST',
     url: '/ofrep/v1/evaluate/flags',
-    summary: 'Ask all flags, or those named in context.flags.',
+    summary: 'Evaluate all flags of a namespace, or the flags that are named in context.flags.',
     body,
     answer: OfrepBulk,
     errors: ['answer_too_large', 'view_behind'],

@@ -47,7 +47,7 @@ export const segmentChangesRoutes: Mount = (app, service) => {
     url: '/segments/:key/changes',
     tag: 'Segments',
     right: 'segment.update',
-    summary: 'Change a segment with its constraints: all of the changes in order, or none.',
+    summary: 'Change a segment with its constraints. The service applies all changes in the given order, or none.',
     writes: 'unless-read-only',
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body: segmentChanges(checkedConstraint),

@@ -51,7 +51,7 @@ export const snapshotRoutes = (app: FastifyInstance, { flagStore, names }: Servi
     ...ordinary,
     access: { credential: 'evaluation', namespace: { param: 'key' }, right: 'flag.snapshot' },
     tag: 'Evaluation',
-    summary: 'All flags of a namespace, for clients that evaluate by themselves.',
+    summary: 'Get all flags of a namespace, for clients that evaluate flags themselves.',
     errors: ['view_behind'],
     answer: Snapshot,
     run: async ({ params, request }) => {

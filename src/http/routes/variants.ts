@@ -58,7 +58,7 @@ export const variantsRoutes = (app: FastifyInstance, service: Service): void => 
     url: '/flags/:flagKey/variants/:id',
     tag,
     right: 'flag.update',
-    summary: 'Delete a variant and the distributions that give it.',
+    summary: 'Delete a variant and all distributions that return it.',
     writes: 'unless-read-only',
     errors: ['revision_moved'],
     answer: Nothing,

@@ -56,8 +56,8 @@ type ListenAddress = {
 }
 
 const cannot = ({ code }: NodeJS.ErrnoException, { host, port, choose }: ListenAddress): string | undefined => {
-  if (code === 'EADDRINUSE') return `port ${port} is taken: choose another with ${choose.port}`
-  if (code === 'EACCES') return `port ${port} is not permitted for this user: choose another with ${choose.port}`
+  if (code === 'EADDRINUSE') return `port ${port} is in use: choose a different port with ${choose.port}`
+  if (code === 'EACCES') return `this user may not listen on port ${port}: choose a different port with ${choose.port}`
   const nowhere = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL'].includes(code ?? '')
   return nowhere ? `${host} is not an address of this machine: choose another with ${choose.host}` : undefined
 }

@@ -45,7 +45,7 @@ export const backgroundProjection = (options: BackgroundOptions) => {
     }
     if (stored.position > 0n && (await log.at(stored.position))?.id !== stored.event)
       throw new Error(
-        `the read model ${model.name} has processed the log up to ${stored.position}, where the log has another event`,
+        `the read model ${model.name} has processed the log up to position ${stored.position}, but the log contains a different event at this position`,
       )
     return stored
   }

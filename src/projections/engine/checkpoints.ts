@@ -84,7 +84,7 @@ export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { 
         const checkpoint = await standing(projection)
         if (has && !(await has(checkpoint)))
           throw viewsLost(
-            `the read model ${projection.name} has processed the log up to ${checkpoint.position}, where the log has another event`,
+            `the read model ${projection.name} has processed the log up to position ${checkpoint.position}, but the log contains a different event at this position`,
           )
         if (has && fallShort(await views.totals(projection), checkpoint))
           throw viewsLost(`rows of the read model ${projection.name} are missing or older than its checkpoint`)

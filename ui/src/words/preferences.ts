@@ -1,6 +1,6 @@
 export const preferences = {
   title: 'Preferences',
-  about: 'Kept in this browser only.',
+  about: 'Stored only in this browser.',
   theme: 'Theme',
   themes: { system: 'System', light: 'Light', dark: 'Dark' },
   zone: 'Time zone',

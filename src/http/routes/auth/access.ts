@@ -44,7 +44,7 @@ const getAccess: Mount = (app, { log }) =>
     url: '/auth/v1/access',
     ...authentication,
     access: anyToken,
-    summary: 'What the token used may do, and where.',
+    summary: 'Get the rights of the token in use, by namespace.',
     answer: Access,
     run: async ({ caller: { actor } }) => {
       if (actor.id === undefined) return { body: fullAccess }
@@ -84,7 +84,7 @@ const checkAccess: Mount = (app, service) =>
       other: { right: 'token.read', idIn: idInQuery, boundTo: namespaceOfRecord(service) },
     },
     summary:
-      'Whether the token used, or another, may do something in a namespace or in every one, now or at a moment, and why.',
+      'Check whether the token in use, or a token with a given id, has a right in a namespace or in all namespaces, now or at a past moment, and for which reason.',
     query: accessQuery,
     errors: ['invalid_at', 'right_missing'],
     answer: AccessChecked,
@@ -117,7 +117,7 @@ const listRoles: Mount = (app, { settings, flagStore }) =>
     url: '/auth/v1/roles',
     ...authentication,
     access: { credential: 'required', namespace: 'none', right: 'self.use' },
-    summary: 'The roles and rights there are, and where the caller could issue a token with each role.',
+    summary: 'List all roles and rights, and the namespaces in which the caller may issue a token with each role.',
     answer: Roles,
     run: ({ caller: { reach = FULL } }) => {
       const namespaces = flagStore.namespaces().map(({ key }) => key)

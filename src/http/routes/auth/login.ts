@@ -31,7 +31,8 @@ export const loginRoutes = (
     ...shared,
     limit: attemptLimit(service, service.logins.attempts, { method }),
     url: `${path}/authorize`,
-    summary: 'Begin a login: the address to send the browser to, and a cookie that binds the login to it.',
+    summary:
+      'Start a login. The answer contains the address of the provider for the browser, and a cookie that binds the login to the browser.',
     query: loginQuery,
     errors: ['not_found', 'provider_mismatch', 'provider_unavailable', 'rate_limited'],
     answer: LoginBegun,
@@ -42,7 +43,8 @@ export const loginRoutes = (
     ...shared,
     limit: returnLimit(service, { method }),
     url: `${path}/callback`,
-    summary: 'Finish a login: sets the token cookie and sends the browser back.',
+    summary:
+      'Finish a login: set the cookie with the token, and redirect the browser to the page that it wanted to open.',
     errors: [
       'state_missing',
       'state_mismatch',
@@ -65,7 +67,7 @@ export const loginRoutes = (
       'rate_limited',
     ],
     answer: LoggedIn,
-    redirects: 'To the page that the login began at; of a browser whose login is refused, to the login page.',
+    redirects: 'Redirect to the page that the login was started from; if the login is refused, to the login page.',
     errorPage: loginPage(service, method),
     run: (call) => completeLogin(service, call, methodOf(call.params)),
   })
@@ -80,7 +82,7 @@ export const closedCallback = (app: FastifyInstance, service: Service, { method,
     access: { credential: 'public' },
     absent: true,
     hidden: true,
-    summary: 'Nothing: the method is switched off.',
+    summary: 'Always refused: this login method is not available.',
     answer: LoggedIn,
     errorPage: loginPage(service, method),
     run: () => refuse('route_not_found'),

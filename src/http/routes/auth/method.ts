@@ -22,7 +22,7 @@ export const authMethodRoutes = (app: FastifyInstance, { names, cookies, methods
     url: '/auth/v1/method',
     ...authentication,
     access: { credential: 'public' },
-    summary: 'List the ways to a client token.',
+    summary: 'List the methods with which a client can get a token.',
     answer: Methods,
     run: ({ request }) => {
       const base = cookies.basePath(request)

@@ -79,7 +79,8 @@ export const authOrchestratorRoutes = (
     url: `/auth/v1/method/${names.orchestratorPath}/serviceaccount`,
     ...authentication,
     access: { credential: 'public' },
-    summary: 'Exchange a service-account token for a client token that ends when it does.',
+    summary:
+      'Exchange a service-account token for a client token that expires together with the service-account token.',
     writes: 'always',
     ownsIdempotency: true,
     limit: (request) => limited(request, failures, addressKey(request.address)),

@@ -37,7 +37,7 @@ const getSelf: Mount = (app, service) =>
     url: '/auth/v1/self',
     ...authentication,
     access: { credential: 'always', namespace: 'none', right: 'self.use' },
-    summary: 'Get the record of the token used.',
+    summary: 'Get the record of the token in use.',
     answer: Authentication,
     run: async ({ caller }) => {
       const { doc, revision } = await own(service, caller)
@@ -52,7 +52,7 @@ const expireSelf: Mount = (app, service) => {
     url: '/auth/v1/self/expire',
     ...authentication,
     access: { credential: 'always', namespace: 'none', right: 'self.use' },
-    summary: 'Bring the expiry of the token used forward; without expiresAt to now.',
+    summary: 'Set an earlier expiry for the token in use. Without expiresAt the token expires at once.',
     writes: 'always',
     query: expiryQuery,
     body: expiryBody,
@@ -94,7 +94,8 @@ const getSession: Mount = (app, service) => {
     url: '/auth/v1/self/session',
     ...authentication,
     access: { credential: 'welcome', namespace: 'any', right: 'none' },
-    summary: 'Who asks, if anybody known, and what a page must know before anybody signs in.',
+    summary:
+      'Get the identity of the caller, if it is known, and the data that the web UI needs before a person signs in.',
     answer: Session,
     run: async ({ caller, request }) => {
       const { required, readOnly } = settings
@@ -126,7 +127,7 @@ const startSession: Mount = (app, service) => {
     ...authentication,
     access: { credential: 'bearer', namespace: 'none', right: 'self.use' },
     writes: false,
-    summary: 'Put the bearer token used into the session cookie of a browser.',
+    summary: 'Store the bearer token in use in the session cookie of the browser.',
     answer: SessionStarted,
     run: async ({ caller, request, reply }) => {
       const { doc } = await own(service, caller)

@@ -18,7 +18,7 @@ export const authTokenRoutes = (app: FastifyInstance, service: Service): void =>
     url: '/auth/v1/method/token',
     ...authentication,
     access: { credential: 'required', namespace: { made: placeAsked }, right: 'token.create' },
-    summary: 'Create a static token; its client token is shown only here.',
+    summary: 'Create a static token. Only this answer contains the secret of the token.',
     writes: 'always',
     errors: ['not_found', 'token_scoped', 'grant_exceeds', 'quota_exceeded'],
     exceeds: exceedsOwn(meanings),

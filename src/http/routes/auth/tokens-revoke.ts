@@ -85,7 +85,7 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
     ...authentication,
     access: { credential: 'required', namespace: 'none', right: 'token.revoke' },
     summary:
-      'Delete every live record of one holder: by token name, subject at the provider, or namespace/name of a service account; with includeIssued also what these made, and theirs in turn.',
+      'Revoke all live tokens of one holder, named by token name, identifier at the provider, or namespace/name of a service account. With includeIssued also revoke the tokens that were created with these tokens, directly or indirectly.',
     writes: 'always',
     body: revocation(names),
     errors: ['view_behind'],

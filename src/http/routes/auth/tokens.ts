@@ -132,7 +132,8 @@ const deleteToken: Mount = (app, service) => {
     url: '/auth/v1/tokens/:id',
     ...authentication,
     access: { credential: 'required', namespace: ofRecord(service), right: 'token.revoke' },
-    summary: 'Delete an authentication record; its token stops working at once.',
+    summary:
+      'Revoke a token, named by the id of its authentication record. Requests with the token are refused at once.',
     writes: 'always',
     answer: Nothing,
     run: async (call) => {
