@@ -14,10 +14,7 @@ const variant = {
   key: text('Key that an evaluation returns.', 'key, unique in its flag'),
   name,
   description,
-  attachment: text(
-    'Attachment that an evaluation returns together with the key of the variant.',
-    'JSON text; `""` for none',
-  ),
+  attachment: text('Attachment that an evaluation returns with the variant key.', 'JSON text; `""` for none'),
 }
 const Variant = object('The variant.', variant)
 const variantId = uuid('Id of the variant.')
@@ -74,9 +71,7 @@ const rolloutMoves = movesOf(rolloutId)
 const flag = {
   namespace: key('Key of the namespace.'),
   key: key('Key of the flag.'),
-  incarnation: uuid(
-    'Id of the incarnation of the namespace. Each time a namespace with this key is created, it gets a new id.',
-  ),
+  incarnation: uuid('Id of the incarnation of the namespace. Each creation of a namespace has a new id.'),
 }
 
 /**

@@ -28,9 +28,7 @@ const flag = key('Key of the flag that uses the segment.')
 const segment = {
   namespace: key('Key of the namespace.'),
   key: key('Key of the segment.'),
-  incarnation: uuid(
-    'Id of the incarnation of the namespace. Each time a namespace with this key is created, it gets a new id.',
-  ),
+  incarnation: uuid('Id of the incarnation of the namespace. Each creation of a namespace has a new id.'),
 }
 
 /** Lifecycle of a segment with its constraints. Stream: segment-{namespace}+{key}. */

@@ -32,7 +32,7 @@ await t.test(
       { check: 'guards', where: 'trigger events_never_go' },
       { check: 'positions', where: 'position 2' },
       { check: 'ids', found: '2 events have it' },
-      { check: 'times', found: /older/ },
+      { check: 'times', found: /earlier/ },
       { check: 'events', found: /cannot be read \(FlagCreated/ },
     ])
       t.ok(
