@@ -1,9 +1,9 @@
 import { type Claims, pathOf } from './claims.ts'
 
-/** A rule's use of a claim: its name and the accepted values. */
+/** Claim that an access rule compares: the name of the claim, and the values that the rule accepts. */
 export type ClaimUse = { readonly claim: string; readonly anyOf: readonly string[] }
 
-/** Parts of a claim's value that rules use: the accepted texts, at the end of a path of names. */
+/** Part of the value of a claim that a rule compares: the path to the part, and the accepted texts. */
 type Wanted = { readonly path: readonly string[]; readonly texts: readonly string[] }
 
 /** Claims that are always kept: the e-mail address, its verification, and the references to other claims. */

@@ -29,7 +29,7 @@ export const isReferenced = (claims: Claims, claim: string): boolean =>
 export const isVerified = (verified: unknown, assumed: boolean): boolean =>
   verified === undefined ? assumed : verified === true || verified === 'true'
 
-/** Describes why a claim has no text; undefined if it has one. */
+/** Returns the reason why a claim contains no text, for the log; undefined if it contains a text. */
 export const lackOf = (claims: Claims, claim: string, assumeVerified = false): string | undefined => {
   if (textsOf(claims, claim, assumeVerified).length > 0) return undefined
   if (isReferenced(claims, claim)) return 'only a reference'

@@ -17,8 +17,8 @@ const wrongPlace = (place: string, others: readonly string[]): string | undefine
 }
 
 /**
- * Parses a grant of a role: `editor@shop` or `viewer@*`. `others` are further valid texts after the `@`. Does not check that the
- * role exists.
+ * Parses a grant of a role: `editor@shop` or `viewer@*`. After the `@` a namespace key, `*` or one of the texts in
+ * `others` is valid. Does not check that the role exists.
  */
 export const readGrant = (text: string, others: readonly string[] = []): Read => {
   const given = parts(text)

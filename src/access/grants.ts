@@ -6,7 +6,7 @@ export const EVERYWHERE = '*'
 /** Returns true if the text consists of the characters that keys of flags, segments and namespaces may have. */
 export const isKey = (text: string): boolean => /^[-_,A-Za-z0-9]+$/.test(text)
 
-/** A role, or a list of rights, in a namespace or in `*`. `rule` names the rule that granted it. */
+/** A role or a list of rights, for one namespace or for all (`*`). `rule` names the access rule that gave the grant. */
 export type Grant = {
   readonly place: string
   readonly role?: string
@@ -15,8 +15,8 @@ export type Grant = {
 }
 
 /**
- * Access that the events of a token give: its grants, the rights of their roles, and the namespace to which it is
- * limited. A token without grants and without namespace has all rights.
+ * Access of a token according to its events: its grants, the rights of their roles, and the namespace that the token is
+ * limited to. A token without grants and without namespace has all rights.
  */
 export type Holding = {
   readonly grants?: readonly Grant[] | undefined

@@ -22,7 +22,10 @@ const named = ({ role, rule }: Grant) => ({
   ...(rule === undefined ? {} : { rule }),
 })
 
-/** Rights that a grant gives. A token limited to a namespace has at most the rights of such a token. */
+/**
+ * Rights that a grant gives. If the token is limited to a namespace, the result contains only rights that such a token
+ * can have.
+ */
 const inForce = ({ roles, namespace }: Holding, grant: Grant): RightSet =>
   conveyed(grant, roles) & (namespace === undefined ? ~0 : NAMESPACED)
 
@@ -42,7 +45,10 @@ const byKey = (a: NamespaceRights, b: NamespaceRights): number => {
   return b.namespaceKey === EVERYWHERE || a.namespaceKey > b.namespaceKey ? 1 : -1
 }
 
-/** Rights by namespace: `*` first, then the namespaces by key. Excludes the right of a login to use its own record. */
+/**
+ * Rights of a token by namespace: first `*`, then the namespaces in the order of their keys. Omits `self.use`, the
+ * right of every login to read its own record.
+ */
 export const placesOf = (holding: Holding): readonly NamespaceRights[] => {
   const { grants, namespace, roles } = holding
   if (namespace === undefined && (grants === undefined || grants.some((grant) => isFull(grant, roles))))

@@ -17,7 +17,7 @@ const placesIn = (...reaches: readonly Reach[]): readonly string[] => [
 ]
 
 /**
- * Intersects the old grants of a login or an exchange with new ones. The result is undefined if no right is lost, and
+ * Intersects the old grants of a login or an exchange with its new grants. Returns undefined if no right is lost, and
  * an empty list if no right remains. New grants within the old rights are kept unchanged. The other remaining rights
  * become grants of single rights.
  */

@@ -62,7 +62,10 @@ const bound = (namespace: string, grants: readonly Grant[] | undefined, roles: H
   return resolved(namespace, 0, new Map([[namespace, granted & NAMESPACED]]))
 }
 
-/** Computes a reach. `self`: for a login or an exchange, which always may use its own record. */
+/**
+ * Computes the reach of a holding. With `self` (for logins and exchanges) the reach includes `self.use`, the right to
+ * read the own record.
+ */
 export const reachOf = ({ grants, roles, namespace }: Holding, self = false): Reach => {
   if (namespace !== undefined) return bound(namespace, grants, roles)
   if (grants === undefined || grants.some((grant) => isFull(grant, roles))) return FULL
@@ -78,8 +81,8 @@ export const reachOf = ({ grants, roles, namespace }: Holding, self = false): Re
 }
 
 /**
- * Returns true if a set of rights has a right (as a bit) in a namespace, or in `*`. This function makes the only
- * decision about access; it depends on the token and on names only.
+ * Returns true if a reach contains a right (as a bit) in a namespace or in `*`. All access decisions of the service
+ * call this function. It reads only its arguments.
  */
 export const allowed = ({ everywhere, places }: Reach, bit: RightSet, place: string): boolean =>
   (everywhere & bit) !== 0 || ((places.get(place) ?? 0) & bit) !== 0
@@ -118,9 +121,9 @@ const setFrom = (text: string, place: string): RightSet => {
 const byKey = ([a]: readonly [string, RightSet], [b]: readonly [string, RightSet]): number => (a < b ? -1 : 1)
 
 /**
- * Serializes a reach. Equal rights have equal texts. The text is empty for all rights, and only the namespace for a
- * token that is limited to it without further restrictions. Contains the names of rights instead of bits, so that other
- * versions can read it.
+ * Serializes a reach. Equal rights have equal texts. The text is empty for all rights, and only the key of the
+ * namespace for a token that is limited to this namespace and has no other restrictions. It contains the names of
+ * rights instead of bits, so that other versions of the service can read it.
  */
 export const reachText = ({ full, namespace, everywhere, places }: Reach): string => {
   if (full) return ''

@@ -60,7 +60,7 @@ const ofLevel = (...levels: readonly Level[]) => setOf(RIGHTS.filter((right) => 
 export const ALL: RightSet = setOf(RIGHTS)
 /** Additional bit that stands for rights of later versions. */
 export const LATER: RightSet = 1 << 30
-/** Rights that a grant for a namespace can give there. */
+/** Rights that a grant for a single namespace can give. */
 export const IN_NAMESPACE: RightSet = ofLevel('namespace')
 /** Rights that apply regardless of the namespace of the grant. */
 export const ANYWHERE: RightSet = ofLevel('any')

@@ -1,6 +1,9 @@
 import { isRight, RIGHTS, type Right } from './rights.ts'
 
-/** Stands for all rights that can be granted in the namespace, including rights of later versions. */
+/**
+ * Text in a list of rights that stands for all rights that can be granted in the namespace, including rights of later
+ * versions.
+ */
 export const EVERY = '*'
 
 /** Rights of roles, by name of the role; `*` as the only right stands for all. */

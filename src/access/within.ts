@@ -3,7 +3,10 @@ import { allowed, type Reach, reachOf, rightsAt } from './reach.ts'
 import { ANYWHERE, bitOf, LATER, RIGHTS, type Right, type RightSet } from './rights.ts'
 import { EVERY, type Role } from './roles.ts'
 
-/** A right and its namespace; `*` as the right if only rights of later versions are missing. */
+/**
+ * Right that the creator of a token lacks, with the namespace. The right is `*` if only rights of later versions are
+ * missing.
+ */
 type Excess = { readonly right: Right | typeof EVERY; readonly place: string }
 
 const CREATE = bitOf('token.create')
@@ -36,8 +39,8 @@ export const exceeding = (creator: Reach, asked: Holding): Excess | undefined =>
 }
 
 /**
- * Namespaces in which a creator can issue a token with a role: `*` alone for all, otherwise those of the given
- * namespaces.
+ * Namespaces in which a creator can issue a token with a role: only `*` if the creator can in all namespaces, otherwise
+ * the subset of the given namespaces in which the creator can.
  */
 export const grantable = (creator: Reach, { rights }: Role, namespaces: Iterable<string>): readonly string[] => {
   const within = (asked: Holding): boolean => exceeding(creator, asked) === undefined

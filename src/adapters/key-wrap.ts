@@ -10,7 +10,10 @@ export const wrap = (kek: Uint8Array, subject: string, key: Uint8Array): Uint8Ar
   return Buffer.concat([nonce, cipher.update(key), cipher.final(), cipher.getAuthTag()])
 }
 
-/** Unwraps a key. Throws if it was wrapped for another subject or with another key-encryption key. */
+/**
+ * Unwraps the key of a subject. Throws if the key was wrapped for a different subject or by a different key-encryption
+ * key.
+ */
 export const unwrap = (kek: Uint8Array, subject: string, wrapped: Uint8Array): Uint8Array => {
   const decipher = createDecipheriv('aes-256-gcm', kek, wrapped.subarray(0, 12)).setAAD(Buffer.from(subject))
   decipher.setAuthTag(wrapped.subarray(-16))

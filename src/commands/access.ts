@@ -9,7 +9,9 @@ type AccessCommands = { ConfigureAccess: Configured }
 /** Id of the only stream. */
 export const ACCESS = 'main'
 
-/** Number of events, and the last configuration; undefined if that event cannot be read. */
+/**
+ * Number of events in the stream, and the last recorded access configuration; undefined if its event cannot be read.
+ */
 type AccessState = { readonly events: number; readonly last?: Configured }
 
 const byName = (one: { readonly name: string }, other: { readonly name: string }) => (one.name < other.name ? -1 : 1)
@@ -19,8 +21,8 @@ const textOf = ({ version: _version, rules, ...rest }: Configured): string =>
   canonical({ ...rest, rules: rules.toSorted(byName) })
 
 /**
- * Decider of the access configuration, recorded at start if it differs from the last one. Works even if a newer version
- * wrote unknown events to the stream.
+ * Decider of the access configuration, which each instance records at its start if it differs from the last recorded
+ * one. Works even if a newer version of the service wrote events of unknown types to the stream.
  */
 export const access: Decider<AccessState, AccessCommands, AccessEvent> = {
   category: 'access',

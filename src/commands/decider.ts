@@ -27,11 +27,14 @@ export type Decider<S, C extends Payloads, E extends AnyEvent> = {
   /** Size in bytes of the parts that can grow, for quotas. Quotas never refuse changes of other parts. */
   readonly weight?: (state: S) => number
   /**
-   * Commands that are allowed although an event of the stream cannot be read, and the state after such an event.
-   * Absent: no commands.
+   * Commands that are allowed if an event of the stream cannot be read, and the state after an unreadable event.
+   * Absent: no command is allowed.
    */
   readonly unread?: { readonly commands: ReadonlySet<keyof C>; readonly state: (state: S) => S }
-  /** Returns no events if there is nothing to change; refuses if the command is not allowed. Covers all commands. */
+  /**
+   * Decision function of each command. Returns no events if the command changes nothing; throws a Refusal if the
+   * command is not allowed.
+   */
   readonly decide: { readonly [K in keyof C]: (state: S, command: C[K]) => readonly E[] }
   /**
    * Commands with many steps. Yields the events of `decide` step by step, so that the event loop can run in between.
@@ -45,7 +48,7 @@ export type Decider<S, C extends Payloads, E extends AnyEvent> = {
 export const evolve = <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>, state: S, event: E): S =>
   decider.evolve[event.type as E['type']](state, event.data)
 
-/** Applies events. The function yields to the event loop if that takes long. */
+/** Applies events to a state. Yields to the event loop if this takes long. */
 export const evolved = async <S, C extends Payloads, E extends AnyEvent>(
   decider: Decider<S, C, E>,
   before: S,
@@ -82,8 +85,8 @@ const decided = async <S, C extends Payloads, E extends AnyEvent, K extends keyo
 }
 
 /**
- * Returns the events of a command. Checks existence, then If-Match, then the rules of state: steps 12 to 14 of api.md
- * §1.3.
+ * Returns the events that a command produces. Checks in this order that the resource exists, that its revision matches
+ * `If-Match`, and that its state allows the command (steps 12 to 14 of api.md §1.3).
  */
 export const decide = async <S, C extends Payloads, E extends AnyEvent, K extends keyof C>(
   decider: Decider<S, C, E>,

@@ -12,8 +12,8 @@ const TRIES = 12
 type Payloads = Readonly<Record<string, object>>
 
 /**
- * Result of a command. `revision` is the resource's revision for clients, after the command. `stored` are the events of
- * this command; empty if it changed nothing.
+ * Result of a command. `revision` is the revision of the resource, as clients see it, after the command. `stored`
+ * contains the events of the command; it is empty if the command changed nothing.
  */
 export type Outcome<S, E> = {
   readonly before: S

@@ -9,12 +9,12 @@ import type { Sealer } from '../events/personal.ts'
 type Origin = Pick<Meta, 'ip' | 'userAgent'>
 
 /**
- * Context of a command: actor, origin and reason. The origin is encrypted for `subject`, once for all commands that
- * share it. Without a subject it is not stored.
+ * Context of a command: actor, origin and reason. The origin is encrypted with the key of `subject`, once for all
+ * commands of a request. Without a subject the origin is not stored.
  */
 export type Context = Omit<Meta, 'schema' | 'command' | 'instance' | 'more' | 'writtenAt' | keyof Origin> & {
   readonly origin?: Origin
-  /** Idempotency key: a repeated command with the same id has its effect only once. */
+  /** Id of the command. If a command with this id is repeated, it takes effect only once. */
   readonly commandId?: string
   /** Revisions of the If-Match header, or `*`. */
   readonly ifMatch?: readonly string[] | '*'
@@ -62,8 +62,8 @@ export const enveloper = (
   const sealedOrigin = originSealer(sealer)
   let last = 0
   /**
-   * Time of the events of an instance. It never decreases within an instance, and is not before `ordered`. `writtenAt`
-   * is the clock's time if it differs.
+   * Time of the events of an instance. It never decreases within an instance, and is not before `ordered`. If the clock
+   * shows a different time, `writtenAt` contains the time of the clock.
    */
   const time = () => {
     const own = now()

@@ -75,7 +75,8 @@ type Options = {
 }
 
 /**
- * Converts events to shapes that every instance reads. Refuses with `release_in_progress` if there is no such shape.
+ * Converts events to shapes that every running instance can read. Refuses with `release_in_progress` if an event has no
+ * shape of this kind.
  */
 const readable = <E extends AnyEvent>(shapes: Shapes, format: number, decided: readonly E[]): readonly Written<E>[] =>
   decided.map((event) => inFormat(shapes, format, event) ?? refuse('release_in_progress'))
@@ -96,10 +97,10 @@ const storedAs = (
 
 /**
  * Executes commands. The executor is the only writer of events: it reads the stream, computes the state, decides, and
- * appends at the revision that it read (optimistic concurrency). Commands of one stream run one at a time. After a
- * conflict with another process the command is decided again, at most 12 times, then refused with `write_conflict`. A
- * caller that already has the state passes it as `known`. The stream is then read again only after a conflict, or if
- * the command has an id, because it may have been executed before.
+ * appends at the revision that it read (optimistic concurrency). Commands of one stream run one at a time. If a
+ * different process has written to the stream in between, the command is decided again, at most 12 times, and then
+ * refused with `write_conflict`. A caller that already has the state passes it as `known`. With `known`, the stream is
+ * read only after a conflict, or if the command has an id, because a command with an id may have been executed before.
  */
 export const executor = (
   log: EventLog,
@@ -120,7 +121,7 @@ export const executor = (
     const stream = streamOf(decider, id)
     const { commandId } = context
 
-    /** Returns undefined after a conflict with another process. */
+    /** Returns undefined if a different process has written to the stream in between. */
     const attempt = async (handed?: Fold<S>): Promise<Outcome<S, E> | undefined> => {
       const fold =
         commandId === undefined

@@ -4,7 +4,7 @@ import type { Decider } from './decider.ts'
 
 type HistoryCommands = { AcceptDamagedLog: DataOf<HistoryEvent, 'DamagedLogAccepted'> }
 
-/** Missing positions and revisions at the last acceptance; 0 before the first. */
+/** Numbers of missing positions and revisions when an operator last accepted damage; 0 if no damage was accepted. */
 type HistoryState = { readonly positionsMissing: number; readonly revisionsMissing: number }
 
 /** Id of the only stream. */

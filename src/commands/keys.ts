@@ -4,13 +4,13 @@ import type { Decider } from './decider.ts'
 
 type KeysCommands = { AcceptLostKeys: DataOf<KeysEvent, 'LostKeysAccepted'> }
 
-/** `kid`: pepper in use after the last accepted loss of keys; undefined before the first. */
+/** `kid` is the id of the pepper after the last accepted loss of keys; undefined if no loss was accepted. */
 type KeysState = { readonly kid: string | undefined }
 
 /** Id of the only stream. */
 export const KEYS_ID = 'main'
 
-/** Decider of accepted key losses. Every acceptance is recorded, even a repeated one for the same keys. */
+/** Decider of accepted key losses. Every acceptance is recorded, even if the same loss is accepted again. */
 export const keys: Decider<KeysState, KeysCommands, KeysEvent> = {
   category: 'keys',
   shapes: keysEvents,

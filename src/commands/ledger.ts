@@ -8,13 +8,13 @@ type LedgerCommands = {
   RestartLedger: DataOf<LedgerEvent, 'LedgerRestarted'>
 }
 
-/** The ledger that the log names; all fields are undefined before the first. */
+/** The ledger that the log names. All fields are undefined until the first ledger has started. */
 type LedgerState = { readonly ledger?: string; readonly origin?: string; readonly vkey?: string }
 
 /** Id of the only stream. */
 export const LEDGER_ID = 'ledger'
 
-/** Decider of the ledger. A ledger starts once; a key is changed only while it is the current one. */
+/** Decider of the ledger. A ledger starts once. A command that replaces a signing key must name the current key. */
 export const ledger: Decider<LedgerState, LedgerCommands, LedgerEvent> = {
   category: 'history',
   shapes: ledgerEvents,

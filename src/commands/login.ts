@@ -15,7 +15,10 @@ export type LoginCommands = {
 
 type Login = { readonly status: 'absent' | 'started' | 'returned' | 'completed' | 'refused' }
 
-/** Decider of a login. A login is used once: its stream decides which callback is the first. */
+/**
+ * Decider of a login. A login can be completed once: the first callback whose event is appended to the stream of the
+ * login completes it.
+ */
 export const login: Decider<Login, LoginCommands, LoginEvent> = {
   category: 'login',
   shapes: loginEvents,

@@ -2,7 +2,10 @@ import { FIRST_FORMAT, reader } from '../events/define.ts'
 import { type MembershipEvent, membershipEvents } from '../events/membership.ts'
 import type { Decider } from './decider.ts'
 
-/** Member of the cluster: the latest format that it reads, its version, and whether it responded to the last probe. */
+/**
+ * Member of the cluster: the latest format that the instance reads, its version, and whether it has responded to the
+ * last probe.
+ */
 type Member = { readonly reads: number; readonly version: string; readonly responded: boolean }
 
 /**
@@ -23,7 +26,7 @@ type JoinCommand = {
   readonly complete: boolean
 }
 export type MembershipCommands = {
-  /** Adds a member, or responds to a probe for it. */
+  /** Adds an instance to the members, or records its response to a probe. */
   Join: JoinCommand
   /** Requests a response from all other members, unless a response to the previous request is still missing. */
   Probe: { readonly instance: string }
@@ -43,11 +46,14 @@ export const formatOf = ({ members, complete, unsure }: Membership): number =>
 const unresponsive = ({ members }: Membership, but: string): string[] =>
   [...members].flatMap(([instance, { responded }]) => (responded || instance === but ? [] : [instance]))
 
-/** Returns true if an instance must join or respond: it is not a member, or another member requested a response. */
+/**
+ * Returns true if an instance must append an event: `InstanceJoined` if it is not a member, or `MemberResponded` if a
+ * different member has probed it.
+ */
 export const mustRespond = ({ members }: Membership, instance: string): boolean =>
   members.get(instance)?.responded !== true
 
-/** Returns true if another member has not responded to the last probe. */
+/** Returns true if a member other than the given instance has not responded to the last probe. */
 export const awaitsResponse = (membership: Membership, instance: string): boolean =>
   unresponsive(membership, instance).length > 0
 
@@ -63,7 +69,7 @@ const without = (membership: Membership, instance: string): Membership => {
 
 /**
  * Decider of the cluster membership: the instances that share servers, and the format that each reads. Works even if a
- * newer version wrote unknown events to the stream.
+ * newer version of the service wrote events of unknown types to the stream.
  */
 export const membership: Decider<Membership, MembershipCommands, MembershipEvent> = {
   category: 'instance',

@@ -13,7 +13,10 @@ export type PersistentMap<V> = {
   readonly [Symbol.iterator]: () => Iterator<Entry<V>>
 }
 
-/** Each branch uses the next 5 bits of the hash. At 30 bits a leaf takes any number of entries, otherwise at most 8. */
+/**
+ * Each level of branches uses the next 5 bits of the hash. A leaf has at most 8 entries, except at the last level (30
+ * bits), where the number of entries is not limited.
+ */
 const BITS = 5
 const HASH_BITS = 30
 const LEAF = 8

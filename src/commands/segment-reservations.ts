@@ -57,8 +57,8 @@ export const releaser = (execute: Execute) => {
   }
 
   /**
-   * Awaits a command on a flag. Afterwards it releases all reservations that the flag does not use: unused new ones and
-   * former ones.
+   * Awaits a command on a flag. Afterwards it releases all reservations that the flag does not use: new reservations
+   * that the command did not need, and reservations that the flag no longer needs.
    */
   const settled = async (
     of: OfFlag,

@@ -11,7 +11,8 @@ export const MOST_BYTES = 7 * 1_048_576
 /** Size in bytes as UTF-8 JSON. The size of a small value is its number of UTF-16 units. */
 export const bytesOf = (parts: object): number => {
   const text = JSON.stringify(parts)
-  // A UTF-16 unit takes at most three bytes in UTF-8, so a small text need not be counted exactly.
+  // A UTF-16 unit has at most three bytes in UTF-8. If three bytes for each unit stay below the maximum, the exact size
+  // is not needed.
   return text.length * 3 <= MOST_BYTES ? text.length : Buffer.byteLength(text)
 }
 

@@ -53,8 +53,8 @@ const step = <S, C extends Payloads, E extends AnyEvent>(
 ): Fold<S> => stepped(decider, fold, evolve(decider, fold.state, event), [event], at)
 
 /**
- * Applies one stored event and returns it. The result has no `event` if the event cannot be read. Missing events before
- * it are recorded as unreadable.
+ * Applies one stored event and returns it. If the event cannot be read, the result has no `event`. If events before it
+ * are missing in the stream, the state records this as unreadable.
  */
 export const stepStored = <S, C extends Payloads, E extends AnyEvent>(
   decider: Decider<S, C, E>,

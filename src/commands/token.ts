@@ -17,8 +17,8 @@ export type TokenCommands = {
 }
 
 /**
- * `unreadable`: an event of the stream cannot be read, so the token may or may not be live. Such a token can still be
- * revoked.
+ * State of a token. `unreadable`: an event of the stream cannot be read, so it is unknown whether the token is live. An
+ * unreadable token can be revoked.
  */
 export type Token = {
   readonly status: 'absent' | 'live' | 'unreadable' | 'deleted'

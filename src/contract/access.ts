@@ -67,7 +67,7 @@ export const Roles = named('Roles', {
       description: Text,
       builtIn: Type.Boolean(),
       rights: Texts,
-      /** Namespaces where the caller can issue a token with this role; `*`: all. */
+      /** Namespaces in which the caller can issue a token with this role; `*` stands for all namespaces. */
       grantable: Texts,
     }),
   ),
@@ -99,7 +99,7 @@ export const AccessReview = named('AccessReview', {
     }),
   ),
   ...pageFields,
-  /** False if there are more than `totalCount`. */
+  /** False if more items match than `totalCount` states. */
   totalCountExact: Type.Optional(Type.Boolean()),
 })
 export type AccessReview = Shown<typeof AccessReview>

@@ -23,7 +23,7 @@ type BooleanAnswers = {
   /** Number of buckets (of 100) whose entities outside all segments get `!otherwise`; the others get `otherwise`. */
   readonly share: number
   readonly otherwise: boolean
-  /** True if an entity can get another answer because of a segment. */
+  /** True if an entity can get a different answer because it is in a segment. */
   readonly segments: boolean
   /** Number of rollouts that can be evaluated. Later rollouts are never evaluated. */
   readonly asked: number
@@ -77,7 +77,7 @@ export const answersInWords = (flag: AnswersFrom): string =>
     ? booleanWords(booleanAnswers(flag.enabled, flag.rollouts ?? []))
     : variantWords(flag)
 
-/** Names the rollouts that return true although the default of the Boolean flag is false; `""` if there is none. */
+/** Names the rollouts that return true although the default of the Boolean flag is false; `""` if no rollout does. */
 export const stillTrue = ({ type, enabled, rollouts = [] }: AnswersFrom): string => {
   const { trueBy } = booleanAnswers(enabled, rollouts)
   if (type !== 'BOOLEAN_FLAG_TYPE' || enabled || trueBy.length === 0) return ''

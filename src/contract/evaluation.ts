@@ -143,7 +143,7 @@ export const batchBody = input(
 export type EvaluationBody = ReadBy<typeof evaluationBody>
 export type BatchBody = ReadBy<typeof batchBody>
 
-/** Bodies of the same requests in the older form. */
+/** Bodies of evaluations in the older form of the API. */
 export const legacyBody = input(
   {
     requestId: unstored,

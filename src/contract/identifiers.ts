@@ -61,7 +61,7 @@ export const namesOf = (identifiers: Identifiers) => {
     stateCookie: `${service}_client_state`,
     namespaceHeader: `x-${service}-namespace`,
     acceptVersionHeader: `x-${service}-accept-server-version`,
-    /** Header of a list: number of documents left out because they cannot be read. */
+    /** Name of the header of a list with the number of documents that the list omits because they are unreadable. */
     unreadableHeader: service === 'service' ? 'rollcall-unreadable' : `${service}-unreadable`,
     metricPrefix: service === 'service' ? 'rollcall_' : `${service}_`,
     codehostPath: codehost,

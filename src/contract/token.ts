@@ -33,12 +33,15 @@ export type Authentication = Shown<typeof Authentication>
 export const AuthenticationList = named('AuthenticationList', {
   authentications: Type.Array(Authentication),
   ...pageFields,
-  /** False if there are more than `totalCount`. */
+  /** False if more items match than `totalCount` states. */
   totalCountExact: Type.Optional(Type.Boolean()),
 })
 export type AuthenticationList = Shown<typeof AuthenticationList>
 
-/** An issued token. The first answer contains the client token. A repeated answer contains `details` in its place. */
+/**
+ * Answer to the creation of a token. The first answer contains the client token. If the request is repeated, the answer
+ * contains `details` instead of the client token.
+ */
 export const IssuedToken = named('IssuedToken', {
   clientToken: Type.Optional(Text),
   authentication: Authentication,

@@ -8,6 +8,6 @@ export type LogIdentity = { readonly event: string; readonly position: bigint }
 export type Binding = {
   /** The result is undefined before the first event. */
   readonly read: () => Promise<LogIdentity | undefined>
-  /** Stores the identity once, and returns the stored one: a different log if one was bound before. */
+  /** Stores the identity of a log, unless an identity is already stored. Returns the stored identity. */
   readonly write: (identity: LogIdentity) => Promise<LogIdentity>
 }

@@ -8,7 +8,7 @@ import { canonical } from './canonical.ts'
 export const change = <S extends TSchema>(schema: S) =>
   Type.Optional(Type.Object({ from: schema, to: schema }, { change: true }))
 
-/** The same for an optional value. The side without a value is absent. */
+/** Schema of a change of an optional value. `from` or `to` is absent if the field has no value on that side. */
 export const changeOfOptional = <S extends TSchema>(schema: S) =>
   Type.Optional(Type.Object({ from: Type.Optional(schema), to: Type.Optional(schema) }, { change: true }))
 

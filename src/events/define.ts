@@ -6,14 +6,16 @@ import { fitting } from './fits.ts'
 export type Shape = {
   readonly version: number
   readonly schema: TObject
-  /** Fields that are sealed before the append: field name → name of the field with the subject. Top-level fields only. */
+  /**
+   * Fields that are sealed before the append: field name → name of the field with the subject. Top-level fields only.
+   */
   readonly sealed: ReadonlyMap<string, string>
   /**
    * First format of the history that contains this shape. Instances that read this format or a later one read the
    * shape.
    */
   readonly format: number
-  /** Former wire name of this shape. It is still read. */
+  /** Former wire name of this shape. Events with this name can still be read. */
   readonly formerly?: string
   readonly from?: Shape
   readonly upcast?: (old: never) => object
@@ -23,8 +25,8 @@ export type Shape = {
    */
   readonly downcast?: ((data: never) => object | undefined) | undefined
   /**
-   * Returns true if the previous shape represents the data completely. Such data are written in the previous shape in
-   * every format.
+   * Returns true if the previous shape can contain the data completely. These data are always written in the previous
+   * shape.
    */
   readonly asBefore?: ((data: never) => boolean) | undefined
 }
@@ -92,8 +94,8 @@ export type Written<E extends AnyEvent = AnyEvent> = {
 }
 
 /**
- * Converts the event to the newest shape that readers of the format know, or to an older complete one; undefined if
- * there is none.
+ * Converts the event to the newest shape that belongs to the format, or to an older shape that can contain its data
+ * completely; undefined if no shape is possible.
  */
 export const inFormat = <E extends AnyEvent>(shapes: Shapes, format: number, event: E): Written<E> | undefined => {
   const newest = shapes[event.type]!
@@ -142,8 +144,8 @@ const jsonOf = (wire: string, json: string): unknown => {
 type Lift<E> = (data: unknown) => E | undefined
 
 /**
- * Converters of a category's JSON data to the newest shape, by wire name. The converters return undefined for data of
- * another shape.
+ * Converters of a category's JSON data to the newest shape, by wire name. A converter returns undefined if the data do
+ * not match its shape.
  */
 export const lifts = <S extends Shapes>(shapes: S): ReadonlyMap<string, Lift<EventOf<S>>> => {
   const lift = new Map<string, Lift<EventOf<S>>>()

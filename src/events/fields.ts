@@ -1,9 +1,9 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
 
 /**
- * Personal data in a field. `none`: nothing. `pseudonym`: a keyed name of a person. `operator's text`: text of
- * operators and their programs, stored unchanged, which may refer to people. Sealed: personal data, encrypted with the
- * key of the subject in another field of the event.
+ * Kind of personal data in a field. `none`: no personal data. `pseudonym`: a keyed name of a person. `operator's text`:
+ * text of operators and their programs, stored unchanged, which may refer to people. Sealed: personal data, encrypted
+ * with the key of the subject in another field of the event.
  */
 type Personal = 'none' | 'pseudonym' | "operator's text" | { readonly sealedFor: string }
 

@@ -40,9 +40,10 @@ export type EventLog = {
    */
   readonly append: (stream: string, events: readonly NewEvent[], expected: Expected) => Promise<Appended>
   /**
-   * Reads at most `most` events of a stream, in order, from a revision on. A stream that was never written is empty.
-   * Lost events show as gaps in the revisions. A stream that the store cannot read at all: Refusal `event_unreadable`.
-   * Events beyond the position `upTo` may be omitted.
+   * Reads at most `most` events of a stream, in order, from a revision on. A stream that was never written is empty. If
+   * the store has lost events of the stream, their revisions are missing in the result. If the store cannot read the
+   * stream at all, the call fails with the Refusal `event_unreadable`. Events beyond the position `upTo` may be
+   * omitted.
    */
   readonly read: (stream: string, from?: bigint, most?: number, upTo?: bigint) => AsyncIterable<readonly Stored[]>
   /**
@@ -68,9 +69,10 @@ export type EventLog = {
 export type StreamStart = readonly [stream: string, from: bigint]
 
 /**
- * Reads several stream parts together, up to a position, faster than one by one. Returns results for the first parts
- * only, up to a limit on the amount of text; none if the first part alone exceeds it. The result of a part is undefined
- * if it is empty, has `most` events or more, or lacks an event.
+ * Reads several stream parts together, up to a position, faster than one by one. The amount of text in the result is
+ * limited, so the result may contain only the first parts, and no part at all if the first part alone exceeds the
+ * limit. The result of a part is undefined in three cases: the part is empty, it has `most` events or more, or one of
+ * its events is missing.
  */
 export type ReadParts = (
   parts: readonly StreamStart[],

@@ -66,7 +66,7 @@ export type Meta = Readonly<Static<typeof metaSchema>>
 export type Actor = Readonly<Meta['actor']>
 
 /**
- * Returns true if further events of the same append follow. The text search is exact, because quotes inside JSON texts
- * are escaped.
+ * Returns true if an event is not the last event of its append. The text search is exact, because quotes inside JSON
+ * texts are escaped.
  */
 export const goesOn = ({ meta }: { readonly meta: string }): boolean => meta.includes('"more":')

@@ -3,11 +3,11 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 /** PORT. Keys of subjects, stored separately from the events. A destroyed key can never be restored. */
 export type Keys = {
   /**
-   * Returns the subject's key (32 bytes). Creates it durably if there is none, from `given` in a migration. 'erased' if
-   * it was destroyed.
+   * Returns the key of a subject (32 bytes), or 'erased' if the key was destroyed. If no key exists, creates it
+   * durably; in a migration with the value `given`.
    */
   readonly make: (subject: string, given?: Uint8Array) => Promise<Uint8Array | 'erased'>
-  /** Returns the subject's key; 'erased' if it was destroyed, undefined if there never was one. */
+  /** Returns the key of a subject; 'erased' if the key was destroyed, undefined if no key was ever created. */
   readonly find: (subject: string) => Promise<Uint8Array | 'erased' | undefined>
   readonly destroy: (subject: string) => Promise<void>
   readonly close: () => Promise<void>
@@ -30,8 +30,8 @@ const b64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
 
 /**
  * AES-256-GCM with a key per subject (design.md §5). Form: `sealed.1.<subject>.<nonce+text+tag>`, the last two parts in
- * base64url. `onLost` receives each subject whose key is missing, or differs from the sealing key because it was
- * created again after a loss.
+ * base64url. `onLost` receives each subject whose key is missing, or whose present key was created after the loss of
+ * the key with which the text was encrypted.
  */
 export const sealer = (keys: Keys, onLost: (subject: string) => void = () => {}): Sealer => ({
   seal: async (subject, text) => {

@@ -48,9 +48,9 @@ const rejected = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
 /**
- * Bulkhead for reads of past states (api.md §4); holders take turns, and `stop` is aborted at the deadline. The caller
- * receives an abort at once, but the query counts against the limit until it has stopped, at the latest at its
- * deadline. Thus a client that disconnects still counts against its limit.
+ * Bulkhead for reads of past states (api.md §4); holders take turns, and `stop` is aborted at the deadline. If a query
+ * is aborted, its caller continues at once, but the query counts against the limit until it has stopped, at the latest
+ * at its deadline. So a client cannot exceed the limit by disconnecting.
  */
 export const asOfReadings = (
   metrics: Pick<Metrics, 'pastReads' | 'pastReadsRefused' | 'gauge'>,
@@ -126,7 +126,7 @@ const readerOf = async ({ holderOf }: HolderOf, { caller, address, spec }: Fasti
   return { holder, isReview, preferred: isReview || isOfOne(spec!) }
 }
 
-/** Snapshot as of a moment; its request's answer reports the moment. */
+/** Returns the snapshot as of a moment. The answer to the request then states this moment. */
 export const snapshotAt = async <T extends Snapshot>(
   { asOf }: { readonly asOf: (moment: Moment, stop: AbortSignal) => Promise<T> },
   moment: Moment,

@@ -7,15 +7,15 @@ import type { Channel } from './writer/channel.ts'
 
 const CACHED = 10_000
 /**
- * Name of the row that checks a key-encryption key; it belongs to no person. A key-encryption key that opens this row
- * opens the other keys too.
+ * Name of the row that checks a key-encryption key; it belongs to no person. If a key-encryption key can decrypt this
+ * row, it can decrypt all keys in the table.
  */
 export const WITNESS = ''
 
 /**
- * Keys of subjects in a file of their own, each wrapped by the key-encryption key (AES-256-GCM). Another key-encryption
- * key causes an error. If an operator `accepted` the loss, the keys that it cannot unwrap are moved to `lost_subjects`;
- * erased subjects stay erased.
+ * Keys of subjects in a file of their own, each wrapped by the key-encryption key (AES-256-GCM). Throws if the stored
+ * keys were wrapped by a different key-encryption key. If an operator `accepted` the loss, the keys that it cannot
+ * unwrap are moved to `lost_subjects`; erased subjects stay erased.
  */
 export const embeddedKeys = async (channel: Channel, kek: Uint8Array, accepted = false): Promise<Keys> => {
   const cache = new LRUCache<string, Uint8Array | 'erased'>({ max: CACHED })

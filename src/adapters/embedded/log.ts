@@ -86,8 +86,8 @@ const queriesOf = (reader: Database) => {
 }
 
 /**
- * Event log in a SQLite file. The writer thread appends; reads use a connection of their own. Positions are 1, 2, 3 …;
- * times never run backwards.
+ * Event log in a SQLite file. The writer thread appends; reads use a separate connection. Positions are 1, 2, 3 …; the
+ * time of an event is never earlier than the time of the event before it.
  */
 export const embeddedLog = (channel: Channel, reader: Database, { file, onDamage }: LogFile): EventLog => {
   const { ofStream, ofAll, unplaced, extent, newest, oneAt, oldest } = queriesOf(reader)

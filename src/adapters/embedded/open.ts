@@ -41,9 +41,15 @@ export type Embedded = {
 /** Key-encryption key to use, and the losses that the operator accepted. */
 type Kek = {
   readonly kek: Uint8Array
-  /** Set if the log is damaged and the operator accepted it: appends that to the history. */
+  /**
+   * Set if the log is damaged and the operator accepted the damage. Appends an event about the accepted damage to the
+   * log.
+   */
   readonly damage?: ((log: EventLog) => Promise<void>) | undefined
-  /** Set if keys of subjects are lost and the operator accepted it: records it before new keys are created. */
+  /**
+   * Set if keys of subjects are lost and the operator accepted the loss. Appends an event about the loss before new
+   * keys are created.
+   */
   readonly accepted?: ((log: EventLog) => Promise<void>) | undefined
 }
 type EmbeddedOptions = {
@@ -56,7 +62,7 @@ type EmbeddedOptions = {
   readonly onLost?: (error: Error) => void
   /** Called once when a read finds the log damaged. */
   readonly onDamage?: (error: Error) => void
-  /** Called for each damaged file of read models, after it is set aside. */
+  /** Called for each damaged file of read models, after the file was renamed. */
   readonly onDamagedViews?: (error: Error) => void
   /** Called with the new name of the file of read models that was set aside. */
   readonly onSetAside?: (file: string, cause: Error) => void

@@ -82,7 +82,7 @@ export const prepared = (database: Database): ((sql: string) => Statement) => {
 /** Maximum rows of a page. */
 export const PAGE_ROWS = 1000
 
-/** Characters of text after which a page takes no more rows. */
+/** Maximum characters of text in a page of rows. The row that reaches this number is the last row of the page. */
 const PAGE_CHARACTERS = 4 * 1_048_576
 
 /** Returns true when a page is full. The limit on characters bounds memory for large texts. */
@@ -152,22 +152,24 @@ const code = (error: unknown): number | undefined => {
   return 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : CODES[error.message]
 }
 
-/** SQLITE_BUSY: another connection holds the file. */
+/** True for SQLITE_BUSY: a different connection has locked the file. */
 export const isBusy = (error: unknown): boolean => code(error) === 5
-/** SQLITE_FULL or ENOSPC: nothing was written; a later write may succeed. */
+/** True for SQLITE_FULL and ENOSPC: the write changed nothing, and a later write may succeed. */
 export const isFull = (error: unknown): boolean =>
   code(error) === 13 || (error instanceof Error && 'code' in error && error.code === 'ENOSPC')
-/** I/O error or unusable file: CORRUPT, IOERR, CANTOPEN, NOTADB. */
+/** True for errors that make a file unusable: CORRUPT, IOERR, CANTOPEN, NOTADB. */
 export const isBroken = (error: unknown): boolean => [10, 11, 14, 26].includes(code(error) ?? 0)
 const isNoFile = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === NO_FILE
 /** A row that SQLite returned has invalid content, for example text that is not JSON. */
 const isSenseless = (error: unknown): boolean =>
   (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) &&
   !('code' in error && error.code === 'ERR_INVALID_ARG_TYPE')
-/** The file does not hold the data written to it: CORRUPT, NOTADB, invalid rows, or no file. */
+/**
+ * True if a file does not contain the data that was written to it: CORRUPT, NOTADB, invalid rows, or a missing file.
+ */
 export const isDamage = (error: unknown): boolean =>
   [11, 26].includes(code(error) ?? 0) || isSenseless(error) || isNoFile(error)
-/** Tables, indexes or rows differ from the schema of this program: ERROR, CONSTRAINT, MISMATCH. */
+/** True if tables, indexes or rows differ from the schema of this program: ERROR, CONSTRAINT, MISMATCH. */
 export const isMisshapen = (error: unknown): boolean => [1, 19, 20].includes(code(error) ?? 0)
 
 export const DAMAGED = 'DAMAGED'

@@ -78,8 +78,8 @@ export const addressOf = (url: string): Address => {
 }
 
 /**
- * Problem of an address that can be found without a server: its syntax, its options and the files that it names. The
- * result is undefined if there is none.
+ * Returns the first problem of an address that can be found without connecting to a server (syntax, options, or the
+ * files that it names); undefined if it has none.
  */
 export const wrongWith = (url: string): string | undefined => {
   try {

@@ -43,9 +43,9 @@ const begins = (found: readonly Stored[], { events }: Order) =>
 const same = (found: readonly Stored[], order: Order) => found.length === order.events.length && begins(found, order)
 
 /**
- * Looks up the result of an append without an answer in the stream: success, conflict, or undefined if still unknown. A
- * wrong-version error counts only if the stream confirms it, because a leader that lost its followers checks against
- * events that may disappear.
+ * Reads the stream to find the result of an append that the server did not answer: success, conflict, or undefined if
+ * it is still unknown. A wrong-version error counts only if the stream confirms it, because a leader that lost its
+ * followers checks against events that may disappear.
  */
 const outcomeInStream = async (
   reader: Reader,

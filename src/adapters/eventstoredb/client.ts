@@ -14,8 +14,8 @@ export const insideOf = (client: EventStoreDBClient) => client as unknown as Ins
 const SHUT_DOWN = 4
 
 /**
- * Catches two rejections that the driver does not handle. Either would end the process when a server disappears during
- * calls.
+ * Catches two kinds of rejected promises that the driver does not handle. Without this, each of them would end the
+ * process when a server disappears during a call.
  */
 export const patchClient = (client: EventStoreDBClient): EventStoreDBClient => {
   const inside = insideOf(client)

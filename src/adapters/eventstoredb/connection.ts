@@ -32,7 +32,7 @@ let made = 0
 export const pause = ({ sleep }: Pick<Clock, 'sleep'>, most = 200, signal?: AbortSignal): Promise<void> =>
   sleep(most / 4 + Math.random() * most * 0.75, signal)
 
-/** Retries until there is a result, for at most `ms` ms; then throws the Refusal `backend_unavailable`. */
+/** Repeats an attempt until it returns a result, for at most `ms` ms; then throws the Refusal `backend_unavailable`. */
 export const patiently = async <T>(clock: Clock, ms: number, attempt: () => Promise<T>): Promise<T> => {
   for (const end = clock.monotonic() + ms; ; ) {
     try {
@@ -74,8 +74,8 @@ const leave = async (old: EventStoreDBClient) => {
 }
 
 /**
- * One connection to the store. Each call has a timeout that starts with its turn; the client is replaced after repeated
- * timeouts.
+ * One connection to the store. The timeout of a call starts when the call is sent. After repeated timeouts the client
+ * of the driver is replaced.
  */
 export const connection = ({ driver, clock, url, deadline, patience, onRenewed, onBreak }: Connecting) => {
   const make = () =>
@@ -125,8 +125,8 @@ export const connection = ({ driver, clock, url, deadline, patience, onRenewed, 
     },
 
     /**
-     * Reads until the end or until `take` returns true. Fails if it may not begin in time, or receives nothing within
-     * the deadline.
+     * Reads events until the end or until `take` returns true. Fails if the read cannot start in time because of the
+     * limit of concurrent reads, or if no event arrives within the deadline.
      */
     gather: (lane: Lane, start: (client: EventStoreDBClient) => Read, take: Take): Promise<void> =>
       lanes[lane].holdWithin(

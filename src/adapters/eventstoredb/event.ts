@@ -92,7 +92,7 @@ const unpacked = (data: Uint8Array): string => {
   try {
     return utf8.decode(gunzipSync(data, { maxOutputLength: UNPACKED_BYTES }))
   } catch {
-    // Foreign or damaged data: the bytes are returned as a base64 text, which every codec rejects.
+    // Data of a different application, or damaged data, is returned as a base64 text, which every codec rejects.
     return JSON.stringify(Buffer.from(data).toString('base64'))
   }
 }

@@ -12,7 +12,7 @@ export type IsOwn = (event: Recorded) => boolean
 export const at = (position: bigint): Position => ({ commit: position, prepare: position })
 export const position = ({ position }: Recorded): bigint => position!.commit
 
-/** Returns true for the error of a position at which there is no event. */
+/** Returns true for the error that EventStoreDB returns if no event is at the requested position. */
 export const isBetween = (error: unknown): boolean =>
   isFailure(error, 'unknown') && (error as { code?: unknown }).code === 2
 

@@ -42,7 +42,10 @@ type Options = {
    * 8.5 s.
    */
   readonly patience?: number
-  /** Maximum concurrent appends; further ones are refused. The driver of EventStoreDB fails at twice the default. */
+  /**
+   * Maximum concurrent appends; an append beyond this number is refused. The driver of EventStoreDB fails at twice the
+   * default.
+   */
   readonly inFlight?: number
 }
 
@@ -56,8 +59,8 @@ export type EventStore = EventLog & {
 
 /**
  * Log in EventStoreDB 23 or later, a single node or a cluster, at `esdb://[name:password@]host[,host…][?tls=false]`.
- * Connects on first use and stores times as given. An append may hold 1 MiB of encoded data; larger ones are refused
- * with `body_too_large`.
+ * Connects on first use and stores times as given. An append may contain 1 MiB of encoded data; a larger append is
+ * refused with `body_too_large`.
  */
 export const openEventStore = async (
   url: string,

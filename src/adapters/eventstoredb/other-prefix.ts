@@ -10,8 +10,8 @@ const PATIENCE_MS = 10_000
 const PREFIX = '[A-Za-z0-9_.:/]*?'
 
 /**
- * Finds another prefix whose streams have these categories and hold events in the format of this log. Searches only the
- * start and the end of the store.
+ * Finds a prefix, other than the configured one, whose streams have the given categories and contain events in the
+ * format of Rollcall. Searches only the first and the newest events of the store.
  */
 export const otherPrefix = async (
   connection: Connection,

@@ -177,7 +177,7 @@ export const reader = (connection: Connection, isOwn: IsOwn, { clock, patience, 
           logPart(connection, isOwn, { from, to: end, known: from !== after }),
         )
         if (part.last !== undefined && part.last > from) [from, giveUp] = [part.last, clock.monotonic() + patience]
-        // A node that does not know the head yet must not make the log look shorter than it is.
+        // A node that lacks the newest events must not make the log look shorter than it is.
         else if (clock.monotonic() > giveUp) refuse('backend_unavailable')
         else await pause(clock)
         if (part.events.length > 0) yield part.events

@@ -18,7 +18,7 @@ const CONFIRM_MS = 1000
 
 /** Events that a subscription has delivered and the reader has not taken, and the cause of its end. */
 export type Live = {
-  /** Next page; undefined once the subscription has ended and all events are taken. */
+  /** Returns the next page of events; undefined when the subscription has ended and all its events were returned. */
   readonly take: () => Promise<readonly Stored[] | undefined>
   readonly failure: () => unknown
   readonly confirmed: () => boolean

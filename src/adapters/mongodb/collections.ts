@@ -178,7 +178,8 @@ export const mongoPlaces = (db: Db, calls: Calls, clock: Clock, onError: (error:
           .toArray()
       }),
     /**
-     * Moves the checkpoint if it is at `from`, else returns false. If there is no checkpoint, the first one is created.
+     * Moves the checkpoint of a view if it is at `from`; otherwise returns false. If the view has no checkpoint,
+     * creates it.
      */
     mark: async (view: View, from: bigint | undefined, checkpoint: Checkpoint): Promise<boolean> => {
       const state = await find(view)

@@ -32,7 +32,7 @@ const find = (db: Db, calls: Calls) => calls.call('read', (limits) => place(db).
 
 /** State of the deployment's keys. */
 export type StandingKeys = {
-  /** The keys; undefined if they are in a key file instead of the database. */
+  /** The secrets in the database; undefined if the deployment keeps them in a key file. */
   readonly keys: KeyFile | undefined
   /** Returns true if these are the keys of the deployment. */
   readonly are: (keys: KeyFile) => boolean
@@ -47,7 +47,7 @@ const standingOf = ({ fingerprint, kid, pepper, kek }: StoredKeys): StandingKeys
   return { keys, are }
 }
 
-/** Keys of the deployment; undefined if there are none. Creates nothing. */
+/** Reads the keys of the deployment; undefined if none exist. Creates no keys. */
 export const standingKeys = async (db: Db, calls: Calls): Promise<StandingKeys | undefined> => {
   const stored = await find(db, calls)
   return stored ? standingOf(stored) : undefined

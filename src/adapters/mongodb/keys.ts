@@ -12,11 +12,11 @@ type StoredKey = { readonly _id: string; readonly key?: Binary; readonly madeAt?
 type Known = { readonly key: Uint8Array | 'erased'; readonly until: number }
 
 const CACHED = 10_000
-/** Time in ms after which an erasure by another instance takes effect here. */
+/** Maximum time in ms until an erasure by a different instance takes effect in this instance. */
 const FRESH_MS = 1000
 /**
- * Name of the document that checks a key-encryption key; it belongs to no person. A key-encryption key that opens this
- * document opens the other keys too.
+ * Name of the document that checks a key-encryption key; it belongs to no person. If a key-encryption key can decrypt
+ * this document, it can decrypt all keys in the collection.
  */
 const WITNESS = 'key-encryption key'
 /** Number of keys that are moved to `lost_subjects` at once. */

@@ -12,9 +12,9 @@ const NO_HOLDER = ''
 const REST = 2
 
 /**
- * Lease with one holder over all instances. The lease lasts `ttl` ms from the time each renewal is sent. Another
- * instance takes it after it has seen no renewal for 1.25 `ttl`; all durations are measured on local monotonic clocks,
- * so clocks need not agree.
+ * Lease that at most one of all instances holds at a time. The lease lasts `ttl` ms from the time at which its holder
+ * sends a renewal. A different instance acquires the lease after it has seen no renewal for 1.25 `ttl`; all durations
+ * are measured on local monotonic clocks, so clocks need not agree.
  */
 export const mongoLease = (db: Db, calls: Calls, clock: Clock, name: string, ttl: number): Lease => {
   const leases = db.collection<StoredLease>('leases')
@@ -63,7 +63,8 @@ export const mongoLease = (db: Db, calls: Calls, clock: Clock, name: string, ttl
     until = sent + ttl
   }
 
-  // If the connection is lost, the lease is not renewed; the work of the holder reports its own errors.
+  // If the connection is lost, the lease is not renewed. The error is not reported here, because the work that needs
+  // the lease reports its own errors.
   const next = async () => {
     if (term !== undefined) await (able() ? renew(term) : giveUp())
     else if (able() && clock.monotonic() >= restsUntil) await take()

@@ -10,7 +10,7 @@ export type StoredRow = {
   readonly position: bigint
   readonly changes: bigint
   readonly doc?: object
-  /** Event that made the document unreadable; then there is no `doc`. */
+  /** Event that made the document unreadable. A row with this field has no `doc`. */
   readonly unreadable?: object
 }
 
@@ -77,7 +77,7 @@ export const rowWriter = (calls: Calls, bulk: number) => {
     calls.call('write', () => unlessDuplicate(to.replaceOne(older(row), contentOf(row), { upsert })))
 
   const putOne = async (to: Rows, row: StoredRow) => {
-    // Revision 0 has no older row; it only replaces an unreadable one.
+    // No row is older than revision 0, so a row of revision 0 replaces only an unreadable row.
     if (row.revision === 0n) {
       const made = await calls.call('write', () => unlessDuplicate(to.insertOne(row)))
       if (made === undefined && !row.unreadable) await replace(to, row, false)

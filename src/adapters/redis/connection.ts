@@ -14,7 +14,10 @@ export type Health = {
 
 /** Default prefix of keys. */
 export const PREFIX = 'rollcall'
-/** Start of all keys; the braces keep them on one node of a Redis Cluster. */
+/**
+ * Text at the beginning of all keys. Because of its braces, a Redis Cluster stores all keys of the deployment on one
+ * node.
+ */
 export const keysOf = (prefix: string): string => `{${prefix}}`
 
 /** Timeout of a call to Redis in ms. */
@@ -91,8 +94,8 @@ export const connectRedis = (place: RedisPlace, patient: boolean, { failed }: Pi
 /** Commands that had no answer when the connection was lost. */
 type Unanswered = { readonly prevCommandQueue?: Redis['commandQueue'] | null }
 /**
- * Ends a client that has no server at the moment. ioredis never does so, and BullMQ keeps a timer of up to eleven
- * seconds for its pending commands.
+ * Closes a client that is not connected to a server at the moment, which the close function of ioredis does not do.
+ * Without this, BullMQ keeps the process alive for up to eleven seconds because of pending commands.
  */
 const endAlone = (redis: Redis) => {
   if (redis.status !== 'reconnecting' && redis.status !== 'end') return

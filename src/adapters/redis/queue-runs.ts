@@ -19,7 +19,10 @@ const later = (a: Run, b: Run): Run => {
 /** Minimum interval in ms between progress updates of a run. */
 const PROGRESS_MS = 1000
 
-/** Last run of each job. Redis stores those of all instances; memory keeps those of this instance for Redis outages. */
+/**
+ * Last run of each job. Redis stores the runs of all instances. Memory stores the runs of this instance, for outages of
+ * Redis.
+ */
 export const lastRuns = (client: Client, clock: Clock, key: string, onError: (error: unknown) => void) => {
   const own = new Map<string, Run>()
   const sentAt = new Map<string, number>()

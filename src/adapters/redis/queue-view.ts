@@ -39,7 +39,8 @@ const silent = (): never => {
 }
 
 /**
- * Answer of Redis. The value is undefined if Redis refuses or does not answer in time; that is reported to `failed`.
+ * Returns the answer of Redis. If Redis refuses the command or does not answer in time, reports this to `failed` and
+ * returns undefined.
  */
 export const heard = async <T>(
   clock: Clock,

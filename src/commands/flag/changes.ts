@@ -165,7 +165,7 @@ const stepsOf: {
 
 const sharesIn = (list: readonly { readonly distributions?: readonly unknown[] | undefined }[]) =>
   list.reduce((sum, { distributions = [] }) => sum + distributions.length, 0)
-/** Cost of a change: 1, plus its distributions and the segments that it names. */
+/** Cost of a change: 1, plus the number of its distributions and of the segments that it names. */
 const workOf = (change: FlagChange): number =>
   1 + ('distributions' in change ? sharesIn([change]) : 0) + segmentsNamed(change).length
 
@@ -176,7 +176,7 @@ export const segmentsNamed = (change: FlagChange): readonly string[] => {
   return change.op === 'UpdateRollout' && change.part?.type === 'segment' ? (change.part.segments ?? []) : []
 }
 
-/** Decides the changes in order. Returns the events of each change and the flag after it, one after the other. */
+/** Decides the changes in order. Yields, for each change, its events and the state of the flag after it. */
 export const decidedInOrder = (flag: Flag, { changes, reservations, ...of }: ChangeRequest) => {
   const { variants, rules, rollouts } = flag
   const work = changes.reduce((sum, change) => sum + workOf(change), 0)

@@ -10,7 +10,7 @@ export type FlagCommands = SingleCommands & ChangeCommands
 
 const decide: Decide<FlagCommands> = { ...decideSingle, ...decideChanges }
 
-/** Returns the flag, or an absent one if it belongs to another incarnation of its namespace. */
+/** Returns the flag, or the state of an absent flag if the flag belongs to an earlier incarnation of its namespace. */
 const met = (flag: Flag, command: OfFlag): Flag => (lives(flag, command) ? flag : absent(flag))
 
 const inLife = (table: Decide<FlagCommands>): Decide<FlagCommands> => {

@@ -19,8 +19,8 @@ export const numbered = (parts: readonly Ranked[]): Move[] =>
   parts.flatMap(({ id, rank }, n) => (rank === n + 1 ? [] : [{ id, from: rank, to: n + 1 }]))
 
 /**
- * Rank changes that put the listed rules or rollouts first, in the given order, and keep the order of the others.
- * Refuses an unknown id.
+ * Rank changes that put the listed rules or rollouts first, in the given order, and keep the order of all rules or
+ * rollouts that are not listed. Refuses an unknown id.
  */
 export const ordered = (parts: readonly Ranked[], ids: readonly string[], field: string): Move[] => {
   const listed = new Map(parts.map((part) => [part.id, part]))

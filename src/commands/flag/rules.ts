@@ -29,7 +29,10 @@ export type RuleCommands = {
 export const noRuleParent = ({ namespace, key }: OfFlag, segment: string): never =>
   refuse('not_found', `flag "${namespace}/${key}" or segment "${namespace}/${segment}" not found`)
 
-/** Normalizes the operator. With a single segment it is always `or`, because both operators are equivalent. */
+/**
+ * Normalizes the operator of several segments. For a single segment the result is `or`, because `or` and `and` are then
+ * equivalent.
+ */
 export const operatorOf = (segments: readonly Use[], operator: SegmentOperator): SegmentOperator =>
   segments.length > 1 ? operator : 'or'
 

@@ -24,8 +24,9 @@ export const newTo =
   }
 
 /**
- * Segments that need a reservation for these changes, in order of first use, up to the first change that is refused.
- * The function computes them with temporary reservations. The function yields to the event loop if that takes long.
+ * Segments that need a reservation for these changes, in order of first use, up to the first change that is refused. To
+ * find them, the function decides the changes with temporary reservations. It yields to the event loop if this takes
+ * long.
  */
 export const segmentsNeeded = async (flag: Flag, ask: ChangeRequest): Promise<readonly string[]> => {
   const named = new Set(ask.changes.flatMap(segmentsNamed))

@@ -6,7 +6,8 @@ import type { Distribution, FlagEvent, Rollout, Rule, Use, Variant } from '../..
 export type OfFlag = { readonly namespace: string; readonly key: string; readonly incarnation: string }
 
 /**
- * State for the flag's rules. Rules and rollouts are in rank order, variants and distributions in order of creation.
+ * State of a flag that commands need. Rules and rollouts are in the order of their ranks, variants and distributions in
+ * the order of their creation.
  */
 export type Flag = {
   readonly incarnation: string | undefined
@@ -68,9 +69,9 @@ export const standing = ({ voided }: Flag, reservation: string): string =>
   voided.has(reservation) ? refuse('write_conflict') : reservation
 
 /**
- * Uses of the segments, without duplicates, in the given order. Each use takes the reservation that the rule or rollout
- * already has, otherwise a new one. Refuses with `write_conflict` if neither exists, because the rule or rollout was
- * changed after the reservations were made.
+ * Uses of the segments, without duplicates, in the given order. Each use has the reservation that the rule or rollout
+ * already holds for the segment, or one of the new reservations. Refuses with `write_conflict` if a segment has no
+ * reservation, because then the rule or rollout was changed after the reservations were made.
  */
 export const used = (
   flag: Flag,

@@ -12,7 +12,7 @@ import { eachOnce, ids, segmentFields, segmentsGiven } from './rule-fields.ts'
 import { variantFields } from './variant.ts'
 
 const someSegments = partly(segmentFields)
-/** Segments and operator of a partial update; absent ones are undefined. */
+/** Segments and operator in a partial update; a field that the request does not contain is undefined. */
 const someSegmentsGiven = ({ segmentKey, segmentKeys, segmentOperator: operator }: ReadOf<typeof someSegments>) => {
   if (segmentKey === undefined && segmentKeys === undefined) return { segments: undefined, operator }
   const given = { segmentKey: segmentKey ?? '', segmentKeys: segmentKeys ?? [], segmentOperator: operator ?? 'or' }

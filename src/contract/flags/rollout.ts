@@ -23,7 +23,7 @@ export const Rollout = named('Rollout', {
   threshold: Type.Optional(named('RolloutThreshold', { percentage: Float32, value: Type.Boolean() })),
 })
 export type Rollout = Shown<typeof Rollout>
-/** The answer has the same list under two names. */
+/** Answer to a list of rollouts. For compatibility it contains the same list in two fields. */
 export const RolloutList = named('RolloutList', {
   rules: Type.Array(Rollout),
   rollouts: Type.Array(Rollout),

@@ -4,7 +4,9 @@ import { Text, Texts } from '../answer.ts'
 import { segmentOperators } from '../enums.ts'
 import { integer, list, text } from '../readers/fields.ts'
 
-/** Segments of a rule or rollout in answers: a single one in `segmentKey`, several in `segmentKeys`. */
+/**
+ * Segments of a rule or rollout in answers: a single segment is in `segmentKey`, several segments are in `segmentKeys`.
+ */
 export const bySegments = { segmentKey: Text, segmentKeys: Texts, segmentOperator: Type.Enum(segmentOperators.names) }
 
 /** Segments of a rule or rollout in requests. */

@@ -17,7 +17,10 @@ export const Segment = named('Segment', {
   ...times,
 })
 export type Segment = Shown<typeof Segment>
-/** A segment in a list. `include=usage` adds the number of flags that use it, and its last change. */
+/**
+ * A segment in a list. With `include=usage` the item also contains the number of flags that use the segment, and the
+ * last change of the segment.
+ */
 export const ListedSegment = named('ListedSegment', {
   ...Segment.properties,
   ...changedFields,

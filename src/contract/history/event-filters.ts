@@ -5,7 +5,10 @@ import { absent, text } from '../readers/fields.ts'
 import { positionOf } from '../readers/moment.ts'
 import { fits, instantOf, lengthOf } from '../readers/value.ts'
 
-/** Values of a filter: those that an event may have (empty: any), and those that it must not have. */
+/**
+ * Values of a filter. `any`: the event must have one of these values (empty: every value matches). `none`: the event
+ * must have none of these values.
+ */
 type Values = { readonly any: readonly string[]; readonly none: readonly string[] }
 
 const VALUES_MAX = 20
@@ -63,7 +66,7 @@ export const position: Field<bigint | undefined> = {
   },
 }
 
-/** Index of an event; -1 stands before the first. */
+/** Index of an event in a query; -1 stands for the position before the first event. */
 export const index: Field<number | undefined> = {
   schema: Type.Integer({ minimum: -1 }),
   optional: true,

@@ -10,8 +10,8 @@ const sha256 = { test: (given: string) => /^[0-9a-f]{64}$/i.test(given), message
 export const tokenSearch = input({ sha256: text({ required: true, pattern: sha256 }) }, 'TokenSearch')
 
 /**
- * Result of a search for a token: its record and number of events, or the number of tokens that cannot be found by
- * their SHA-256.
+ * Result of a search for a token: the record of the token and the number of its events. If no token was found: the
+ * number of tokens that cannot be found by their SHA-256.
  */
 export const TokenFound = named('TokenFound', {
   found: Type.Boolean(),

@@ -30,7 +30,10 @@ export const Methods = named('Methods', {
 })
 type LoginPaths = Shown<typeof Paths>
 
-/** True if the provider must ask for the account even if a session exists there (OpenID Connect Core §3.1.2.1). */
+/**
+ * True if the provider must let the person choose an account even if the person already has a session at the provider
+ * (OpenID Connect Core §3.1.2.1).
+ */
 const prompt: Field<boolean> = {
   schema: Type.Literal('login'),
   optional: true,

@@ -70,7 +70,7 @@ export const flag = (): Field<boolean> => ({
   query: (text, name) => queryFlags.get(text) ?? invalid(name, 'must be true or false'),
 })
 
-/** An int32, as JSON number or as text; absent is 0, to which `min` does not apply. */
+/** Field with an int32, as JSON number or as text. An absent field has the value 0, to which `min` does not apply. */
 export const integer = ({
   min,
   minMessage,
@@ -89,7 +89,10 @@ export const integer = ({
   },
 })
 
-/** A float32 (the nearest one), as JSON number or as text; absent is 0. */
+/**
+ * Field with a float32, as JSON number or as text; other numbers are rounded to the nearest float32. An absent field
+ * has the value 0.
+ */
 export const float = (): Field<number> => ({
   schema: Type.Number({ format: 'float' }),
   optional: true,
@@ -155,7 +158,10 @@ export const list = <T>(item: Field<T>, { min = 0, max = Infinity }: ListRules =
   },
 })
 
-/** A nested object. Messages name its fields `outer.inner`. Refuses an absent one, unless wrapped in `optional`. */
+/**
+ * A nested object. Messages name its fields `outer.inner`. Refuses an absent field, unless the field is wrapped in
+ * `optional`.
+ */
 export const object = <T>(members: Input<T>): Field<T> => ({
   schema: members.schema,
   read: (value, name) =>

@@ -3,8 +3,8 @@ import { changeFields } from '../change.ts'
 import type { DataOf, EventOf, Shapes } from '../define.ts'
 
 /**
- * Summary of an event type: one English sentence without a final stop, in the form of one of the patterns. A pattern has
- * placeholders, `<time>`, optional parts, `[, forced]`, and alternatives, `(on|off)`.
+ * Summary of an event type: one English sentence without a final stop, in the form of one of the patterns. A pattern
+ * has placeholders, `<time>`, optional parts, `[, forced]`, and alternatives, `(on|off)`.
  */
 export type Summary<D> = { readonly patterns: readonly string[]; readonly of: (data: D) => string }
 export type Summaries<S extends Shapes> = { readonly [T in keyof S & string]: Summary<DataOf<EventOf<S>, T>> }
@@ -26,7 +26,7 @@ export const plain = (text: string): string => text.replace(UNSAFE, escaped)
 
 /** A text of a caller: a JSON string of at most 80 characters, and `…` if it was cut. */
 export const quoted = (text: string): string => {
-  // More than 80 characters take more than 80 units, of which one character takes at most two.
+  // One character has one or two UTF-16 units, so a text of at most 80 units has at most 80 characters.
   const characters = text.length > TEXT ? Array.from(text.slice(0, 2 * TEXT + 1)) : []
   return plain(JSON.stringify(characters.length > TEXT ? `${characters.slice(0, TEXT).join('')}…` : text))
 }

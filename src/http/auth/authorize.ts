@@ -60,7 +60,7 @@ const decisions = (service: AuthorizerServices) => {
   const noted = refusalNotes(service)
   const noteFormer = formerTokenNotes(service)
 
-  /** Step 8: completes a decision that `admit` left open. */
+  /** Step 8 of api.md §1.3: completes an access decision for which `admit` needed the body of the request. */
   const authorizeRest: Step = ({ request, spec: { wants, exceeds }, body }) => {
     const { reach, actor } = request.caller
     const decided = (refusal: Refusal | undefined): Refusal | undefined => {

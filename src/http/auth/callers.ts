@@ -9,7 +9,7 @@ export type KnownCaller = {
   readonly bearer: Caller
   readonly cookie: Caller
   readonly allowed: Cell
-  /** True for a publishable token, which any client may hold. */
+  /** True for a publishable token, which unknown clients may use. */
   readonly published: boolean
   /** Time in epoch ms until which the last recorded use suffices. */
   notedUntil: number

@@ -5,7 +5,10 @@ import { refuse } from '../../errors.ts'
 import { pairs } from '../wire/cookies.ts'
 import { times } from '../wire/framing.ts'
 
-/** Credential that a request has. A missing `token` marks an invalid one; the rule of the route decides whether to refuse it. */
+/**
+ * Credential that a request has. If `token` is missing, the credential is malformed. The route decides whether it
+ * refuses a malformed credential.
+ */
 export type GivenCredential = { readonly kind: 'bearer' | 'cookie'; readonly token?: string }
 /** Credential of a request (api.md §3.1). */
 export type Credential = { readonly kind: 'none' } | GivenCredential
@@ -15,8 +18,8 @@ const unusable: Credential = { kind: 'bearer' }
 const bearer = /^bearer +(.+)$/i
 
 /**
- * Finds the credential: the bearer header if present, even an invalid one, else the cookie. Refuses two of a kind with
- * 400 `duplicate_credential`.
+ * Finds the credential of a request: the bearer header if it is present, even if it is invalid; otherwise the cookie.
+ * Refuses two bearer headers or two cookies with 400 `duplicate_credential`.
  */
 export const credential = ({ raw, server }: FastifyRequest, cookieName: string): Credential => {
   const { authorization, cookie } = raw.headers

@@ -24,9 +24,9 @@ type FormerTokensOptions = {
 }
 
 /**
- * Finds the tokens of refused credentials: revoked, expired or removed ones. Memory has those that were valid here. For
- * other tokens the view locates the stream, and the stream decides. Lookups beyond the limit are skipped, because
- * anyone can cause them.
+ * Finds the revoked, expired or removed token of a refused credential. Memory contains tokens that were valid on this
+ * instance. For all other tokens the view contains the id, with which the stream of the token is read to confirm it.
+ * Lookups beyond the limit are skipped, because anyone can cause them.
  */
 export const formerTokens = ({ idBefore, digest, plausible, log, views, clock, onError }: FormerTokensOptions) => {
   const known = new LRUCache<string, string>({ max: REMEMBERED })
@@ -46,7 +46,10 @@ export const formerTokens = ({ idBefore, digest, plausible, log, views, clock, o
   }
 
   return {
-    /** Id of the token of a secret; undefined if it is none of this installation, or was not looked up. Never throws. */
+    /**
+     * Id of the token with this secret; undefined if this installation never issued the token, or if the lookup was
+     * skipped. Never throws.
+     */
     idOf: async (secret: string): Promise<string | undefined> => {
       if (!plausible(secret)) return undefined
       const before = idBefore(secret)

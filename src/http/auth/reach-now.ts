@@ -9,8 +9,8 @@ import { emailRule } from './email-rule.ts'
 import { byHead, byRest } from './reach.ts'
 
 /**
- * Returns the rights with which a running request would be authorized again; undefined if its credential has ended, has
- * no sufficient rights, or cannot be judged by this instance.
+ * Returns the rights with which a running request would be authorized again; undefined if its token has ended, lacks
+ * the required rights, or cannot be verified by this instance at the moment.
  */
 export const reachAuthorizedNow = (service: InstanceServices & AuthServices & LoginServices & CommandServices) => {
   const { verifier, names, fresh } = service

@@ -50,7 +50,7 @@ const missingMore = (
   return undefined
 }
 
-/** True if the query names another holder's record. */
+/** True if the query names a record of a different holder than the caller. */
 const asksOther = (request: FastifyRequest, { idIn }: NonNullable<RequiredRights['other']>): boolean => {
   const id = idIn(parametersOf(request))
   return id !== undefined && id !== request.caller.actor.id
@@ -65,7 +65,7 @@ const ofOther = (reach: Reach, { right, bit }: RequiredRight): Refusal | 'later'
   return allowedSomewhere(reach, bit) ? 'later' : rightMissing(right)
 }
 
-/** Namespace that the query is about, if the route accepts a right there instead of its own right. */
+/** Namespace that the query names, if the route also accepts a right in this namespace instead of its own right. */
 const namespaceAsked = ({ inOne }: RequiredRights, request: FastifyRequest): string | undefined =>
   inOne?.namespaceIn(parametersOf(request))
 

@@ -4,7 +4,8 @@ import type { InstanceServices } from '../services/instance.ts'
 
 /**
  * Reduces logins and exchanges of an earlier access configuration to the current rules (api.md §3.8), before their next
- * request is decided. A checked token stores the number of the configuration, so it is checked once.
+ * request is decided. The entry of a checked token contains the number of the configuration, so the rules are applied
+ * once for each configuration.
  */
 export const reapplyRules = ({ settings: { access }, policy, narrow, verifier }: InstanceServices & AuthServices) => ({
   /** True if the rules must still be applied to a token. Without access rules the result is always false. */

@@ -63,7 +63,7 @@ export const searchedBy = (
   return asked === method ? { ...others, q: '', method } : undefined
 }
 
-/** Condition on the holder: one of these identities, or names that begin with this text. */
+/** Condition on the holder of a token: the holder has one of these identities, or a name that begins with this text. */
 const ofHolder = (identities: readonly string[], account: string | undefined): Where => {
   if (account === undefined) return ofField('identity', identities)
   if (identities.length === 0) return { identity: { prefix: account } }

@@ -10,7 +10,10 @@ import type { Views } from '../../projections/views.ts'
 import type { Looked, TokenInUse, TokenVerifier } from '../services/auth.ts'
 import { idBy } from './token-records.ts'
 
-/** Greater than the number of any access configuration. V8 stores it as a small integer (31 bits), as it does those. */
+/**
+ * Greater than the number of any access configuration. V8 stores this number, like the numbers of configurations, as a
+ * small integer (31 bits).
+ */
 const ANY_POLICY = 2 ** 30 - 1
 
 const MOST = 65_536
@@ -52,7 +55,8 @@ type TokenVerifierOptions = {
   readonly views: Views
   readonly now: () => Date
   /**
-   * Resolves to true once the index contains all events in the log at the time of the call; to false after a timeout.
+   * Resolves to true when the index contains all events that the log had at the time of the call; resolves to false
+   * after a timeout.
    */
   readonly caughtUp: () => Promise<boolean>
 }
@@ -125,7 +129,7 @@ export const tokenVerifier = ({
       return time < seen.expiresAt && index.stillValid(seen.key, seen.entry, time) ? seen.entry : undefined
     },
     idBefore: (secret: string): string | undefined => cache.get(hash('sha256', secret, 'binary'))?.entry.id,
-    /** Entry of any valid token; undefined for any other text. */
+    /** Returns the entry of a valid token; undefined for all other texts. */
     verify: async (secret: string): Promise<TokenInUse | undefined> => (await look(secret)).entry,
     /** Like `verify`; also reports whether the text is or was a token of this installation. */
     look,

@@ -31,7 +31,7 @@ export const eventPosition = (position: bigint): Readonly<Record<string, string>
   'event-position': String(position),
 })
 
-/** Position of a command's events; the end of the log if it changed nothing. */
+/** Position of the last event of a command; if the command changed nothing, the end of the log. */
 export const positionOf = async (
   { log }: Pick<CommandServices, 'log'>,
   stored: readonly Stored[],

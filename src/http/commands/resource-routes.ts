@@ -65,7 +65,10 @@ export const takeDocument = (
 ): Promise<void> | undefined =>
   takeRoom(call, 2 * (flagStore.bytes(kind, namespaceOf(call), key) + (call.request.bytes?.length ?? 0)))
 
-/** Row of the flag in the path, in the state that the GET reads; undefined if there is none. */
+/**
+ * Row of the flag that the path names, in the state that the GET request reads; undefined if the flag does not exist in
+ * this state.
+ */
 export const flagAt = async (service: ReadServices, call: Reading) =>
   (await viewOf(service, call)).flag(namespaceOf(call), call.params['flagKey']!)
 
@@ -101,8 +104,8 @@ const writer =
     }
     return {
       /**
-       * Runs a command and answers with the resulting document, or the part selected by `show`. The ETag is the revision
-       * of that document, even after later writes of others.
+       * Runs a command and answers with the resulting document, or the part selected by `show`. The ETag is the
+       * revision of this document, even if other requests have changed the resource since.
        */
       respondWith: async <T>(
         call: AnyCall,

@@ -19,7 +19,7 @@ export type FlagCounters = {
   readonly variant: (answer: VariantAnswer) => CachedAnswer
 }
 
-/** Maximum number of answers cached per flag; further ones are serialized each time. */
+/** Maximum number of cached answers for each flag. An answer that is not cached is serialized for each request. */
 const REMEMBERED = 256
 /** A longer attachment (in characters) is serialized once per variant, not in each cached answer. */
 const LONG = 1024

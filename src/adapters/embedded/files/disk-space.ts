@@ -12,8 +12,8 @@ const hasRoom = async (directory: string): Promise<boolean> => {
 }
 
 /**
- * Tracks whether the disk of a directory is full: from the first write that fails with ENOSPC until the file system
- * reports space. `onFull` is called when the disk becomes full and when it has space again.
+ * Tracks whether the disk of a directory is full. The disk counts as full from the first write that fails with ENOSPC
+ * until the file system reports free space. `onFull` is called when the disk becomes full and when it has space again.
  */
 export const roomOf = (directory: string, clock: Clock, onFull: (full: boolean) => void) => {
   let timer: Timer | undefined

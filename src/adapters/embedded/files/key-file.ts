@@ -40,8 +40,8 @@ const parse = (text: string, path: string): KeyFile => {
 }
 
 /**
- * Reads the key file of api.md §12.3; undefined if it does not exist. Throws if other users can read it or it is
- * invalid.
+ * Reads the key file of api.md §12.3; undefined if the file does not exist. Throws if other users can read the file or
+ * its content is invalid.
  */
 export const readKeyFile = async (path: string): Promise<KeyFile | undefined> => {
   const text = await readSecretFile('key file', path)

@@ -91,7 +91,7 @@ const revisions = (database: Database, head: number): readonly [missing: number,
   return [holes.reduce((sum, [, missing]) => sum + missing, 0), findings]
 }
 
-/** Ids that occur more than once. */
+/** Event ids that occur more than once in the log. */
 const ids = (database: Database, head: number): readonly Finding[] =>
   (
     rowsOf(
@@ -135,8 +135,8 @@ const headOf = (database: Database): number =>
   (rowsOf(database, 'select coalesce(max(position), 0) from events').get() as [number])[0]
 
 /**
- * Quick check of a log: its triggers and its index, and gaps in positions and revisions, counted over one index.
- * Changes nothing.
+ * Quick check of an event log: compares its triggers and its index with those of this program, and counts missing
+ * positions and revisions over one index. Changes nothing.
  */
 export const lookAtLog = (database: Database): Look => {
   if (!rowsOf(database, IS_THERE).get()) return NOTHING

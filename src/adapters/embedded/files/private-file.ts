@@ -25,8 +25,9 @@ export const closeToOthers = (path: string): void => {
 }
 
 /**
- * Ensures that a file exists and only its owner can access it, regardless of the umask; creates missing directories
- * likewise. Never opens an existing file, because closing it would release the locks that SQLite holds on it.
+ * Ensures that a file exists and only its owner can access it, regardless of the umask; creates missing parent
+ * directories, which only their owner can access either. Never opens an existing file, because closing it would release
+ * the locks that SQLite holds on it.
  */
 export const privateFile = (path: string): void => {
   makeDirectory(dirname(path))

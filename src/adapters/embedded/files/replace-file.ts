@@ -14,15 +14,15 @@ export const syncDirectory = async (path: string): Promise<void> => {
   }
 }
 
-/** Path of the new content of a file until it is whole. */
+/** Path of the temporary file that receives the new content of a file, before it replaces the file. */
 export const nextOf = (path: string): string => `${path}.new`
 
 /** Path of the new content of a file that several processes replace at once. */
 export const ownNextOf = (path: string): string => nextOf(`${path}.${process.pid}.${randomBytes(4).toString('hex')}`)
 
 /**
- * Replaces a file durably; only its owner can access it. After a crash it has its old or its new content. `next`: path
- * of the new content until it is whole.
+ * Replaces a file durably; only its owner can access it. After a crash the file has its old or its new content. `next`
+ * is the path of the temporary file that receives the new content.
  */
 export const replaceFile = async (
   path: string,

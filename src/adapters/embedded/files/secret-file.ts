@@ -46,8 +46,8 @@ const aboutFile = async <T>(name: string, problem: string, work: () => Promise<T
 }
 
 /**
- * Reads a file with secrets (api.md §12.3); undefined if it does not exist. Throws if other users can read it. `kind`
- * begins the messages.
+ * Reads a file with secrets (api.md §12.3); undefined if it does not exist. Throws if other users can read the file.
+ * Error messages begin with `kind`.
  */
 export const readSecretFile = async (kind: string, path: string): Promise<string | undefined> => {
   const name = `${kind} ${path}`

@@ -3,8 +3,9 @@ import { lstatSync, renameSync, rmSync } from 'node:fs'
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 /**
- * Renames a file, or another object at its path, and its write-ahead log to `….damaged`, replacing an earlier one;
- * returns the new name. The main file goes first, because SQLite ignores companion files of a new database.
+ * Renames a file, or another object at its path, and its write-ahead log to `….damaged`, replacing an earlier file of
+ * this name; returns the new name. The main file is renamed first, because SQLite ignores companion files of a new
+ * database.
  */
 export const setAside = (file: string): string => {
   const aside = `${file}.damaged`

@@ -25,7 +25,10 @@ const pendingRows = () => {
         if (!earlier || supersedes(row, earlier)) waiting.set(row.key, row)
       }
     },
-    /** Removes rows that the writer thread has written. A later row of the same key stays. */
+    /**
+     * Removes rows that the writer thread has written. If a key has a newer row that is not written yet, this row is
+     * kept.
+     */
     drop: (table: string, rows: readonly Row[]) => {
       const waiting = tables.get(table)
       for (const row of rows) if (waiting?.get(row.key) === row) waiting.delete(row.key)
@@ -33,7 +36,7 @@ const pendingRows = () => {
   }
 }
 
-/** Waits until fewer writes are in progress; refuses after `PATIENCE_MS`. */
+/** Returns the result of a write; throws a Refusal if the write takes longer than `PATIENCE_MS` ms. */
 const soon = (clock: Clock, work: Promise<unknown>) =>
   withTimeout(clock, PATIENCE_MS, work, () =>
     refuse('backend_unavailable', undefined, {
@@ -80,7 +83,7 @@ export const rowsUnderWay = (channel: Channel, clock: Clock) => {
         backlog.leave()
       })
     },
-    /** Resolves when all rows queued so far are in the file. */
+    /** Resolves when all rows that were queued before this call are in the file. */
     flushed: async (): Promise<void> => {
       if (flushing.size > 0) await soon(clock, Promise.all(flushing))
       if (failure !== undefined) throw failure

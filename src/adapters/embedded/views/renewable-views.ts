@@ -10,15 +10,18 @@ export type Renewal = {
   readonly isWhole: () => boolean
   /** Opens an empty file in place of the damaged one; returns its views to the builder. */
   readonly begin: () => Promise<Views>
-  /** All views are built: the projections continue to follow the log. */
+  /** Called when all views are built. From then on the projections add new events to them. */
   readonly built: () => void
-  /** The views have caught up with the log as of the end of the build: requests may read them again. */
+  /**
+   * Called when the views contain every event that the log had at the end of the build. From then on requests may read
+   * the views.
+   */
   readonly done: () => void
 }
 
 /** The current file of the views, for threads that read it directly. */
 export type ViewsFile = {
-  /** Number of the current file; undefined while there is none. */
+  /** Number of the current file of the views; undefined while no file is open. */
   readonly era: () => number | undefined
   /** Refuses with `view_behind` unless the views are whole. */
   readonly insist: () => void

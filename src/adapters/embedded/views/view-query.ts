@@ -48,7 +48,7 @@ const isPrefix = (match: Match) => 'prefix' in match
 const isThere = (match: Match) => !('equals' in match) && !('orAbsent' in match && match.orAbsent)
 const isFew = (match: Match) => 'prefix' in match || ('equals' in match && !isAbsent(match))
 
-/** A range with only an upper bound. Such a range usually matches few rows, for example expired tokens. */
+/** True for a range with only an upper bound, which usually matches few rows, for example expired tokens. */
 const isPast = (match: Match) => 'below' in match && match.from === undefined && !match.orAbsent
 
 /**

@@ -88,8 +88,8 @@ export const valued = (
 }
 
 /**
- * Returns one page of a query and the total number of rows. If there are too many rows to sort, the query uses an index
- * that has the order.
+ * Returns one page of a query and the total number of rows. If too many rows match to sort them, the query reads them
+ * over an index in the order of the list.
  */
 export const listed = <D extends object>(
   prepare: (sql: string) => Statement,

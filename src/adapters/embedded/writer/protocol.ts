@@ -1,7 +1,10 @@
 import type { Index } from '../../../projections/views.ts'
 import type { Value } from '../sqlite.ts'
 
-/** Five texts per event: id, type, time, data, meta. A flat list is the fastest to pass between threads. */
+/**
+ * Events as one flat list of texts, five for each event: id, type, time, data, meta. A flat list is the fastest form to
+ * pass between threads.
+ */
 type FlatEvents = readonly string[]
 export type AppendReply =
   | 'conflict'

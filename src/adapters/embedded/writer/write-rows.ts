@@ -113,7 +113,7 @@ export const rowWriter = (database: Database, isThere: (table: string) => boolea
     },
     /** Discards prepared statements, because tables are about to be renamed. */
     reset: (): void => prepared.clear(),
-    /** Discards all state in memory after a rollback; tables are examined again. */
+    /** Discards all state in memory after a rollback. The next write examines the tables again. */
     undo: (): void => {
       prepared.clear()
       placed.clear()

@@ -23,7 +23,7 @@ import { viewsWriter } from './write-views.ts'
  */
 const port = parentPort!
 const paths = workerData as Paths
-/** Opens a database with the part of the writer that belongs to it. Damage is reported with the name of the file. */
+/** Opens a database and creates the writer of its tables. An error because of damage contains the name of the file. */
 const opened = <W>(
   file: string,
   mode: Mode,
