@@ -41,15 +41,9 @@ export type Embedded = {
 /** Key-encryption key to use, and the losses that the operator accepted. */
 type Kek = {
   readonly kek: Uint8Array
-  /**
-   * Set if the log is damaged and the operator accepted the damage. Appends an event about the accepted damage to the
-   * log.
-   */
+  /** Set if an operator accepted damage of the log. Appends an event about the accepted damage. */
   readonly damage?: ((log: EventLog) => Promise<void>) | undefined
-  /**
-   * Set if keys of subjects are lost and the operator accepted the loss. Appends an event about the loss before new
-   * keys are created.
-   */
+  /** Set if an operator accepted the loss of keys. Appends an event about the loss before new keys are created. */
   readonly accepted?: ((log: EventLog) => Promise<void>) | undefined
 }
 type EmbeddedOptions = {

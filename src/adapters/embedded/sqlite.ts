@@ -82,7 +82,7 @@ export const prepared = (database: Database): ((sql: string) => Statement) => {
 /** Maximum rows of a page. */
 export const PAGE_ROWS = 1000
 
-/** Maximum characters of text in a page of rows. The row that reaches this number is the last row of the page. */
+/** Characters of text in a page of rows. The row that reaches this number is the last of the page. */
 const PAGE_CHARACTERS = 4 * 1_048_576
 
 /** Returns true when a page is full. The limit on characters bounds memory for large texts. */
@@ -164,9 +164,7 @@ const isNoFile = (error: unknown): boolean => error instanceof Error && 'code' i
 const isSenseless = (error: unknown): boolean =>
   (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) &&
   !('code' in error && error.code === 'ERR_INVALID_ARG_TYPE')
-/**
- * True if a file does not contain the data that was written to it: CORRUPT, NOTADB, invalid rows, or a missing file.
- */
+/** True if a file lacks data that was written to it: CORRUPT, NOTADB, invalid rows, or a missing file. */
 export const isDamage = (error: unknown): boolean =>
   [11, 26].includes(code(error) ?? 0) || isSenseless(error) || isNoFile(error)
 /** True if tables, indexes or rows differ from the schema of this program: ERROR, CONSTRAINT, MISMATCH. */
