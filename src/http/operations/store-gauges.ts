@@ -70,22 +70,11 @@ export const addStoreGauges = (
         () => [],
       ),
     )
-  lag(
-    'view_lag_events',
-    'Events that the memory of this instance contains and the read models do not contain yet.',
-    viewLag,
-  )
-  lag(
-    'history_index_lag_events',
-    'Events in full segments of the log that the index of events does not contain yet.',
-    indexLag,
-  )
-  gauge(
-    'view_documents_refused',
-    'Documents that are too large for the read models, so that their rows are out of date.',
-    [],
-    () => [{ labels: [], value: refusedRows() }],
-  )
+  lag('view_lag_events', 'Events that memory contains and the read models lack.', viewLag)
+  lag('history_index_lag_events', 'Events in full segments that the index of events lacks.', indexLag)
+  gauge('view_documents_refused', 'Documents too large for the read models; their rows are old.', [], () => [
+    { labels: [], value: refusedRows() },
+  ])
   gauge('freshness_age_seconds', 'Seconds since this instance proved that it has all events of the log.', [], () => [
     { labels: [], value: provenFor() / 1000 },
   ])
@@ -100,21 +89,16 @@ export const addStoreGauges = (
   )
   ofRuns(
     'duration_seconds',
-    'Duration of the last run of a job; for a running job, the time since its start.',
+    'Duration of the last run of a job, or of the running one so far.',
     [],
     ({ startedAt, finishedAt = clock.now().getTime() }) => [[Math.max(0, finishedAt - startedAt) / 1000]],
   )
   ofRuns('outcome', 'Outcome of the last run of a job: 1 for one of running, ok and failed.', ['outcome'], (run) =>
     OUTCOMES.map((outcome) => [outcome === outcomeOf(run) ? 1 : 0, outcome] as const),
   )
-  ofRuns(
-    'items',
-    'Items of the last run of a job: processed items (done), and all items (total).',
-    ['of'],
-    ({ progress }) => {
-      if (!progress) return []
-      const { done, total } = progress
-      return [[done, 'done'], ...(total === undefined ? [] : ([[total, 'total']] as const))]
-    },
-  )
+  ofRuns('items', 'Items of the last run of a job: done, and in total.', ['of'], ({ progress }) => {
+    if (!progress) return []
+    const { done, total } = progress
+    return [[done, 'done'], ...(total === undefined ? [] : ([[total, 'total']] as const))]
+  })
 }
