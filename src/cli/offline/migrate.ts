@@ -94,7 +94,7 @@ export const addMigrate = (program: Command, given: CommandServices): void => {
   withConfig(program.command('migrate'), given)
     .summary('move an embedded store to servers or to a different directory')
     .description(
-      'Copies every event and every key unchanged, and compares source and target. No service may use the source or the target during the migration. The source is not changed.',
+      'Copies every event, every key and the ledger unchanged, and compares source and target. No service may use the source or the target during the migration. The source is not changed.',
     )
     .requiredOption('--from <dir>', 'directory of the embedded store')
     .option('--from-keys <path>', 'key file of the source (default: DIR/keys)')
