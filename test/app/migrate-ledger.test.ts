@@ -77,7 +77,7 @@ await t.test('a migration to a directory continues the ledger', async (t) => {
   const target = await startService(t, EMBEDDED, { directory: moved })
   await insistOnContinued(t, source, target)
   await target.close()
-  t.match(await migrating(from, to), { exit: 6, err: /events of another log/ }, 'a target that was started')
+  t.match(await migrating(from, to), { exit: 6, err: /events of a different log/ }, 'a target that was started')
 
   await rm(key)
   const again = await startService(t, EMBEDDED, { directory: service.directory })
