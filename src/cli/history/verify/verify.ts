@@ -72,6 +72,9 @@ const verify = async (file: string | undefined, options: VerifyOptions, given: C
       terminal.info(
         'The signatures were verified with the key in the manifest. Set --vkey KEY to verify them with a key that you trust.',
       )
+    for (const { type, name } of retained.keys ?? [])
+      if (type === 'cosignature' && !verdict.cosigned.some((one) => one.name === name))
+        terminal.info(`No checkpoint has a signature of ${name}.`)
     print(verdict, options.output, given)
   } finally {
     bar.end()
