@@ -25,7 +25,8 @@ const dataOf = ({ directory }: Pick<Started, 'directory'>) => join(directory, 'd
 /** Copies the files as a kill at this moment would leave them, without pending work. */
 const copied = async (t: Test, service: Started) => {
   const copy = join(await scratch(t), 'data')
-  await cp(dataOf(service), copy, { recursive: true })
+  // A file that is being written has another name, which ends at any time.
+  await cp(dataOf(service), copy, { recursive: true, filter: (path) => !path.endsWith('.new') })
   return copy
 }
 /** Replaces a database and its auxiliary files by another. */
