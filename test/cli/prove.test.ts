@@ -5,6 +5,7 @@ import t from 'tap'
 import { readEventFile } from '../../src/cli/history/proof/event-file.ts'
 import { verifyProof } from '../../src/ledger/proof-text.ts'
 import { parseVkey, vkeyOf } from '../../src/ledger/vkey.ts'
+import { vectors } from '../ledger/vectors.ts'
 import { type Started, startService } from '../start.ts'
 import { ORIGIN, signerWith, testLedger, VKEY } from './ledger-server.ts'
 import { rollcall, standIn } from './service.ts'
@@ -73,6 +74,15 @@ await t.test('a proof of an event is verified without the service, and each chan
   t.equal((await run('prove', '#999999')).exit, 4)
   t.match(await run('prove', '@0', '--size', '99999'), { exit: 4, err: /keeps no checkpoint of size 99999/ })
   t.equal((await run('prove', '@0', '--withhold', 'all')).exit, 2)
+})
+
+await t.test('the signature of a given witness is shown with its time', async (t) => {
+  const { tlogProof, cosigned, key } = vectors
+  const text = tlogProof.text.replace(/\n\n[^]*/, `\n\n${cosigned.text}`)
+  const keys = ['--vkey', key.vkey, '--vkey', cosigned.witnessVkey]
+  const { signedBy } = JSON.parse((await verified(text, '-', ...keys, '-o', 'json')).out) as { signedBy: string[] }
+  const [name] = cosigned.witnessVkey.split('+')
+  t.strictSame(signedBy.slice(1), [`${name} at ${new Date(cosigned.time * 1000).toISOString()}`])
 })
 
 await t.test('a withheld text is reported, and a long text stands in a file of its own', async (t) => {

@@ -3,10 +3,12 @@ import type { Command } from 'commander'
 import { fail } from '../../../failure.ts'
 import { base64Of } from '../../../ledger/base64.ts'
 import { type VerifiedProof, verifyProof } from '../../../ledger/proof-text.ts'
+import type { VerifierKey } from '../../../ledger/vkey.ts'
 import { keysGiven, textOfFile, vkeyOption } from '../../ledger/checkpoint-file.ts'
 import { withField, withOutput } from '../../options.ts'
 import type { CommandServices } from '../../services.ts'
 import { type Column, type OutputOptions, printOne } from '../../terminal/output.ts'
+import { cosignedSizes } from '../verify/checkpoints.ts'
 import { readEventFile } from './event-file.ts'
 import { PROOF_REFUSED } from './proof-words.ts'
 
@@ -47,9 +49,9 @@ const COLUMNS: readonly Column<Proven>[] = [
   ['SIGNED BY', ({ signedBy }) => signedBy.join('\n')],
 ]
 
-const shown = ({ index, entry, data, meta, checkpoint }: VerifiedProof): Proven => {
+const shown = ({ index, entry, data, meta, checkpoint }: VerifiedProof, keys: readonly VerifierKey[]): Proven => {
   const { id, stream, revision, type, time } = entry
-  const { origin, size, root, signatures } = checkpoint
+  const { origin, size, root, signatures, text } = checkpoint
   return {
     index,
     id,
@@ -63,9 +65,10 @@ const shown = ({ index, entry, data, meta, checkpoint }: VerifiedProof): Proven 
     origin,
     size,
     root: base64Of(root),
-    signedBy: signatures.map(({ key, time: at }) =>
-      at === undefined ? `${key.name} ${key.id}` : `${key.name} ${key.id} ${new Date(at * 1000).toISOString()}`,
-    ),
+    signedBy: [
+      ...signatures.filter((one) => one.time === undefined).map(({ key }) => `${key.name} ${key.id}`),
+      ...cosignedSizes([{ name: 'proof', text }], keys).map((one) => `${one.name} at ${one.time}`),
+    ],
   }
 }
 
@@ -95,7 +98,7 @@ const verify = async (file: string, options: VerifyOptions, { terminal }: Comman
   const verified = verifyProof(text, keys)
   if (typeof verified === 'string') return fail('check', `${name} ${PROOF_REFUSED[verified]}.`)
   const proof = event === undefined ? verified : await withEvent(verified, event)
-  printOne(terminal, shown(proof), ({ id }) => id, COLUMNS, options)
+  printOne(terminal, shown(proof, keys), ({ id }) => id, COLUMNS, options)
 }
 
 /** `rollcall verify-proof`: checks the proof of one event, without a service. */
