@@ -99,8 +99,14 @@ await t.test('witnesses on loopback sign checkpoints, and unusable ones delay no
   t.equal((await status()).state, 'ok')
   const page = await service.metrics()
   const host = new URL(badUrl).host
-  t.match(page, `rollcall_ledger_witness_total{witness="${host}",result="error"} ${failures.length}`)
-  t.match(page, `rollcall_ledger_witness_total{witness="${host}",result="ok"} `)
+  const counted = (result: string) => {
+    const series = `rollcall_ledger_witness_total{witness="${host}",result="${result}"} `
+    return Number(page.slice(page.indexOf(series) + series.length).split('\n', 1)[0])
+  }
+  // The first seal may come before the witness trusts the key.
+  t.ok(counted('error') >= failures.length)
+  t.ok(counted('ok') >= 1)
+  t.strictSame([counted('conflict'), counted('diverged')], [0, 0])
   const lines = await service.logged()
   t.match(lines, 'the witness did not sign the checkpoint')
   t.notMatch(lines, 'a secret of the witness')
