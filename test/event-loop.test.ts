@@ -89,7 +89,7 @@ await t.test('a long sort lets other work run, and a short one does not wait', a
   elapsed = before
 })
 
-await t.test('all work of one turn shares a time slice, and the next turn has another', async (t) => {
+await t.test('all work of one turn of the event loop shares a time slice; the next turn has a new slice', async (t) => {
   measureSlicesBy(() => elapsed)
   const first = timeSlicer()
   elapsed += 3

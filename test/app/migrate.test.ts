@@ -186,7 +186,7 @@ await t.test('the migration refuses a target whose events are not the first even
   }
 })
 
-await t.test('the migration refuses other secrets, another encryption key and a concurrent writer', async (t) => {
+await t.test('a migration refuses a target with different secrets or keys, or with a concurrent writer', async (t) => {
   const [from, to] = [place(), place()]
   await fill(from.log, SOME)
   const other = { ...to, pepper: { kid: 'p1', key: new Uint8Array(32) } }

@@ -119,7 +119,7 @@ void t.test('a deployment without encryption keys is refused', { skip }, async (
   await refused(t, service, /"subjects" .* is missing or empty/)
 })
 
-void t.test('MongoDB keys that belong to another log are refused', { skip }, async (t) => {
+void t.test('keys in MongoDB that belong to a different event log are refused', { skip }, async (t) => {
   const [service, other] = [await ran(t), await ran(t)]
   for (const name of ['deployment', 'subjects']) {
     await service.database.collection(name).deleteMany({})
@@ -143,15 +143,19 @@ void t.test('a missing key file is refused and not created', { skip }, async (t)
   await (await service.open()).close()
 })
 
-void t.test('the key file of another log is refused, and that of the deployment is accepted', { skip }, async (t) => {
-  const service = await ran(t, true)
-  const right = await readFile(service.keyFile, 'utf8')
-  const kid = Object.keys((JSON.parse(right) as { pepper: object }).pepper)[0]!
-  await writeFile(service.keyFile, right.replace(kid, 'cafe0001'))
-  await refused(t, service, new RegExp(`has the id cafe0001, but the tokens of this log have the id ${kid}`))
-  await writeFile(service.keyFile, right)
-  await (await service.open()).close()
-})
+void t.test(
+  'the key file of a different event log is refused, the one of the deployment is accepted',
+  { skip },
+  async (t) => {
+    const service = await ran(t, true)
+    const right = await readFile(service.keyFile, 'utf8')
+    const kid = Object.keys((JSON.parse(right) as { pepper: object }).pepper)[0]!
+    await writeFile(service.keyFile, right.replace(kid, 'cafe0001'))
+    await refused(t, service, new RegExp(`has the id cafe0001, but the tokens of this log have the id ${kid}`))
+    await writeFile(service.keyFile, right)
+    await (await service.open()).close()
+  },
+)
 
 void t.test('encryption keys can move from MongoDB to a key file', { skip }, async (t) => {
   const service = await ran(t)

@@ -92,7 +92,7 @@ void t.test('a data directory without any keys is refused, and none are created'
   await refused(t, service, /data\/keys is missing; .*subjects\.sqlite is missing/)
 })
 
-void t.test('consistent keys that belong to another log are refused by their id', async (t) => {
+void t.test('consistent keys of a different event log are refused by their id', async (t) => {
   const [service, other] = [await ran(t), await ran(t)]
   const { pepper } = await openKeyFile(service.path('keys'))
   for (const name of ['keys', 'subjects.sqlite']) await cp(other.path(name), service.path(name))

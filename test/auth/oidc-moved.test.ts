@@ -43,7 +43,9 @@ for (const endpoint of ENDPOINTS)
     for (const [name, answer] of Object.entries(gone))
       await t.test(name, (t) => move(t, `${liar.url}/gone`, { gone: answer }))
     await t.test('the provider rejects connections at its old address', async (t) => move(t, await deadUrl()))
-    await t.test('another server listens at the old address of the provider', async (t) => move(t, await impostor(t)))
+    await t.test('a login succeeds if a foreign server listens at the old address of the provider', async (t) =>
+      move(t, await impostor(t)),
+    )
   })
 
 await t.test('the discovery document of a failing provider is read again at most once a minute', async (t) => {

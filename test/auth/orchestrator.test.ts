@@ -184,7 +184,7 @@ for (const verification of WAYS) {
     await t.test('an exchange gets 503 if the cluster refuses the connection', (t) =>
       unavailable(t, () => open(cluster, { verification, discoveryUrl: 'https://127.0.0.1:9' }).verify(token, '::1')),
     )
-    await t.test('an exchange gets 503 if the certificate of the cluster is from another authority', async (t) => {
+    await t.test('an exchange gets 503 if an unknown authority issued the certificate of the cluster', async (t) => {
       const other = await begin(t)
       await unavailable(t, () => open(cluster, { verification, caPath: other.caPath }).verify(token, '::1'))
     })

@@ -212,7 +212,7 @@ await t.test('the configured authority is trusted in addition to those of the sy
   await t.rejects(alone.get(outside), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' })
 })
 
-await t.test('a certificate for another host name is refused, also through a proxy', async (t) => {
+await t.test('a certificate for a different host name is refused, also through a proxy', async (t) => {
   const authority = await privateAuthority(t)
   const url = await listen(t, (_, response) => void response.end(), {
     ...(await authority.certificateOf('other.corp.example')),

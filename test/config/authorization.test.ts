@@ -130,7 +130,7 @@ await t.test('access rules can be given as JSON in an environment variable', asy
   t.equal(refused.config.authorization.unmatched, 'refuse')
 })
 
-await t.test('by default there are no access rules', async (t) => {
+await t.test('the default configuration has no access rules', async (t) => {
   const { config } = loaded({})
   t.match(accessPolicy(config), { rules: [], unmatched: undefined, requireRole: false })
   t.equal(config.rate_limit.client, 6000)

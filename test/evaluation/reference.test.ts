@@ -17,7 +17,7 @@ const differ = (what: unknown, got: unknown, wanted: unknown): never => {
   throw new Error(`${JSON.stringify(what)}\ngot    ${JSON.stringify(got)}\nwanted ${JSON.stringify(wanted)}`)
 }
 
-await t.test('parsing number texts gives the same as exact arithmetic', async (t) => {
+await t.test('parsing a text as a number has the result of exact arithmetic', async (t) => {
   let numbers = 0
   fc.assert(
     fc.property(numberText, (text) => {
@@ -48,7 +48,7 @@ await t.test('the hexadecimal text of every power of two is parsed exactly', asy
 
 const EPOCH = referenceDatetime('1970-01-01')!
 
-await t.test('parsing dates gives the same as counting days', async (t) => {
+await t.test('parsing a date has the result of counting days', async (t) => {
   let instants = 0
   fc.assert(
     fc.property(datetimeText, (text) => {

@@ -20,7 +20,7 @@ const grants = (...list: readonly string[]) => ({
   grants: list.map((text) => ({ role: text.split('@')[0], namespaceKey: text.split('@')[1] })),
 })
 
-await t.test('an access review lists the tokens with a right in a place, and the reason', async (t) => {
+await t.test('an access review lists the tokens with a right in a namespace, each with the reason', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const { service } = await everyWay(t, {}, { clock })
   await withNamespaces(service)
@@ -65,7 +65,7 @@ await t.test('an access review lists the tokens with a right in a place, and the
   t.match(refusalOf(await review(service, 'right=flag.read&limit=-1')), { status: 400 })
 })
 
-await t.test('later pages of an access review are of the same moment as the first', async (t) => {
+await t.test('all pages of an access review show the state at one moment', async (t) => {
   const service = await withNamespaces(await startService(t))
   for (let n = 0; n < 12; n++)
     await made(service, { name: `n${n}`, ...[{}, { role: 'editor' }, { namespaceKey: 'shop' }][n % 3] })

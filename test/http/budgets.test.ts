@@ -71,7 +71,7 @@ await t.test('an answer that contains many parts is never larger than the limit'
   )
 })
 
-await t.test('a list page ends before the size limit, and the next page continues there', async (t) => {
+await t.test('a page of a list ends before the size limit, and the next page begins with the next item', async (t) => {
   const { request, make } = await tight(t, 12)
   const N = '/api/v1/namespaces/default'
   const description = 'd'.repeat(10_000)

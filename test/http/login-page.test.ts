@@ -142,7 +142,7 @@ await t.test('redirects after a login contain the base path, and need the web UI
   t.equal((await off.request('GET', `${OIDC}/callback`, undefined, page)).status, 404)
 })
 
-await t.test('a code host with another configured name has its login callback under that name', async (t) => {
+await t.test('a code host with a configured name has its login callback under this name', async (t) => {
   const { host } = await everyWay(t)
   const service = await startService(t, {
     'server.public_url': PUBLIC,

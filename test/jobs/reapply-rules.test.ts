@@ -132,7 +132,7 @@ await t.test('a failed check of tokens against new access rules is repeated afte
   await close()
 })
 
-await t.test('any instance continues the check of tokens that another one has interrupted', async (t) => {
+await t.test('any instance continues a check of tokens that a second instance has interrupted', async (t) => {
   const held = viewsOf(tokens(250, 'oidc'))
   let stopped: Promise<void> | undefined
   const first = begun(held, 1, () => {

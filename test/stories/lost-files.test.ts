@@ -140,7 +140,7 @@ await t.test('each event lost with a truncated write-ahead log is reported', asy
   t.equal(json.totalCount, all.filter(({ type }) => type === 'TokenIssued').length)
 })
 
-await t.test('read models of another directory are rebuilt', async (t) => {
+await t.test('read models that were copied from a different data directory are rebuilt', async (t) => {
   const other = await startService(t, embedded)
   const foreign = await issue(other)
   await other.close()
@@ -208,7 +208,7 @@ const contents = async (directory: string, name: string) => {
   return found
 }
 
-await t.test('another or an emptied event log is refused with advice, and nothing is changed', async (t) => {
+await t.test('a foreign or emptied event log is refused with advice, and nothing is changed', async (t) => {
   const first = await startService(t, embedded)
   const other = await startService(t, { ...embedded, 'keys.file': join(dataOf(first), 'keys') })
   await issue(first)
@@ -277,7 +277,7 @@ const verbs = [
   ['projections', 'rebuild', '--all', '--yes', '--data'],
 ] as const
 
-await t.test('a command on the data refuses another event log, as a start does', async (t) => {
+await t.test('a command on the data directory refuses a foreign event log, as a start does', async (t) => {
   const first = await startService(t, embedded)
   const other = await startService(t, { ...embedded, 'keys.file': join(dataOf(first), 'keys') })
   t.equal((await other.request('POST', F, flag)).status, 200)

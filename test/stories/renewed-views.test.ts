@@ -54,7 +54,7 @@ await t.test('a damaged row found by a request affects only its list until it is
   t.strictSame(told(next), [0, 0])
 })
 
-await t.test('a damaged row that is found during or after the start is repaired without another start', async (t) => {
+await t.test('a damaged row that is found during or after the start is repaired without a restart', async (t) => {
   const data = await copied()
   const first = await serve(t, data)
   first.kill('SIGTERM')

@@ -87,7 +87,7 @@ await t.test('an expired token stops working and is deleted later', async (t) =>
   t.match((await service.request('GET', '/metrics')).text, /rollcall_cleanup_deleted_total\{method="token"\} 2\n/)
 })
 
-await t.test('a token for one namespace works only there', async (t) => {
+await t.test('a token for one namespace has no access to other namespaces', async (t) => {
   const service = await startService(t)
   await service.request('POST', NS, { key: 'b', name: 'b' })
   const flag = { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' }

@@ -51,7 +51,7 @@ await t.test('after a session has ended the input is kept, and sent only when su
   t.equal(await page.evaluate('window.kept'), 'since it was opened', 'the page was not reloaded')
 })
 
-await t.test('input is never sent under another user than the one who entered it', { skip }, async (t) => {
+await t.test('input is sent only while the user who entered it is signed in', { skip }, async (t) => {
   const { service, page } = await lostSession(t)
   const { token } = await tokenNamed(service, 'grace')
   await ended(page).getByLabel('Client token').fill(token)

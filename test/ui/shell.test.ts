@@ -38,7 +38,7 @@ await t.test('the first tab stop of a page is the link to its content', { skip }
   t.match(page.url(), /\/settings\/tokens$/)
 })
 
-await t.test('choosing another namespace keeps the section, and the choice is remembered', { skip }, async (t) => {
+await t.test('a change of the namespace keeps the section of the page and is remembered', { skip }, async (t) => {
   const { page, service } = await signedIn(t, path)
   await service.request('POST', '/api/v1/namespaces', { key: 'shop', name: 'Shop' })
   const picker = page.getByRole('combobox', { name: 'Namespace' }).first()

@@ -72,7 +72,7 @@ await t.test('after any kind of login the requested address is opened', { skip }
   t.equal(second.url(), service.url + asked)
 })
 
-await t.test('a return path to another host is replaced by the start page', { skip }, async (t) => {
+await t.test('after a sign-in, a return path to a foreign host is replaced by the start page', { skip }, async (t) => {
   const service = await startService(t, plain)
   const { page } = await openBrowser(t, service)
   await signInByHand(page)

@@ -161,7 +161,7 @@ await t.test('the page reports a token that does not exist', { skip }, async (t)
   await page.getByRole('heading', { name: 'Token not found' }).waitFor()
 })
 
-await t.test('the form notes another active token of the same name', { skip }, async (t) => {
+await t.test('the form for a new token warns if an active token already has the name', { skip }, async (t) => {
   const { page, service } = await signedIn(t, path)
   await make(service, { name: 'ci' })
   const { authentication } = await make(service, { name: 'old' })
