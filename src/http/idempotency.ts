@@ -9,12 +9,18 @@ import type { Answer } from './wire/reply.ts'
 
 const TABLE = 'requests'
 const KEPT_MS = 24 * 3_600_000
-/** A request of another instance that is older than this (ms) is taken over, because it cannot still be running. */
+/**
+ * Age in ms after which this instance takes over the request of a different instance, because that request can no
+ * longer be running.
+ */
 const ABANDONED_MS = 30_000
 
-/** Larger answers are not stored. A retry then runs the request again under its command id, with the same answer. */
+/**
+ * Maximum bytes of a stored answer. If an answer is larger, a retry runs the request again under its command id, with
+ * the same outcome.
+ */
 const MOST_KEPT_BYTES = 16_384
-/** Maximum total bytes of stored answers per owner in 24 hours; further answers are not stored. */
+/** Maximum total bytes of stored answers for each owner in 24 hours. Answers beyond this maximum are not stored. */
 const OWNERS_BYTES = 64 * 1_048_576
 /** Maximum number of owners whose bytes are counted. */
 const OWNERS = 10_000
@@ -53,7 +59,7 @@ export const alreadyShown = <T extends object>(
   ],
 })
 
-/** A request as stored under its key; `requestId` belongs to the current attempt only. */
+/** Record of a running request under its idempotency key. `requestId` is the id of the current attempt. */
 export type Fingerprint = { readonly fingerprint: string; readonly requestId: string }
 type Work = (commandId: string) => Promise<Answer> | Answer
 type Options = {
@@ -104,7 +110,9 @@ const replayOf = ({ answer }: StoredResponse, requestId: string): Answer => {
   }
 }
 
-/** Requests under an idempotency key: one effect and one answer for 24 hours, across instances and restarts (api.md §4). */
+/**
+ * Requests under an idempotency key: one effect and one answer for 24 hours, across instances and restarts (api.md §4).
+ */
 export const idempotency = ({ views, now, instance, replays, alone }: Options) => {
   const abandonedMs = alone ? 0 : ABANDONED_MS
   const inTurn = keyedQueue()
@@ -165,8 +173,8 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
   }
 
   /**
-   * Runs a request with an idempotency key once. `work` receives the id under which its commands take effect once. A
-   * concurrent duplicate on this instance waits for the first and gets its answer.
+   * Runs a request with an idempotency key once. `work` receives the id under which its commands take effect once. If
+   * the same request runs twice at once on this instance, the second run waits for the first and returns its answer.
    */
   const once = async <T>(
     owner: string,

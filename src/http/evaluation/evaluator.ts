@@ -54,7 +54,10 @@ const failed = (tally: FlagCounters, { error }: Failure): never => {
   return refuse('invalid_argument', error)
 }
 
-/** Evaluates flags and counts the results (api.md §8, §11.1). Refuses an unknown flag with 404, the other type with 400. */
+/**
+ * Evaluates flags and counts the results (api.md §8, §11.1). Refuses an unknown flag with 404, and a flag of the wrong
+ * type with 400.
+ */
 export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
   const tallyOf = flagCounters(metrics)
   const countUnknown = unknownFlags(metrics)
@@ -112,7 +115,10 @@ export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
 
   return {
     look,
-    /** Like `look`, but returns `closed` for an unreadable flag, so that it does not fail the other flags. */
+    /**
+     * Like `look`, but returns `closed` for an unreadable flag, so that one unreadable flag does not fail a whole
+     * batch.
+     */
     lookOrClosed: (flags: Flags, namespace: string, key: string): Compiled | 'closed' | undefined => {
       try {
         return look(flags, namespace, key)
@@ -121,7 +127,7 @@ export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
         return 'closed'
       }
     },
-    /** The flag; refuses an unknown one with 404. */
+    /** Returns the flag with this key; refuses an unknown key with 404. */
     find: (flags: Flags, namespace: string, key: string): Compiled =>
       look(flags, namespace, key) ?? noFlag(namespace, key),
     boolean: (flag: Compiled, namespace: string, asking: Asking): Said<BooleanAnswer> =>

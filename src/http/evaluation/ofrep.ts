@@ -75,7 +75,7 @@ export const resolve = (
   return { key, reason: reasons[reason], variant: variantKey, metadata, value: variantKey }
 }
 
-/** Returns a refusal as an entry, so that one flag does not fail the others. */
+/** Returns the evaluation, or its refusal as an entry of the answer, so that one flag does not fail a bulk request. */
 export const entryOf = (key: string, work: () => OfrepEvaluation): OfrepEvaluation | OfrepFailure => {
   try {
     return work()

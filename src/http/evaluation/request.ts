@@ -12,7 +12,7 @@ import type { ReadServices } from '../services/reads.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { Flags } from './evaluator.ts'
 
-/** Maximum size of an answer in bytes; lower for a publishable token. */
+/** Maximum size in bytes of an answer to this caller; publishable tokens have a lower maximum. */
 export const mostBytesFor = ({ settings }: Pick<InstanceServices, 'settings'>, { published }: Caller): number =>
   published ? Math.min(settings.publishedMostBytes, settings.mostBytes) : settings.mostBytes
 
@@ -40,7 +40,8 @@ export const namespaceAsked = (body: Raw): string => namespaceOrDefault(namespac
 const newId = ({ id, headers }: FastifyRequest): string => (headers['x-request-id'] === id ? randomUUID() : id)
 
 /**
- * Id of an evaluation: the client's, else a new UUID. The request id serves as that UUID if the service generated it.
+ * Id of an evaluation: the id in the request, or, if it has none, a new UUID. The request id serves as that UUID if the
+ * service generated it.
  */
 export const requestIdOf = (given: string, request: FastifyRequest): string => given || newId(request)
 
@@ -53,7 +54,7 @@ export const insistOnClient = ({ raw: { socket } }: FastifyRequest): void => {
   if (socket.destroyed) refuse('cancelled')
 }
 
-/** Captures the result or error of a promise, so that one unreadable flag does not fail the others. */
+/** Captures the result or error of a promise, so that one unreadable flag does not fail a whole batch. */
 const settled = <T>(work: Promise<T>): Promise<() => T> =>
   work.then(
     (value) => () => value,

@@ -9,7 +9,9 @@ import type { FailedConstraint, Trace, TraceStep } from '../../evaluation/trace.
 const MOST_DETAIL = 262_144
 const ENTRY = 64
 
-/** Returns a function that counts texts against the limit and returns false if they do not fit. */
+/**
+ * Returns a function that adds the size of texts to the used size, or returns false if the sum would exceed the limit.
+ */
 const roomFor = () => {
   let left = MOST_DETAIL
   return (...entries: readonly string[]): boolean => {

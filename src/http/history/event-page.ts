@@ -26,7 +26,7 @@ export const eventPresenter = (service: Service) => {
     eventJson(event, await nameOf(event.facts.actor), service.ledger.covers(event.index)) as Json<HistoryEvent>
 }
 
-/** The event at exactly a position, given as text. Refuses with `not_found` if there is none. */
+/** Returns the event at the position that a text states. Refuses with `not_found` if no event has this position. */
 export const eventAt = async ({ history }: Pick<Service, 'history'>, text: string): Promise<IndexedEvent> => {
   const position = positionOf(text)
   const head = await history.head()

@@ -18,7 +18,7 @@ const COUNTED = 10_000
 /** A person: the identifier at the providers of a method; with `provider`, at one of them. */
 type Person = { readonly method: Method; readonly identity: string; readonly provider: string }
 
-/** The first or last event that passes a filter; undefined if there is none. */
+/** Returns the first or last event that passes a filter; undefined if no event passes. */
 const outermost = async (
   { history }: Service,
   filter: EventFilter,

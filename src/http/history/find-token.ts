@@ -17,7 +17,10 @@ const quarantined = ({ closed }: Pick<Service, 'closed'>) =>
     .all(tokens.category)
     .map(([id, { before }]) => ({ id, fingerprint: (before as TokenDoc | undefined)?.fingerprint }))
 
-/** The token with this fingerprint, deleted ones included; refuses with `event_unreadable` if it is unreadable. */
+/**
+ * Returns the token with this fingerprint, even if it is deleted; refuses with `event_unreadable` if the token is
+ * unreadable.
+ */
 const tokenWith = async (service: Service, fingerprint: string): Promise<TokenDoc | undefined> => {
   const id =
     (await idBy(service.views, 'fingerprint', fingerprint)) ??
@@ -27,7 +30,7 @@ const tokenWith = async (service: Service, fingerprint: string): Promise<TokenDo
   return doc?.fingerprint === fingerprint ? doc : undefined
 }
 
-/** Number of tokens that have no fingerprint, or one of a lost pepper; at most `COUNTED`. */
+/** Number of tokens that have no fingerprint, or whose fingerprint was made with a lost pepper; at most `COUNTED`. */
 const notSearchable = async (service: Service): Promise<number> => {
   const { views, fingerprints } = service
   const { prefix } = fingerprints

@@ -11,7 +11,7 @@ const noCheckpoint = async ({ ledger, log }: Served): Promise<never> => {
   return isBlocked ? refuse('ledger_suspended') : viewBehind(await log.head())
 }
 
-/** The newest checkpoint of at least this size. Makes one if there is none (api.md §17.3). */
+/** Returns the newest checkpoint of at least this size. If none exists, makes a new checkpoint (api.md §17.3). */
 export const newestCheckpoint = async (service: Served, atLeast = 1): Promise<KeptCheckpoint> => {
   const { ledger } = service
   const isEnough = (served: KeptCheckpoint | undefined) => served !== undefined && served.size >= atLeast
@@ -28,7 +28,10 @@ export const sealedNow = async (service: Served): Promise<KeptCheckpoint> => {
   return served && served.size >= ledger.size() ? served : noCheckpoint(service)
 }
 
-/** Waits until the tree of this instance has this size, which a checkpoint of another instance may be ahead of. */
+/**
+ * Waits until the tree of this instance has at least this size. A checkpoint from a different instance may be larger
+ * than the tree of this instance.
+ */
 export const insistOnSize = async ({ ledger, log }: Served, size: number): Promise<void> => {
   if (!(await ledger.reaches(size))) viewBehind(await log.head())
 }

@@ -29,7 +29,7 @@ export const histogram = histogramQuery(knownNames)
 
 const namespacesIn = beforeRules({ namespaceKey: filterValues() })
 
-/** The namespace that a query is about: the only value of `namespaceKey`. */
+/** Returns the namespace that a query concerns: the value of `namespaceKey`, if it has exactly one value. */
 export const namespaceIn = (asked: Query): string | undefined => {
   const values = namespacesIn(asked)?.namespaceKey
   return values?.any.length === 1 && values.none.length === 0 ? values.any[0] : undefined
@@ -64,6 +64,6 @@ const OFFERED: ReadonlyMap<string, EventsFormat> = new Map([
   ['text/event-stream', 'sse'],
 ])
 
-/** Form of the answer: the query decides, else the first type in `Accept` that the route offers. */
+/** Format of the answer: the parameter `format`, or, without it, the first type in `Accept` that the route offers. */
 export const formatOf = ({ query: { format }, request }: EventsCall): EventsFormat =>
   format ?? acceptedForm(request.headers.accept, OFFERED) ?? 'json'

@@ -32,7 +32,7 @@ const itemOf = (stream: string, from: object | undefined, to: object | undefined
 
 type Sides = { readonly a: Past; readonly b: Past }
 
-/** Difference of one stream. Refuses a stream that was written at neither moment. */
+/** Difference of one stream between two moments. Refuses a stream that had no event at either moment. */
 export const streamDiff = async (service: Service, { a, b }: Sides, stream: string): Promise<readonly DiffItem[]> => {
   const hyphen = stream.indexOf('-')
   const name = { category: stream.slice(0, Math.max(0, hyphen)), id: stream.slice(hyphen + 1) }

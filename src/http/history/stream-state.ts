@@ -21,7 +21,7 @@ export type Past = AsOf<Compiled>
 /** Parts of a stream's name: category and id. */
 type StreamName = { readonly category: string; readonly id: string }
 
-/** The live document of a stream at a moment; undefined if there is none. */
+/** Document of a stream at a moment; undefined if the document did not exist at that moment. */
 type Resource = { readonly body: object; readonly changes: bigint }
 
 type StreamReader = {

@@ -23,7 +23,8 @@ export const pageTokens = (key: Uint8Array): PageTokens => {
       return `${text}.${b64(mac(scopeOf(scope), text))}`
     },
     /**
-     * Cursor of a token, exactly as written for this scope; any other text is refused with 400 `invalid_page_token`.
+     * Returns the cursor of a page token that was written for this scope; refuses all other texts with 400
+     * `invalid_page_token`.
      */
     read: (scope: readonly unknown[], token: string): unknown => {
       const [text = ''] = token.split('.', 1)

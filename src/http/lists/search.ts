@@ -23,7 +23,7 @@ type ListPlace = Pick<Placed<unknown>, 'by' | 'order'>
 const isBefore = (one: ListPlace, other: ListPlace): boolean =>
   one.by < other.by || (one.by === other.by && one.order < other.order)
 
-/** True if the stored list, in order of creation, is the requested result. */
+/** True if the request has no search and asks for the order of creation, so that the stored list is the result. */
 export const isWhole = ({ q, sort, order }: Search): boolean => q === '' && sort === 'createdAt' && order === 'asc'
 
 /** True if key or name contain the text. */

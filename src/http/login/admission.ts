@@ -28,7 +28,10 @@ export type Admitted<I, G> = { readonly identity: I; readonly granted: G }
 /** Error that refuses a login or an exchange, with the identity if it was confirmed. */
 export type Refused<I> = { readonly refused: unknown; readonly identity?: I | undefined }
 
-/** Awaits the identity of a login or an exchange, then its grants. An error of either is the result `refused`. */
+/**
+ * Awaits the identity of a login or an exchange, then its grants. If one of the two steps fails, the result contains
+ * the error as `refused`.
+ */
 export const admit = async <I, G>(
   identified: Promise<I>,
   grantsOf: (identity: I) => Promise<G>,

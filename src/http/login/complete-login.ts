@@ -34,8 +34,8 @@ const REDUCED =
 const refusalOf = (error: unknown): Refusal => (error instanceof Refusal ? error : new Refusal('internal'))
 
 /**
- * Checks the state of a callback and uses up its login; other pending logins stay. `context` and `fold` are for the
- * commands that follow.
+ * Checks the state of a callback and marks its login as used. All other pending logins of the browser stay valid.
+ * `context` and `fold` are for the commands that follow.
  */
 const takeLogin = async (
   service: Services,
@@ -135,8 +135,8 @@ const issue = async (
 }
 
 /**
- * Steps of a callback: use up the login, obtain the identity and its grants, then issue the token or record the refusal.
- * An error of another step is thrown.
+ * Steps of a callback: use up the login, obtain the identity and its grants, then issue the token or record the
+ * refusal. An error of another step is thrown.
  */
 const callback = async (
   service: Services,

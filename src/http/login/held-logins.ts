@@ -6,7 +6,7 @@ import type { InstanceServices } from '../services/instance.ts'
 import type { LoginMethod, LoginServices } from '../services/logins.ts'
 import { rawQuery } from '../wire/path.ts'
 
-/** Maximum number of pending logins per browser and provider; the oldest is removed. */
+/** Maximum number of pending logins for each browser and provider. A further login removes the oldest one. */
 const MOST = 4
 /** Extra lifetime of a state cookie (ms), so that a late callback is reported as an expired login. */
 const AFTER_MS = 3_600_000
@@ -19,7 +19,10 @@ type HeldLogin = { readonly id: string; readonly cookie: string; readonly login:
 const idOf = (state: string) => createHash('sha256').update(state).digest('hex')
 const equal = (one: string, other: string) => timingSafeEqual(Buffer.from(one), Buffer.from(other))
 
-/** Login named by the state of a callback; undefined without its cookie. */
+/**
+ * Returns the login that the state of a callback names; undefined if the browser does not send the cookie of this
+ * login.
+ */
 export const heldLogin = (
   { cookies, logins }: Holding,
   request: FastifyRequest,

@@ -114,7 +114,7 @@ const counted = (
   return refusal
 }
 
-/** Counts the requests to a public route by client address, and refuses those beyond the limit. */
+/** Counts the requests of each client address to a public route, and refuses requests beyond the limit. */
 export const attemptLimit =
   (service: InstanceServices & RecordingServices, attempts: Limiter, attempt: Attempt) =>
   (request: FastifyRequest): Refusal | undefined =>

@@ -32,7 +32,8 @@ const accessOf = ({ grants, roles = {} }: TokenDoc) => grants && { grants, roles
 
 /**
  * Applies the rules of this instance to logins and exchanges issued under an earlier access configuration, or without
- * one (api.md §3.8). Tokens issued under a later configuration stay unchanged. Concurrent calls for one token share the outcome.
+ * one (api.md §3.8). Tokens issued under a later configuration stay unchanged. Concurrent calls for one token share the
+ * outcome.
  */
 export const narrowing = ({
   log,
@@ -44,7 +45,10 @@ export const narrowing = ({
 }: NarrowingOptions): Narrow => {
   const running = new Map<string, Promise<Outcome>>()
 
-  /** Remaining grants of a token; undefined if it loses none. Access rules match no erased or lost personal data. */
+  /**
+   * Returns the remaining grants of a token; undefined if the token loses no grant. Access rules match no erased or
+   * lost personal data.
+   */
   const left = async (doc: TokenDoc & { readonly method: RuledMethod }) => {
     const opened = doc.profile === undefined ? undefined : await sealer.open(doc.profile)
     const personal = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : {}

@@ -18,7 +18,7 @@ type Gauged = {
   readonly aheadMs: () => number
   /** Number of unreadable documents per category. */
   readonly closed: () => readonly (readonly [category: string, count: number])[]
-  /** The instances that use the log, as known to this instance. */
+  /** Returns the members of the cluster, according to the events that this instance has received. */
   readonly instances: () => readonly { readonly version: string; readonly reads: number }[]
 }
 

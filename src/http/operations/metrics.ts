@@ -116,7 +116,7 @@ export const metricsPage = (prefix: string) => {
     },
     /** A gauge, read when the page is written. */
     gauge: readLater('gauge'),
-    /** A counter kept by another component, read when the page is written. */
+    /** Adds a counter whose value a different component counts. It is read when the page is written. */
     count: readLater('counter'),
     /** Writes the current page of metrics. */
     write: async (): Promise<readonly Buffer[]> => bytesOf(await Promise.all(written.map(async (text) => text()))),

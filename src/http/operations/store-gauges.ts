@@ -17,7 +17,7 @@ type StoreGauged = {
   readonly viewLag: () => Promise<number>
   /** Number of events in full segments that the index of events lacks. */
   readonly indexLag: () => Promise<number>
-  /** Number of documents that are too large for the views; their rows stay out of date. */
+  /** Number of documents that are too large for the views, so that their rows are out of date. */
   readonly refusedRows: () => number
   /** Milliseconds since this instance last proved that it has seen the end of the log. */
   readonly provenFor: () => number
