@@ -99,7 +99,7 @@ await t.test('token find looks up the text of a token without sending it', async
   )
 })
 
-await t.test('subjects find looks up a person', async (t) => {
+await t.test('the command "subjects find" looks up a person', async (t) => {
   const { service } = await everyWay(t)
   const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
   await logIn(service, OIDC)

@@ -157,7 +157,7 @@ await t.test('a retained checkpoint is compared, and hashes are kept', async (t)
   )
 })
 
-await t.test('a service with another history is found by a retained checkpoint', async (t) => {
+await t.test('a retained checkpoint reveals that a service has another history', async (t) => {
   const [retained, present] = [testLedger(), testLedger()]
   const leaf = (byte: number) => Buffer.alloc(32, byte)
   const [origin, vkey, file] = [ORIGIN, VKEY, join(t.testdir(), 'kept')]

@@ -21,9 +21,9 @@ export type CredentialRule =
  * namespace is refused (§3.3).
  */
 export type RightPlace =
-  /** The deployment itself: refuses every token limited to a namespace. */
+  /** The route is about the whole deployment, so a token limited to a namespace is refused. */
   | 'none'
-  /** Each namespace in the answer, checked separately: refuses every token limited to a namespace. */
+  /** Each namespace in the answer is checked separately. A token limited to a namespace is refused. */
   | 'some'
   /** No particular namespace: accepts every token. */
   | 'any'
