@@ -184,11 +184,8 @@ await t.test('every source file is reachable from main.ts', async (t) => {
   }
   // Worker threads are started by URL, docs/make.ts uses the configuration, and only the sign-in page uses its texts.
   // The routes of the history will use summaries and changes.
-  // The sealing of the ledger will use its files.
   for (const entry of [
     'main.ts',
-    'ledger/cover.ts',
-    'ledger/tampering.ts',
     'adapters/embedded/writer/writer.ts',
     'adapters/embedded/ledger/thread.ts',
     'app/as-of-thread/thread.ts',
@@ -226,16 +223,6 @@ const UNUSED: Readonly<Record<string, string>> = {
   'src/config/docs.ts configHandbook': 'docs/make.ts prints the handbook',
   'src/config/describe.ts exampleFile': 'docs/make.ts prints the example file',
   'src/event-loop.ts measureSlicesBy': 'tests replace the clock of the slices',
-  'src/ledger/checkpoint.ts': 'the command line of the ledger will use it',
-  'src/ledger/note.ts': 'the command line of the ledger will use it',
-  'src/ledger/proof-text.ts': 'the command line of the ledger will use it',
-  'src/ledger/proofs.ts': 'the command line of the ledger will use it',
-  'src/ledger/tile-reader.ts': 'the command line of the ledger will use it',
-  'src/ledger/tiles.ts': 'the command line of the ledger will use it',
-  'src/ledger/tree.ts': 'the command line of the ledger will use it',
-  'src/ledger/vkey.ts': 'the command line of the ledger will use it',
-  'src/ledger/cover.ts': 'the sealing of the ledger will use it',
-  'src/ledger/tampering.ts': 'the sealing of the ledger will use it',
 }
 
 await t.test('each export is used by another file, or is tested in the file that uses it', async (t) => {

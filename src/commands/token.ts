@@ -1,6 +1,6 @@
 import { invalid, refuse } from '../errors.ts'
-import { canonical } from '../events/canonical.ts'
 import { type DataOf, reader } from '../events/define.ts'
+import { canonical } from '../events/json/canonical.ts'
 import { type TokenEvent, tokenEvents } from '../events/token.ts'
 import type { Decider } from './decider.ts'
 

@@ -1,4 +1,4 @@
-import { canonical } from '../events/canonical.ts'
+import { canonical } from '../events/json/canonical.ts'
 import type { Stored } from '../events/log.ts'
 import { cloudEvent } from './cloud-events.ts'
 import { factsOf } from './facts.ts'

@@ -1,11 +1,11 @@
 import { hashOfBase64 } from './base64.ts'
-import { checkpointBody, verifyCheckpoint } from './checkpoint.ts'
 import type { LedgerOfLog } from './ledger-of-log.ts'
-import { type Signer, signerOf, signNote } from './note.ts'
+import { checkpointBody, verifyCheckpoint } from './note/checkpoint.ts'
+import { type Signer, signerOf, signNote } from './note/note.ts'
+import { vkeyOf } from './note/vkey.ts'
 import { isObstacle, type Obstacle, orObstacle } from './obstacle.ts'
 import type { CheckpointSigner } from './sealing.ts'
 import type { SigningKeys } from './signing-keys.ts'
-import { vkeyOf } from './vkey.ts'
 
 const NOT_NAMED: Obstacle = { state: 'suspended', why: 'the signing key is not the one that the log names' }
 

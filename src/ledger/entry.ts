@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { canonical } from '../events/canonical.ts'
+import { canonical } from '../events/json/canonical.ts'
 import type { Stored } from '../events/log.ts'
 import { type Hash, sha256 } from './hashes.ts'
 

@@ -1,5 +1,5 @@
 import { HASH_BYTES, type Hash } from './hashes.ts'
-import { TILE_HEIGHT, TILE_WIDTH } from './tiles.ts'
+import { TILE_HEIGHT, TILE_WIDTH } from './tiles/tiles.ts'
 import { compactRange, type Frontier } from './tree.ts'
 
 /** A tile that has just become full, without the event under it. */

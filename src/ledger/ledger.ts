@@ -9,7 +9,7 @@ import { logTree } from './log-tree.ts'
 import { type Damage, type OnCompared, scrubbing } from './scrub.ts'
 import { sealing } from './sealing.ts'
 import type { LedgerPorts } from './signing-keys.ts'
-import { tileMacs } from './tile-macs.ts'
+import { tileMacs } from './tiles/tile-macs.ts'
 import { type WitnessSettings, type WitnessState, witnesses } from './witness/witnesses.ts'
 
 type LedgerOptions = Pick<

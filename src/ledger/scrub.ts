@@ -4,8 +4,8 @@ import type { LedgerOfLog } from './ledger-of-log.ts'
 import type { LedgerStore, ScrubResult } from './ledger-store.ts'
 import { compareWithKept, type KeptHashes, keptInStore, type LogDifference, notExtending } from './log-comparison.ts'
 import type { LogTree } from './log-tree.ts'
-import type { TileMacs } from './tile-macs.ts'
-import { TILE_WIDTH } from './tiles.ts'
+import type { TileMacs } from './tiles/tile-macs.ts'
+import { TILE_WIDTH } from './tiles/tiles.ts'
 
 /** Maximum number of events that a scrub compares in a second. */
 const RATE = 5_000

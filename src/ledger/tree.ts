@@ -30,7 +30,7 @@ export const rootOver = (hashes: readonly Hash[]): Hash =>
 /** Number of leaves, and the hashes of the complete subtrees from left to right: the right frontier of the tree. */
 export type Frontier = { readonly size: number; readonly hashes: readonly Hash[] }
 
-export type CompactRange = {
+type CompactRange = {
   /**
    * Appends a leaf, or a complete subtree of 2^`level` leaves. The size must be a multiple of the number of these leaves.
    */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { authServicesOf } from '../../src/app/auth-services.ts'
+import { authServicesOf } from '../../src/app/auth/auth-services.ts'
 import { outageLog } from '../../src/app/telemetry/outage-log.ts'
 import { mint } from '../../src/auth/client-token.ts'
 import { loadConfig } from '../../src/config/load.ts'

@@ -109,44 +109,40 @@ await t.test('a failed login is recorded with its reason, and no token is issued
   t.match(refused?.data, { reason: 'provider_error', route: `${CODEHOST}/callback`, network: /^sealed\.1\./ })
 })
 
-await t.test(
-  'a token exchange is recorded with its account; a refused exchange names the account only if the cluster confirmed it',
-  async (t) => {
-    const settings: Settings = {
-      'authentication.methods.orchestrator.allowed': '[{"namespace":"apps","service_accounts":["web"]}]',
-    }
-    const { service, cluster } = await everyWay(t, settings)
-    const exchange = (token: string) =>
-      service.request<Issued>('POST', EXCHANGE, { service_account_token: token }, open)
-    const { json } = await exchange(await cluster.token())
-    const [issued] = await eventsOf(service.directory, ({ stream }) => stream === `token-${json.authentication.id}`)
-    t.match(issued?.data, {
-      method: 'orchestrator',
-      identity: 'apps/web',
-      attributes: { 'orchestrator.pod.name': 'web-0' },
+await t.test('a refused exchange is recorded with its account only if the cluster confirmed the account', async (t) => {
+  const settings: Settings = {
+    'authentication.methods.orchestrator.allowed': '[{"namespace":"apps","service_accounts":["web"]}]',
+  }
+  const { service, cluster } = await everyWay(t, settings)
+  const exchange = (token: string) => service.request<Issued>('POST', EXCHANGE, { service_account_token: token }, open)
+  const { json } = await exchange(await cluster.token())
+  const [issued] = await eventsOf(service.directory, ({ stream }) => stream === `token-${json.authentication.id}`)
+  t.match(issued?.data, {
+    method: 'orchestrator',
+    identity: 'apps/web',
+    attributes: { 'orchestrator.pod.name': 'web-0' },
+  })
+  const as = (name: string, key?: Parameters<typeof cluster.token>[0]) =>
+    cluster.token({
+      claims: {
+        sub: `system:serviceaccount:apps:${name}`,
+        'kubernetes.io': { namespace: 'apps', serviceaccount: { name, uid: 'u' } },
+      },
+      ...key,
     })
-    const as = (name: string, key?: Parameters<typeof cluster.token>[0]) =>
-      cluster.token({
-        claims: {
-          sub: `system:serviceaccount:apps:${name}`,
-          'kubernetes.io': { namespace: 'apps', serviceaccount: { name, uid: 'u' } },
-        },
-        ...key,
-      })
-    t.equal((await exchange(await as('confirmed'))).status, 403)
-    t.equal((await exchange(await as('forged', { key: (await cluster.newKey()).privateKey }))).status, 401)
-    await service.close()
-    const refused = await eventsOf(service.directory, ({ type }) => type === 'AuthenticationRefused')
-    t.strictSame(
-      refused.map(({ data }) => [data['reason'], data['serviceAccount']]),
-      [
-        ['service_account_not_allowed', 'apps/confirmed'],
-        ['service_account_token_invalid', undefined],
-      ],
-    )
-    t.notMatch(JSON.stringify(await eventsOf(service.directory)), /forged/)
-  },
-)
+  t.equal((await exchange(await as('confirmed'))).status, 403)
+  t.equal((await exchange(await as('forged', { key: (await cluster.newKey()).privateKey }))).status, 401)
+  await service.close()
+  const refused = await eventsOf(service.directory, ({ type }) => type === 'AuthenticationRefused')
+  t.strictSame(
+    refused.map(({ data }) => [data['reason'], data['serviceAccount']]),
+    [
+      ['service_account_not_allowed', 'apps/confirmed'],
+      ['service_account_token_invalid', undefined],
+    ],
+  )
+  t.notMatch(JSON.stringify(await eventsOf(service.directory)), /forged/)
+})
 
 await t.test("all revocations of one holder's tokens are recorded with the same cause", async (t) => {
   // The revocation waits until lists are caught up; with a stopped clock this wait does not time out.

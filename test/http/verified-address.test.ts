@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { loginMethods } from '../../src/app/login-methods.ts'
+import { loginMethods } from '../../src/app/auth/login-methods.ts'
 import { outageLog } from '../../src/app/telemetry/outage-log.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { namesOf } from '../../src/contract/identifiers.ts'
@@ -46,7 +46,7 @@ const file = (content: unknown): string => {
 
 for (const assume of [false, true])
   await t.test(
-    `login, later requests and the configuration check agree whether an address is verified${assume ? ', if unknown counts as verified' : ''}`,
+    `login and later checks agree on a verified address${assume ? '; unknown is verified' : ''}`,
     async (t) => {
       const assumed: Settings = { [`${provider}.assume_email_verified`]: String(assume) }
       const expected = SAID.map(([, verified]) => (verified === 'assumed' ? assume : verified))

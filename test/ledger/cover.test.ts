@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { coverCheck, coverHashes, coverRanges, selection } from '../../src/ledger/cover.ts'
 import { EMPTY_ROOT, type Hash } from '../../src/ledger/hashes.ts'
-import { type LeafRange, type ReadNodes, rootAt } from '../../src/ledger/proofs.ts'
+import { coverCheck, coverHashes, coverRanges, selection } from '../../src/ledger/proof/cover.ts'
+import { type LeafRange, type ReadNodes, rootAt } from '../../src/ledger/proof/proofs.ts'
 import { compactRange } from '../../src/ledger/tree.ts'
 import { base64, patternLeaves, vectors } from './vectors.ts'
 

@@ -1,9 +1,16 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
 import t from 'tap'
-import { checkpointBody, parseCheckpoint, verifyCheckpoint } from '../../src/ledger/checkpoint.ts'
 import { EMPTY_ROOT } from '../../src/ledger/hashes.ts'
-import { parseNote, parseSignatures, signerOf, signNote, verifyNote, verifySignature } from '../../src/ledger/note.ts'
-import { parseVkey, verifierKey, vkeyOf } from '../../src/ledger/vkey.ts'
+import { checkpointBody, parseCheckpoint, verifyCheckpoint } from '../../src/ledger/note/checkpoint.ts'
+import {
+  parseNote,
+  parseSignatures,
+  signerOf,
+  signNote,
+  verifyNote,
+  verifySignature,
+} from '../../src/ledger/note/note.ts'
+import { parseVkey, verifierKey, vkeyOf } from '../../src/ledger/note/vkey.ts'
 import { vectors } from './vectors.ts'
 
 const { key, checkpoint, cosigned } = vectors

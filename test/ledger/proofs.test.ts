@@ -8,8 +8,8 @@ import {
   rootAt,
   verifyConsistency,
   verifyInclusion,
-} from '../../src/ledger/proofs.ts'
-import { nodesFromTiles } from '../../src/ledger/tile-reader.ts'
+} from '../../src/ledger/proof/proofs.ts'
+import { nodesFromTiles } from '../../src/ledger/tiles/tile-reader.ts'
 import { compactRange } from '../../src/ledger/tree.ts'
 import { consistencyOf, pathOf, rootOf } from './reference.ts'
 import { base64, patternLeaves, vectors } from './vectors.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { tamperingOf } from '../../src/ledger/tampering.ts'
+import { tamperingOf } from '../../src/ledger/proof/tampering.ts'
 import { vectors } from './vectors.ts'
 
 const hashes = (names: readonly string[]) =>

@@ -6,18 +6,45 @@ import {
   hasTile,
   indexPath,
   nodeInTile,
-  parseEntriesBundle,
   parseTilePath,
+  TILE_WIDTH,
   tileOfNode,
   tilePath,
-  tilesOf,
   tileWidth,
-} from '../../src/ledger/tiles.ts'
+} from '../../src/ledger/tiles/tiles.ts'
 import { compactRange } from '../../src/ledger/tree.ts'
 import { rootOf } from './reference.ts'
 import { base64, patternLeaves, vectors } from './vectors.ts'
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+
+/** Yields the tiles of hashes that a tree of `size` leaves has and a tree of `from` leaves does not have. */
+const tilesOf = function* (
+  size: number,
+  from = 0,
+): Generator<{ readonly level: number; readonly index: number; readonly width: number }> {
+  for (let level = 0; size >= TILE_WIDTH ** level; level++) {
+    const first = Math.floor(Math.floor(from / TILE_WIDTH ** level) / TILE_WIDTH)
+    for (let index = first; ; index++) {
+      const width = tileWidth(size, { level, index })
+      if (width === 0) break
+      if (width > tileWidth(from, { level, index })) yield { level, index, width }
+    }
+  }
+}
+
+/** Returns the entries of a bundle; undefined if it does not end with an entry or has more than 256. */
+const parseEntriesBundle = (bundle: Uint8Array): readonly string[] | undefined => {
+  const bytes = Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength)
+  const entries: string[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const end = at + 2 <= bytes.length ? at + 2 + bytes.readUInt16BE(at) : Number.POSITIVE_INFINITY
+    if (end > bytes.length || entries.length === TILE_WIDTH) return undefined
+    entries.push(bytes.toString('utf8', at + 2, end))
+    at = end
+  }
+  return entries
+}
 
 /** Bytes of every tile of the tree over leaves, by path. */
 const tilesOver = (leaves: readonly Hash[]) => {

@@ -7,8 +7,8 @@ import { base64Of } from '../../ledger/base64.ts'
 import { EMPTY_ROOT } from '../../ledger/hashes.ts'
 import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import type { SealedRecord } from '../../ledger/ledger-store.ts'
+import { verifierKey, vkeyOf } from '../../ledger/note/vkey.ts'
 import type { LedgerPorts } from '../../ledger/signing-keys.ts'
-import { verifierKey, vkeyOf } from '../../ledger/vkey.ts'
 
 const SYSTEM = { actor: { kind: 'system' } } as const
 const ROUTE = '/audit/v1/ledger'

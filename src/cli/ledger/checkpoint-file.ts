@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import { fail } from '../../failure.ts'
-import { type CheckpointFault, type VerifiedCheckpoint, verifyCheckpoint } from '../../ledger/checkpoint.ts'
-import { parseVkey, type VerifierKey } from '../../ledger/vkey.ts'
+import { type CheckpointFault, type VerifiedCheckpoint, verifyCheckpoint } from '../../ledger/note/checkpoint.ts'
+import { parseVkey, type VerifierKey } from '../../ledger/note/vkey.ts'
 import { bytesOf, whyUnread } from '../../regular-file.ts'
 import { several } from '../options.ts'
 

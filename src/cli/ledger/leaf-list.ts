@@ -1,5 +1,5 @@
 import { HASH_BYTES, type Hash } from '../../ledger/hashes.ts'
-import type { ReadNodes } from '../../ledger/proofs.ts'
+import type { ReadNodes } from '../../ledger/proof/proofs.ts'
 import { compactRange } from '../../ledger/tree.ts'
 
 /** Leaves of a log in their order, 32 bytes each. */

@@ -1,4 +1,4 @@
-import { canonical } from '../../events/canonical.ts'
+import { canonical } from '../../events/json/canonical.ts'
 
 /** Forms of export files that can be made from the log. */
 export const EXPORT_FORMATS = ['ndjson', 'csv', 'cloudevents'] as const

@@ -9,7 +9,7 @@ import {
   snapshotConstraintTypes,
   snapshotMatchTypes,
 } from '../../contract/flags/snapshot.ts'
-import { shortFloat32 } from '../../events/float32.ts'
+import { shortFloat32 } from '../../events/json/float32.ts'
 import type { FlagStore } from '../../projections/flag-memory/flag-store.ts'
 import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../../projections/flags.ts'
 import type { SegmentDoc } from '../../projections/segments.ts'

@@ -1,6 +1,6 @@
 import type { KeptCheckpoint } from '../ledger-store.ts'
-import { isOfKey, type NoteSignature, parseSignatures, verifySignature } from '../note.ts'
-import type { VerifierKey } from '../vkey.ts'
+import { isOfKey, type NoteSignature, parseSignatures, verifySignature } from '../note/note.ts'
+import type { VerifierKey } from '../note/vkey.ts'
 
 /** Maximum difference in ms between the time of a cosignature and the clock. */
 const TOLERANCE_MS = 300_000

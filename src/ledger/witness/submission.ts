@@ -1,10 +1,10 @@
 import type { Clock } from '../../clock.ts'
 import { base64Of } from '../base64.ts'
-import { parseSize, verifyCheckpoint } from '../checkpoint.ts'
 import { sha256 } from '../hashes.ts'
 import type { KeptCheckpoint, WitnessedCheckpoint } from '../ledger-store.ts'
-import { consistencyProof, type ReadNodes } from '../proofs.ts'
-import type { VerifierKey } from '../vkey.ts'
+import { parseSize, verifyCheckpoint } from '../note/checkpoint.ts'
+import type { VerifierKey } from '../note/vkey.ts'
+import { consistencyProof, type ReadNodes } from '../proof/proofs.ts'
 import { bodyOf, type Cosignature, cosignatureIn } from './cosignatures.ts'
 
 /** Maximum number of submissions of one checkpoint, each from another size. */

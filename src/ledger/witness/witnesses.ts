@@ -1,11 +1,11 @@
 import type { Clock } from '../../clock.ts'
 import { keyedQueue } from '../../concurrency.ts'
 import { base64Of } from '../base64.ts'
-import { parseCheckpoint } from '../checkpoint.ts'
 import type { LedgerOfLog } from '../ledger-of-log.ts'
 import type { KeptCheckpoint, LedgerStore, WitnessedCheckpoint } from '../ledger-store.ts'
 import type { LogTree } from '../log-tree.ts'
-import { parseVkey, type VerifierKey } from '../vkey.ts'
+import { parseCheckpoint } from '../note/checkpoint.ts'
+import { parseVkey, type VerifierKey } from '../note/vkey.ts'
 import { bodyOf, cosignatureOf, hasSignature, withLine } from './cosignatures.ts'
 import { type Outcome, type SendToWitness, submissions, type Witness } from './submission.ts'
 

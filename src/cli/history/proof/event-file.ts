@@ -2,7 +2,7 @@ import { readNdjson } from '../../../history/export/ndjson-lines.ts'
 import type { IndexedEvent } from '../../../history/facts.ts'
 import { eventLine } from '../../../history/forms.ts'
 import { storedText } from '../../../history/stored-text.ts'
-import type { Withheld } from '../../../ledger/proof-text.ts'
+import type { Withheld } from '../../../ledger/proof/proof-text.ts'
 
 const [DATA, META] = [',"data":', ',"meta":']
 

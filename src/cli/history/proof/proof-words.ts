@@ -1,4 +1,4 @@
-import type { ProofFault } from '../../../ledger/proof-text.ts'
+import type { ProofFault } from '../../../ledger/proof/proof-text.ts'
 
 /** Causes for which a proof is refused, in words that follow its name. */
 export const PROOF_REFUSED: Readonly<Record<ProofFault, string>> = {

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { EXIT, fail, isFailure } from '../../../failure.ts'
 import { readNdjson } from '../../../history/export/ndjson-lines.ts'
-import { type VerifiedProof, verifyProof, type Withheld } from '../../../ledger/proof-text.ts'
+import { type VerifiedProof, verifyProof, type Withheld } from '../../../ledger/proof/proof-text.ts'
 import type { Client } from '../../client/client.ts'
 import { keysOfService, LEDGER } from '../../ledger/ledger-client.ts'
 import { clientOf, type TargetOptions, wholeNumber, withTarget } from '../../options.ts'

@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
-import { type Checkpoint, parseCheckpoint, verifyCheckpoint } from '../../../ledger/checkpoint.ts'
 import { type Hash, isSameHash } from '../../../ledger/hashes.ts'
-import { verifyNote } from '../../../ledger/note.ts'
-import type { VerifierKey } from '../../../ledger/vkey.ts'
+import { type Checkpoint, parseCheckpoint, verifyCheckpoint } from '../../../ledger/note/checkpoint.ts'
+import { verifyNote } from '../../../ledger/note/note.ts'
+import type { VerifierKey } from '../../../ledger/note/vkey.ts'
 import { textOfFile } from '../../ledger/checkpoint-file.ts'
 import type { Findings } from './findings.ts'
 

@@ -1,4 +1,4 @@
-import { HASH_BYTES, type Hash, isSameHash } from './hashes.ts'
+import { HASH_BYTES, type Hash, isSameHash } from '../hashes.ts'
 import { nodeInTile, TILE_WIDTH } from './tiles.ts'
 
 /** The hashes of a tile one by one. */

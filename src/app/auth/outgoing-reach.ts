@@ -1,7 +1,7 @@
-import { plainHttp } from '../auth/outgoing/hosts.ts'
-import type { Reach } from '../auth/outgoing/outgoing.ts'
-import { proxyFor } from '../auth/outgoing/proxies.ts'
-import type { Config } from '../config/load.ts'
+import { plainHttp } from '../../auth/outgoing/hosts.ts'
+import type { Reach } from '../../auth/outgoing/outgoing.ts'
+import { proxyFor } from '../../auth/outgoing/proxies.ts'
+import type { Config } from '../../config/load.ts'
 
 type Own = { readonly ca_path?: string | undefined; readonly proxy?: string | undefined }
 

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { LedgerStore, StoredTile } from './ledger-store.ts'
+import type { LedgerStore, StoredTile } from '../ledger-store.ts'
 import { isTileOf } from './tile-hashes.ts'
 
 /** A tile without its hashes. Its root stands for them. */

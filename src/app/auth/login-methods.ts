@@ -1,17 +1,17 @@
-import type { Rule } from '../access/rules.ts'
-import { claimsIn, emailRule } from '../auth/identity.ts'
-import { loginStates, refusedLogins } from '../auth/login-state.ts'
-import { pseudonyms } from '../auth/pseudonyms.ts'
-import type { Orchestrator } from '../auth/service-accounts/orchestrator.ts'
-import type { Clock } from '../clock.ts'
-import { accessPolicy } from '../config/checks/access-rules.ts'
-import type { Config } from '../config/load.ts'
-import type { Names } from '../contract/identifiers.ts'
-import type { LoginMethod, Logins } from '../http/services/logins.ts'
-import { version } from '../version.ts'
+import type { Rule } from '../../access/rules.ts'
+import { claimsIn, emailRule } from '../../auth/identity.ts'
+import { loginStates, refusedLogins } from '../../auth/login-state.ts'
+import { pseudonyms } from '../../auth/pseudonyms.ts'
+import type { Orchestrator } from '../../auth/service-accounts/orchestrator.ts'
+import type { Clock } from '../../clock.ts'
+import { accessPolicy } from '../../config/checks/access-rules.ts'
+import type { Config } from '../../config/load.ts'
+import type { Names } from '../../contract/identifiers.ts'
+import type { LoginMethod, Logins } from '../../http/services/logins.ts'
+import { version } from '../../version.ts'
+import type { Stores } from '../stores/stores.ts'
+import type { OutageLog } from '../telemetry/outage-log.ts'
 import { reachOf } from './outgoing-reach.ts'
-import type { Stores } from './stores/stores.ts'
-import type { OutageLog } from './telemetry/outage-log.ts'
 
 /** Maximum callbacks of one login per minute. */
 const RETURNS_A_MINUTE = 5
@@ -29,7 +29,7 @@ const oidcMethods = async (
   const loginMethods = new Map<string, LoginMethod>()
   const { enabled, providers } = config.authentication.methods.oidc
   if (!enabled) return loginMethods
-  const { oidcProvider } = await import('../auth/oidc/oidc.ts')
+  const { oidcProvider } = await import('../../auth/oidc/oidc.ts')
   for (const [name, { issuer_url, redirect_address, ...given }] of providers) {
     const path = `/auth/v1/method/oidc/${name}/callback`
     const settings = {
@@ -77,7 +77,7 @@ const codehostMethod = async (
 ): Promise<LoginMethod | undefined> => {
   const settings = config.authentication.methods.codehost
   if (!settings.enabled) return undefined
-  const { codehost } = await import('../auth/codehost/codehost.ts')
+  const { codehost } = await import('../../auth/codehost/codehost.ts')
   const path = `/auth/v1/method/${names.codehostPath}/callback`
   const provider = codehost({
     ...reachOf(config, settings),
@@ -115,7 +115,7 @@ export const loginMethods = async (
   const { rate_limit } = config
   const { methods } = config.authentication
   const restricted = methods.oidc.email_matches.length > 0
-  const bar = restricted ? (await import('../config/email.ts')).emailBar(methods.oidc.email_matches) : undefined
+  const bar = restricted ? (await import('../../config/email.ts')).emailBar(methods.oidc.email_matches) : undefined
   // The claims are used in the form in which rules see them. The attribute of an earlier version has only some of these claims.
   const barOf: Logins['barOf'] = (provider, attributes) =>
     bar && emailRule(bar, claimsIn(attributes), methods.oidc.providers.get(provider)?.assume_email_verified)
@@ -142,7 +142,7 @@ export const exchangeOf = async (
   const { orchestrator: settings } = config.authentication.methods
   const { verification, audiences, issuers, allowed } = settings
   if (!settings.enabled) return undefined
-  const { orchestrator } = await import('../auth/service-accounts/orchestrator.ts')
+  const { orchestrator } = await import('../../auth/service-accounts/orchestrator.ts')
   const made = await orchestrator({
     verification,
     audiences,

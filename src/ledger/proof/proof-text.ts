@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
-import { canonical } from '../events/canonical.ts'
-import { base64Of, bytesOfBase64, hashOfBase64 } from './base64.ts'
-import { type CheckpointFault, parseSize, type VerifiedCheckpoint, verifyCheckpoint } from './checkpoint.ts'
-import { type Entry, leafOf, parseEntry } from './entry.ts'
-import type { Hash } from './hashes.ts'
+import { canonical } from '../../events/json/canonical.ts'
+import { base64Of, bytesOfBase64, hashOfBase64 } from '../base64.ts'
+import { type Entry, leafOf, parseEntry } from '../entry.ts'
+import type { Hash } from '../hashes.ts'
+import { type CheckpointFault, parseSize, type VerifiedCheckpoint, verifyCheckpoint } from '../note/checkpoint.ts'
+import type { VerifierKey } from '../note/vkey.ts'
 import { verifyInclusion } from './proofs.ts'
-import type { VerifierKey } from './vkey.ts'
 
 const HEADER = 'c2sp.org/tlog-proof@v1'
 
@@ -19,7 +19,7 @@ const MAX_HASHES = 63
 export type Withheld = 'data' | 'meta'
 
 /** Inclusion proof of one record, with its entry and its texts. `checkpoint` is the text of the checkpoint. */
-export type RecordProof = {
+type RecordProof = {
   readonly index: number
   readonly entry: string
   readonly data?: string | undefined

@@ -1,9 +1,9 @@
-import type { Hash } from './hashes.ts'
-import type { ReadNodes } from './proofs.ts'
+import type { Hash } from '../hashes.ts'
+import type { ReadNodes } from '../proof/proofs.ts'
 import { nodeInTile, tileOfNode } from './tiles.ts'
 
 /** Level and index of a tile of hashes. */
-export type TileAddress = { readonly level: number; readonly index: number }
+type TileAddress = { readonly level: number; readonly index: number }
 
 /** Reads one tile of hashes, as wide as the tree has it. */
 export type ReadTile = (tile: TileAddress) => Promise<Uint8Array>

@@ -1,5 +1,5 @@
-import { HASH_BYTES, type Hash } from './hashes.ts'
-import { rootOver, type TreeNode } from './tree.ts'
+import { HASH_BYTES, type Hash } from '../hashes.ts'
+import { rootOver, type TreeNode } from '../tree.ts'
 
 /** Hashes of a full tile, and entries of a full bundle. */
 export const TILE_WIDTH = 256
@@ -13,7 +13,7 @@ const MAX_ENTRY_BYTES = 0xff_ff
  * Tile of C2SP tlog-tiles: `width` hashes (1 to 256) of the level 8 × `level` of the tree, from the hash
  * 256 × `index` on. The level `entries` has the entries themselves.
  */
-export type Tile = { readonly level: number | 'entries'; readonly index: number; readonly width: number }
+type Tile = { readonly level: number | 'entries'; readonly index: number; readonly width: number }
 
 /** Returns the path form of a tile index: groups of three digits, all but the last after an `x` (`x001/x234/067`). */
 export const indexPath = (index: number): string => {
@@ -50,20 +50,8 @@ export const tileWidth = (size: number, { level, index }: Omit<Tile, 'width'>): 
 /** Returns true if a tree of `size` leaves has every hash of the tile. */
 export const hasTile = (size: number, tile: Tile): boolean => tile.width <= tileWidth(size, tile)
 
-/** Yields the tiles of hashes that a tree of `size` leaves has and a tree of `from` leaves does not have. */
-export const tilesOf = function* (size: number, from = 0): Generator<Tile & { readonly level: number }> {
-  for (let level = 0; size >= TILE_WIDTH ** level; level++) {
-    const first = Math.floor(Math.floor(from / TILE_WIDTH ** level) / TILE_WIDTH)
-    for (let index = first; ; index++) {
-      const width = tileWidth(size, { level, index })
-      if (width === 0) break
-      if (width > tileWidth(from, { level, index })) yield { level, index, width }
-    }
-  }
-}
-
 /** Tile that determines the hash of a complete subtree, and the range of its hashes below the subtree. */
-export type NodeInTile = {
+type NodeInTile = {
   readonly level: number
   readonly index: number
   readonly first: number
@@ -106,17 +94,4 @@ export const entriesBundle = (entries: readonly string[]): Uint8Array => {
     at += bundle.write(entry, at)
   }
   return bundle
-}
-
-/** Returns the entries of a bundle; undefined if it does not end with an entry or has more than 256. */
-export const parseEntriesBundle = (bundle: Uint8Array): readonly string[] | undefined => {
-  const bytes = Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength)
-  const entries: string[] = []
-  for (let at = 0; at < bytes.length; ) {
-    const end = at + 2 <= bytes.length ? at + 2 + bytes.readUInt16BE(at) : Number.POSITIVE_INFINITY
-    if (end > bytes.length || entries.length === TILE_WIDTH) return undefined
-    entries.push(bytes.toString('utf8', at + 2, end))
-    at = end
-  }
-  return entries
 }

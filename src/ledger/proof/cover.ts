@@ -1,12 +1,12 @@
-import type { Hash } from './hashes.ts'
+import type { Hash } from '../hashes.ts'
+import { compactRange, rootOver, split } from '../tree.ts'
 import { hashesOver, type LeafRange, type ReadNodes } from './proofs.ts'
-import { compactRange, rootOver, split } from './tree.ts'
 
 /** Number of nodes that a cover reads in one call. */
 const BATCH = 256
 
 /** Selected indexes as runs: each from its first index up to but excluding the second, in ascending order. */
-export type Runs = Iterable<LeafRange>
+type Runs = Iterable<LeafRange>
 
 /** Collects indexes as runs: two numbers for each run. */
 export type Selection = {
@@ -81,7 +81,7 @@ export const coverHashes = async function* (
   if (batch.length > 0) yield await hashesOver(batch, read)
 }
 
-export type CoverCheck = {
+type CoverCheck = {
   /** Takes the leaf of the next selected record. Returns false if the index is out of order, or the list has ended. */
   readonly add: (index: number, leaf: Hash) => boolean
   /**

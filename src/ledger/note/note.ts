@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
-import { bytesOfBase64 } from './base64.ts'
+import { bytesOfBase64 } from '../base64.ts'
 import { isKeyName, type VerifierKey, verifierKey } from './vkey.ts'
 
 /** Maximum size of a note in bytes, and its maximum number of signatures. */

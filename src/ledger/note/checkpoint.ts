@@ -1,5 +1,5 @@
-import { base64Of, hashOfBase64 } from './base64.ts'
-import type { Hash } from './hashes.ts'
+import { base64Of, hashOfBase64 } from '../base64.ts'
+import type { Hash } from '../hashes.ts'
 import { type Note, parseNote, type VerifiedSignature, verifyNote } from './note.ts'
 import { isKeyName, type VerifierKey } from './vkey.ts'
 

@@ -1,10 +1,10 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { bytesOfBase64 } from './base64.ts'
-import { sha256 } from './hashes.ts'
+import { bytesOfBase64 } from '../base64.ts'
+import { sha256 } from '../hashes.ts'
 
 /** Bytes of the signature types of C2SP signed-note: Ed25519 over the text, and the cosignature of a witness. */
 const TYPES = { ed25519: 0x01, cosignature: 0x04 } as const
-export type SignatureType = keyof typeof TYPES
+type SignatureType = keyof typeof TYPES
 
 const PUBLIC_KEY_BYTES = 32
 

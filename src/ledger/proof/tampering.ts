@@ -1,11 +1,11 @@
-import { timeSlicer } from '../event-loop.ts'
-import { HASH_BYTES, type Hash, isSameHash } from './hashes.ts'
+import { timeSlicer } from '../../event-loop.ts'
+import { HASH_BYTES, type Hash, isSameHash } from '../hashes.ts'
 
 /** Kind of a difference between the retained leaves of a log and its present leaves. */
 export type TamperingKind = 'changed' | 'removed' | 'inserted' | 'moved' | 'truncated'
 
 /** First difference between retained and present leaves: its index and kind. */
-export type Tampering = { readonly kind: TamperingKind; readonly index: number }
+type Tampering = { readonly kind: TamperingKind; readonly index: number }
 
 /**
  * Returns the kind of a difference at an index that both lists have. `isPresentRetained`: the present leaf is among the

@@ -1,5 +1,5 @@
-import { EMPTY_ROOT, type Hash, isSameHash, nodeHash } from './hashes.ts'
-import { completeSubtrees, rootOver, split, type TreeNode } from './tree.ts'
+import { EMPTY_ROOT, type Hash, isSameHash, nodeHash } from '../hashes.ts'
+import { completeSubtrees, rootOver, split, type TreeNode } from '../tree.ts'
 
 /** Reads the hashes of complete subtrees, in the order of the nodes. A proof calls it once with all its nodes. */
 export type ReadNodes = (nodes: readonly TreeNode[]) => Promise<readonly Hash[]>
