@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { type Ran, runAlone, startTogether } from './processes.ts'
+import { ALONE } from './suites.ts'
 import { failures, skipReasons } from './tap-output.ts'
 
 /**
@@ -9,7 +10,7 @@ import { failures, skipReasons } from './tap-output.ts'
  * `--jobs`: number of concurrent files. `--timeout`: time limit per file in seconds. `--save`: file with a list of test
  * files; if not empty, these run instead of the given ones, and at the end it contains the failed ones. `--bail`:
  * starts no file after a failure. `--only`: runs only tests with `t.only`. `--together`: one process runs one file
- * after another until one fails; saved files run alone.
+ * after another until one fails; saved files and those of `ALONE` run alone.
  * `ROLLCALL_TEST_COVERAGE`: folder for the coverage of tests without servers, read by `c8 report`.
  */
 const { values, positionals: given } = parseArgs({
@@ -82,6 +83,8 @@ const next = (): string | undefined => (values.bail && failed.length > 0 ? undef
 const eachAlone = async () => {
   for (let file = next(); file !== undefined; file = next()) write(file, await runAlone(file, envOf(file), limits))
 }
+/** Files in processes of their own, although the others run together. */
+const alone = new Set(ALONE.map((name) => `dist/test/${name}.test.js`))
 const eachTogether = async () => {
   let runner: { readonly of: ReturnType<typeof startTogether>; readonly env: NodeJS.ProcessEnv } | undefined
   let last = ''
@@ -93,6 +96,10 @@ const eachTogether = async () => {
   }
   for (let file = next(); file !== undefined; file = next()) {
     const wanted = envOf(file)
+    if (alone.has(file)) {
+      write(file, await runAlone(file, wanted, limits))
+      continue
+    }
     if (runner?.env !== wanted) await end()
     if (!runner || runner.of.hasEnded()) runner = { of: startTogether(wanted, limits), env: wanted }
     write((last = file), await runner.of.run(file))

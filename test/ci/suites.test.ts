@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import t from 'tap'
-import { LONG, names, suiteOf } from './suites.ts'
+import { ALONE, LONG, names, suiteOf } from './suites.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
 const test = resolve(root, 'test')
@@ -37,7 +37,7 @@ await t.test('every name in the table of suites is a file, or a folder that has 
       files.some((file) => (name.endsWith('/') ? file.startsWith(name) : file === name)),
       name,
     )
-  for (const name of LONG) t.ok(files.includes(name), name)
+  for (const name of [...LONG, ...ALONE]) t.ok(files.includes(name), name)
 })
 
 await t.test('a unit test starts no process and opens no port', async (t) => {
@@ -56,4 +56,12 @@ await t.test('all tests that use a browser are in the browser suite, except thos
     )
     t.equal(suiteOf(file) === 'browser', drives, file)
   }
+})
+
+await t.test('a test file that measures its process has a process of its own', async (t) => {
+  const measures = /work\.ts'|process\.memoryUsage/
+  t.strictSame(
+    files.filter((file) => measures.test(readFileSync(resolve(test, `${file}.test.ts`), 'utf8'))).toSorted(),
+    ALONE,
+  )
 })

@@ -100,6 +100,19 @@ export const runsOnServers = (file: string): boolean =>
 /** All names of the table. */
 export const names = Object.values(members).flat()
 
+/**
+ * Files with a process of their own in each suite, because they measure the memory of the process, or count the blocks
+ * of code that it executes (`work.ts`).
+ */
+export const ALONE: readonly string[] = [
+  'cli/document',
+  'config',
+  'http/attachment',
+  'http/many-flags',
+  'http/path',
+  'projections/held',
+]
+
 /** Long-running files, started first so that no core idles at the end. */
 export const LONG: readonly string[] = [
   'adapters/eventstoredb',

@@ -1,4 +1,4 @@
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { BSON } from 'mongodb'
 import t from 'tap'
 import { startStack } from '../../cluster/stack.ts'
@@ -43,8 +43,10 @@ const { stack, skip } = await startStack(t)
 await t.test('a MongoDB user with readWrite on one database has sufficient rights', { skip }, async (t) => {
   const asked = new Map<string, Set<string>>()
   const target = Number(new URL(stack!.mongo.url).port)
+  const sockets = new Set<Socket>()
   const tap = createServer((near) => {
     const far = connect(target, '127.0.0.1')
+    for (const socket of [near, far]) sockets.add(socket)
     near.on(
       'data',
       commandsOf((name, database) => asked.set(name, (asked.get(name) ?? new Set()).add(database))),
@@ -53,7 +55,10 @@ await t.test('a MongoDB user with readWrite on one database has sufficient right
     for (const socket of [near, far]) socket.on('error', () => [near, far].forEach((each) => each.destroy()))
   })
   await new Promise<void>((listening) => tap.listen(0, '127.0.0.1', listening))
-  t.teardown(() => tap.close())
+  t.teardown(() => {
+    tap.close()
+    for (const socket of sockets) socket.destroy()
+  })
   const url = `mongodb://127.0.0.1:${(tap.address() as AddressInfo).port}`
   const settings = { ...stack!.settings, 'mongodb.url': url }
   const service = await startService(t, settings)
