@@ -31,11 +31,11 @@ await t.test('the possible answers of a flag are shown in the list and on its pa
   }
   const said: Readonly<Record<string, readonly [state: string, targeting: string, note?: string]>> = {
     plain: ['False for everybody', ''],
-    everybody: ['True for everybody', '100 % → true, beta → false (not used)', 'Default false'],
+    everybody: ['True for everybody', '100 % → true, beta → false (not asked)', 'Default false'],
     some: ['False for 30 %, else true', '30 % → false', 'Default true'],
     testers: ['Depends on segments', 'beta → true, 25 % → true', 'Default false'],
     ranking: ['On: depends on segments, else default red', '1 rule, default red'],
-    dark: ['Off: no match, default red for everybody', '1 rule (not used), default red'],
+    dark: ['Off: no match, default red for everybody', '1 rule (not asked), default red'],
   }
   await page.goto(list)
   for (const [key, [state, targeting, note = '']] of Object.entries(said)) {
@@ -63,9 +63,9 @@ await t.test("a flag's page shows which rollouts answer true and which can never
   await make.threshold('f', 50)
   await page.goto(`${list}/f`)
   await answers(page).getByText('Default false, yet rollout 2 answers true.').waitFor()
-  const hatched = 'In the hatched part, an entity may be in a segment of an earlier rollout.'
+  const hatched = 'In the hatched part, an entity that is in a segment of an earlier rollout'
   await answers(page).getByText(hatched).waitFor()
-  const notAsked = 'Never used: a rollout above it matches every entity.'
+  const notAsked = 'Not asked: a rollout above answers everybody.'
   const marked = async () => {
     const all: boolean[] = []
     for (const one of await rollouts(page).all()) all.push((await one.getByText(notAsked).count()) > 0)

@@ -10,7 +10,7 @@ import { tokenNamed } from './ways.ts'
 type Settings = Parameters<typeof signedIn>[2]
 
 const path = '/settings/tokens'
-const offline = 'The service cannot be reached. This page may show an older state.'
+const offline = 'The service cannot be reached. What you see may be old.'
 const refusal = (status: number, reason: string, headers: Record<string, string> = {}) => ({
   status,
   headers,
@@ -38,11 +38,7 @@ await t.test('the page waits for an instance that answers auth_stale', { skip },
   const { page } = await signedIn(t, path, {}, { forced: [401, 503], clock: true })
   await page.route('**/auth/v1/**', (route) => route.fulfill(refusal(503, 'auth_stale', { 'retry-after': '1' })))
   await page.getByRole('combobox', { name: 'Status' }).selectOption('EXPIRED')
-  const words = page
-    .locator('[aria-live]')
-    .getByText(
-      'The service cannot answer at the moment, because it checks whether its data is up to date. It will answer soon.',
-    )
+  const words = page.locator('[aria-live]').getByText('The service is checking itself and answers again in a moment.')
   await words.waitFor()
   t.equal(await page.getByRole('heading', { name: 'No tokens match' }).count(), 0, 'no false empty list')
   t.equal(await page.getByRole('button', { name: 'New token' }).getAttribute('aria-disabled'), 'true')
@@ -88,7 +84,7 @@ await t.test('a change that the lists do not show yet is not reported as a failu
   const { page } = await signedIn(t, path, {}, { forced: [401, 503] })
   await page.route('**/auth/v1/tokens*', (route) => route.fulfill(refusal(503, 'view_behind')))
   await page.getByRole('combobox', { name: 'Status' }).selectOption('EXPIRED')
-  await page.getByText('Saved. Lists may not show the change yet.').waitFor()
+  await page.getByText('Saved. The lists are still catching up.').waitFor()
   await page.unroute('**/auth/v1/tokens*')
   await page.getByRole('button', { name: 'Refresh' }).click()
   await page.getByRole('heading', { name: 'No tokens match' }).waitFor()
@@ -102,7 +98,7 @@ await t.test('the page reports that a newer version of the UI is available', { s
     route.fulfill({ contentType: 'text/html', body: '<script src="ui/assets/index-another1.js"></script>' }),
   )
   await page.getByRole('link', { name: 'Preferences' }).click()
-  await page.getByText('Rollcall was updated. Reload the page when you have finished your work on it.').waitFor()
+  await page.getByText('Rollcall was updated. Reload when you are done here.').waitFor()
   await page.getByRole('button', { name: 'Reload' }).waitFor()
 })
 

@@ -49,7 +49,7 @@ await t.test('the list of 50 flags stays within its number of requests and its p
 const openers: readonly (readonly [role: 'dialog' | 'menu', name: string, open: (page: Page) => Promise<void>])[] = [
   ['dialog', 'Command palette', (page) => page.keyboard.press('Control+k')],
   ['dialog', 'Keyboard shortcuts', (page) => page.keyboard.press('?')],
-  ['dialog', 'Show the state at a different moment', (page) => page.keyboard.press('t')],
+  ['dialog', 'Look at another moment', (page) => page.keyboard.press('t')],
   ['dialog', 'New static token', (page) => page.keyboard.press('n')],
   ['menu', '', (page) => page.getByRole('button', { name: /^Account: / }).click()],
 ]

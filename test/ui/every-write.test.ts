@@ -194,8 +194,8 @@ const tried = async (t: Test, page: Page, write: Write): Promise<void> => {
   const alert = part.getByRole('alert').filter({ hasText: write.failed })
   for (const [n, words] of [
     'no: 403',
-    'not known whether the change was made',
-    'not known whether the change was made',
+    'not known whether this was done',
+    'not known whether this was done',
   ].entries()) {
     await submit.click()
     await comesTo(t, async () => keys.length, n + 1, 'it was sent')

@@ -34,7 +34,7 @@ await t.test('the form for a flag derives the key from the name, and its fields 
   // On a busy machine a frame may come before the next render.
   await page.evaluate('void (requestAnimationFrame = (work) => void work(0))')
   await create(page).click()
-  await page.getByText('This key is already in use in this namespace.').waitFor()
+  await page.getByText('This key is taken in this namespace.').waitFor()
   await becomesTrue(page, `document.activeElement.value === 'checkout'`)
 })
 
@@ -53,7 +53,7 @@ await t.test('if the answer is lost, one flag is created; after a refusal the fo
   await field(page, 'Name').fill('Once')
   for (const _ of [1, 2]) {
     await create(page).click()
-    await page.getByRole('alert').getByText('it is not known whether the change was made').waitFor()
+    await page.getByRole('alert').getByText('It is not known whether this was done.').waitFor()
     t.equal(await field(page, 'Name').inputValue(), 'Once')
   }
   await create(page).click()

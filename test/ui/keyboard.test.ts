@@ -123,7 +123,7 @@ await t.test('the shortcuts with a single key are those in the list of shortcuts
   await comesTo(t, () => search.inputValue(), '')
   await page.getByRole('heading', { name: /^Static Tokens/ }).click()
   await page.keyboard.press('t')
-  await closeByEscape(page, page.getByRole('dialog', { name: 'Show the state at a different moment' }))
+  await closeByEscape(page, page.getByRole('dialog', { name: 'Look at another moment' }))
   await page.keyboard.press('g')
   await page.keyboard.press('f')
   await page.waitForURL(/\/ns\/default\/flags$/)

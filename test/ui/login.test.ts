@@ -72,7 +72,7 @@ const comeBack = async (t: Test, page: Page, service: Started, query: URLSearchP
 type Told = { readonly title: string; readonly check: string; readonly reason: string }
 const denied: Told = {
   title: 'The provider refused: access denied.',
-  check: 'You, or an administrator of the provider, did not allow the sign-in. Try a different account.',
+  check: 'You, or your administrator there, did not allow it. Try another account.',
   reason: 'provider_error',
 }
 const mismatch: Told = {
@@ -82,12 +82,12 @@ const mismatch: Told = {
 }
 const missing: Told = {
   title: 'The sign-in could not be matched to this browser.',
-  check: 'Open Rollcall at its public address, allow its cookies in your browser, and sign in again.',
+  check: 'Open Rollcall at its public address, allow its cookies, and sign in again.',
   reason: 'state_missing',
 }
 const replayed: Told = {
   title: 'This sign-in was already used.',
-  check: 'You cannot go back to a finished sign-in. Sign in again.',
+  check: 'Going back to it does not work. Sign in again.',
   reason: 'login_replayed',
 }
 const expired: Told = {
@@ -97,12 +97,12 @@ const expired: Told = {
 }
 const down: Told = {
   title: 'The provider could not be reached, or is in trouble.',
-  check: 'Try again in a minute. If the sign-in fails again, give the request id to an administrator.',
+  check: 'Try again in a minute. If it stays, give the request id to an administrator.',
   reason: 'provider_unavailable',
 }
 const unconfirmed: Told = {
   title: 'The provider did not confirm the sign-in.',
-  check: 'Try again. If the sign-in fails again, give the request id to an administrator.',
+  check: 'Try again. If it stays, give the request id to an administrator.',
   reason: 'code_refused',
 }
 const tooMany: Told = {
@@ -112,7 +112,7 @@ const tooMany: Told = {
 }
 const gone: Told = {
   title: 'This way to sign in is not there any more.',
-  check: 'Choose a different way to sign in below.',
+  check: 'Choose another one below.',
   reason: 'route_not_found',
 }
 const without = (query: URLSearchParams, ...names: string[]): string => {

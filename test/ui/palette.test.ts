@@ -112,7 +112,7 @@ await t.test('the command palette offers actions with shortcuts, and explains di
   await page.keyboard.press('Enter')
   await field.fill('another moment')
   await page.keyboard.press('Enter')
-  await closeByEscape(page, page.getByRole('dialog', { name: 'Show the state at a different moment' }))
+  await closeByEscape(page, page.getByRole('dialog', { name: 'Look at another moment' }))
 
   await page.goto('/ns/default/evaluate')
   await page.getByRole('heading', { name: 'Evaluate' }).waitFor()
@@ -135,5 +135,5 @@ await t.test('a search that fails is not shown as an empty list', { skip }, asyn
   await palette.waitFor()
   await page.route('**/api/v1/**', (route) => route.fulfill({ status: 503, json: { message: 'away' } }))
   await field.fill('checkout')
-  await palette.getByText('The search failed, because the service did not answer.').waitFor()
+  await palette.getByText('The service could not be searched.').waitFor()
 })

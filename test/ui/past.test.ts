@@ -14,7 +14,7 @@ await t.test(
     const position = String(headers['event-position'])
     await tokenNamed(service, 'third')
     await page.getByRole('button', { name: 'Time: now' }).click()
-    const clock = page.getByRole('dialog', { name: 'Show the state at a different moment' })
+    const clock = page.getByRole('dialog', { name: 'Look at another moment' })
     await clock.getByRole('textbox', { name: 'Position' }).fill('99999999')
     await clock.getByRole('button', { name: 'Show this moment' }).click()
     await clock.getByRole('alert').getByText('at: ').waitFor()

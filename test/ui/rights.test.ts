@@ -75,7 +75,7 @@ const open = (page: Page, path: string): Promise<unknown> => {
 /** Whether the page shows its data, once all requests are answered, and no refusal. */
 const isRead = async (page: Page, action: Action, rest: () => Promise<void>): Promise<boolean> => {
   if (!page.url().endsWith(action.path)) await open(page, action.path)
-  const refused = page.getByRole('main').getByText('You do not have the right to see this page').first()
+  const refused = page.getByRole('main').getByText('You may not see this').first()
   await action.control(page).or(refused).first().waitFor()
   await rest()
   return (await refused.count()) === 0

@@ -46,9 +46,7 @@ const refusedOn = async (
   if (words !== undefined) await page.getByRole('main').getByText(words).first().waitFor()
   await rest()
   const whole = await page
-    .locator('main', {
-      has: page.getByRole('heading', { name: 'You do not have the right to see this page', level: 1 }),
-    })
+    .locator('main', { has: page.getByRole('heading', { name: 'You may not see this', level: 1 }) })
     .allInnerTexts()
   return [...whole, ...(await page.getByRole('alert').allInnerTexts())]
 }
@@ -98,7 +96,7 @@ for (const [who, { asked, refused }] of Object.entries(roles))
       if (words === undefined) t.strictSame(told, [], path)
       else {
         t.ok(
-          told.some((text) => text.includes('You do not have the right to see this page') && text.includes(words)),
+          told.some((text) => text.includes('You may not see this') && text.includes(words)),
           `${path}: ${told.join()}`,
         )
         await page.getByRole('button', { name: 'Copy a message to an administrator' }).first().click()
@@ -116,7 +114,5 @@ await t.test('a user cannot sign in with a token that may only evaluate flags', 
   await page.goto('/')
   await page.getByLabel('Client token').fill(clientToken)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  await page
-    .getByText('You cannot sign in with this token, because it lacks a right that signing in requires.')
-    .waitFor()
+  await page.getByText('This token may not be used for signing in.').waitFor()
 })

@@ -65,7 +65,7 @@ export const ofFlags: readonly Screen[] = [
         await page.getByRole('heading', { name: 'No flags match' }).waitFor()
       },
       'not loaded': (page) => refusedFlags(page, 500, 'The flags could not be loaded'),
-      forbidden: (page) => refusedFlags(page, 403, 'You do not have the right to see this page'),
+      forbidden: (page) => refusedFlags(page, 403, 'You may not see this'),
       'another search not loaded': async (page) => {
         await page.route(flagsRead, (route) => route.fulfill({ status: 503, json: { message: 'not now' } }))
         await page.getByRole('searchbox', { name: 'Search flags' }).fill('new')
@@ -159,7 +159,7 @@ export const ofFlag: readonly Screen[] = [
       'wrong weights': async (page) => {
         await editWeights(page)
         await page.getByRole('textbox', { name: 'Weight of classic' }).fill('70')
-        await page.getByText('The sum of the weights is 120 %; it must be at most 100 %.').waitFor()
+        await page.getByText('The weights add up to 120 %: at most 100.').waitFor()
       },
       'dialog of the review open': async (page) => {
         await editVariant(page, '{"depth":4}')
@@ -186,7 +186,7 @@ export const ofFlag: readonly Screen[] = [
         await addRollout(page)
         await maker(service).threshold('dark-mode', 10, false)
         await save(page)
-        await question(page, 'This flag was changed while you edited it')
+        await question(page, 'This flag was changed meanwhile')
       },
     },
   },
@@ -250,7 +250,7 @@ export const ofSegments: readonly Screen[] = [
         await page.getByRole('radio', { name: 'Any of them' }).check()
         await maker(service).constraint('staff', { property: 'team', operator: 'eq', value: 'shop' })
         await save(page)
-        await question(page, 'This segment was changed while you edited it')
+        await question(page, 'This segment was changed meanwhile')
       },
     },
   },
@@ -424,7 +424,7 @@ export const ofSettings: readonly Screen[] = [
 
 const openClock = async (page: Page) => {
   await button(page, 'Time: now').click()
-  await dialog(page, 'Show the state at a different moment')
+  await dialog(page, 'Look at another moment')
 }
 
 const REF = '5f0c5a7e-6a51-4f2e-9d52-0d8a3d0f3a11'
@@ -517,14 +517,14 @@ export const ofShell: readonly Screen[] = [
       'broken page': async (page) => {
         await page.route(BROKEN, (route) => route.abort())
         await page.goto('/settings/namespaces')
-        await page.getByRole('heading', { name: 'This page has failed because of an error', level: 1 }).waitFor()
+        await page.getByRole('heading', { name: 'Something in this page broke', level: 1 }).waitFor()
         await page.unroute(BROKEN)
       },
       'service unreachable': async (page) => {
         await page.route('**/auth/v1/tokens?*', (route) => route.abort())
         await page.keyboard.press('g')
         await page.keyboard.press('t')
-        await page.getByText('The service cannot be reached. This page may show an older state.').waitFor()
+        await page.getByText('The service cannot be reached. What you see may be old.').waitFor()
       },
     },
   },
@@ -543,7 +543,7 @@ export const ofOpenService: readonly Screen[] = [
     shows: (page) => button(page, 'Read-only'),
     signedOut: true,
     states: {
-      'open access explained': explained('Open access', 'Everybody who can open this address can change everything.'),
+      'open access explained': explained('Open access', 'Everybody who reaches this address may do everything.'),
       'read-only explained': explained('Read-only', 'This instance is read-only.'),
       'menu of the account open': async (page) => {
         await button(page, 'Account: Nobody').click()

@@ -78,7 +78,7 @@ await t.test(
     await withFates(page, `**${N}/segments`, [503, 'lost'])
     for (const _ of [1, 2]) {
       await button(page, 'Create segment').click()
-      await page.getByRole('alert').getByText('it is not known whether the change was made').waitFor()
+      await page.getByRole('alert').getByText('It is not known whether this was done.').waitFor()
     }
     await button(page, 'Create segment').click()
     await said(page, 'Segment beta-testers created.')
@@ -90,7 +90,7 @@ await t.test(
     await page.goto('/ns/default/segments/new')
     await page.getByRole('textbox', { name: 'Name' }).fill('Beta testers')
     await button(page, 'Create segment').click()
-    await page.getByText('This key is already in use in this namespace.').waitFor()
+    await page.getByText('This key is taken in this namespace.').waitFor()
   },
 )
 
@@ -283,12 +283,12 @@ await t.test('a failed save of a segment keeps the draft, and trying again saves
   await alert.getByText('no: 403').waitFor()
   for (const _ of [2, 3, 4]) {
     await save(page)
-    await alert.getByText('it is not known whether the change was made').waitFor()
+    await alert.getByText('It is not known whether this was done.').waitFor()
     t.match(await segment(), { description: '', constraints: [{ value: 'pro' }] })
   }
   const { headers: before } = await service.request('GET', `${N}/segments/beta`)
   await save(page)
-  await alert.getByText('it is not known whether the change was made').waitFor()
+  await alert.getByText('It is not known whether this was done.').waitFor()
   await save(page)
   await said(page, '3 changes saved.')
   await pending(page).waitFor({ state: 'detached' })
@@ -310,7 +310,7 @@ await t.test(
     const { page, service, segment } = await withSegment(t, [plan], { forced: [401, 404, 412] })
     const other = (property: string) =>
       service.request('POST', `${N}/segments/beta/constraints`, { ...plan, property, operator: 'neq' })
-    const ask = page.getByRole('alertdialog', { name: 'This segment was changed while you edited it' })
+    const ask = page.getByRole('alertdialog', { name: 'This segment was changed meanwhile' })
     await value(rows(page).first()).fill('team')
     await other('role')
     await openReview(page)
@@ -343,7 +343,7 @@ await t.test(
     await openReview(page)
     await save(page)
     await ask.getByRole('button', { name: 'Keep my changes' }).click()
-    await page.getByText('Not kept, because it cannot be applied to the present state:').waitFor()
+    await page.getByText('Left out, because it does not fit any more:').waitFor()
     await page.getByRole('alert').getByText('plan is mine').waitFor()
     t.equal(await pending(page).count(), 0)
 
@@ -353,7 +353,7 @@ await t.test(
     await service.request('DELETE', `${N}/segments/beta`)
     await openReview(page)
     await save(page)
-    const gone = page.getByRole('alertdialog', { name: 'This segment was deleted while you edited it' })
+    const gone = page.getByRole('alertdialog', { name: 'This segment was deleted meanwhile' })
     const kept = await gone.getByRole('textbox', { name: 'Your changes' }).inputValue()
     t.match(JSON.parse(kept), { changes: [{ op: 'constraint.create', property: 'late', value: 'x' }] })
   },
@@ -433,7 +433,7 @@ await t.test('the page of a segment lists its uses, which prevent its deletion',
   })
   await button(page, 'Delete segment').click()
   await ask.getByRole('button', { name: 'Delete segment' }).click()
-  await ask.getByText('it is not known whether the change was made').waitFor()
+  await ask.getByText('It is not known whether this was done.').waitFor()
   await ask.getByRole('button', { name: 'Delete segment' }).click()
   await said(page, 'Segment beta deleted.')
   await page.getByRole('heading', { name: 'No segments yet' }).waitFor()

@@ -38,7 +38,7 @@ await t.test('the first tab stop of a page is the link to its content', { skip }
   t.match(page.url(), /\/settings\/tokens$/)
 })
 
-await t.test('a change of the namespace keeps the section of the page and is remembered', { skip }, async (t) => {
+await t.test('choosing another namespace keeps the section, and the choice is remembered', { skip }, async (t) => {
   const { page, service } = await signedIn(t, path)
   await service.request('POST', '/api/v1/namespaces', { key: 'shop', name: 'Shop' })
   const picker = page.getByRole('combobox', { name: 'Namespace' }).first()
@@ -84,11 +84,7 @@ await t.test('the UI shows open access and a read-only instance, and offers no c
   await page.goto(path)
   const open = page.getByRole('button', { name: 'Open access' })
   await open.focus()
-  await page
-    .getByText(
-      'Everybody who can open this address can change everything. To prevent this, set authentication.required.',
-    )
-    .waitFor()
+  await page.getByText('Everybody who reaches this address may do everything. Set authentication.required.').waitFor()
   await page.getByRole('button', { name: 'Read-only' }).waitFor()
   await page.getByRole('button', { name: 'Account: Nobody' }).waitFor()
   const create = page.getByRole('button', { name: 'New token' })

@@ -93,7 +93,7 @@ await t.test('the access of a token is shown in the list and on its page', { ski
     await page.getByRole('heading', { name: `a ${name}.`, level: 1 }).waitFor()
     t.ok((await factOf(page).innerText()).startsWith(says), await factOf(page).innerText())
     t.match(await page.getByRole('list', { name: 'Rights' }).getByRole('listitem').allInnerTexts(), grants, name)
-    t.equal(await page.getByText('This token may be published').count(), name === 'publishable' ? 1 : 0)
+    t.equal(await page.getByText('It can be published').count(), name === 'publishable' ? 1 : 0)
     await page.goBack()
   }
 })
@@ -109,7 +109,7 @@ await t.test('users with rights in some namespaces see the tokens of these names
   await signIn(page, path, one.clientToken)
   await page.getByRole('heading', { name: 'Static Tokens 1', level: 1 }).waitFor()
   t.strictSame(await page.getByRole('rowheader').allInnerTexts(), ['of shop'])
-  await page.getByText('This list contains only the tokens for this namespace.').waitFor()
+  await page.getByText('You see the tokens that are bound to this namespace.').waitFor()
   t.strictSame(
     await page.getByRole('main').getByRole('combobox', { name: 'Namespace' }).locator('option').allInnerTexts(),
     ['shop'],

@@ -51,7 +51,7 @@ await t.test('if the answer is lost, one token exists, and that is reported', { 
   await page.getByRole('textbox', { name: 'Name' }).fill('lost')
   await page.getByRole('combobox', { name: 'Role' }).selectOption({ label: 'Full access' })
   await page.getByRole('button', { name: 'Create token' }).click()
-  await page.getByRole('alert').getByText('it is not known whether the change was made').waitFor()
+  await page.getByRole('alert').getByText('It is not known whether this was done.').waitFor()
   await page.getByRole('button', { name: 'Create token' }).click()
   await page.getByRole('dialog', { name: 'Token created, but its value was lost' }).waitFor()
   const { json } = await service.request<{ totalCount: number }>('GET', '/auth/v1/tokens?q=lost')
@@ -112,10 +112,10 @@ await t.test('deleting the token of the session signs the user out', { skip }, a
   for (const name of ['mine', 'one', 'two']) await page.getByRole('checkbox', { name: `Select ${name}` }).click()
   await page.getByRole('button', { name: 'Delete 3 tokens' }).click()
   const ask = page.getByRole('alertdialog')
-  await ask.getByText('You are signed in with this token: you will be signed out.').waitFor()
+  await ask.getByText('You are signed in with it: you will be signed out.').waitFor()
   await ask.getByRole('button', { name: 'Delete 3 tokens' }).click()
   const results = page.getByRole('dialog', { name: '1 of 3 tokens deleted' })
-  await results.getByText('mine: Not deleted: you are signed in with this token, so it is deleted last').waitFor()
+  await results.getByText('mine: Not deleted: you are signed in with it, so it is deleted last').waitFor()
   const status = async (token: string) =>
     (await service.request('GET', '/auth/v1/self', undefined, { authorization: `Bearer ${token}` })).status
   t.equal(await status(mine.token), 200, 'who sees what failed can try again')

@@ -33,7 +33,7 @@ await t.test('a browser window that is used again keeps nothing of the previous 
     t.strictSame(await page.evaluate(STORED), [null, null])
     t.equal(await page.evaluate('innerWidth'), 1280)
   })
-  await t.test('a test with a virtual clock gets a browser window of its own', async (t) => {
+  await t.test('a test with a virtual clock gets another window', async (t) => {
     const { page } = await openBrowser(t, { url }, { clock: true })
     t.ok(page !== used, 'another page')
   })

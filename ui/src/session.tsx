@@ -29,7 +29,7 @@ const Context = createContext<Known | undefined>(undefined)
 /** Returns the session and the service's information about itself. */
 export const useSession = (): Known => {
   const known = useContext(Context)
-  if (!known) throw new Error('the component is used outside of a session')
+  if (!known) throw new Error('there is no session here')
   return known
 }
 

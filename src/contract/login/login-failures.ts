@@ -1,10 +1,9 @@
 export type LoginFailureText = { readonly title: string; readonly check: string }
-const tryAgain = 'Try again. If the sign-in fails again, give the request id to an administrator.'
-const mend =
-  'Try again in a minute. If the sign-in fails again, an administrator must correct the settings: give them the request id.'
+const tryAgain = 'Try again. If it stays, give the request id to an administrator.'
+const mend = 'Try again in a minute. If it stays, an administrator must mend it: give them the request id.'
 const wants: LoginFailureText = {
   title: 'The provider wants you to do something first.',
-  check: 'Sign in at the provider, then come back and try again.',
+  check: 'Sign in there, then come back and try again.',
 }
 const trouble: LoginFailureText = { title: 'The provider is having trouble.', check: 'Try again in a minute.' }
 const settings = (code: string): LoginFailureText => ({
@@ -13,7 +12,7 @@ const settings = (code: string): LoginFailureText => ({
 })
 const own: LoginFailureText = {
   title: 'Rollcall could not finish the sign-in.',
-  check: 'Try again in a minute. If the sign-in fails again, give the request id to an administrator.',
+  check: 'Try again in a minute. If it stays, give the request id to an administrator.',
 }
 
 /**
@@ -23,7 +22,7 @@ const own: LoginFailureText = {
 export const loginFailures: Readonly<Record<string, LoginFailureText>> = {
   state_missing: {
     title: 'The sign-in could not be matched to this browser.',
-    check: 'Open Rollcall at its public address, allow its cookies in your browser, and sign in again.',
+    check: 'Open Rollcall at its public address, allow its cookies, and sign in again.',
   },
   state_mismatch: {
     title: 'The sign-in belongs to another tab or browser.',
@@ -35,15 +34,15 @@ export const loginFailures: Readonly<Record<string, LoginFailureText>> = {
   },
   login_replayed: {
     title: 'This sign-in was already used.',
-    check: 'You cannot go back to a finished sign-in. Sign in again.',
+    check: 'Going back to it does not work. Sign in again.',
   },
   issuer_mismatch: {
     title: 'The answer came from another provider than asked.',
-    check: 'Tell an administrator: somebody may be manipulating sign-ins.',
+    check: 'Tell an administrator: somebody may be tampering with sign-ins.',
   },
   access_denied: {
     title: 'The provider refused: access denied.',
-    check: 'You, or an administrator of the provider, did not allow the sign-in. Try a different account.',
+    check: 'You, or your administrator there, did not allow it. Try another account.',
   },
   login_required: wants,
   consent_required: wants,
@@ -62,7 +61,7 @@ export const loginFailures: Readonly<Record<string, LoginFailureText>> = {
   },
   id_token_invalid: {
     title: "The provider's answer could not be trusted.",
-    check: 'Try again in a minute. If the sign-in fails again, give the request id to an administrator.',
+    check: 'Try again in a minute. If it stays, give the request id to an administrator.',
   },
   userinfo_invalid: {
     title: 'What the provider says about you could not be trusted.',
@@ -70,20 +69,19 @@ export const loginFailures: Readonly<Record<string, LoginFailureText>> = {
   },
   identity_too_large: {
     title: 'The provider tells more about you than Rollcall can keep.',
-    check:
-      'An administrator must configure the provider to send less data about you, such as fewer groups. Give them the request id.',
+    check: 'An administrator must have the provider send less of you, such as fewer groups. Give them the request id.',
   },
   email_not_allowed: {
     title: 'Your e-mail address may not sign in here.',
-    check: 'Use a different account, or ask an administrator to admit your e-mail address.',
+    check: 'Use another account, or ask an administrator to admit your address.',
   },
   email_absent: {
     title: 'The provider gave no e-mail address, and without one nobody may sign in here.',
-    check: 'Add an e-mail address to your account at the provider, or give the request id to an administrator.',
+    check: 'Add one to your account there, or give the request id to an administrator.',
   },
   email_unverified: {
     title: 'Your e-mail address is not verified at the provider.',
-    check: 'Verify your e-mail address at the provider, then sign in again.',
+    check: 'Verify it there, then sign in again.',
   },
   email_unsaid: {
     title: 'The provider does not say whether your e-mail address is verified.',
@@ -101,13 +99,13 @@ export const loginFailures: Readonly<Record<string, LoginFailureText>> = {
   provider_mismatch: { title: "The provider and Rollcall's settings do not fit together.", check: mend },
   provider_unavailable: {
     title: 'The provider could not be reached, or is in trouble.',
-    check: 'Try again in a minute. If the sign-in fails again, give the request id to an administrator.',
+    check: 'Try again in a minute. If it stays, give the request id to an administrator.',
   },
   rate_limited: {
     title: 'Too many sign-ins from your network.',
     check: 'Wait a minute, then try again.',
   },
-  not_found: { title: 'This way to sign in is not there any more.', check: 'Choose a different way to sign in below.' },
+  not_found: { title: 'This way to sign in is not there any more.', check: 'Choose another one below.' },
   backend_unavailable: own,
   auth_stale: own,
   internal: own,

@@ -81,5 +81,5 @@ export const access = {
   /** Describes the rights of the signed-in user. */
   youCan: (names: readonly string[]): string => `You can: ${list(names.map(right))}.`,
   list: 'Rights',
-  publishable: 'This token may be published: it can only evaluate flags.',
+  publishable: 'It can be published: all it can do is evaluate flags.',
 }

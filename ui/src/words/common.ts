@@ -36,7 +36,7 @@ export const common = {
   leave: 'Leave',
   reload: 'Reload',
   reason: 'Reason',
-  reasonHint: 'Stored in the history together with the change. Optional.',
+  reasonHint: 'Kept in the history. Optional.',
   copied: 'Copied.',
   notCopied: (thing: string) => `Not copied. The ${thing} is selected: press Ctrl+C.`,
   request: (id: string) => `Request ${id}`,
@@ -57,7 +57,7 @@ export const common = {
   loadingCancelled: 'Loading was cancelled.',
   clearSearch: 'Clear search',
   clearFilters: 'Clear filters',
-  catchingUp: 'Saved. Lists may not show the change yet.',
+  catchingUp: 'Saved. The lists are still catching up.',
   refresh: 'Refresh',
 }
 
@@ -70,17 +70,16 @@ export const rightWords = (right: string, namespaceKey: string | undefined) => {
 export const states = {
   notLoaded: (things: string) => `The ${things} could not be loaded`,
   noMatch: (things: string) => `No ${things} match`,
-  offline: 'The service cannot be reached. This page may show an older state.',
+  offline: 'The service cannot be reached. What you see may be old.',
   offlineWhy: 'The service cannot be reached.',
-  stale:
-    'The service cannot answer at the moment, because it checks whether its data is up to date. It will answer soon.',
+  stale: 'The service is checking itself and answers again in a moment.',
   limited: (seconds: number) => `Too many requests. Try again in ${seconds} s.`,
   noPage: 'No such page',
   goToFlags: 'Go to flags',
   notFound: (thing: string) => `${thing} not found`,
   notThere: (thing: string, key: string, namespace?: string) =>
     namespace === undefined ? `There is no ${thing} ${key} now.` : `There is no ${thing} ${key} in ${namespace} now.`,
-  forbidden: 'You do not have the right to see this page',
+  forbidden: 'You may not see this',
   needs: ({ right, namespaceKey }: { readonly right: string; readonly namespaceKey?: string | undefined }) =>
     `It needs ${rightWords(right, namespaceKey)}.`,
   missing: ({ right, namespaceKey }: { readonly right: string; readonly namespaceKey?: string | undefined }) =>
@@ -89,24 +88,22 @@ export const states = {
   messageToAdministrator: 'message to an administrator',
   pleaseGive: (who: string, right: string, namespaceKey: string | undefined, address: string, time: string) =>
     `Please give ${who} ${rightWords(right, namespaceKey)}. I tried ${address} at ${time}.`,
-  broken: 'This page has failed because of an error',
+  broken: 'Something in this page broke',
   reloadPage: 'Reload the page',
   readOnly: 'Read-only',
   readOnlyWhy: 'This instance is read-only.',
   openAccess: 'Open access',
-  openAccessWhy:
-    'Everybody who can open this address can change everything. To prevent this, set authentication.required.',
-  updated: 'Rollcall was updated. Reload the page when you have finished your work on it.',
+  openAccessWhy: 'Everybody who reaches this address may do everything. Set authentication.required.',
+  updated: 'Rollcall was updated. Reload when you are done here.',
   nothingSaved: 'Nothing was saved',
-  unknownOutcome:
-    'The service did not answer, so it is not known whether the change was made. You can safely try again.',
-  nothingChanged: 'Nothing was changed, because your values are the present values.',
+  unknownOutcome: 'The service could not be reached. It is not known whether this was done. Trying again is safe.',
+  nothingChanged: 'Nothing changed: it was so already.',
 }
 
 export const fields = {
   name: 'Name',
   key: 'Key',
-  keyHint: 'Programs use the key to name it in requests. The key cannot be changed later.',
+  keyHint: 'What programs ask for. It never changes.',
   description: 'Description',
   none: 'None',
   created: 'Created',
@@ -114,7 +111,7 @@ export const fields = {
   nameEmpty: (thing: string) => `Give the ${thing} a name.`,
   keyEmpty: (thing: string) => `Give the ${thing} a key.`,
   keyBad: 'Use letters, digits, “-”, “_” and “,” only.',
-  keyTaken: 'This key is already in use in this namespace.',
+  keyTaken: 'This key is taken in this namespace.',
   tooLong: (most: number, has: number) => `At most ${number(most)} characters; this has ${number(has)}.`,
   expiryMissing: 'Choose a date and time.',
   expiryPast: 'Choose a moment in the future.',

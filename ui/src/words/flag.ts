@@ -41,8 +41,8 @@ export const flag = {
   rest: (percentage: string, value: boolean) => `${percentage} % default ${value}`,
   portions: (parts: readonly string[]) => parts.join(' · '),
   depends:
-    'In the hatched part, an entity may be in a segment of an earlier rollout. It then gets the answer of the earlier rollout.',
-  notAsked: 'Never used: a rollout above it matches every entity.',
+    'In the hatched part, an entity that is in a segment of an earlier rollout gets that rollout’s answer instead.',
+  notAsked: 'Not asked: a rollout above answers everybody.',
   stillTrue,
   still: (rollouts: string) => `Default false, yet ${rollouts}.`,
 
@@ -90,10 +90,9 @@ export const flag = {
     addRow: 'Add metadata',
     removeRow: (n: number) => `Delete metadata ${n}`,
     none: 'None',
-    precise:
-      'The metadata contains a number that a browser cannot represent exactly. Change the metadata with the command line.',
-    keyMissing: 'Enter a key.',
-    keyTwice: 'The metadata already contains this key.',
+    precise: 'It contains a number that a browser cannot represent exactly. Change it with the command line.',
+    keyMissing: 'Give it a key.',
+    keyTwice: 'This key is there already.',
     number: 'Enter a number.',
     boolean: 'Enter true or false.',
   },
@@ -112,7 +111,7 @@ export const flag = {
   remove: {
     open: 'Delete flag',
     title: (key: string) => `Delete flag ${key}?`,
-    why: 'Programs that evaluate this flag get “not found” from now on. The history of the flag is kept.',
+    why: 'Programs that ask for it get “not found” at once. Its history is kept.',
     submit: 'Delete flag',
     done: (key: string) => `Flag ${key} deleted.`,
     failed: 'The flag was not deleted',

@@ -2,7 +2,7 @@ import { answersInWords } from '../../../src/contract/answers.ts'
 import { counted, list } from './common.ts'
 
 export const flags = {
-  moving: 'The flag was changed several times while it was loading. Load the page again.',
+  moving: 'The flag is being changed faster than it can be read.',
   things: 'flags',
   thing: 'flag',
   heading: 'Flags',
@@ -26,7 +26,7 @@ export const flags = {
     type === 'BOOLEAN_FLAG_TYPE' ? (enabled ? 'Default true' : 'Default false') : enabled ? 'On' : 'Off',
   typeOf: (type: string) => (type === 'BOOLEAN_FLAG_TYPE' ? 'Boolean' : 'Variant'),
   none: 'No flags yet',
-  noneWhy: 'The evaluation of a flag for an entity returns true or false, or one of several variants.',
+  noneWhy: 'A flag answers true or false, or one of several variants, for each entity that asks.',
   noMatch: 'No flags match',
   importWhy: 'Import flags from a file with the command line:',
   importLine: 'rollcall import features.yml',
@@ -34,7 +34,7 @@ export const flags = {
   ofSegments: (keys: string, value: string) => `${keys} → ${value}`,
   rules: (n: number) => counted(n, 'rule', 'rules'),
   default: (key: string) => `default ${key}`,
-  notAsked: (part: string) => `${part} (not used)`,
+  notAsked: (part: string) => `${part} (not asked)`,
   more: (n: number) => `+${n}`,
   parts: (parts: readonly string[]) => list(parts),
 

@@ -1,6 +1,6 @@
 import { type LoginFailureText, loginFailures } from '../../../src/contract/login/login-failures.ts'
 
-const tryAgain = 'Try again. If the sign-in fails again, give the request id to an administrator.'
+const tryAgain = 'Try again. If it stays, give the request id to an administrator.'
 
 /** Text for a failed sign-in. An unknown code has a general text, so that the address cannot inject any. */
 export const loginFailure = (error: string): LoginFailureText => {

@@ -7,7 +7,7 @@ export const palette = {
   results: 'Results',
   nothing: 'Nothing found',
   searching: 'Searching…',
-  failed: 'The search failed, because the service did not answer.',
+  failed: 'The service could not be searched.',
   goTo: 'Go to',
   flags: 'Flags',
   segments: 'Segments',

@@ -6,7 +6,7 @@ export const pending = {
   notSaved: (n: number) => `${counted(n, 'change', 'changes')} not saved`,
   discard: 'Discard changes',
   review: 'Review changes',
-  reasonHint: 'Stored in the history together with these changes. Optional.',
+  reasonHint: 'Kept in the history with these changes. Optional.',
   keepEditing: 'Keep editing',
   save: 'Save changes',
   saving: 'Saving…',
@@ -17,7 +17,7 @@ export const pending = {
     why: (n: number) => `${counted(n, 'change is', 'changes are')} not saved.`,
   },
   conflict: {
-    title: (thing: string) => `This ${thing} was changed while you edited it`,
+    title: (thing: string) => `This ${thing} was changed meanwhile`,
     why: (who: string | undefined, when: string | undefined) =>
       `${who ?? 'Somebody'} changed it${when === undefined ? '' : ` ${when}`}. Nothing of yours was saved. Your changes are still here.`,
     theirs: 'Changed since you opened it',
@@ -25,11 +25,11 @@ export const pending = {
     keep: 'Keep my changes',
     discard: 'Discard my changes',
     kept: 'Your changes are now based on the present state. Review them before saving.',
-    left: 'Not kept, because it cannot be applied to the present state:',
-    same: 'Nothing that this page shows.',
+    left: 'Left out, because it does not fit any more:',
+    same: 'Nothing that is shown here.',
   },
   gone: {
-    title: (thing: string) => `This ${thing} was deleted while you edited it`,
+    title: (thing: string) => `This ${thing} was deleted meanwhile`,
     why: 'Nothing of yours was saved. Your changes are still here.',
     copy: 'Copy my changes as JSON',
     json: 'text',
@@ -42,5 +42,5 @@ export const removal = {
   confirm: 'Type the key to confirm',
   wrong: (key: string) => `Type ${key} to confirm.`,
   sending: 'Deleting…',
-  moved: 'It was changed after you opened this page. Close this dialog, review the change, then delete it.',
+  moved: 'It was changed in the meantime. Close this dialog, review the change, then delete it.',
 }

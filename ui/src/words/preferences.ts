@@ -1,6 +1,6 @@
 export const preferences = {
   title: 'Preferences',
-  about: 'Stored only in this browser.',
+  about: 'Kept in this browser only.',
   theme: 'Theme',
   themes: { system: 'System', light: 'Light', dark: 'Dark' },
   zone: 'Time zone',

@@ -105,7 +105,7 @@ export const segment = {
     done: (key: string) => `Segment ${key} deleted.`,
     failed: 'The segment was not deleted',
     inUse: (key: string) => `Segment ${key} is in use`,
-    inUseWhy: 'Remove the segment from these flags first. Nothing was deleted.',
+    inUseWhy: 'Take it out of these flags first. Nothing was deleted.',
     more: (n: number) => `and ${counted(n, 'other flag', 'other flags')}`,
   },
 }

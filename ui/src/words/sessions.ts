@@ -8,10 +8,8 @@ export const sessions = {
   table: 'Sessions',
   search: 'Search sessions',
   searchHint: 'Account begins with',
-  unsearched:
-    'The data of people is encrypted, so the search does not find their logins. Choose a method to list its logins.',
-  whole:
-    'The data of people is encrypted, so the search does not apply to logins. The list shows all logins of this method.',
+  unsearched: 'What is known of people is sealed: logins are not found by it. Choose a method to list them.',
+  whole: 'What is known of people is sealed: logins are not searched, and all of this method are listed.',
   method: 'Method',
   allMethods: 'All methods',
   columns: {
@@ -39,7 +37,7 @@ export const sessions = {
 
   endOne: (name: string) => `End session of ${name}`,
   endAll: (name: string) => `End all sessions of ${name}`,
-  noHolder: 'The person was erased, so their sessions cannot be found together: end each session separately.',
+  noHolder: 'Its holder was erased: end each session separately.',
   end: {
     title: (name: string) => `End the session of ${name}?`,
     allTitle: (n: number | undefined, name: string) => {
@@ -47,7 +45,7 @@ export const sessions = {
       return n === undefined ? `End all sessions of ${name}?` : `End all ${number(n)} sessions of ${name}?`
     },
     why: (name: string) => `${name} is signed out at once.`,
-    own: 'This is your own session: you will be signed out.',
+    own: 'This is you: you will be signed out.',
     submit: 'End session',
     submitAll: 'End all sessions',
     sending: 'Ending…',

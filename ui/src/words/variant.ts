@@ -16,10 +16,10 @@ export const variant = {
   field: (name: string, value: string) => `${name}: ${value === '' ? '–' : value}`,
   has: (fields: readonly string[]) => fields.join(' · '),
   keyHint: 'Programs receive this key.',
-  attachmentHint: 'JSON that programs receive together with the variant, exactly as you write it. Optional.',
+  attachmentHint: 'JSON that programs receive with it, exactly as written. Optional.',
   attachmentOf: (key: string) => `Attachment of ${key}`,
   attachmentLarge: 'At most 1,000 KB.',
-  keyTaken: 'A variant of this flag already has this key.',
+  keyTaken: 'This key is taken in this flag.',
   actions: 'Actions',
   default: 'default',
   defaultVariant: 'Default variant',
@@ -37,9 +37,9 @@ export const variant = {
     title: (key: string) => `Delete variant ${key}?`,
     rules: (rules: readonly number[]) =>
       rules.length === 1
-        ? `Rule ${rules[0]} uses this variant: the weight of the variant in this rule is deleted too.`
-        : `Rules ${each().format(rules.map(String))} use this variant: its weights in these rules are deleted too.`,
-    default: 'It is the default variant: after the deletion the flag has no default variant.',
+        ? `Rule ${rules[0]} uses it: its weight is deleted too.`
+        : `Rules ${each().format(rules.map(String))} use it: their weights are deleted too.`,
+    default: 'It is the default variant: the flag then has no default.',
     draft: 'Nothing is deleted before the changes are saved.',
     submit: 'Delete variant',
     cancel: common.cancel,
@@ -48,18 +48,18 @@ export const variant = {
 
 /** Texts of rules. */
 export const rule = {
-  ...ordered('rule', 'Rule', 'Rules', 'No entity matches: each entity gets the default variant, if the flag has one.'),
+  ...ordered('rule', 'Rule', 'Rules', 'No entity matches: each gets the default variant, if there is one.'),
   weight: (key: string, percentage: string) => `${percentage} % ${key}`,
   sentence: (keys: readonly string[], all: boolean, weights: readonly string[]) =>
     `Segment ${segmentsNamed(keys, all)} → ${weights.length === 0 ? 'no variant' : list(weights)}`,
   gives: 'Gives',
   kinds: { one: 'One variant', weights: 'Weights' },
   variant: 'Variant',
-  noVariants: 'The flag has no variant yet. Add a variant above.',
+  noVariants: 'There is no variant to give yet. Add one above.',
   weightOf: (key: string) => `Weight of ${key}`,
   weights: 'Weights',
   even: 'Even split',
-  tooMuch: (percentage: number) => `The sum of the weights is ${percentage} %; it must be at most 100 %.`,
+  tooMuch: (percentage: number) => `The weights add up to ${percentage} %: at most 100.`,
   remainder: (percentage: number) => `${percentage} % of the entities that match get no variant.`,
   effect: {
     place: (rule: number | undefined, alone: boolean) =>
