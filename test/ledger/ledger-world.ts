@@ -59,6 +59,8 @@ export const ledgerWorld = async () => {
     states,
     damages,
     log,
+    /** Number of events in the log. */
+    size: () => memory.all.length,
     grow: async (count: number) => {
       for (let n = 0; n < count; n++) {
         const { stream: _, revision: __, ...event } = patternRecord(events++)

@@ -7,6 +7,7 @@ import { newSigningKey } from '../../src/ledger/signing-keys.ts'
 import { bodyOf } from '../../src/ledger/witness/cosignatures.ts'
 import type { SendToWitness } from '../../src/ledger/witness/submission.ts'
 import { cosign, type WitnessAnswer, type WitnessRequest, witness } from '../stand-ins/witness.ts'
+import { eventually } from '../wait.ts'
 import { ledgerWorld, ORIGIN, type World } from './ledger-world.ts'
 
 const NAME = 'witness.example/w1'
@@ -48,6 +49,12 @@ const witnessedWorld = async () => {
     seal: async (ledger: ReturnType<typeof engine>, count = 1) => {
       await world.grow(count)
       await world.clock.advance(11_000)
+      // A seal of many events takes more turns of the event loop than an advance waits for.
+      await eventually(async () => {
+        if (ledger.state() !== 'ok' || ledger.served()?.size === world.size()) return true
+        await world.clock.advance(500)
+        return false
+      }, 'a seal of all events')
       return ledger.served()!
     },
   }
