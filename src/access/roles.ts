@@ -1,9 +1,6 @@
 import { isRight, RIGHTS, type Right } from './rights.ts'
 
-/**
- * Text in a list of rights that stands for all rights that can be granted in the namespace, including rights of later
- * versions.
- */
+/** Stands for all rights that can be granted in the namespace, including rights of later versions. */
 export const EVERY = '*'
 
 /** Rights of roles, by name of the role; `*` as the only right stands for all. */
@@ -18,16 +15,12 @@ const inOrder = (rights: readonly string[]): readonly string[] => RIGHTS.filter(
 
 /** Roles of every deployment. The rights of built-in roles never shrink in a minor version. */
 export const BUILT_IN: readonly Role[] = [
-  {
-    name: 'client',
-    description: 'For browsers and mobile apps. A token with only this role may be published.',
-    rights: ['flag.evaluate'],
-  },
+  { name: 'client', description: 'Browsers and mobile apps: safe to publish.', rights: ['flag.evaluate'] },
   { name: 'server', description: 'Services that evaluate flags.', rights: server },
-  { name: 'viewer', description: 'For people and tools that only read.', rights: viewer },
+  { name: 'viewer', description: 'People and tools that only read.', rights: viewer },
   {
     name: 'editor',
-    description: 'For people and tools that change flags.',
+    description: 'People and tools that change flags.',
     rights: [
       ...viewer,
       ...(['flag.create', 'flag.update', 'flag.delete', 'segment.create', 'segment.update', 'segment.delete'] as const),
@@ -35,12 +28,12 @@ export const BUILT_IN: readonly Role[] = [
   },
   {
     name: 'admin',
-    description: 'For the owner of a namespace. Granted in all namespaces, it is for the operator of the deployment.',
+    description: 'Owner of a namespace, or, in all namespaces, operator of the deployment.',
     rights: [EVERY],
   },
   {
     name: 'auditor',
-    description: 'For auditors, who may read everything and change nothing.',
+    description: 'Auditors, who may read everything and change nothing.',
     rights: [
       'flag.evaluate',
       'flag.read',
@@ -65,7 +58,7 @@ export const rolesWith = (own: Meanings): readonly Role[] => [
   ...BUILT_IN,
   ...Object.entries(own).map(([name, rights]) => ({
     name,
-    description: 'A role that the configuration of this deployment defines.',
+    description: 'A role of this deployment.',
     rights: inOrder(rights),
   })),
 ]
