@@ -70,18 +70,6 @@ export const driverLimits = {
 } as const
 
 /**
- * Timeouts of the driver for a virtual clock, which the driver does not share. The timeouts of calls apply; a server that
- * refuses connections still ends a call.
- */
-const limitsOfTests = {
-  ...driverLimits,
-  serverSelectionTimeoutMS: 5000,
-  connectTimeoutMS: 0,
-  socketTimeoutMS: 0,
-  waitQueueTimeoutMS: 0,
-}
-
-/**
  * Opens read models, keys and leases in a MongoDB database (docs/decisions/0005). Throws if the server does not answer.
  * During a later outage, operations are refused with `backend_unavailable` within two seconds.
  */
@@ -92,7 +80,7 @@ export const openMongo = async (
 ): Promise<Mongo> => {
   const client = new MongoClient(url, {
     appName: 'rollcall',
-    ...(clock.real ? driverLimits : limitsOfTests),
+    ...driverLimits,
     maxPoolSize: 20,
     retryReads: true,
     retryWrites: true,
