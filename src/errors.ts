@@ -170,3 +170,6 @@ export const whyOf = (error: unknown): string | undefined => {
   const [line = ''] = (cause.message || cause.name).split('\n', 1)
   return line.replaceAll(/\/\/[^/@\s]*@/g, '//').slice(0, 300)
 }
+
+/** Message of a thrown value. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,6 +1,6 @@
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { isConfigError } from '../config/problem.ts'
-import { Refusal } from '../errors.ts'
+import { messageOf, Refusal } from '../errors.ts'
 import { EXIT, isFailure } from '../failure.ts'
 import { version } from '../version.ts'
 import type { Around, CommandServices } from './services.ts'
@@ -85,7 +85,7 @@ const reportError = (error: unknown, { info }: Terminal): number => {
     return EXIT.usage
   }
   if (isFailure(error)) info(`error: ${error.message}`)
-  else info(`error: ${error instanceof Error ? error.message : String(error)}`)
+  else info(`error: ${messageOf(error)}`)
   if (isFailure(error)) return error.exit
   return error instanceof Refusal ? exitOfRefusal(error) : EXIT.failed
 }

@@ -1,4 +1,4 @@
-import { Refusal } from '../errors.ts'
+import { messageOf, Refusal } from '../errors.ts'
 import type { LedgerOfLog } from './ledger-of-log.ts'
 import {
   type LedgerStore,
@@ -30,7 +30,7 @@ export const orObstacle = async <T>(read: () => Promise<T>): Promise<T | Obstacl
     return await read()
   } catch (error) {
     if (error instanceof Refusal) throw error
-    return suspended(error instanceof Error ? error.message : String(error))
+    return suspended(messageOf(error))
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../clock.ts'
-import { refuse } from '../../errors.ts'
+import { messageOf, refuse } from '../../errors.ts'
 import type { Job, Progress, Queue, Run } from '../../jobs/queue.ts'
 import { type Database, rowsOf } from './sqlite.ts'
 import type { Channel } from './writer/channel.ts'
@@ -44,7 +44,7 @@ export const embeddedQueue = (
     try {
       await run(stop.signal, (so) => progress.set(name, so))
     } catch (error) {
-      failure = error instanceof Error ? error.message : String(error)
+      failure = messageOf(error)
       if (!stop.signal.aborted) onError(name, error)
     }
     await note(name, started, present(), failure)

@@ -1,5 +1,6 @@
 import { Queue, type Job as Turn, UnrecoverableError, Worker } from 'bullmq'
 import type { Clock } from '../../clock.ts'
+import { messageOf } from '../../errors.ts'
 import type { Job, Progress } from '../../jobs/queue.ts'
 import { type Client, type Health, soon } from './connection.ts'
 import type { LastRuns } from './queue-runs.ts'
@@ -35,8 +36,6 @@ type JobParts = {
   readonly onError: (job: string, error: unknown) => void
   readonly health: Health
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Runs of one job in this process, at most one at a time. */
 const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) => {

@@ -1,6 +1,6 @@
 import { UNUSABLE } from '../../adapters/embedded/files/directory.ts'
 import { damagedFile } from '../../adapters/embedded/sqlite.ts'
-import { Refusal } from '../../errors.ts'
+import { messageOf, Refusal } from '../../errors.ts'
 import { fail, isFailure } from '../../failure.ts'
 import { damagedStart } from './damage.ts'
 
@@ -11,7 +11,7 @@ export const inDirectory = async <T>(directory: string, open: () => Promise<T>):
   } catch (cause) {
     if (isFailure(cause)) throw cause
     const found = cause instanceof Refusal && cause.cause instanceof Error ? cause.cause : cause
-    const why = found instanceof Error ? found.message : String(found)
+    const why = messageOf(found)
     if (found instanceof Error && 'code' in found && found.code === UNUSABLE)
       fail('usage', `data directory ${directory} cannot be used: ${why}`)
     if (damagedFile(found) !== undefined) damagedStart(`data directory ${directory} cannot be used: ${why}`)

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts'
+import { messageOf } from '../../errors.ts'
 import { base64Of } from '../base64.ts'
 import { sha256 } from '../hashes.ts'
 import type { KeptCheckpoint, WitnessedCheckpoint } from '../ledger-store.ts'
@@ -47,8 +48,6 @@ type SubmissionOptions = {
 /** The size that a witness holds, in an answer 409. */
 const heldSize = ({ contentType, text }: WitnessAnswer): number | undefined =>
   /^text\/x\.tlog\.size *(;|$)/i.test(contentType) && text.endsWith('\n') ? parseSize(text.slice(0, -1)) : undefined
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Submits checkpoints to witnesses (C2SP tlog-witness). */
 export const submissions = ({ clock, send, nodes, ledgerKeys, isInTree }: SubmissionOptions) => {

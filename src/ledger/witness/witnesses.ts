@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import { keyedQueue } from '../../concurrency.ts'
+import { messageOf } from '../../errors.ts'
 import { base64Of } from '../base64.ts'
 import type { LedgerOfLog } from '../ledger-of-log.ts'
 import type { KeptCheckpoint, LedgerStore, WitnessedCheckpoint } from '../ledger-store.ts'
@@ -159,7 +160,7 @@ export const witnesses = (options: WitnessesOptions) => {
       own.next = undefined
       const { size } = checkpoint
       const outcome = await submitted(own, checkpoint).catch((error: unknown): Outcome => {
-        const why = `the store of the ledger fails: ${error instanceof Error ? error.message : String(error)}`
+        const why = `the store of the ledger fails: ${messageOf(error)}`
         own.fault = { size, error: why }
         return { result: 'error', why }
       })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { link, open, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { messageOf } from '../../../errors.ts'
 import { bytesOf, insistOnFiles } from '../../../regular-file.ts'
 import { makeDirectory } from './directory.ts'
 import { syncDirectory } from './replace-file.ts'
@@ -40,7 +41,7 @@ const aboutFile = async <T>(name: string, problem: string, work: () => Promise<T
   try {
     return await work()
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = messageOf(cause)
     throw new Error(`${name} ${problem}: ${why}`, { cause })
   }
 }

@@ -1,5 +1,6 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../../clock.ts'
+import { messageOf } from '../../../errors.ts'
 import {
   type Database,
   isBroken,
@@ -85,7 +86,7 @@ const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
     database.exec('commit')
     answer(group, { values })
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = messageOf(error)
     undo(side)
     const noRoom = isFull(error) || isBusy(error)
     const failure: Failure = { kind: isFull(error) ? 'full' : 'failed', message }
@@ -108,7 +109,7 @@ const undo = (side: Side) => {
     if (side === 'log') log.reset()
     if (side === 'views') views.undo()
   } catch (error) {
-    lost.set(side, { kind: 'lost', message: error instanceof Error ? error.message : String(error) })
+    lost.set(side, { kind: 'lost', message: messageOf(error) })
   }
 }
 
@@ -147,7 +148,7 @@ const renew = async (request: Request): Promise<void> => {
     lost.delete('views')
     answer([request], { values: [undefined] })
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = messageOf(error)
     const kind = isFull(error) ? 'full' : isDamage(error) || isMisshapen(error) ? 'damaged' : 'failed'
     answer([request], { kind, message, side: 'views' })
   }
