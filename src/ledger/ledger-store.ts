@@ -82,8 +82,6 @@ export type LedgerStore = {
   readonly begin: (record: SealedRecord) => Promise<void>
   /** Replaces the sealed record if it has this ledger, size and text. Returns false otherwise. */
   readonly advance: (from: Pick<SealedRecord, 'ledger' | 'size' | 'text'>, to: SealedRecord) => Promise<boolean>
-  /** Replaces the sealed record of any ledger: an operator's decision. */
-  readonly replace: (record: SealedRecord) => Promise<void>
   /**
    * Removes tiles, checkpoints and the result of the scrub, then replaces the sealed record of any ledger: an operator's
    * decision.

@@ -73,7 +73,7 @@ export const ledgerStoreContract = (t: Test, open: () => Promise<LedgerStore>): 
     const again = await open()
     t.same((await again.sealed()).stored, whole)
     const witnessed = { size: 4, root: 'other', text: 'shown', witness: 'w.example' }
-    await again.replace({ ...record(3, 'copied'), copy: true, witnessed })
+    t.equal(await again.advance(whole, { ...record(3, 'copied'), copy: true, witnessed }), true)
     t.same((await again.sealed()).stored, { ...record(3, 'copied'), copy: true, witnessed })
     await again.close()
   })

@@ -45,7 +45,6 @@ const operations = (content: Content): Omit<LedgerStore, 'close'> => {
       if (isThat) content.sealed = to
       return isThat
     },
-    replace: async (record) => void (content.sealed = record),
     startOver: async (record) => {
       tiles.clear()
       kept.clear()

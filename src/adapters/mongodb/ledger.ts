@@ -144,8 +144,6 @@ export const mongoLedger = (db: Db, calls: Calls): Omit<LedgerStore, 'close'> =>
   const records = db.collection<StoredRecord>('ledger')
   const scrubs = db.collection<StoredScrub>('ledger')
   const only = { _id: 'sealed' } as const
-  const replace = async (record: SealedRecord): Promise<void> =>
-    void (await calls.call('write', () => records.replaceOne(only, recordOf(record), { upsert: true })))
   const tiles = mongoTiles(db, calls)
   return {
     ...tiles,
@@ -161,11 +159,10 @@ export const mongoLedger = (db: Db, calls: Calls): Omit<LedgerStore, 'close'> =>
       const { matchedCount } = await calls.call('write', () => records.replaceOne(from, recordOf(to)))
       return matchedCount > 0
     },
-    replace,
     startOver: async (record) => {
       await tiles.dropTiles()
       await calls.call('batch', () => records.deleteMany({ _id: { $ne: 'sealed' } }))
-      await replace(record)
+      await calls.call('write', () => records.replaceOne(only, recordOf(record), { upsert: true }))
     },
     scrubbed: async () => {
       const found = await calls.call('read', (limits) => scrubs.findOne({ _id: 'scrub' }, limits))

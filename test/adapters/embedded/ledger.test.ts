@@ -57,7 +57,7 @@ await t.test('processes that write the sealed record next to one key at once lea
   ) as [LedgerStore, LedgerStore]
   await Promise.all(
     Array.from({ length: 50 }, (_, size) =>
-      (size % 2 ? one : other).replace({ ...first, size, text: 'x'.repeat(9_000) }),
+      (size % 2 ? one : other).startOver({ ...first, size, text: 'x'.repeat(9_000) }),
     ),
   )
   t.match((await one.sealed()).nextToKey, { ledger: 'l', text: /^x{9000}$/ })

@@ -128,7 +128,6 @@ export const ledgerOps = (database: Database): LedgerOps => {
       if (isThat) write.run(JSON.stringify(to))
       return isThat
     },
-    replace: (other) => void write.run(JSON.stringify(other)),
     startOver: (first) => {
       database.exec('delete from tiles; delete from checkpoints; delete from scrubs')
       write.run(JSON.stringify(first))

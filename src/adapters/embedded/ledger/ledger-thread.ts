@@ -57,7 +57,6 @@ const OPS = Object.keys({
   sealed: 0,
   begin: 0,
   advance: 0,
-  replace: 0,
   startOver: 0,
   keep: 0,
   checkpoints: 0,

@@ -109,10 +109,6 @@ export const withSealedFile = (store: LedgerStore, path: string, onUnwritable: (
       await write(to)
       return store.advance(from, to)
     },
-    replace: async (record) => {
-      await write(record)
-      await store.replace(record)
-    },
     startOver: async (record) => {
       await write(record)
       await store.startOver(record)
