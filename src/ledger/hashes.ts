@@ -25,5 +25,10 @@ export const nodeHash = (left: Hash, right: Hash): Hash => {
   return sha256(scratch)
 }
 
+/** Yields hashes that follow each other in bytes. */
+export function* hashesOf(bytes: Uint8Array): Generator<Hash> {
+  for (let at = 0; at < bytes.length; at += HASH_BYTES) yield bytes.subarray(at, at + HASH_BYTES)
+}
+
 /** Returns true if two hashes are equal. Hashes of the ledger are public, so the comparison may end early. */
 export const isSameHash = (one: Hash, other: Hash): boolean => Buffer.compare(one, other) === 0

@@ -2,10 +2,9 @@ import { timeSlicer } from '../event-loop.ts'
 import type { Stored } from '../events/log.ts'
 import { base64Of } from './base64.ts'
 import { entryOf, leafOf } from './entry.ts'
-import { type Hash, isSameHash } from './hashes.ts'
+import { type Hash, hashesOf, isSameHash } from './hashes.ts'
 import type { LedgerStore } from './ledger-store.ts'
 import { type TamperingKind, tamperingKind } from './proof/tampering.ts'
-import { hashesIn } from './tiles/tile-hashes.ts'
 import { soundTile, type TileMacs } from './tiles/tile-macs.ts'
 import { TILE_WIDTH } from './tiles/tiles.ts'
 import { compactRange } from './tree.ts'
@@ -54,7 +53,7 @@ export const keptInStore = async (
   size: ((await store.lastTile(0)) ?? -1) * TILE_WIDTH + TILE_WIDTH,
   tile: async (n) => {
     const tile = await soundTile(store, macs, 0, n)
-    return tile && hashesIn(tile.hashes)
+    return tile && [...hashesOf(tile.hashes)]
   },
 })
 

@@ -50,17 +50,13 @@ const serveUntil = async (data: string, n: number) => {
   ]
   const serve = [main, 'serve', '--data', data, '--host', '127.0.0.1', '--port', '0']
   const env = [
-    'env',
     `ROLLCALL_AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN=${TOKEN}`,
     'ROLLCALL_HISTORY_LEDGER_SEAL_EVENTS=1',
   ]
-  const { child, lines, until, closed } = startChild(
-    [...env.slice(1), 'strace', ...kill, process.execPath, ...serve],
-    'env',
-  )
+  const { lines, until, closed } = startChild([...env, 'strace', ...kill, process.execPath, ...serve], 'env')
   const url = () => lines.map((line) => /"url":"([^"]+)"/.exec(line)?.[1]).find((found) => found !== undefined)
   await until(() => url() !== undefined, 'the service to listen')
-  return { url: url(), child, closed }
+  return { url: url(), closed }
 }
 
 /** Appends events and requests checkpoints until the service ends. Returns each checkpoint that it served. */

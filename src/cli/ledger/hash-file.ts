@@ -1,10 +1,10 @@
 import { fail } from '../../failure.ts'
 import { hashOfBase64 } from '../../ledger/base64.ts'
-import { HASH_BYTES, type Hash } from '../../ledger/hashes.ts'
+import { HASH_BYTES } from '../../ledger/hashes.ts'
 import { textOfFile } from './checkpoint-file.ts'
 
 /** Returns hashes of 32 bytes one after the other, from one base64 text a line; undefined if a line is malformed. */
-export const hashesIn = (lines: readonly string[]): Buffer | undefined => {
+export const hashesOfLines = (lines: readonly string[]): Buffer | undefined => {
   const bytes = Buffer.alloc(lines.length * HASH_BYTES)
   for (const [n, line] of lines.entries()) {
     const hash = hashOfBase64(line)
@@ -20,10 +20,5 @@ export const linesOf = (text: string): readonly string[] =>
 
 /** Reads the retained leaves of a log: one base64 hash a line from index 0. */
 export const readHashes = async (path: string): Promise<Buffer> =>
-  hashesIn(linesOf(await textOfFile(path, 'The file of --hashes'))) ??
+  hashesOfLines(linesOf(await textOfFile(path, 'The file of --hashes'))) ??
   fail('usage', `${path} is not a list of hashes: it needs one base64 hash of 32 bytes a line.`)
-
-/** Yields hashes of 32 bytes. */
-export function* hashesOf(bytes: Buffer): Generator<Hash> {
-  for (let at = 0; at < bytes.length; at += HASH_BYTES) yield bytes.subarray(at, at + HASH_BYTES)
-}

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { fail } from '../../failure.ts'
 import { base64Of } from '../../ledger/base64.ts'
-import { HASH_BYTES, isSameHash } from '../../ledger/hashes.ts'
+import { HASH_BYTES, hashesOf, isSameHash } from '../../ledger/hashes.ts'
 import type { Checkpoint } from '../../ledger/note/checkpoint.ts'
 import { TILE_WIDTH } from '../../ledger/tiles/tiles.ts'
 import { compactRange } from '../../ledger/tree.ts'
 import { whyUnread } from '../../regular-file.ts'
 import type { Client } from '../client/client.ts'
 import { textOfFile } from './checkpoint-file.ts'
-import { hashesIn, hashesOf, linesOf } from './hash-file.ts'
+import { hashesOfLines, linesOf } from './hash-file.ts'
 import { tilesOfService } from './ledger-client.ts'
 
 /** Number of tiles that are requested ahead. */
@@ -29,7 +29,7 @@ async function* leavesFrom(client: Client, { size }: Checkpoint, first: number) 
   let next = Math.floor(first / TILE_WIDTH)
   for (let index = next; index * TILE_WIDTH < size; index++) {
     for (; tiles.length < AHEAD && next * TILE_WIDTH < size; next++) tiles.push(readTile({ level: 0, index: next }))
-    const leaves = [...hashesOf(Buffer.from(await tiles.shift()!))]
+    const leaves = [...hashesOf(await tiles.shift()!)]
     yield leaves.slice(Math.max(0, first - index * TILE_WIDTH))
   }
 }
@@ -56,7 +56,7 @@ const append = async (file: string, { from, text }: { readonly from: number; rea
 export const keepHashes = async (client: Client, file: string, checkpoint: Checkpoint): Promise<number> => {
   const { size, root } = checkpoint
   const earlier = await earlierLines(file)
-  const hashes = hashesIn(linesOf(earlier)) ?? fail('usage', `${file} is not a list of hashes.`)
+  const hashes = hashesOfLines(linesOf(earlier)) ?? fail('usage', `${file} is not a list of hashes.`)
   const known = hashes.length / HASH_BYTES
   if (known > size) fail('check', `The log is shorter than ${file}: ${size} of ${known} events.`)
   const range = compactRange()

@@ -26,24 +26,23 @@ export type LedgerNow = { readonly origin: string; readonly vkeys: readonly stri
 /** Returns the id of the ledger of a service. */
 export const ledgerIdOf = async ({ ask }: Client): Promise<string> => (await ask<LedgerState>('GET', LEDGER)).ledger
 
+/** Returns the text of the newest checkpoint of a service, or of one that it makes now of all events so far. */
+export const checkpointText = async ({ ask, bytes }: Client, isNew: boolean): Promise<string> =>
+  isNew
+    ? (await ask<{ readonly text: string }>('POST', `${LEDGER}/checkpoint`)).text
+    : (await bytes(`${LEDGER}/checkpoint`)).toString()
+
 /** Returns origin and keys of the ledger of a service, and its newest checkpoint, made now if the service can. */
-export const ledgerNow = async ({ ask, bytes }: Client): Promise<LedgerNow> => {
-  const { origin, keys } = await ask<LedgerState>('GET', LEDGER)
+export const ledgerNow = async (client: Client): Promise<LedgerNow> => {
+  const { origin, keys } = await client.ask<LedgerState>('GET', LEDGER)
   // A service that cannot seal serves the last checkpoint.
-  const sealed = await ask<{ readonly text: string }>('POST', `${LEDGER}/checkpoint`).catch(() => undefined)
-  const checkpoint = sealed?.text ?? (await bytes(`${LEDGER}/checkpoint`)).toString()
+  const checkpoint = await checkpointText(client, true).catch(() => checkpointText(client, false))
   return { origin, vkeys: keys.filter(({ compromised }) => !compromised).map(({ vkey }) => vkey), checkpoint }
 }
 
 /** Returns all verifier keys of the ledger of a service, earlier ones included. */
 export const keysOfService = async ({ ask }: Client): Promise<readonly VerifierKey[]> =>
   keysOf((await ask<LedgerState>('GET', LEDGER)).keys.map(({ vkey }) => vkey))
-
-/** Returns the text of the newest checkpoint of a service, or of one that it makes now of all events so far. */
-export const checkpointText = async ({ ask, bytes }: Client, isNew: boolean): Promise<string> =>
-  isNew
-    ? (await ask<{ readonly text: string }>('POST', `${LEDGER}/checkpoint`)).text
-    : (await bytes(`${LEDGER}/checkpoint`)).toString()
 
 /** Reads tiles of the tree of `size` leaves from a service, the last ones from memory. */
 export const tilesOfService = ({ bytes }: Client, size: number): ReadTile => {

@@ -1,10 +1,6 @@
 import { HASH_BYTES, type Hash, isSameHash } from '../hashes.ts'
 import { nodeInTile, TILE_WIDTH } from './tiles.ts'
 
-/** The hashes of a tile one by one. */
-export const hashesIn = (bytes: Uint8Array): readonly Hash[] =>
-  Array.from({ length: bytes.length / HASH_BYTES }, (_, n) => bytes.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES))
-
 /** Root of the subtree over a full tile; undefined if the tile is not full. */
 export const rootOfTile = (bytes: Uint8Array): Hash | undefined =>
   bytes.length === TILE_WIDTH * HASH_BYTES

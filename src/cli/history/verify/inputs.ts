@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { fail } from '../../../failure.ts'
 import { type Manifest, parseManifest } from '../../../history/export/manifest.ts'
 import { textOfFile } from '../../ledger/checkpoint-file.ts'
-import { hashesIn, linesOf } from '../../ledger/hash-file.ts'
+import { hashesOfLines, linesOf } from '../../ledger/hash-file.ts'
 import type { Findings } from './findings.ts'
 
 const MANIFEST = '.manifest.json'
@@ -41,7 +41,7 @@ export const readProof = async ({ manifest, folder }: GivenExport, found: Findin
       found.add({ kind: 'wrong file hash', about: basename(path) })
     lines = linesOf(text)
   }
-  const hashes = hashesIn(lines)
+  const hashes = hashesOfLines(lines)
   if (hashes === undefined || lines.length !== proof.count) found.add({ kind: 'wrong proof', about: 'proof' })
   return hashes ?? Buffer.alloc(0)
 }
