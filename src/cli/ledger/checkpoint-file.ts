@@ -29,7 +29,7 @@ export const keysGiven = async (vkeys: readonly string[]): Promise<readonly Veri
 
 /** Option for the verifier keys that the user trusts. */
 export const vkeyOption = (): Option =>
-  new Option('--vkey <key>', 'verifier key that you trust, or a file with it').argParser(several)
+  new Option('--vkey <key>', 'verifier key that you trust, or a file with one a line (repeatable)').argParser(several)
 
 /** Causes for which a checkpoint is refused, in words that follow its name. */
 const REFUSED: Readonly<Record<CheckpointFault, string>> = {

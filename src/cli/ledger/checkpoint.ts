@@ -6,7 +6,8 @@ import type { LedgerConsistency } from '../../contract/history/ledger.ts'
 import { fail } from '../../failure.ts'
 import { hashOfBase64 } from '../../ledger/base64.ts'
 import type { Hash } from '../../ledger/hashes.ts'
-import type { Checkpoint, VerifiedCheckpoint } from '../../ledger/note/checkpoint.ts'
+import type { KeyChange } from '../../ledger/key-changes.ts'
+import { type Checkpoint, type VerifiedCheckpoint, verifyCheckpoint } from '../../ledger/note/checkpoint.ts'
 import type { VerifierKey } from '../../ledger/note/vkey.ts'
 import { verifyConsistency } from '../../ledger/proof/proofs.ts'
 import type { Client } from '../client/client.ts'
@@ -16,6 +17,7 @@ import { printForeign } from '../terminal/terminal.ts'
 import { writeWhole } from '../whole-file.ts'
 import { insistOnCheckpoint, keysGiven, textOfFile, vkeyOption } from './checkpoint-file.ts'
 import { keepHashes } from './kept-hashes.ts'
+import { changesUnder, followedKeys } from './key-chain.ts'
 import { checkpointText, keysOfService, LEDGER } from './ledger-client.ts'
 
 type CheckpointOptions = TargetOptions & {
@@ -38,9 +40,37 @@ const isExtended = async ({ ask }: Client, from: Checkpoint, to: Checkpoint): Pr
   return hashes.every((hash): hash is Hash => hash !== undefined) && verifyConsistency(from, to, hashes)
 }
 
+/**
+ * Verifies a retained checkpoint with the keys of the newest one, and with the earlier keys whose changes are events
+ * under the newest one. Fails with exit code 3 if a key signed it alone that was compromised by then.
+ */
+const insistOnRetained = async ({ client, newest, keys }: Newest, file: string): Promise<VerifiedCheckpoint> => {
+  const text = await textOfFile(file, 'The checkpoint')
+  if (verifyCheckpoint(text, keys) !== 'unknown key') return insistOnCheckpoint(text, keys, file)
+  const changes = await changesUnder(client, newest, keys)
+  const found = verifyCheckpoint(text, [...keys, ...changes.map(({ from }) => from)])
+  if (found === 'unknown key')
+    return fail(
+      'check',
+      `${file} has no signature of a known key.`,
+      'No change of the signing key in the log leads from its key to the present one.',
+    )
+  const retained = typeof found === 'string' ? insistOnCheckpoint(text, keys, file) : found
+  const isSound = ({ index, compromised }: KeyChange) => !compromised || retained.size <= index
+  const signed = changes.filter(({ from }) => retained.signatures.some(({ key }) => key === from))
+  if (!signed.some(isSound))
+    fail(
+      'check',
+      `${file} is signed only with a compromised key: event ${signed[0]!.index}, which it covers, replaced that key.`,
+      'Somebody else may have signed it.',
+    )
+  return retained
+}
+
 /** Fails with exit code 3 unless the newest checkpoint extends the one in a file. Returns the size of the latter. */
-const insistOnExtension = async ({ client, newest, keys }: Newest, file: string): Promise<number> => {
-  const retained = insistOnCheckpoint(await textOfFile(file, 'The checkpoint'), keys, file)
+const insistOnExtension = async (of: Newest, file: string): Promise<number> => {
+  const { client, newest } = of
+  const retained = await insistOnRetained(of, file)
   if (retained.size > newest.size)
     fail(
       'check',
@@ -70,13 +100,32 @@ const save = async (newest: Newest, path: string, withHashes: boolean): Promise<
   return file
 }
 
+/**
+ * Verifies the newest checkpoint with the given keys and the keys that follow them, or with the keys of the service.
+ * Fails with exit code 3 if it is none.
+ */
+const newestOf = async (client: Client, text: string, vkeys: CheckpointOptions['vkey']): Promise<Newest> => {
+  const name = 'The checkpoint of the service'
+  if (!vkeys) {
+    const newest = insistOnCheckpoint(text, await keysOfService(client), name)
+    return { client, newest, keys: newest.signatures.map(({ key }) => key) }
+  }
+  const keys = await followedKeys(client, text, await keysGiven(vkeys))
+  if (verifyCheckpoint(text, keys) === 'unknown key')
+    fail(
+      'check',
+      `${name} has no signature of a known key.`,
+      'No kept checkpoint leads to its key, as after "ledger rotate-key --compromised": get the key another way.',
+    )
+  return { client, newest: insistOnCheckpoint(text, keys, name), keys }
+}
+
 const checkpoint = async (options: CheckpointOptions, given: CommandServices): Promise<void> => {
   const { save: path, withHashes = false, compare, seal = false, vkey, quiet = false } = options
   if (withHashes && path === undefined) fail('usage', '--with-hashes needs --save FILE or --save DIR.')
   const client = await clientOf(options, given)
-  const keys = vkey ? await keysGiven(vkey) : await keysOfService(client)
   const text = await checkpointText(client, seal)
-  const newest = { client, newest: insistOnCheckpoint(text, keys, 'The checkpoint of the service'), keys }
+  const newest = await newestOf(client, text, vkey)
   const { info } = given.terminal
   printForeign(given.terminal, text)
   if (compare !== undefined) {
@@ -94,7 +143,7 @@ export const addCheckpoint = (program: Command, given: CommandServices): void =>
     .summary('print, save and compare the newest checkpoint')
     .description(
       `Prints the newest checkpoint of the history. Whoever keeps a checkpoint can prove later that the history has only
-grown since then. The exit code is 3 if it has not.`,
+grown since then. The exit code is 3 if it has not. A change of the signing key is followed in both directions.`,
     )
     .option('--save <path>', 'save it in this file, or in this directory as checkpoint-<size>')
     .option('--with-hashes', 'also keep the hash of each event, in FILE.hashes or DIR/hashes')

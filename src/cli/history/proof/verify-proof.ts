@@ -15,6 +15,9 @@ import { PROOF_REFUSED } from './proof-words.ts'
 /** Maximum size of a proof in bytes: more is refused before it is read as a proof. */
 const MAX_BYTES = 1_048_576
 
+/** Next step if another key of the ledger signed. */
+const OTHER_KEYS = 'After a change of the signing key, add each key of the ledger that you trust with a further --vkey.'
+
 type VerifyOptions = OutputOptions & { readonly vkey?: readonly string[]; readonly event?: string }
 
 /** Event that a proof proves. A text that is not there is withheld. */
@@ -96,7 +99,8 @@ const verify = async (file: string, options: VerifyOptions, { terminal }: Comman
   const text = file === '-' ? (await terminal.readStdin(MAX_BYTES)).toString() : await textOfFile(file, 'The proof')
   const name = file === '-' ? 'Standard input' : file
   const verified = verifyProof(text, keys)
-  if (typeof verified === 'string') return fail('check', `${name} ${PROOF_REFUSED[verified]}.`)
+  if (typeof verified === 'string')
+    return fail('check', `${name} ${PROOF_REFUSED[verified]}.`, verified === 'unknown key' ? OTHER_KEYS : undefined)
   const proof = event === undefined ? verified : await withEvent(verified, event)
   printOne(terminal, shown(proof, keys), ({ id }) => id, COLUMNS, options)
 }
@@ -107,7 +111,8 @@ export const addVerifyProof = (program: Command, given: CommandServices): void =
     .summary('verify the proof of one event; exit code 3 if it is wrong')
     .description(
       `Checks the proof in FILE, or of standard input (-): the texts of the event, its place in the tree, and the signature
-of the checkpoint. Needs no service and no network. A text that the proof leaves out is shown as withheld.`,
+of the checkpoint by one of the keys of --vkey. Needs no service and no network. A text that the proof leaves out is
+shown as withheld.`,
     )
     .addOption(vkeyOption())
     .option('--event <file>', 'file with the texts that do not fit into the proof')
