@@ -1,4 +1,17 @@
-import { canonical } from '../../events/json/canonical.ts'
+import {
+  canonicalText,
+  has,
+  isFileName,
+  isList,
+  isObject,
+  isOneOf,
+  isSha256,
+  isText,
+  isWhole,
+  type MemberTest,
+  optional,
+  parseCanonical,
+} from './member-tests.ts'
 
 /** Forms of export files that can be made from the log. */
 export const EXPORT_FORMATS = ['ndjson', 'csv', 'cloudevents'] as const
@@ -42,40 +55,13 @@ export type Manifest = {
 }
 
 /** Returns the text of a manifest: canonical JSON and a line end. */
-export const manifestText = (manifest: Manifest): string => `${canonical(manifest)}\n`
+export const manifestText = (manifest: Manifest): string => canonicalText(manifest)
 
-type Members = Readonly<Record<string, unknown>>
-type Test = (value: unknown) => boolean
-
-const isText: Test = (value) => typeof value === 'string'
-const isWhole: Test = (value) => Number.isSafeInteger(value) && (value as number) >= 0
-const isObject = (value: unknown): value is Members =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
-const isList =
-  (test: Test): Test =>
-  (value) =>
-    Array.isArray(value) && value.every(test)
-const isOneOf =
-  (...values: readonly unknown[]): Test =>
-  (value) =>
-    values.includes(value)
-const optional =
-  (test: Test): Test =>
-  (value) =>
-    value === undefined || test(value)
-const has =
-  (members: Readonly<Record<string, Test>>): Test =>
-  (value) =>
-    isObject(value) && Object.entries(members).every(([name, test]) => test(value[name]))
-
-/** Name of a file in the folder of the manifest. */
-const isFileName: Test = (value) => typeof value === 'string' && /^[^/\\\0]+$/.test(value) && !/^\.\.?$/.test(value)
-const isSha256: Test = (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
 const isHashes = isList(isText)
 const inManifest = has({ count: isWhole, hashes: isHashes })
 const inFile = has({ count: isWhole, file: isFileName, sha256: isSha256 })
 
-const MEMBERS: Readonly<Record<keyof Manifest, Test>> = {
+const MEMBERS: Readonly<Record<keyof Manifest, MemberTest>> = {
   schema: isOneOf('rollcall.export/v1'),
   format: isOneOf(...EXPORT_FORMATS),
   gzip: isOneOf(true, false),
@@ -101,19 +87,8 @@ const MEMBERS: Readonly<Record<keyof Manifest, Test>> = {
 }
 
 /** Returns the manifest of a text, or the name of its first member that is missing or wrong. */
-export const parseManifest = (text: string): Manifest | { readonly wrong: string } => {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return { wrong: 'JSON' }
-  }
-  if (!isObject(value)) return { wrong: 'JSON' }
-  const wrong = Object.entries(MEMBERS).find(([name, test]) => !test(value[name]))?.[0]
-  if (wrong !== undefined) return { wrong }
-  const manifest = value as unknown as Manifest
-  return manifestText(manifest) === text ? manifest : { wrong: 'canonical form' }
-}
+export const parseManifest = (text: string): Manifest | { readonly wrong: string } =>
+  parseCanonical<Manifest>(text, MEMBERS)
 
 /** Returns the ledger id at the end of an origin. */
 export const ledgerIdIn = (origin: string): string => origin.slice(origin.lastIndexOf('/') + 1)
