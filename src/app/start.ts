@@ -15,6 +15,8 @@ import { type Fatal, faults } from './telemetry/fatal.ts'
 import { type Logger, loggerOf } from './telemetry/logger.ts'
 import { hasOwnLine } from './telemetry/outage-log.ts'
 
+export { backUp } from './backup/back-up.ts'
+export { restoreBackup } from './backup/restore-backup.ts'
 export { ledgerStatus, rebuildLedger, restartLedger, resumeLedger } from './ledger/operations.ts'
 export { rotateLedgerKey } from './ledger/rotate-key.ts'
 export { moveStores } from './migrate/migrate.ts'

@@ -30,6 +30,8 @@ const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
   projections: async () => (await import('./offline/projections.ts')).addProjections,
   ledger: async () => (await import('./ledger/ledger.ts')).addLedger,
   log: async () => (await import('./offline/log.ts')).addLog,
+  backup: async () => (await import('./offline/backup.ts')).addBackup,
+  restore: async () => (await import('./offline/restore.ts')).addRestore,
   migrate: async () => (await import('./offline/migrate.ts')).addMigrate,
   version: async () => (await import('./version.ts')).addVersion,
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/load.ts'
 import type { IssuedToken, NewToken } from '../contract/token.ts'
 import type { IndexedEvent } from '../history/facts.ts'
+import type { BackupServices } from './offline/backup-services.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 /** A token that was just issued, with its client token. */
@@ -135,49 +136,52 @@ type LedgerServices = {
  * Functions of the service that the command line needs; app/start.ts provides them. All except `start` work on stored
  * data while the service is stopped; tokens can be created on servers at any time.
  */
-export type Services = LedgerServices & {
-  readonly start: (
-    config: Config,
-    options: {
-      readonly warnings: readonly string[]
-      readonly meant: readonly string[]
-      readonly fatal: () => void
-      /** Ends the process without waiting. */
-      readonly cut: () => void
-      /** Requests the end of the service; a running start rejects with its reason. */
-      readonly ending?: AbortSignal
-      /** Reason for starting although keys are lost. */
-      readonly acceptLostKeys?: string | undefined
-      /** Reason for starting although the log is damaged. */
-      readonly acceptDamagedLog?: string | undefined
-    },
-  ) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>
-  /** Problems in the log of a data directory, which a service may be using; `events` is the number of events read. */
-  readonly checkLog: (config: Config) => Promise<{ readonly events: number; readonly findings: readonly LogFinding[] }>
-  /** Runs work on the records of a store, which a service may be using. */
-  readonly withRecords: <T>(config: Config, clock: Clock, work: (records: StoredRecords) => Promise<T>) => Promise<T>
-  /** Problems of server addresses; contacts no server. */
-  readonly wrongAddresses: (
-    config: Config,
-  ) => Promise<readonly { readonly key: string; readonly description: string }[]>
-  readonly createTokenOffline: (config: Config, request: TokenRequest, say: Say) => Promise<NewlyIssued>
-  /** Deletes a flag; refuses with 404 if it does not exist. */
-  readonly deleteFlagOffline: (
-    config: Config,
-    flag: { readonly namespace: string; readonly key: string; readonly reason?: string },
-    say: Say,
-  ) => Promise<void>
-  readonly projectionStatus: (config: Config, say: Say) => Promise<readonly ProjectionStatus[]>
-  /**
-   * Rebuilds each named read model, which then replaces the old one. An aborted rebuild leaves the old one in place.
-   */
-  readonly rebuildProjections: (config: Config, rebuild: Rebuild, say: Say) => Promise<void>
-  /**
-   * Copies the history and the keys of an embedded store to another place. A repeated call continues where the previous
-   * one stopped.
-   */
-  readonly moveStores: (from: Config, to: Config, move: Move) => Promise<Moved>
-}
+export type Services = LedgerServices &
+  BackupServices & {
+    readonly start: (
+      config: Config,
+      options: {
+        readonly warnings: readonly string[]
+        readonly meant: readonly string[]
+        readonly fatal: () => void
+        /** Ends the process without waiting. */
+        readonly cut: () => void
+        /** Requests the end of the service; a running start rejects with its reason. */
+        readonly ending?: AbortSignal
+        /** Reason for starting although keys are lost. */
+        readonly acceptLostKeys?: string | undefined
+        /** Reason for starting although the log is damaged. */
+        readonly acceptDamagedLog?: string | undefined
+      },
+    ) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>
+    /** Problems in the log of a data directory, which a service may be using; `events` is the number of events read. */
+    readonly checkLog: (
+      config: Config,
+    ) => Promise<{ readonly events: number; readonly findings: readonly LogFinding[] }>
+    /** Runs work on the records of a store, which a service may be using. */
+    readonly withRecords: <T>(config: Config, clock: Clock, work: (records: StoredRecords) => Promise<T>) => Promise<T>
+    /** Problems of server addresses; contacts no server. */
+    readonly wrongAddresses: (
+      config: Config,
+    ) => Promise<readonly { readonly key: string; readonly description: string }[]>
+    readonly createTokenOffline: (config: Config, request: TokenRequest, say: Say) => Promise<NewlyIssued>
+    /** Deletes a flag; refuses with 404 if it does not exist. */
+    readonly deleteFlagOffline: (
+      config: Config,
+      flag: { readonly namespace: string; readonly key: string; readonly reason?: string },
+      say: Say,
+    ) => Promise<void>
+    readonly projectionStatus: (config: Config, say: Say) => Promise<readonly ProjectionStatus[]>
+    /**
+     * Rebuilds each named read model, which then replaces the old one. An aborted rebuild leaves the old one in place.
+     */
+    readonly rebuildProjections: (config: Config, rebuild: Rebuild, say: Say) => Promise<void>
+    /**
+     * Copies the history and the keys of an embedded store to another place. A repeated call continues where the previous
+     * one stopped.
+     */
+    readonly moveStores: (from: Config, to: Config, move: Move) => Promise<Moved>
+  }
 
 /** Loads app/start.ts on demand, because other commands start faster without it. */
 export type LoadServices = () => Promise<Services>

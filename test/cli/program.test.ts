@@ -285,6 +285,8 @@ const house = () => {
     restartLedger: async () => ({ origin: '', vkey: '', isContinued: false }),
     rotateLedgerKey: async () => ({ vkey: '', isContinued: false }),
     rebuildLedger: async () => ({ events: 0 }),
+    backUp: async () => ({ events: 0, position: '0', isSealed: false }),
+    restoreBackup: async () => ({ events: 0, position: '0', keys: false, ledger: { state: 'none' } }),
     moveStores: async (from, to, { dryRun, progress }) => {
       progress({ name: 'copying', done: 4, total: 4 })
       asked.push(

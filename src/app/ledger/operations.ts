@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { insistOnCheckpoint, keysOf } from '../../cli/ledger/checkpoint-file.ts'
-import type { Services } from '../../cli/services.ts'
+import type { Say, Services } from '../../cli/services.ts'
 import type { Clock } from '../../clock.ts'
 import { ledger as decider, LEDGER_ID } from '../../commands/ledger.ts'
+import type { EventLog } from '../../events/log.ts'
 import { fail } from '../../failure.ts'
 import { base64Of } from '../../ledger/base64.ts'
 import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
@@ -72,6 +73,8 @@ export const resumeLedger: Services['resumeLedger'] = (config, clock, { text, na
     return { size, events: tree.size }
   })
 
+type Restarted = Awaited<ReturnType<Services['restartLedger']>>
+
 /** Origin of a new ledger: the name of the one before with another id. */
 const originAfter = (origin: string, id: string): string => `${origin.slice(0, origin.lastIndexOf('/'))}/${id}`
 
@@ -120,26 +123,34 @@ const recordRestart = async (
 }
 
 /**
- * Begins a new ledger over the same log. The order is: next key, event, sealed record, key. A repeated call completes
- * one that a crash interrupted after the event.
+ * Begins a new ledger over the log. The order is: next key, event, sealed record, key. A repeated call completes one
+ * that a crash interrupted after the event.
  */
-export const restartLedger: Services['restartLedger'] = (config, clock, { reason, last }, say) =>
-  withHistory(config, clock, say, async (history) => {
-    const ports = await history.ledger()
-    const before = await ledgerOfLog(history.log)
-    const isContinued = await isInterrupted(ports, before)
-    if (!isContinued) {
-      const [sealed] = Object.values(await ports.store.sealed())
-      const previous =
-        before?.origin ?? sealed?.origin ?? fail('conflict', 'The log names no ledger.', 'Start the service once.')
-      if (last !== undefined && parseCheckpoint(last)?.origin !== previous)
-        fail('check', `The checkpoint of --last is not one of the ledger ${previous}.`)
-      await recordRestart(history, clock, ports, previous, { reason, last }, tellerOf(say))
-    }
-    const of = (await ledgerOfLog(history.log))!
-    await complete(ports, of, clock.now())
-    return { origin: of.origin, vkey: of.keys.at(-1)!.vkey, isContinued }
-  })
+export const restartOn = async (
+  log: EventLog,
+  ports: LedgerPorts,
+  clock: Clock,
+  { reason, last }: { readonly reason: string; readonly last: string | undefined },
+  say: Say,
+): Promise<Restarted> => {
+  const before = await ledgerOfLog(log)
+  const isContinued = await isInterrupted(ports, before)
+  if (!isContinued) {
+    const [sealed] = Object.values(await ports.store.sealed())
+    const previous =
+      before?.origin ?? sealed?.origin ?? fail('conflict', 'The log names no ledger.', 'Start the service once.')
+    if (last !== undefined && parseCheckpoint(last)?.origin !== previous)
+      fail('check', `The checkpoint of --last is not one of the ledger ${previous}.`)
+    await recordRestart({ log }, clock, ports, previous, { reason, last }, tellerOf(say))
+  }
+  const of = (await ledgerOfLog(log))!
+  await complete(ports, of, clock.now())
+  return { origin: of.origin, vkey: of.keys.at(-1)!.vkey, isContinued }
+}
+
+/** Begins a new ledger over the log of stores. */
+export const restartLedger: Services['restartLedger'] = (config, clock, restart, say) =>
+  withHistory(config, clock, say, async ({ log, ledger }) => restartOn(log, await ledger(), clock, restart, say))
 
 /** Compares the kept hashes with the log, then makes them again from the log. */
 export const rebuildLedger: Services['rebuildLedger'] = (config, clock, say) =>

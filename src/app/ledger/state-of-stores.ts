@@ -1,26 +1,12 @@
 import type { LedgerReport } from '../../cli/services.ts'
 import type { Clock } from '../../clock.ts'
-import type { Stored } from '../../events/log.ts'
 import { checkpointSigner } from '../../ledger/checkpoint-signer.ts'
 import { ledgerOfLog } from '../../ledger/ledger-of-log.ts'
 import { treeOfPages } from '../../ledger/log-comparison.ts'
 import { isObstacle } from '../../ledger/obstacle.ts'
 import { type Sealed, sealing } from '../../ledger/sealing.ts'
+import { positioned } from '../stores/positioned.ts'
 import type { History } from '../stores/stores.ts'
-
-/** Pages of a log, with the position of the last event. */
-const positioned = (pages: AsyncIterable<readonly Stored[]>) => {
-  let last = 0n
-  return {
-    position: () => last,
-    pages: (async function* () {
-      for await (const page of pages) {
-        last = page.at(-1)?.position ?? last
-        yield page
-      }
-    })(),
-  }
-}
 
 type OnStores = Pick<History, 'log' | 'ledger' | 'alone'>
 

@@ -113,14 +113,18 @@ const times = (database: Database, head: number): readonly Finding[] =>
     found: 'its time is earlier than the time of the event before it',
   }))
 
+/** Problems that SQLite's integrity check finds; empty if the file is intact. */
+export const sqliteProblems = (database: Database): readonly string[] =>
+  (rowsOf(database, `pragma integrity_check(${MOST_FINDINGS})`).all() as [string][])
+    .map(([message]) => message)
+    .filter((message) => message !== 'ok')
+
 /**
  * Runs SQLite's integrity check and all checks of a log that need no knowledge of its events. The check reads the whole
  * file and changes nothing.
  */
 export const checkLog = (database: Database): readonly Finding[] => {
-  const own = (rowsOf(database, `pragma integrity_check(${MOST_FINDINGS})`).all() as [string][])
-    .filter(([message]) => message !== 'ok')
-    .map(([message]): Finding => ({ check: 'sqlite', where: 'the file', found: message }))
+  const own = sqliteProblems(database).map((found): Finding => ({ check: 'sqlite', where: 'the file', found }))
   if (own.length > 0 || !rowsOf(database, IS_THERE).get()) return own
   const head = headOf(database)
   return [...lookAtLog(database).findings, ...ids(database, head), ...times(database, head)]

@@ -2,6 +2,17 @@ import { existsSync } from 'node:fs'
 import type { SealedRecord } from '../../../ledger/ledger-store.ts'
 import { openDatabase, rowsOf } from '../sqlite.ts'
 
+/** The sealed record in the file of a ledger, read-only; undefined if there is none. */
+export const sealedRecordIn = async (file: string): Promise<SealedRecord | undefined> => {
+  const database = await openDatabase(file, 'read')
+  try {
+    const sealed = rowsOf(database, 'select record from sealed').get() as [string] | undefined
+    return sealed && (JSON.parse(sealed[0]) as SealedRecord)
+  } finally {
+    database.close()
+  }
+}
+
 /**
  * Text of the newest signed checkpoint in the file of a ledger, read-only, while other processes may write to it;
  * undefined if there is none.

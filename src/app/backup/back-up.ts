@@ -1,0 +1,119 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BackupServices } from '../../cli/offline/backup-services.ts'
+import type { Clock } from '../../clock.ts'
+import type { Config } from '../../config/load.ts'
+import { fail } from '../../failure.ts'
+import type { LedgerOfLog } from '../../ledger/ledger-of-log.ts'
+import { vkeyFor } from '../ledger/first-start.ts'
+import { locateInDirectory } from '../stores/locate-keys.ts'
+import { silent } from '../stores/store-listeners.ts'
+import { eventsOf } from '../stores/stores.ts'
+import { verifyKeys } from '../stores/verify-keys.ts'
+import { BACKUP_FILE, COPIED, type CopiedName, statementText } from './backup-file.ts'
+import { checkCopies } from './check-copies.ts'
+import { configOfCopy, createDirectory, inCopy, namesIn } from './directory.ts'
+
+/** Files that a copy with keys must have. */
+const NEEDED: readonly CopiedName[] = ['events.sqlite', 'subjects.sqlite', 'keys']
+
+/** Paths of the files to copy. The ledger is optional, and so is the signing key. */
+const sourcesOf = (config: Config, withKeys: boolean): readonly (readonly [name: CopiedName, path: string])[] => {
+  const { data_dir } = config.storage
+  const signingKey = config.history.ledger.key_file!
+  const paths: Readonly<Record<CopiedName, string>> = {
+    'ledger.sqlite': join(data_dir, 'ledger.sqlite'),
+    'events.sqlite': eventsOf(config),
+    'subjects.sqlite': join(data_dir, 'subjects.sqlite'),
+    keys: config.keys.file!,
+    'signing-key.pem': signingKey,
+    'signing-key.pem.next': `${signingKey}.next`,
+  }
+  const names = withKeys ? COPIED : (['ledger.sqlite', 'events.sqlite'] as const)
+  return names.flatMap((name) => {
+    const path = paths[name]
+    if (existsSync(path)) return [[name, path] as const]
+    if (NEEDED.includes(name))
+      fail('notFound', `There is no ${path}.`, 'Set --data and --config as for the service that uses the directory.')
+    return []
+  })
+}
+
+/**
+ * Copies the files in the order of `COPIED`. So the copied log covers each copied checkpoint, and the copied keys open
+ * the whole copied log.
+ */
+const copyAll = async (config: Config, directory: string, withKeys: boolean): Promise<readonly CopiedName[]> => {
+  const { copyDatabase, copyLedger, copySubjects } = await import('../../adapters/embedded/backup/copy-database.ts')
+  const { copyFile } = await import('../../adapters/embedded/backup/copy-file.ts')
+  const copy: Readonly<Record<CopiedName, (from: string, to: string) => Promise<unknown>>> = {
+    'ledger.sqlite': copyLedger,
+    'events.sqlite': copyDatabase,
+    'subjects.sqlite': copySubjects,
+    keys: copyFile,
+    'signing-key.pem': copyFile,
+    'signing-key.pem.next': copyFile,
+  }
+  const sources = sourcesOf(config, withKeys)
+  for (const [name, path] of sources) await copy[name](path, join(directory, name))
+  return sources.map(([name]) => name)
+}
+
+/** Fails unless the keys of a copy fit its log, and its signing key is one that the log names. */
+const checkKeys = async (directory: string, of: LedgerOfLog | undefined, clock: Clock): Promise<void> => {
+  const { withStanding } = await import('../../adapters/embedded/files/standing.ts')
+  const { signingKeyFile } = await import('../../adapters/embedded/ledger/signing-key-file.ts')
+  const config = configOfCopy(directory)
+  const paths = { events: eventsOf(config), subjects: join(directory, 'subjects.sqlite') }
+  await withStanding(paths, async (standing) =>
+    verifyKeys(await locateInDirectory(config, standing), undefined, clock, silent),
+  )
+  const { read, next } = signingKeyFile(config.history.ledger.key_file!)
+  const keys = [await read(), await next()].filter((key) => key !== undefined)
+  if (!of || keys.length === 0) return
+  if (!keys.some((key) => vkeyFor(of.origin, key) === of.keys.at(-1)!.vkey))
+    fail(
+      'check',
+      'The signing key is not the one that the copied log names.',
+      'If it was replaced during the backup, make another backup. Otherwise see: rollcall ledger status',
+    )
+}
+
+const insistOnEmpty = (directory: string): void => {
+  const names = namesIn(directory)
+  if (names.length === 0) return
+  const isPart = !names.includes(BACKUP_FILE) && names.some((name) => (COPIED as readonly string[]).includes(name))
+  fail(
+    'usage',
+    isPart ? `${directory} has an interrupted backup.` : `${directory} is not empty.`,
+    isPart ? 'Delete it, or name another directory.' : 'Name a directory that does not exist, or an empty one.',
+  )
+}
+
+/**
+ * Copies a data directory to an empty directory while a service may use it. Everything acknowledged before the call is
+ * in the copy. The copy is checked and durable; backup.json is written last.
+ */
+export const backUp: BackupServices['backUp'] = async (config, clock, { directory, withKeys }) => {
+  if (!existsSync(eventsOf(config)))
+    fail(
+      'notFound',
+      `There is no ${eventsOf(config)}.`,
+      'Set --data to a data directory in which a service has already run.',
+    )
+  insistOnEmpty(directory)
+  return inCopy(directory, 'Delete it, then make the backup again.', async () => {
+    const { digestOf } = await import('../../adapters/embedded/backup/copy-file.ts')
+    const { replaceFile } = await import('../../adapters/embedded/files/replace-file.ts')
+    await createDirectory(directory)
+    const names = await copyAll(config, directory, withKeys)
+    const { content, of } = await checkCopies(directory, names)
+    if (withKeys) await checkKeys(directory, of, clock)
+    const files = []
+    for (const name of names) files.push({ name, ...(await digestOf(join(directory, name))) })
+    const statement = statementText({ schema: 'rollcall.backup/v1', ...content, files, keys: withKeys })
+    await replaceFile(join(directory, BACKUP_FILE), [statement])
+    const { events, position, checkpoint } = content
+    return { events, position, isSealed: checkpoint !== null }
+  })
+}

@@ -1,0 +1,50 @@
+import { lstatSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { makeDirectory, UNUSABLE } from '../../adapters/embedded/files/directory.ts'
+import { type Config, loadConfig } from '../../config/load.ts'
+import { messageOf } from '../../errors.ts'
+import { fail, isFailure } from '../../failure.ts'
+
+/** Names in a directory; empty if it does not exist. Fails if it is something else. */
+export const namesIn = (directory: string): readonly string[] => {
+  if (!lstatSync(directory, { throwIfNoEntry: false })) return []
+  try {
+    return readdirSync(directory)
+  } catch (error) {
+    return fail('usage', `${directory} cannot be used as a directory: ${messageOf(error)}`)
+  }
+}
+
+/** Creates a directory that only its owner can access, unless it exists. Its name is durable. */
+export const createDirectory = async (directory: string): Promise<void> => {
+  const { syncDirectory } = await import('../../adapters/embedded/files/replace-file.ts')
+  try {
+    makeDirectory(directory)
+    await syncDirectory(dirname(directory))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === UNUSABLE) fail('usage', messageOf(error))
+    throw error
+  }
+}
+
+/** Runs work on a directory. Errors of the system, such as a full disk, get its name and the next step. */
+export const inCopy = async <T>(directory: string, next: string, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    if (isFailure(error)) throw error
+    return fail('failed', `${directory} cannot be written: ${messageOf(error)}`, next)
+  }
+}
+
+/** Configuration of a directory that has all files of a store. */
+export const configOfCopy = (directory: string): Config =>
+  loadConfig({
+    env: {},
+    flags: {
+      'storage.type': 'embedded',
+      'storage.data_dir': directory,
+      'keys.file': join(directory, 'keys'),
+      'history.ledger.key_file': join(directory, 'signing-key.pem'),
+    },
+  }).config

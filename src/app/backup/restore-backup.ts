@@ -1,0 +1,109 @@
+import { rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { BackupServices } from '../../cli/offline/backup-services.ts'
+import { fail } from '../../failure.ts'
+import { parseCheckpoint } from '../../ledger/note/checkpoint.ts'
+import { bytesOf, whyUnread } from '../../regular-file.ts'
+import { BACKUP_FILE, type BackupStatement, COPIED, parseStatement } from './backup-file.ts'
+import { checkCopies } from './check-copies.ts'
+import { createDirectory, inCopy, namesIn } from './directory.ts'
+import { decideOnLedger } from './restored-ledger.ts'
+
+/** Directory in the target that receives the files before they are checked. */
+const STAGING = 'restoring'
+
+/**
+ * Files in the order in which they leave the staging directory. No service starts on the log without the keys, so they
+ * are last.
+ */
+const MOVED = [
+  'events.sqlite',
+  'ledger.sqlite',
+  'signing-key.pem.sealed',
+  'signing-key.pem',
+  'signing-key.pem.next',
+  'subjects.sqlite',
+  'keys',
+] as const
+
+const readStatement = async (directory: string): Promise<BackupStatement> => {
+  const path = join(directory, BACKUP_FILE)
+  const bytes = await bytesOf(path).catch((error: unknown) => {
+    const why = whyUnread(error)
+    const isPart = why === 'ENOENT' && namesIn(directory).some((name) => (COPIED as readonly string[]).includes(name))
+    if (isPart) fail('check', `The backup in ${directory} was interrupted: it has no ${BACKUP_FILE}.`)
+    return fail(why === 'ENOENT' ? 'notFound' : 'failed', `${path} cannot be read (${why}).`)
+  })
+  const statement = parseStatement(bytes.toString())
+  return 'wrong' in statement ? fail('check', `${path} was changed: its ${statement.wrong} is wrong.`) : statement
+}
+
+/** Fails unless the target is empty, but for the staging directory of a restore that did not move any file. */
+const insistOnEmpty = (into: string): void => {
+  const names = namesIn(into)
+  if (names.every((name) => name === STAGING)) return
+  if (names.includes(STAGING))
+    fail('usage', `${into} has an interrupted restore.`, 'Delete its content, then restore again.')
+  fail('usage', `${into} is not empty.`, 'Name a directory that does not exist, or an empty one.')
+}
+
+/** Copies the files of a backup, and compares each copy with the statement. */
+const copyFiles = async (directory: string, staging: string, { files }: BackupStatement): Promise<void> => {
+  const { copyFile } = await import('../../adapters/embedded/backup/copy-file.ts')
+  const names = namesIn(directory)
+  for (const { name, bytes, sha256 } of files) {
+    const from = join(directory, name)
+    if (!names.includes(name)) fail('check', `${from} is missing.`)
+    const copied = await copyFile(from, join(staging, name))
+    if (copied.bytes !== bytes || copied.sha256 !== sha256)
+      fail(
+        'check',
+        `${from} is not the file of this backup: its ${copied.bytes === bytes ? 'content' : 'size'} differs.`,
+      )
+  }
+}
+
+/** Moves the files into the target, one durably after the other. */
+const moveFiles = async (staging: string, into: string): Promise<void> => {
+  const { syncDirectory } = await import('../../adapters/embedded/files/replace-file.ts')
+  const names = namesIn(staging)
+  await syncDirectory(staging)
+  for (const name of MOVED.filter((each) => names.includes(each))) {
+    await rename(join(staging, name), join(into, name))
+    await syncDirectory(into)
+  }
+  await rm(staging, { recursive: true })
+  await syncDirectory(into)
+}
+
+/**
+ * Checks a backup and restores it into an empty directory. The files are copied and checked in a directory in the
+ * target, then moved. A failure leaves the target empty.
+ */
+export const restoreBackup: BackupServices['restoreBackup'] = async (clock, { directory, into }, decision, say) => {
+  const statement = await readStatement(directory)
+  insistOnEmpty(into)
+  const staging = join(into, STAGING)
+  return inCopy(into, 'Delete its content, then restore again.', async () => {
+    await createDirectory(into)
+    await rm(staging, { recursive: true, force: true })
+    await createDirectory(staging)
+    let isMoving = false
+    try {
+      await copyFiles(directory, staging, statement)
+      const retained = decision && 'text' in decision ? parseCheckpoint(decision.text) : undefined
+      const names = statement.files.map(({ name }) => name)
+      const checked = await checkCopies(staging, names, retained ? [retained.size] : [])
+      for (const member of ['events', 'position', 'checkpoint'] as const)
+        if (checked.content[member] !== statement[member])
+          fail('check', `${join(directory, BACKUP_FILE)} was changed: its ${member} differs from the files.`)
+      const ledger = await decideOnLedger(staging, checked, decision, clock, say)
+      isMoving = true
+      await moveFiles(staging, into)
+      const { events, position, keys } = statement
+      return { events, position, keys, ledger }
+    } finally {
+      if (!isMoving) await rm(staging, { recursive: true, force: true })
+    }
+  })
+}

@@ -1,0 +1,35 @@
+import type { Command } from 'commander'
+import { type FileOptions, withConfig } from '../options.ts'
+import type { CommandServices } from '../services.ts'
+import { embeddedConfig } from './embedded.ts'
+
+type BackupOptions = FileOptions & { readonly withKeys?: boolean }
+
+const backUp = async (
+  directory: string,
+  options: BackupOptions,
+  { load, clock, terminal }: CommandServices,
+): Promise<void> => {
+  const { withKeys = false } = options
+  const config = embeddedConfig(options, terminal)
+  const { events, position, isSealed } = await (await load()).backUp(config, clock, { directory, withKeys })
+  terminal.info(`${events} events up to #${position} are in ${directory}, checked.`)
+  if (!isSealed) terminal.info('The backup has no checkpoint, so nobody can prove with it that the log is complete.')
+  terminal.info(
+    withKeys
+      ? 'Whoever has this backup can read personal data, test guesses of tokens and sign checkpoints: keep its keys apart.'
+      : 'The backup has no keys: no service starts on it without subjects.sqlite and keys. Add them with --with-keys.',
+  )
+}
+
+/** `rollcall backup`: copies a data directory, also while a service uses it. */
+export const addBackup = (program: Command, given: CommandServices): void => {
+  withConfig(program.command('backup <dir>'), given)
+    .summary('copy an embedded store, also while a service uses it')
+    .description(
+      'Copies the log and the ledger to an empty directory, and checks the copy. Everything acknowledged before the command began is in it. Restore it with rollcall restore; a service on a plain copy signs no checkpoint.',
+    )
+    .option('--data <dir>', 'directory of the embedded store')
+    .option('--with-keys', 'also copy the keys of people, the key file and the signing key')
+    .action((directory: string, options: BackupOptions) => backUp(directory, options, given))
+}
