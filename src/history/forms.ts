@@ -1,11 +1,16 @@
 import { changesOf } from '../events/changes-of.ts'
 import { summaryOf } from '../events/summary.ts'
 import { type IndexedEvent, recordedOf } from './facts.ts'
+import type { OpenedFields } from './opened-fields.ts'
 import { storedText } from './stored-text.ts'
 
-/** Writes the end of the JSON of an event: its stored data and envelope. */
-const withTexts = (members: object, data: string, meta: string): string =>
-  `${JSON.stringify(members).slice(0, -1)},"data":${data},"meta":${meta}}`
+/** Last member of an event with opened personal data; without them, an empty text. */
+const personalMember = (opened: OpenedFields | undefined): string =>
+  opened ? `,"personal":${JSON.stringify(opened)}` : ''
+
+/** Writes the end of the JSON of an event: its stored data and envelope, and its opened personal data. */
+const withTexts = (members: object, data: string, meta: string, personal: string): string =>
+  `${JSON.stringify(members).slice(0, -1)},"data":${data},"meta":${meta}${personal}}`
 
 /** A stored text in an answer of JSON. A text that is no JSON object becomes a JSON string. */
 const validText = (text: string, parsed: object | undefined): string =>
@@ -16,9 +21,14 @@ const ENVELOPE = ['requestId', 'correlationId', 'causationId', 'route', 'reason'
 
 /**
  * JSON text of an event (api.md §16.2). `name`: name of the static token that acted. `sealed`: a checkpoint covers the
- * event.
+ * event. `opened`: its opened personal data, if the request asks for them.
  */
-export const eventJson = (event: IndexedEvent, name: string | undefined, sealed: boolean): string => {
+export const eventJson = (
+  event: IndexedEvent,
+  name: string | undefined,
+  sealed: boolean,
+  opened?: OpenedFields,
+): string => {
   const { index, record, facts } = event
   const { type, version, category, namespace, subject, method, provider, outcome, actor, meta } = facts
   const recorded = recordedOf(facts, record)
@@ -47,14 +57,15 @@ export const eventJson = (event: IndexedEvent, name: string | undefined, sealed:
     },
     validText(record.data, facts.data),
     validText(record.meta, facts.meta),
+    personalMember(opened),
   )
 }
 
-/** Line of an event in NDJSON. The line depends on the record and its index alone. */
-export const eventLine = ({ index, record }: Omit<IndexedEvent, 'facts'>): string => {
+/** Line of an event in NDJSON. Without opened personal data it depends on the record and its index alone. */
+export const eventLine = ({ index, record }: Omit<IndexedEvent, 'facts'>, opened?: OpenedFields): string => {
   const { id, stream, revision, type, time, position, data, meta } = record
   const [streamText, typeText] = [JSON.stringify(stream), JSON.stringify(type)]
-  return `{"index":${index},"position":"${position}","id":${JSON.stringify(id)},"stream":${streamText},"revision":${revision},"type":${typeText},"time":${JSON.stringify(time)},"data":${storedText(data)},"meta":${storedText(meta)}}\n`
+  return `{"index":${index},"position":"${position}","id":${JSON.stringify(id)},"stream":${streamText},"revision":${revision},"type":${typeText},"time":${JSON.stringify(time)},"data":${storedText(data)},"meta":${storedText(meta)}${personalMember(opened)}}\n`
 }
 
 /** Columns of the table of events, in their order. */

@@ -31,8 +31,8 @@ const windowOf = (actor: Actor, time: Date) => ({
   events: 0,
   opened: 0,
   routes: new Map<string, number>(),
-  /** Exports recorded individually in this minute, by format and filter. */
-  exports: new Set<string>(),
+  /** Exports recorded individually in this minute, by format and filter; each resolves when its record is durable. */
+  exports: new Map<string, Promise<unknown>>(),
 })
 type Window = ReturnType<typeof windowOf>
 
@@ -142,11 +142,15 @@ export const historyReadRecorder = (
       onRead(route, data.format)
       const { exports } = windowFor(context.actor)
       const name = JSON.stringify([data.format, data.filter, data.personal])
-      if (exports.has(name) || exports.size >= EXPORTS)
+      const equal = exports.get(name)
+      if (equal || exports.size >= EXPORTS) {
+        await equal
         return count(context.actor, { route, events: 0, opened: data.personal })
-      exports.add(name)
+      }
+      const record = execute(historyReads, newId(), 'RecordExport', data, context)
+      exports.set(name, record)
       try {
-        await execute(historyReads, newId(), 'RecordExport', data, context)
+        await record
       } catch (error) {
         exports.delete(name)
         throw error

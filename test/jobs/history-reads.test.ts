@@ -90,6 +90,13 @@ await t.test('an export that cannot be recorded is refused', async (t) => {
   faults.push('before')
   await t.rejects(recorder.exported({ actor: ada }, ROUTE, exported), /temporarily unavailable/)
   t.strictSame(written(), [])
+  faults.push('before')
+  const refused = await Promise.allSettled([1, 2].map(() => recorder.exported({ actor: ada }, ROUTE, exported)))
+  t.strictSame(
+    refused.map(({ status }) => status),
+    ['rejected', 'rejected'],
+    'an equal export waits for the record of the first one',
+  )
   await recorder.exported({ actor: ada }, ROUTE, exported)
   t.equal(written().length, 1)
   await recorder.close()

@@ -81,7 +81,8 @@ await t.test('the verifier gives the verdict of each case', { skip }, async (t) 
       to = indexes.at(-1)! + 1,
     } = given
     const some = indexes.map((index) => events[index]!)
-    const content = given.content ?? (format === 'csv' ? csvOf(some, COLUMNS) : some.map(eventLine).join(''))
+    const content =
+      given.content ?? (format === 'csv' ? csvOf(some, COLUMNS) : some.map((event) => eventLine(event)).join(''))
     const bytes = gzip ? gzipSync(content) : typeof content === 'string' ? Buffer.from(content) : content
     const path = file(bytes, 'data')
     const chosen = selection()
@@ -130,7 +131,7 @@ await t.test('the verifier gives the verdict of each case', { skip }, async (t) 
 
   const all = events.map(({ index }) => index)
   const some = [2, 3, 4, 5, 6]
-  const text = events.map(eventLine).join('')
+  const text = events.map((event) => eventLine(event)).join('')
   await expectExport('whole log', { indexes: all }, { verdict: 'ok', events: 11, size: 11 })
   await expectExport('gzip', { indexes: all, gzip: true }, { verdict: 'ok', events: 11, size: 11 })
   await expectExport('CSV', { indexes: all, format: 'csv' }, { verdict: 'ok', events: 11, size: 11 })

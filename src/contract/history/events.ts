@@ -14,6 +14,12 @@ export const EventChange = named('EventChange', {
   to: Type.Optional(Type.Unknown()),
 })
 
+/** A sealed field of an event: `value` if its key opens it. */
+const OpenedField = named('OpenedField', {
+  status: Type.Enum(['open', 'erased', 'lost']),
+  value: Type.Optional(Type.Unknown()),
+})
+
 /** An event of the history (api.md §16.2). */
 export const HistoryEvent = named('HistoryEvent', {
   index: Type.Integer(),
@@ -43,6 +49,7 @@ export const HistoryEvent = named('HistoryEvent', {
   sealed: Type.Boolean(),
   data: AnyObject,
   meta: AnyObject,
+  personal: Type.Optional(Type.Record(Type.String(), OpenedField)),
 })
 export type HistoryEvent = Shown<typeof HistoryEvent>
 
@@ -101,12 +108,15 @@ const filtersOf = ({ types, categories, methods }: KnownNames) => ({
   beforeIndex: index,
 })
 
+/** Form of personal data in an answer. */
+export const personal = choice({ sealed: 0, open: 1 }, 'sealed')
+
 const fieldsOf = (known: KnownNames) => ({
   ...filtersOf(known),
   order,
   limit: integer({ min: 0, minMessage: 'must not be negative' }),
   pageToken: text(),
-  personal: choice({ sealed: 0 }, 'sealed'),
+  personal,
   count: flag(),
   format: optional(choice(FORMATS)),
 })

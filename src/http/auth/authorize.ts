@@ -12,6 +12,7 @@ import type { RecordingServices } from '../services/recording.ts'
 import type { Caller } from '../wire/caller.ts'
 import { addressKey } from '../wire/client-address.ts'
 import { times } from '../wire/framing.ts'
+import { parametersOf } from '../wire/path.ts'
 import { allowedCells, callerOf } from './callers.ts'
 import { type Credential, credential, foreignPage, type GivenCredential, sameOrigin } from './credential.ts'
 import { emailRule } from './email-rule.ts'
@@ -56,7 +57,6 @@ const decisions = (service: AuthorizerServices) => {
   const isOwnHost = hostsLetIn(settings)
   const allowedBy = allowedCells(service)
   const newCaller = callerOf(allowedBy)
-  const anonymous = allowedBy('none')
   const noted = refusalNotes(service)
   const noteFormer = formerTokenNotes(service)
 
@@ -103,7 +103,7 @@ const decisions = (service: AuthorizerServices) => {
         return noted(request, new Refusal('host_not_allowed'))
       }
       if (unsafe.has(request.method) && isForeign(request)) return noted(request, new Refusal('cross_site'))
-      anonymous.value++
+      allowedBy('none').value++
       return undefined
     },
 
@@ -163,7 +163,7 @@ export const authorizer = (service: AuthorizerServices): Step => {
       return welcome ? letIn(request) : refusal
     }
     if (access.credential === 'bearer' && given.kind === 'cookie') given = { kind: 'none' }
-    const open = isOpen[access.credential]
+    const open = isOpen[access.credential] && !access.alwaysFor?.(parametersOf(request))
     if (given.kind === 'none') return open ? letIn(request) : noted(request, new Refusal('credential_missing'))
     if ((!open || welcome) && !service.fresh()) return noted(request, new Refusal('auth_stale'))
     const { kind, token } = given

@@ -4,6 +4,7 @@ import { Refusal, refuse } from '../../errors.ts'
 import { cloudEvent } from '../../history/cloud-events.ts'
 import type { IndexedEvent } from '../../history/facts.ts'
 import { eventJson } from '../../history/forms.ts'
+import type { OpenEvent } from '../../history/opened-fields.ts'
 import type { Head } from '../../history/spans.ts'
 import { actorNames } from '../present/last-change.ts'
 import type { Service } from '../services/service.ts'
@@ -12,18 +13,21 @@ import { batched, listed } from '../wire/pieces.ts'
 import type { Answer, Json } from '../wire/reply.ts'
 import { hasRoomFor, takePage } from '../wire/room.ts'
 import { countReading } from './counted.ts'
-import { type EventsCall, type Selection, selectionOf } from './query.ts'
+import { isOpening, recordedOpening } from './opening.ts'
+import { type EventsCall, filterGiven, indexesOf, type Selection, selectionOf } from './query.ts'
 
 const PAGE = 100
 const PAGE_MAX = 1000
 
 const placeShown = ({ index, position }: Head) => ({ index, position: String(position) })
 
-/** JSON text of an event, with the name of the static token that acted. */
-export const eventPresenter = (service: Service) => {
+/** JSON text of an event, with the name of the static token that acted, and its personal data if `open` is set. */
+export const eventPresenter = (service: Service, open?: OpenEvent) => {
   const nameOf = actorNames(service)
-  return async (event: IndexedEvent): Promise<Json<HistoryEvent>> =>
-    eventJson(event, await nameOf(event.facts.actor), service.ledger.covers(event.index)) as Json<HistoryEvent>
+  return async (event: IndexedEvent): Promise<Json<HistoryEvent>> => {
+    const [name, isSealed] = [await nameOf(event.facts.actor), service.ledger.covers(event.index)]
+    return eventJson(event, name, isSealed, open && (await open(event))) as Json<HistoryEvent>
+  }
 }
 
 /** Returns the event at the position that a text states. Refuses with `not_found` if no event has this position. */
@@ -69,6 +73,13 @@ const placeOf = async (
   return { scope, cursor, head: await history.head() }
 }
 
+/** Opens the personal data of a page after the read of its whole range was recorded; undefined for a sealed page. */
+const openingOf = async (service: Service, call: EventsCall, { filter, range }: Selection, head: Head) => {
+  if (!isOpening(call)) return undefined
+  const indexes = indexesOf(await service.history.span(filter, range, head))
+  return recordedOpening(service, call, { format: 'json', filter: filterGiven(call), ...indexes })
+}
+
 /** One page of events as JSON (api.md §16.4). */
 export const eventPageAnswer = async (service: Service, call: EventsCall): Promise<Answer<HistoryEvents>> => {
   await takePage(call)
@@ -76,16 +87,12 @@ export const eventPageAnswer = async (service: Service, call: EventsCall): Promi
   const selection = selectionOf(call)
   const { scope, cursor, head } = await placeOf(service, call, selection)
   if (!head) return { body: { events: [], nextPageToken: '' } }
-  const { pieces, bytes, through, next } = await pageOf(
-    service,
-    call,
-    selection,
-    { head, cursor },
-    eventPresenter(service),
-  )
   const { filter, range } = selection
+  const open = await openingOf(service, call, selection, head)
+  const show = eventPresenter(service, open)
+  const { pieces, bytes, through, next } = await pageOf(service, call, selection, { head, cursor }, show)
   const count = call.query.count ? await history.count(range, filter, head, call.request.stop) : undefined
-  countReading(service, call, pieces.length)
+  if (!open) countReading(service, call, pieces.length)
   return listed(
     ['events'],
     { pieces, bytes },

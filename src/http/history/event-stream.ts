@@ -2,15 +2,18 @@ import type { EventsFormat, HistoryEvents } from '../../contract/history/events.
 import { csvRow } from '../../contract/readers/csv.ts'
 import { named } from '../../contract/readers/input.ts'
 import { invalid } from '../../errors.ts'
+import { timeSlicer } from '../../event-loop.ts'
 import type { IndexedEvent } from '../../history/facts.ts'
 import { COLUMNS, eventLine } from '../../history/forms.ts'
+import type { OpenEvent, OpenedFields } from '../../history/opened-fields.ts'
 import type { ExportStep } from '../../history/pages.ts'
 import { contextOf } from '../commands/command-context.ts'
 import type { Service } from '../services/service.ts'
 import { parametersOf } from '../wire/path.ts'
 import type { Answer } from '../wire/reply.ts'
 import { whenOver } from '../wire/room.ts'
-import { type EventsCall, selectionOf } from './query.ts'
+import { isOpening, recordedOpening } from './opening.ts'
+import { type EventsCall, filterGiven, indexesOf, selectionOf } from './query.ts'
 
 /** Number of examined events from which an export is recorded individually. */
 const RECORDED = 1_000
@@ -28,7 +31,7 @@ type Form = {
   readonly type: string
   readonly extension: string
   readonly head: string
-  readonly text: (event: IndexedEvent) => string
+  readonly text: (event: IndexedEvent, opened?: OpenedFields) => string
 }
 
 const TITLES = csvRow(COLUMNS.map(([title]) => title))
@@ -43,24 +46,26 @@ const FORMS: Readonly<Record<ExportFormat, Form>> = {
   },
 }
 
-/** Parameters that are not part of a recorded filter. */
-const UNRECORDED: ReadonlySet<string> = new Set(['limit', 'format', 'personal', 'pretty'])
-
-/** Filters of a request as given. */
-export const filterGiven = ({ request }: EventsCall): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    parametersOf(request).flatMap(({ name, text }) => (UNRECORDED.has(name) || !text ? [] : [[name, text] as const])),
-  )
-
-/** Chunks of an export, and the number of events in them so far. */
-const chunksOf = (form: Form, steps: AsyncIterable<readonly ExportStep[]>, limit: number) => {
+/** Chunks of an export, and the number of events in them so far. `open` opens the personal data of each event. */
+const chunksOf = (
+  form: Form,
+  steps: AsyncIterable<readonly ExportStep[]>,
+  limit: number,
+  open: OpenEvent | undefined,
+) => {
   let count = 0
+  const pause = timeSlicer()
+  const textOf = async (event: IndexedEvent): Promise<string> => {
+    const opened = await open!(event)
+    await pause()
+    return form.text(event, opened)
+  }
   const chunks = async function* (): AsyncGenerator<Buffer> {
     let text = form.head
     for await (const batch of steps) {
       for (const { event } of batch) {
         if (!event) continue
-        text += form.text(event)
+        text += open ? await textOf(event) : form.text(event)
         count++
         if (text.length >= CHUNK) {
           yield Buffer.from(text)
@@ -90,8 +95,7 @@ export const eventStreamAnswer = async (
   const { filter, range } = selectionOf(call)
   const head = await history.head()
   const span = await history.span(filter, range, head)
-  const from = span.low.index + 1
-  const to = Math.max(from, span.high.index + 1)
+  const { fromIndex: from, toIndex: to } = indexesOf(span)
   const form = FORMS[format]
   const origin = service.ledger.origin()
   const headers = {
@@ -104,19 +108,23 @@ export const eventStreamAnswer = async (
   }
   if (request.method === 'HEAD') return { body: undefined, chunks: [], headers }
   const isLimited = asked.limit > 0 && Object.keys(filter).length === 0
-  const isIndividual = (isLimited ? Math.min(asked.limit, to - from) : to - from) > RECORDED
+  const isLong = (isLimited ? Math.min(asked.limit, to - from) : to - from) > RECORDED
+  const isIndividual = isLong || isOpening(call)
   const over = new AbortController()
-  const { chunks, count } = chunksOf(form, history.exported(filter, span, over.signal), asked.limit)
+  let count = () => 0
   const leave = historyStreams.enter(caller.actor.id ?? request.address)
   whenOver(call, () => {
     over.abort()
     leave()
     if (!isIndividual) historyReads.counted(caller.actor, { route, format, events: count(), opened: false })
   })
-  if (isIndividual) {
-    const record = { format, filter: filterGiven(call), fromIndex: from, toIndex: to, personal: false }
-    await historyReads.exported(contextOf(call, service), route, record)
-  }
+  const record = { format, filter: filterGiven(call), fromIndex: from, toIndex: to }
+  const open = await recordedOpening(service, call, record)
+  if (isIndividual && !open)
+    await historyReads.exported(contextOf(call, service), route, { ...record, personal: false })
+  const steps = history.exported(filter, span, over.signal)
+  const made = chunksOf(form, steps, asked.limit, open)
+  count = made.count
   const trailers = { names: 'History-Count', values: () => ({ 'History-Count': String(count()) }) }
-  return { body: undefined, chunks, holds: HOLDS, headers, trailers }
+  return { body: undefined, chunks: made.chunks, holds: HOLDS, headers, trailers }
 }

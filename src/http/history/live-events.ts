@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { HistoryEvents } from '../../contract/history/events.ts'
 import { invalid } from '../../errors.ts'
 import type { EventFilter } from '../../history/filter.ts'
+import type { OpenEvent } from '../../history/opened-fields.ts'
 import type { Head } from '../../history/spans.ts'
 import { reachAuthorizedNow } from '../auth/reach-now.ts'
 import { contextOf } from '../commands/command-context.ts'
@@ -10,8 +11,8 @@ import type { Service } from '../services/service.ts'
 import type { Answer } from '../wire/reply.ts'
 import { whenOver } from '../wire/room.ts'
 import { eventPresenter } from './event-page.ts'
-import { filterGiven } from './event-stream.ts'
-import { type EventsCall, isAuditor, selectionOf } from './query.ts'
+import { recordedOpening } from './opening.ts'
+import { type EventsCall, filterGiven, isAuditor, selectionOf } from './query.ts'
 
 /** Times in ms: between two checks of the credential, between two heartbeats, and the age at which a stream ends. */
 const [CHECK_MS, ALIVE_MS, AGE_MS] = [1_000, 15_000, 3_600_000]
@@ -76,10 +77,11 @@ async function* followed(
   start: Head,
   over: AbortSignal,
   isAuthorized: () => Promise<boolean>,
+  open: OpenEvent | undefined,
 ): AsyncGenerator<Buffer> {
   const { history, seen, historyStreams, clock } = service
   const { ending } = historyStreams
-  const show = eventPresenter(service)
+  const show = eventPresenter(service, open)
   const began = clock.monotonic()
   let [place, told, checked, alive] = [start, start.index, began, began]
   const mayGoOn = async (): Promise<boolean> => {
@@ -137,24 +139,18 @@ export const liveEvents = (service: Service) => {
       leave()
       historyReads.followed(stream)
     })
-    if (request.headers['last-event-id'] !== undefined && historyReads.continues(stream))
+    const record = { format: 'sse', filter: stream.filter, fromIndex: stream.fromIndex }
+    const open = await recordedOpening(service, call, record)
+    if (!open && request.headers['last-event-id'] !== undefined && historyReads.continues(stream))
       historyReads.counted(caller.actor, { route, format: 'sse', events: 0, opened: false })
-    else {
-      const { filter: given, fromIndex } = stream
-      await historyReads.exported(contextOf(call, service), route, {
-        format: 'sse',
-        filter: given,
-        fromIndex,
-        personal: false,
-      })
-    }
+    else if (!open) await historyReads.exported(contextOf(call, service), route, { ...record, personal: false })
     historyReads.followed(stream)
     const isBounded = filter.within !== undefined
     const isAuthorized = async () => {
       const reach = await reachNow(request)
       return reach !== undefined && (isBounded || isAuditor(reach))
     }
-    const chunks = followed(service, filter, start, over.signal, isAuthorized)
+    const chunks = followed(service, filter, start, over.signal, isAuthorized, open)
     return { body: undefined, chunks, holds: HOLDS, headers, live: true }
   }
 }

@@ -12,10 +12,12 @@ import {
 import type { Query } from '../../contract/readers/input.ts'
 import { type EventFilter, filterIn } from '../../history/filter.ts'
 import { knownNames } from '../../history/known-names.ts'
-import type { EventRange } from '../../history/spans.ts'
+import type { EventRange, Span } from '../../history/spans.ts'
 import { beforeRules } from '../route/required-rights.ts'
 import type { Call } from '../route/route.ts'
 import { acceptedForm } from '../wire/accept.ts'
+import { parametersOf } from '../wire/path.ts'
+import { opensPersonal } from './opening.ts'
 
 export type EventsCall = Call<unknown, EventsQuery>
 
@@ -29,8 +31,12 @@ export const histogram = histogramQuery(knownNames)
 
 const namespacesIn = beforeRules({ namespaceKey: filterValues() })
 
-/** Returns the namespace that a query concerns: the value of `namespaceKey`, if it has exactly one value. */
+/**
+ * Returns the namespace in which `history.read` is enough for a query: the value of `namespaceKey`, if it has exactly
+ * one value. A query that opens personal data has none.
+ */
 export const namespaceIn = (asked: Query): string | undefined => {
+  if (opensPersonal(asked)) return undefined
   const values = namespacesIn(asked)?.namespaceKey
   return values?.any.length === 1 && values.none.length === 0 ? values.any[0] : undefined
 }
@@ -47,6 +53,29 @@ export type Selection = { readonly filter: EventFilter; readonly range: EventRan
 export const selectionBy = (asked: EventFilters): Selection => {
   const { after, before, afterIndex, beforeIndex } = asked
   return { filter: filterIn(asked), range: { after, before, afterIndex, beforeIndex } }
+}
+
+/** Parameters that are not part of a recorded filter. */
+const UNRECORDED: ReadonlySet<string> = new Set([
+  'limit',
+  'format',
+  'personal',
+  'pretty',
+  'pageToken',
+  'page_token',
+  'count',
+])
+
+/** Filters of a request as given. */
+export const filterGiven = ({ request }: EventsCall): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    parametersOf(request).flatMap(({ name, text }) => (UNRECORDED.has(name) || !text ? [] : [[name, text] as const])),
+  )
+
+/** Indexes of a range of the log: the first one, and the one after the last. */
+export const indexesOf = ({ low, high }: Span): { readonly fromIndex: number; readonly toIndex: number } => {
+  const fromIndex = low.index + 1
+  return { fromIndex, toIndex: Math.max(fromIndex, high.index + 1) }
 }
 
 /** Filter and range of a query, limited to what the caller may see. */

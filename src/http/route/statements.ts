@@ -52,6 +52,8 @@ export type Guarded = {
   readonly credential: CredentialRule
   readonly namespace: RightPlace
   readonly right: Right | 'none'
+  /** Queries that need a credential, whatever the configuration. */
+  readonly alwaysFor?: (asked: Query) => boolean
   /** The query `at` needs no further right; otherwise it needs `history.read` in the same namespaces. */
   readonly past?: 'free'
   /** Additional right, required if the query names another holder's record. */

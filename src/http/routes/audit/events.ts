@@ -1,9 +1,12 @@
-import { HistoryEvent, HistoryEvents } from '../../../contract/history/events.ts'
+import { type EventsFormat, HistoryEvent, HistoryEvents, personal } from '../../../contract/history/events.ts'
+import { query as queryOf } from '../../../contract/readers/input.ts'
+import { invalid } from '../../../errors.ts'
 import { asOfReading } from '../../as-of-readings.ts'
 import { countReading } from '../../history/counted.ts'
 import { cloudEventPageAnswer, eventAt, eventPageAnswer, eventPresenter } from '../../history/event-page.ts'
 import { eventStreamAnswer } from '../../history/event-stream.ts'
 import { liveEvents } from '../../history/live-events.ts'
+import { opensPersonal, recordedOpening } from '../../history/opening.ts'
 import { formatOf, namespaceIn, query } from '../../history/query.ts'
 import { route } from '../../route/route.ts'
 import { audit } from '../../route/statements.ts'
@@ -11,6 +14,9 @@ import type { Mount } from '../../services/service.ts'
 import { written } from '../../wire/reply.ts'
 
 const PAGES = { json: eventPageAnswer, cloudevents: cloudEventPageAnswer }
+
+/** Forms without opened personal data. */
+const SEALED: ReadonlySet<EventsFormat> = new Set(['csv', 'cloudevents'])
 
 const getEvents: Mount = (app, service) => {
   const follow = liveEvents(service)
@@ -23,6 +29,7 @@ const getEvents: Mount = (app, service) => {
       namespace: 'none',
       right: 'audit.read',
       inOne: { right: 'history.read', namespaceIn },
+      alwaysFor: opensPersonal,
     },
     summary:
       'List or export the events of the history that match all filters; as JSON, CloudEvents, NDJSON, CSV or live as server-sent events.',
@@ -31,6 +38,7 @@ const getEvents: Mount = (app, service) => {
     answer: HistoryEvents,
     run: (call) => {
       const format = formatOf(call)
+      if (call.query.personal === 'open' && SEALED.has(format)) invalid('personal', `must be sealed in ${format}`)
       if (format === 'json' || format === 'cloudevents')
         return asOfReading(service, call.request, () => PAGES[format](service, call))
       return format === 'sse' ? follow(call) : eventStreamAnswer(service, call, format)
@@ -43,14 +51,18 @@ const getEvent: Mount = (app, service) =>
     method: 'GET',
     url: '/audit/v1/events/:position',
     ...audit,
-    access: { credential: 'required', namespace: 'none', right: 'audit.read' },
+    access: { credential: 'required', namespace: 'none', right: 'audit.read', alwaysFor: opensPersonal },
     summary: 'Get the event at a position.',
+    query: queryOf({ personal }),
     errors: ['not_found', 'view_behind'],
     answer: HistoryEvent,
     run: async (call) => {
-      const event = await eventAt(service, call.params['position']!)
-      countReading(service, call, 1)
-      return written(await eventPresenter(service)(event))
+      const position = call.params['position']!
+      const event = await eventAt(service, position)
+      const [fromIndex, toIndex] = [event.index, event.index + 1]
+      const open = await recordedOpening(service, call, { format: 'json', filter: { position }, fromIndex, toIndex })
+      if (!open) countReading(service, call, 1)
+      return written(await eventPresenter(service, open)(event))
     },
   })
 
