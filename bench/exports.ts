@@ -67,7 +67,7 @@ export const run = async (): Promise<readonly Row[]> => {
     const { head, reader } = await readerOf(store, key, EVENTS)
     /** Makes the bytes of a form of all events, as the service does. */
     const formed = async (format: ExportFormat) => {
-      const form = formOf(format, ORIGIN)
+      const form = formOf(format, ORIGIN, 'sealed')
       const span = await reader.span({}, {}, head)
       let [text, bytes] = ['', 0]
       const { signal } = new AbortController()

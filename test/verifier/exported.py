@@ -168,8 +168,15 @@ def ndjson_record(line, is_open):
     texts = [json.loads(text) for text in (position, id, stream, type, time)]
     if [quoted(text) for text in texts] != [position, id, stream, type, time]:
         raise ValueError
-    if is_open and line.startswith(',"personal":', end):
-        end = decoder.raw_decode(line, end + len(',"personal":'))[1]
+    if is_open:
+        if not line.startswith(',"personal":{', end):
+            raise ValueError
+        fields, end = decoder.raw_decode(line, end + len(',"personal":'))
+        for field in fields.values():
+            if set(field) != ({'status', 'value'} if field['status'] == 'open' else {'status'}):
+                raise ValueError
+            if field['status'] not in ('open', 'erased', 'lost'):
+                raise ValueError
     if line[end:] != '}' or str(int(index)) != index or str(int(revision)) != revision:
         raise ValueError
     return Record(index, texts[0], texts[1], texts[2], revision, texts[3], texts[4], data, meta)

@@ -41,6 +41,7 @@ const MORE: readonly Column<HistoryEvent>[] = [
   ['DATA', ({ data }) => JSON.stringify(data)],
   ['META', ({ meta }) => JSON.stringify(meta)],
 ]
+const OPENED: readonly Column<HistoryEvent>[] = [...MORE, ['PERSONAL', ({ personal }) => JSON.stringify(personal)]]
 
 const list = async (options: ListOptions, given: CommandServices): Promise<void> => {
   const { ask } = await clientOf(options, given)
@@ -58,9 +59,12 @@ const list = async (options: ListOptions, given: CommandServices): Promise<void>
     given.terminal.info(`${found.length === 1 ? '1 event' : `${found.length} events`} shown; use --all for the rest.`)
 }
 
-const show = async (moment: string, options: TargetOptions & OutputOptions, given: CommandServices): Promise<void> => {
-  const event = await eventAt(await clientOf(options, given), moment, given.clock.now().getTime())
-  printOne(given.terminal, event, ({ position }) => `#${position}`, MORE, options)
+type ShowOptions = TargetOptions & OutputOptions & { readonly personal?: boolean }
+
+const show = async (moment: string, options: ShowOptions, given: CommandServices): Promise<void> => {
+  const personal = options.personal ? 'open' : undefined
+  const event = await eventAt(await clientOf(options, given), moment, given.clock.now().getTime(), personal)
+  printOne(given.terminal, event, ({ position }) => `#${position}`, personal ? OPENED : MORE, options)
 }
 
 /** `rollcall events`: lists, shows, follows, counts, exports and verifies the events of the history. */
@@ -81,7 +85,8 @@ export const addEvents = (program: Command, given: CommandServices): void => {
   withField(withOutput(withTarget(events.command('show <moment>'), given), ['table', 'json', 'ndjson', 'name']))
     .summary('show one event')
     .description('Shows the event with a position (#12) or an index (@11), or the last event up to a time.')
-    .action((moment: string, options: TargetOptions & OutputOptions) => show(moment, options, given))
+    .option('--personal', 'open personal data; the service records the read')
+    .action((moment: string, options: ShowOptions) => show(moment, options, given))
   addTail(events, given)
   addExportEvents(events, given)
   addVerifyEvents(events, given)

@@ -38,8 +38,28 @@ const placesOf = (line: string): readonly number[] | undefined => {
 
 type Places = readonly [number, number, number, number, number, number, number]
 
+/** True for an opened field (api.md §16.2): its status, and its value if it is open. */
+const isOpenedField = (field: unknown): boolean => {
+  const { status, ...more } = (field ?? {}) as { readonly status?: unknown }
+  const names = Object.keys(more).join()
+  return status === 'open' ? names === 'value' : (status === 'erased' || status === 'lost') && names === ''
+}
+
+/** True if a text is the member of opened personal data, in the form in which the service writes it. */
+const isPersonalMember = (text: string): boolean => {
+  if (!text.startsWith(PERSONAL)) return false
+  const json = text.slice(PERSONAL.length)
+  try {
+    const fields = JSON.parse(json) as Readonly<Record<string, unknown>> | null
+    const isWhole = fields !== null && !Array.isArray(fields) && JSON.stringify(fields) === json
+    return isWhole && Object.values(fields).every(isOpenedField)
+  } catch {
+    return false
+  }
+}
+
 /** Reads one line; `line` has one unit for each of its bytes. */
-const readLine = (bytes: Buffer, line: string): ReadLine | undefined => {
+const readLine = (bytes: Buffer, line: string, isOpened: boolean): ReadLine | undefined => {
   const places = placesOf(line)
   if (places === undefined) return undefined
   const [indexAt, positionAt, idAt, streamAt, revisionAt, typeAt, timeAt] = places as unknown as Places
@@ -63,7 +83,7 @@ const readLine = (bytes: Buffer, line: string): ReadLine | undefined => {
   return {
     index,
     leaf: leafOf(entry),
-    isExact: true,
+    isExact: isOpened ? isPersonalMember(line.slice(ends[1], -1)) : ends[1] === line.length - 1,
     record: () => ({
       ...(JSON.parse(`{"id":"${id}","stream":"${stream}","type":"${type}","time":"${time}"}`) as Texts),
       revision: digitsIn(revision) ?? 0n,
@@ -75,14 +95,22 @@ const readLine = (bytes: Buffer, line: string): ReadLine | undefined => {
 }
 type Texts = { readonly id: string; readonly stream: string; readonly type: string; readonly time: string }
 
-/** Reads the lines of an NDJSON export. The leaf is made of the bytes of the line, without parsing data or metadata. */
-export const readNdjson: ReadLines = (bytes) => {
-  const text = bytes.toString('latin1')
-  const lines: (ReadLine | undefined)[] = []
-  let start = 0
-  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
-    lines.push(readLine(bytes.subarray(start, end), text.slice(start, end)))
-    start = end + 1
+/**
+ * Returns the reader of an NDJSON export; each line of an opened one has the member of opened personal data. The leaf is
+ * made of the bytes of the line, without parsing data or metadata.
+ */
+const ndjsonReader =
+  (isOpened: boolean): ReadLines =>
+  (bytes) => {
+    const text = bytes.toString('latin1')
+    const lines: (ReadLine | undefined)[] = []
+    let start = 0
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+      lines.push(readLine(bytes.subarray(start, end), text.slice(start, end), isOpened))
+      start = end + 1
+    }
+    return { lines, used: start }
   }
-  return { lines, used: start }
-}
+
+export const readNdjson = ndjsonReader(false)
+export const readOpenedNdjson = ndjsonReader(true)

@@ -2,8 +2,8 @@ import { csvRow } from '../../../contract/readers/csv.ts'
 import { cloudEvent } from '../../../history/cloud-events.ts'
 import { cloudEventReader } from '../../../history/export/cloud-event-lines.ts'
 import { csvReader } from '../../../history/export/csv-rows.ts'
-import { type ExportFormat, ledgerIdIn } from '../../../history/export/manifest.ts'
-import { readNdjson } from '../../../history/export/ndjson-lines.ts'
+import { type ExportFormat, ledgerIdIn, type Manifest } from '../../../history/export/manifest.ts'
+import { readNdjson, readOpenedNdjson } from '../../../history/export/ndjson-lines.ts'
 import type { ReadLines } from '../../../history/export/read-line.ts'
 import type { IndexedEvent } from '../../../history/facts.ts'
 import { COLUMNS } from '../../../history/forms.ts'
@@ -22,9 +22,14 @@ export type ExportForm = {
   readonly reader: () => ReadLines
 }
 
-/** Returns the form of a format; CloudEvents name the ledger of an origin. */
-export const formOf = (format: ExportFormat, origin: string): ExportForm => {
-  if (format === 'ndjson') return { head: '', text: ({ line }) => line(), reader: () => readNdjson }
+/** Returns the form of a format; CloudEvents name the ledger of an origin, and NDJSON can have opened personal data. */
+export const formOf = (format: ExportFormat, origin: string, personal: Manifest['personal']): ExportForm => {
+  if (format === 'ndjson')
+    return {
+      head: '',
+      text: ({ line }) => line(),
+      reader: () => (personal === 'open' ? readOpenedNdjson : readNdjson),
+    }
   if (format === 'csv')
     return {
       head: csvRow(COLUMNS.map(([title]) => title)),

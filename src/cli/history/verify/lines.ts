@@ -62,7 +62,7 @@ export const checkLines = async (
   const passes = testOf(manifest)
   const isWhole = Object.keys(manifest.filter).length === 0
   const order = orderCheck(manifest, found)
-  const form = formOf(manifest.format, manifest.origin)
+  const form = formOf(manifest.format, manifest.origin, manifest.personal)
   const { from, to } = manifest.index
   let last = from - 1
   const checkLine = (line: ReadLine | undefined): void => {
