@@ -3,6 +3,7 @@ import { isConfigError } from '../config/problem.ts'
 import { messageOf, Refusal } from '../errors.ts'
 import { EXIT, isFailure } from '../failure.ts'
 import { version } from '../version.ts'
+import { historyHelp } from './history-help.ts'
 import type { Around, CommandServices } from './services.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
@@ -60,7 +61,7 @@ const program = async (word: string | undefined, given: CommandServices): Promis
     .showHelpAfterError('(see --help)')
     .addHelpText(
       'after',
-      '\nStart a service with:  rollcall serve\nExit codes: 0 done, 1 failed, 2 usage or configuration, 3 check failed, 4 not found, 5 not allowed, 6 conflict, 7 unavailable',
+      '\nStart a service with:  rollcall serve\nVerbs on the history:  rollcall help history\nExit codes: 0 done, 1 failed, 2 usage or configuration, 3 check failed, 4 not found, 5 not allowed, 6 conflict, 7 unavailable',
     )
   const loaders = word !== undefined && Object.hasOwn(verbs, word) ? [verbs[word]!] : Object.values(verbs)
   for (const add of await Promise.all(loaders.map((verb) => verb()))) add(rollcall, given)
@@ -105,6 +106,10 @@ export const run = async (argv: readonly string[], around: Around): Promise<numb
   const rollcall = await program(argv[0], { ...around, argv, endWith: (code) => (exit = code) })
   if (argv.length === 0) {
     rollcall.outputHelp()
+    return EXIT.ok
+  }
+  if (argv.join(' ') === 'help history') {
+    terminal.print(historyHelp(rollcall))
     return EXIT.ok
   }
   try {

@@ -39,6 +39,14 @@ await t.test('rollcall without a verb prints help, and suggests the right verb f
   }
 })
 
+await t.test('rollcall help history lists each verb on the history with its summary', async (t) => {
+  const { exit, out, err } = await rollcall(['help', 'history'])
+  t.match([exit, err], [0, ''])
+  for (const verb of ['events list', 'events verify [file]', 'token find', 'ledger resume', 'backup <dir>', 'migrate'])
+    t.match(out, new RegExp(`^  ${verb.replaceAll(/[[\]]/g, '\\$&')} {2,}\\S`, 'm'), verb)
+  t.match(await rollcall(['help', 'token']), { exit: 0, out: /Usage: rollcall token/ })
+})
+
 await t.test('every verb and every option has a description', async (t) => {
   let verbs = 0
   const check = async (words: readonly string[]): Promise<unknown> => {
