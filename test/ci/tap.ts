@@ -72,7 +72,7 @@ process.env['TMPDIR'] = folder
 // Real servers start slowly on a busy machine.
 const patience = suites.includes('real') ? ['--jobs=2', '--timeout=900'] : []
 // Files of these suites change nothing that outlives them, and loading their imports takes up to half of their work.
-const SHARING: readonly string[] = ['unit', 'service', 'browser']
+const SHARING: readonly string[] = ['unit', 'service', 'browser', CLUSTER]
 const together = suites.every((suite) => SHARING.includes(suite)) ? ['--together'] : []
 const file = resolve(import.meta.dirname, 'files.js')
 const child = spawn(process.execPath, [file, ...patience, ...together, ...options, ...ofSuites()], {

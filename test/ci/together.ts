@@ -34,6 +34,8 @@ const tests = async (file: string): Promise<void> => {
   await eventually(() => root.idle, `the tests of ${file}`)
 }
 const failed = (error: Error): void => void root.threw(error)
+// The process is killed soon after the time limit of a file.
+root.on('timeout', () => console.error(`still active: ${left().join(', ')}`))
 
 for await (const file of createInterface({ input: process.stdin })) {
   root.setTimeout(FILE_MS)

@@ -9,6 +9,11 @@ export const onCluster: boolean = process.env['ROLLCALL_TEST_STACK'] === 'cluste
 type Settings = Readonly<Record<string, string>>
 
 const shared = async () => {
+  // The next test file of the process starts servers of its own.
+  root.teardown(() => {
+    servers = undefined
+    stacks.clear()
+  })
   const [mongo, redis] = [await ownMongo(root), await ownRedis(root)]
   if (!mongo.server || !redis.server) throw new Error(mongo.skip || redis.skip || 'no servers')
   return { mongo: mongo.server.url, redis: redis.server.url }
