@@ -71,6 +71,19 @@ export const later = (t: Test, changes: readonly (readonly [file: string, text: 
     }
   })
 
+/** Copies this build with a replaced text in a compiled file, without the compiler; returns the program. */
+export const altered = async (t: Test, file: string, text: string, other: string): Promise<string> => {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-build-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  await cp(join(root, 'dist/src'), join(directory, 'dist/src'), { recursive: true })
+  for (const each of ['node_modules', 'package.json']) await symlink(join(root, each), join(directory, each))
+  const path = join(directory, 'dist', file)
+  const source = await readFile(path, 'utf8')
+  if (!source.includes(text)) throw new Error(`${file} does not contain ${text}`)
+  await writeFile(path, source.replace(text, other))
+  return join(directory, 'dist/src/main.js')
+}
+
 type Line = Readonly<Record<string, unknown>>
 export type Answer = {
   readonly status: number
@@ -117,7 +130,8 @@ export const serve = async (t: Test, main: string, settings: Readonly<Record<str
       ...(body && { body: JSON.stringify(body) }),
     })
     const text = await answer.text()
-    const json = (text.startsWith('{') ? JSON.parse(text) : {}) as Answer['json']
+    const isJson = answer.headers.get('content-type')?.startsWith('application/json') && text.startsWith('{')
+    const json = (isJson ? JSON.parse(text) : {}) as Answer['json']
     return { status: answer.status, json, text }
   }
   const lines = (): readonly Line[] =>
@@ -131,6 +145,11 @@ export const serve = async (t: Test, main: string, settings: Readonly<Record<str
     told: (level: string) => lines().filter((line) => line['level'] === level),
     /** Suspends or resumes the process. */
     freeze: (frozen: boolean) => void child.kill(frozen ? 'SIGSTOP' : 'SIGCONT'),
+    /** Sends SIGKILL and waits for the end. */
+    kill: async () => {
+      child.kill('SIGKILL')
+      await exited
+    },
     /** Sends SIGTERM and returns the exit code. */
     end: async () => {
       child.kill('SIGTERM')
