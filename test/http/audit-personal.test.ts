@@ -34,6 +34,13 @@ const lasting = ({ personal: _personal, sealed: _sealed, actor, ...event }: Hist
   actor: { ...actor, name: undefined },
 })
 
+/** Waits for the ledger, which CloudEvents and OCSF name. */
+const ledgerBegun = ({ request }: Started) =>
+  eventually(
+    async () => (await request<{ ledger?: string }>('GET', '/audit/v1/ledger')).json.ledger !== undefined,
+    'the ledger has begun',
+  )
+
 /** First events of a live stream. */
 const followed = ({ url, token }: Started, search: string, count: number) =>
   new Promise<readonly HistoryEvent[]>((resolve, reject) => {
@@ -91,10 +98,48 @@ await t.test('personal=open shows the personal data of events in addition to the
   )
 })
 
+type Ocsf = { readonly metadata: { readonly sequence: number; readonly log_name: string } } & Fields
+
+await t.test('format=ocsf exports events in OCSF, with address and e-mail address only if opened', async (t) => {
+  const { service, tokenId } = await withPerson(t)
+  await ledgerBegun(service)
+  const { origin } = (await service.request<{ origin: string }>('GET', '/audit/v1/ledger')).json
+  const ocsf = async (search: string) => {
+    const { status, headers, text } = await read(service, `format=ocsf&${search}`)
+    t.equal(status, 200)
+    t.equal(headers['content-type'], 'application/x-ndjson')
+    const lines = text.split('\n').slice(0, -1)
+    return { headers, events: lines.map((line) => JSON.parse(line) as Ocsf) }
+  }
+  const own = `stream=token-${tokenId}`
+  const { headers, events } = await ocsf(own)
+  t.match(headers['content-disposition'], /^attachment; filename="rollcall-events-\d+-\d+\.ocsf\.ndjson"$/)
+  t.match(events, [{ class_uid: 3002, metadata: { log_name: origin, version: '1.8.0' } }])
+  t.notMatch(JSON.stringify(events), /src_endpoint|email_addr/)
+  const opened = await ocsf(`${own}&personal=open`)
+  t.match(opened.events, [{ src_endpoint: { ip: '127.0.0.1' }, user: { email_addr: MAIL } }])
+  const [{ data }] = (await page(service, 'type=HistoryExported&order=desc&limit=1')) as [HistoryEvent]
+  t.match(data, { format: 'ocsf', personal: true })
+
+  const before = `beforeIndex=${(await page(service, 'limit=1000')).length}`
+  const all = (await page(service, `limit=1000&${before}`)).filter(
+    ({ type }) =>
+      !/^Flag(?:Unr|R)egistered|^Login(?:Started|Returned|Completed|sBegun)|^Instance(?:sCalled|Answered)/.test(type),
+  )
+  const whole = await ocsf(before)
+  t.strictSame(
+    whole.events.map(({ metadata }) => metadata.sequence),
+    all.map(({ index }) => index),
+  )
+  t.equal((await ocsf(`${before}&limit=2&type=LoginReturned,TokenIssued`)).events.length, 2, 'the limit counts lines')
+  t.equal((await read(service, 'format=ocsf&order=desc')).status, 400)
+})
+
 await t.test('without personal=open no answer, log line or metric has personal data', async (t) => {
   const { service, tokenId } = await withPerson(t)
   const { position } = (await page(service, `tokenId=${tokenId}`))[0]!
-  const searches = ['json', 'ndjson', 'csv', 'cloudevents'].map((format) => `?format=${format}&limit=1000`)
+  await ledgerBegun(service)
+  const searches = ['json', 'ndjson', 'csv', 'cloudevents', 'ocsf'].map((format) => `?format=${format}&limit=1000`)
   for (const personal of ['', '&personal=sealed'])
     for (const search of [...searches.map((one) => one + personal), `/${position}?pretty${personal}`]) {
       const { status, text } = await service.request('GET', `${EVENTS}${search}`)

@@ -78,7 +78,7 @@ const OUTCOMES = ['success', 'denied', 'failed']
 const [BUCKETS, BUCKETS_MAX] = [60, 240]
 
 /** Forms of an answer with events. */
-const FORMATS = { json: 0, ndjson: 1, csv: 2, sse: 3, cloudevents: 4 } as const
+const FORMATS = { json: 0, ndjson: 1, csv: 2, sse: 3, cloudevents: 4, ocsf: 5 } as const
 export type EventsFormat = keyof typeof FORMATS
 
 /** Filters of events (api.md §16.3). */

@@ -1,6 +1,6 @@
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import { positionOf } from '../../contract/readers/moment.ts'
-import { Refusal, refuse } from '../../errors.ts'
+import { refuse } from '../../errors.ts'
 import { cloudEvent } from '../../history/cloud-events.ts'
 import type { IndexedEvent } from '../../history/facts.ts'
 import { eventJson } from '../../history/forms.ts'
@@ -13,6 +13,7 @@ import { batched, listed } from '../wire/pieces.ts'
 import type { Answer, Json } from '../wire/reply.ts'
 import { hasRoomFor, takePage } from '../wire/room.ts'
 import { countReading } from './counted.ts'
+import { ledgerNotBegun } from './newest-checkpoint.ts'
 import { isOpening, recordedOpening } from './opening.ts'
 import { type EventsCall, filterGiven, indexesOf, type Selection, selectionOf } from './query.ts'
 
@@ -103,10 +104,6 @@ export const eventPageAnswer = async (service: Service, call: EventsCall): Promi
       ...(count && { count }),
     },
   )
-}
-
-const ledgerNotBegun = (): never => {
-  throw new Refusal('view_behind', 'ledger has not begun', { headers: { 'retry-after': '1' } })
 }
 
 const BATCH = 'application/cloudevents-batch+json'

@@ -5,6 +5,7 @@ import { invalid } from '../../errors.ts'
 import { timeSlicer } from '../../event-loop.ts'
 import type { IndexedEvent } from '../../history/facts.ts'
 import { COLUMNS, eventLine } from '../../history/forms.ts'
+import { ocsfEvent } from '../../history/ocsf.ts'
 import type { OpenEvent, OpenedFields } from '../../history/opened-fields.ts'
 import type { ExportStep } from '../../history/pages.ts'
 import { contextOf } from '../commands/command-context.ts'
@@ -12,6 +13,7 @@ import type { Service } from '../services/service.ts'
 import { parametersOf } from '../wire/path.ts'
 import type { Answer } from '../wire/reply.ts'
 import { whenOver } from '../wire/room.ts'
+import { ledgerNotBegun } from './newest-checkpoint.ts'
 import { isOpening, recordedOpening } from './opening.ts'
 import { type EventsCall, filterGiven, indexesOf, selectionOf } from './query.ts'
 
@@ -31,19 +33,33 @@ type Form = {
   readonly type: string
   readonly extension: string
   readonly head: string
-  readonly text: (event: IndexedEvent, opened?: OpenedFields) => string
+  /** Text of an event; undefined for an event that the form leaves out. */
+  readonly text: (event: IndexedEvent, opened?: OpenedFields) => string | undefined
 }
 
 const TITLES = csvRow(COLUMNS.map(([title]) => title))
 
-const FORMS: Readonly<Record<ExportFormat, Form>> = {
-  ndjson: { type: 'application/x-ndjson', extension: 'ndjson', head: '', text: eventLine },
+const NDJSON = { type: 'application/x-ndjson', extension: 'ndjson', head: '' }
+
+const FORMS: Readonly<Record<Exclude<ExportFormat, 'ocsf'>, Form>> = {
+  ndjson: { ...NDJSON, text: eventLine },
   csv: {
     type: 'text/csv; charset=utf-8; header=present',
     extension: 'csv',
     head: TITLES,
     text: (event) => csvRow(COLUMNS.map(([, text]) => text(event))),
   },
+}
+
+/** Form of an export. OCSF events name the origin of the ledger. */
+const formOf = (service: Service, format: ExportFormat): Form => {
+  if (format !== 'ocsf') return FORMS[format]
+  const origin = service.ledger.origin() ?? ledgerNotBegun()
+  const text = (event: IndexedEvent, opened?: OpenedFields): string | undefined => {
+    const json = ocsfEvent(event, origin, opened)
+    return json && `${json}\n`
+  }
+  return { ...NDJSON, extension: 'ocsf.ndjson', text }
 }
 
 /** Chunks of an export, and the number of events in them so far. `open` opens the personal data of each event. */
@@ -55,7 +71,7 @@ const chunksOf = (
 ) => {
   let count = 0
   const pause = timeSlicer()
-  const textOf = async (event: IndexedEvent): Promise<string> => {
+  const textOf = async (event: IndexedEvent): Promise<string | undefined> => {
     const opened = await open!(event)
     await pause()
     return form.text(event, opened)
@@ -65,7 +81,9 @@ const chunksOf = (
     for await (const batch of steps) {
       for (const { event } of batch) {
         if (!event) continue
-        text += open ? await textOf(event) : form.text(event)
+        const more = open ? await textOf(event) : form.text(event)
+        if (more === undefined) continue
+        text += more
         count++
         if (text.length >= CHUNK) {
           yield Buffer.from(text)
@@ -80,7 +98,7 @@ const chunksOf = (
 }
 
 /**
- * All events of a range as NDJSON or CSV (api.md §16.5). Counts as a running stream, and records the export before it
+ * All events of a range as NDJSON, CSV or OCSF (api.md §16.5). Counts as a running stream, and records the export before it
  * begins.
  */
 export const eventStreamAnswer = async (
@@ -96,7 +114,7 @@ export const eventStreamAnswer = async (
   const head = await history.head()
   const span = await history.span(filter, range, head)
   const { fromIndex: from, toIndex: to } = indexesOf(span)
-  const form = FORMS[format]
+  const form = formOf(service, format)
   const origin = service.ledger.origin()
   const headers = {
     'content-type': form.type,

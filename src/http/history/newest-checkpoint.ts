@@ -1,9 +1,14 @@
 import { viewBehind } from '../../as-of/view-behind.ts'
-import { refuse } from '../../errors.ts'
+import { Refusal, refuse } from '../../errors.ts'
 import type { KeptCheckpoint } from '../../ledger/ledger-store.ts'
 import type { Service } from '../services/service.ts'
 
 type Served = Pick<Service, 'ledger' | 'log'>
+
+/** Refuses because the log has no ledger yet. */
+export const ledgerNotBegun = (): never => {
+  throw new Refusal('view_behind', 'ledger has not begun', { headers: { 'retry-after': '1' } })
+}
 
 /** Refuses because there is no checkpoint: with `view_behind` while the tree is built, else with `ledger_suspended`. */
 const noCheckpoint = async ({ ledger, log }: Served): Promise<never> => {

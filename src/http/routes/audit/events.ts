@@ -32,7 +32,7 @@ const getEvents: Mount = (app, service) => {
       alwaysFor: opensPersonal,
     },
     summary:
-      'List or export the events of the history that match all filters; as JSON, CloudEvents, NDJSON, CSV or live as server-sent events.',
+      'List or export the events of the history that match all filters; as JSON, CloudEvents, NDJSON, CSV, OCSF or live as server-sent events.',
     query,
     errors: ['invalid_at', 'invalid_page_token', 'view_behind', 'rate_limited', 'history_busy', 'deadline_exceeded'],
     answer: HistoryEvents,
