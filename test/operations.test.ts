@@ -11,6 +11,7 @@ import { CHILD, has, inspect, leaveOut, startChild } from './crash/rig.ts'
 import { allEventsOf } from './http/events-of.ts'
 import { startEventStore } from './stand-ins/eventstoredb/server.ts'
 import { startService } from './start.ts'
+import { eventually } from './wait.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const guide = await readFile(join(root, 'docs/guides/operations.md'), 'utf8')
@@ -86,6 +87,8 @@ await t.test('a service restored from a backup has its tokens, flags and people'
     status: 200,
     json: { name: 'Kept' },
   })
+  const state = async () => (await restored.request<{ state: string }>('GET', '/audit/v1/ledger')).json.state
+  t.equal(await eventually(async () => (await state()) !== 'building' && state(), 'the tree'), 'suspended')
 })
 
 await t.test('the command in the guide prints the log while the service runs', async (t) => {

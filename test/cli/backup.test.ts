@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import type { LedgerCheckpoint } from '../../src/contract/history/ledger.ts'
@@ -225,6 +225,22 @@ await t.test('a restore finds each file that was changed, removed or exchanged',
   t.match(await rollcall(['restore', other, '--into', path('x')]), { exit: 3, err: /events\.sqlite is not the file/ })
 })
 
+await t.test('the commands of the guide make a backup and restore it', async (t) => {
+  const service = await startService(t, SETTINGS)
+  const guide = await readFile(resolve(import.meta.dirname, '../../../docs/guides/operations.md'), 'utf8')
+  const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
+  const retained = join(service.directory, 'retained.checkpoint')
+  t.equal((await rollcall(['checkpoint', '--seal', '--save', retained], env)).exit, 0)
+  const paths = new Set(['backup', 'data', 'restored', 'retained.checkpoint'])
+  for (const block of ['backup-command', 'restore-command']) {
+    const [verb = '', ...words] = new RegExp(`\`\`\`sh ${block}\nrollcall (.*)\n`).exec(guide)![1]!.split(' ')
+    const args = words.map((word) => (paths.has(word) ? join(service.directory, word) : word))
+    t.match(await rollcall([verb, ...args]), { exit: 0 }, block)
+  }
+  const report = await rollcall(['ledger', 'status', '--data', join(service.directory, 'restored'), '-o', 'json'])
+  t.match(JSON.parse(report.out), { state: 'ok' })
+})
+
 await t.test('a backup of a log that was changed fails, and a target in use is refused', async (t) => {
   const { service, data, backup, path } = await backedUp(t)
   await service.close()
@@ -242,6 +258,15 @@ await t.test('a backup of a log that was changed fails, and a target in use is r
   t.match(await ran('restore', backup, '--into', path('r'), '--reason', 'x'), { exit: 2, err: /need each other/ })
   t.match(await ran('restore', backup, '--into', path('r'), '--checkpoint', path('none')), { exit: 4 })
   t.match(await ran('restore', backup), { exit: 2, err: /--into/ })
+
+  const signingKey = join(data, 'signing-key.pem')
+  await rename(signingKey, path('kept'))
+  const unsigned = await ran('backup', path('unsigned'), '--data', data, '--with-keys')
+  t.match(unsigned, { exit: 0, err: /no signing key that its log names/ })
+  await rename(path('kept'), signingKey)
+  await rename(join(data, 'keys'), path('kept'))
+  t.match(await ran('backup', path('k'), '--data', data, '--with-keys'), { exit: 4, err: /There is no .*keys/ })
+  await rename(path('kept'), join(data, 'keys'))
 
   const database = await openDatabase(join(data, 'events.sqlite'), 'durable')
   database.exec("drop trigger events_never_change; update events set meta = meta || ' ' where position = 2")

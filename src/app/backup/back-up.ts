@@ -59,8 +59,11 @@ const copyAll = async (config: Config, directory: string, withKeys: boolean): Pr
   return sources.map(([name]) => name)
 }
 
-/** Fails unless the keys of a copy fit its log, and its signing key is one that the log names. */
-const checkKeys = async (directory: string, of: LedgerOfLog | undefined, clock: Clock): Promise<void> => {
+/**
+ * Fails unless the keys of a copy fit its log. Returns true if its signing key is the one that the log names, or the log
+ * names none.
+ */
+const checkKeys = async (directory: string, of: LedgerOfLog | undefined, clock: Clock): Promise<boolean> => {
   const { withStanding } = await import('../../adapters/embedded/files/standing.ts')
   const { signingKeyFile } = await import('../../adapters/embedded/ledger/signing-key-file.ts')
   const config = configOfCopy(directory)
@@ -69,14 +72,8 @@ const checkKeys = async (directory: string, of: LedgerOfLog | undefined, clock: 
     verifyKeys(await locateInDirectory(config, standing), undefined, clock, silent),
   )
   const { read, next } = signingKeyFile(config.history.ledger.key_file!)
-  const keys = [await read(), await next()].filter((key) => key !== undefined)
-  if (!of || keys.length === 0) return
-  if (!keys.some((key) => vkeyFor(of.origin, key) === of.keys.at(-1)!.vkey))
-    fail(
-      'check',
-      'The signing key is not the one that the copied log names.',
-      'If it was replaced during the backup, make another backup. Otherwise see: rollcall ledger status',
-    )
+  const keys = [await read(), await next()]
+  return !of || keys.some((key) => key && vkeyFor(of.origin, key) === of.keys.at(-1)!.vkey)
 }
 
 const insistOnEmpty = (directory: string): void => {
@@ -108,12 +105,12 @@ export const backUp: BackupServices['backUp'] = async (config, clock, { director
     await createDirectory(directory)
     const names = await copyAll(config, directory, withKeys)
     const { content, of } = await checkCopies(directory, names)
-    if (withKeys) await checkKeys(directory, of, clock)
+    const canSign = withKeys ? await checkKeys(directory, of, clock) : undefined
     const files = []
     for (const name of names) files.push({ name, ...(await digestOf(join(directory, name))) })
     const statement = statementText({ schema: 'rollcall.backup/v1', ...content, files, keys: withKeys })
     await replaceFile(join(directory, BACKUP_FILE), [statement])
     const { events, position, checkpoint } = content
-    return { events, position, isSealed: checkpoint !== null }
+    return { events, position, isSealed: checkpoint !== null, ...(canSign !== undefined && { canSign }) }
   })
 }

@@ -8,6 +8,9 @@ type RecordsOfBackup = {
   readonly position: string
 }
 
+/** A backup. `canSign`: its signing key is the one that its log names; absent without keys. */
+type CheckedBackup = RecordsOfBackup & { readonly isSealed: boolean; readonly canSign?: boolean }
+
 /** Ledger of a restored directory. */
 type RestoredLedger =
   | { readonly state: 'none' }
@@ -30,7 +33,7 @@ export type BackupServices = {
     config: Config,
     clock: Clock,
     target: { readonly directory: string; readonly withKeys: boolean },
-  ) => Promise<RecordsOfBackup & { readonly isSealed: boolean }>
+  ) => Promise<CheckedBackup>
   /** Checks a backup and restores it into an empty directory. */
   readonly restoreBackup: (
     clock: Clock,

@@ -12,9 +12,12 @@ const backUp = async (
 ): Promise<void> => {
   const { withKeys = false } = options
   const config = embeddedConfig(options, terminal)
-  const { events, position, isSealed } = await (await load()).backUp(config, clock, { directory, withKeys })
+  const made = await (await load()).backUp(config, clock, { directory, withKeys })
+  const { events, position, isSealed, canSign } = made
   terminal.info(`${events} events up to #${position} are in ${directory}, checked.`)
   if (!isSealed) terminal.info('The backup has no checkpoint, so nobody can prove with it that the log is complete.')
+  if (canSign === false)
+    terminal.info('The backup has no signing key that its log names, so its ledger can only begin again.')
   terminal.info(
     withKeys
       ? 'Whoever has this backup can read personal data, test guesses of tokens and sign checkpoints: keep its keys apart.'
