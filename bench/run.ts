@@ -30,6 +30,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   'C3,C4,C5': () => import('./exports.ts'),
   'C8,C9,C10': () => import('./past.ts'),
   C11: () => import('./past-lists.ts'),
+  'C12,C13,C15': () => import('./ledger.ts'),
   T1: () => import('./together.ts'),
 }
 
