@@ -158,6 +158,7 @@ await t.test('the alert rules and the dashboard match the metrics that a running
       'tokens_held',
       'history_reads_total',
       'history_streams',
+      'subjects_erased_total',
     )
     for (const metric of metrics.keys()) {
       t.ok(panelled.has(metric), `${metric} is on the dashboard`)

@@ -9,6 +9,7 @@ import { bootstrap } from './bootstrap.ts'
 import { scheduleCleanups } from './cleanups.ts'
 import { clusterMember } from './cluster-member.ts'
 import { coreOf } from './core.ts'
+import { eraseAgain, scheduleErasures } from './erasures.ts'
 import { followedModelsOf } from './history/read-models.ts'
 import { ledgerServiceOf } from './ledger/services.ts'
 import { presenceOf, type StopCause } from './lifecycle/presence.ts'
@@ -72,6 +73,7 @@ export const compose = async (
       if (rebuilt) await stores.snapshots.remove()
       const known = config.eventstore.all_on_roll || (await log.first()) === undefined
       snapshots.begin(await follower.start(onProgress))
+      await eraseAgain(core, logger)
       await member?.join(known)
       const token = await bootstrap({ ...service, config })
       if (token !== undefined)
@@ -80,6 +82,7 @@ export const compose = async (
       await recordLogIdentity(stores)
       if (rebuilt) await presence.rebuilt(rebuilt)
       await scheduleCleanups(config, core, logger)
+      await scheduleErasures(config, core, service, logger)
       tellMissingPlaces(service.settings.access, (key) => core.flagStore.life(key) !== undefined, logger)
       await lease?.prove()
       // A start that fails before this point leaves no event, because it may be repeated every second.

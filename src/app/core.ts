@@ -120,7 +120,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
   const log = tappedLog(stores.log, [time.tap, membership.tap, ...(guard ? [guard.tap] : [])])
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
   const seal = sealer(keys, lostSubjects(metrics, logger, opened.adapters.views))
-  const { index, held, lives, closed, remember, recall } = memoryOf(config, logger)
+  const { index, held, lives, erasures, closed, remember, recall } = memoryOf(config, logger, keys.forget)
   const { execute, foldOf } = executor(log, enveloper(seal, instance, clock.now, alone ? time.newest : undefined), {
     clock,
     admit: quotas(config.quotas, held, index),
@@ -131,7 +131,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     secret: stores.pepper.key,
     log,
     index,
-    holders: [held, lives],
+    holders: [held, lives, erasures],
     logger,
   })
   const follower: ReturnType<typeof runner> = runner({
@@ -177,7 +177,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
   const intervals = new Map<string, number>()
   addStoreGauges(metrics, { ...storeFacts(stores, follower, lease), intervals, clock })
   const made = { clock, faults, onError, names, metrics, budgets, stores, time, log, instance, seal, membership }
-  const memory = { closed, index, flagStore: held, lives }
+  const memory = { closed, index, flagStore: held, lives, erasures }
   const indexer = indexerOf({ clock, log, stores, follower, onError })
   return { ...made, ...memory, execute, foldOf, follower, guard, indexer, lease, snapshots, intervals }
 }

@@ -1,6 +1,7 @@
 import type { Config } from '../config/load.ts'
 import { compileFlag } from '../evaluation/compile.ts'
 import { projections } from '../projections/all.ts'
+import { erasures as erasureModel, erasureStore } from '../projections/erasures.ts'
 import { flagStore } from '../projections/flag-memory/flag-store.ts'
 import { incarnationStore } from '../projections/flag-memory/incarnation-store.ts'
 import { quarantinedDocuments } from '../projections/flag-memory/quarantined-documents.ts'
@@ -23,23 +24,27 @@ type Keeper = {
 /** Read models of the incarnations of keys. */
 const livesNames = new Set(incarnationModels.map(({ name }) => name))
 
-/** Memory of this instance. `remember` stores a row in the memory of its read model, and `recall` finds it there. */
-export const memoryOf = (config: Config, logger: Logger) => {
+/**
+ * Memory of this instance. `remember` stores a row in the memory of its read model, and `recall` finds it there.
+ * `onErased` receives destroyed keys.
+ */
+export const memoryOf = (config: Config, logger: Logger, onErased: (keys: readonly string[]) => unknown) => {
   const index = tokenIndex(config.tokens.index_size)
   const held = flagStore(compileFlag)
   const lives = incarnationStore()
+  const erasures = erasureStore(onErased)
   const closed = quarantinedDocuments(resources, (event) => logger.error(event, UNREADABLE))
   const keepers = new Map<string, Keeper>(
     projections.map(({ name }) => {
       if (name === tokens.name) return [name, { remember: (row) => index.remember(row as Row<TokenDoc>) }]
-      const store = livesNames.has(name) ? lives : held
+      const store = livesNames.has(name) ? lives : name === erasureModel.name ? erasures : held
       return [name, { remember: (row) => store.set(name, row), recall: (key) => store.row(name, key) }]
     }),
   )
   const remember = (projection: AnyProjection, row: Row) => {
-    if (!livesNames.has(projection.name)) closed.take(projection, row)
+    if (resources.includes(projection)) closed.take(projection, row)
     keepers.get(projection.name)!.remember(row)
   }
   const recall = ({ name }: AnyProjection) => keepers.get(name)!.recall
-  return { index, held, lives, closed, remember, recall }
+  return { index, held, lives, erasures, closed, remember, recall }
 }

@@ -14,6 +14,7 @@ import { aboutOf } from './about.ts'
 import type { AsOfReader } from './as-of-thread/worker.ts'
 import { authServicesOf } from './auth/auth-services.ts'
 import type { Core } from './core.ts'
+import { erasingServicesOf } from './erasures.ts'
 import { historyServicesOf } from './history/services.ts'
 import { readinessOf } from './lifecycle/readiness.ts'
 import { serviceSettings } from './settings.ts'
@@ -45,6 +46,7 @@ export const serviceOf = async (
   const fresh = freshOf(core)
   const { views, pepper, alone, limiter } = stores
   const settings = serviceSettings(config)
+  const pasts = historyServicesOf(config, core)
   return {
     settings,
     names,
@@ -89,7 +91,8 @@ export const serviceOf = async (
       clock: { now: clock.now, newest: time.newest },
     }),
     pastReadings: asOfReadings(metrics, clock),
-    ...historyServicesOf(config, core),
+    ...pasts,
+    ...erasingServicesOf(core, pasts.history),
     ledger,
     idempotency: idempotency({ views, now: clock.now, instance, replays: metrics.replays(), alone }),
     reservations: reservations(execute, core.foldOf, randomUUID, clock.now),

@@ -1,5 +1,6 @@
 import { accessEvents } from './access.ts'
 import { FIRST_FORMAT, type Shape, type Shapes } from './define.ts'
+import { erasureEvents } from './erasure.ts'
 import { flagEvents } from './flag.ts'
 import { historyEvents } from './history.ts'
 import { historyReadEvents } from './history-reads.ts'
@@ -21,7 +22,7 @@ export const catalog = {
   namespace: namespaceEvents,
   flag: flagEvents,
   segment: segmentEvents,
-  keys: keysEvents,
+  keys: { ...keysEvents, ...erasureEvents },
   history: { ...historyEvents, ...historyReadEvents, ...ledgerEvents },
   access: accessEvents,
   instance: { ...instanceEvents, ...membershipEvents },
@@ -57,7 +58,11 @@ export const streams: Readonly<Record<keyof typeof catalog, { readonly name: str
     tells: 'The lifecycle of one flag with its variants, rules, distributions and rollouts.',
   },
   segment: { name: 'segment-<namespace>+<key>', tells: 'The lifecycle of one segment with its constraints.' },
-  keys: { name: 'keys-main', tells: "Losses of the service's keys that an operator accepted." },
+  keys: {
+    name: 'keys-main, keys-<subject>',
+    tells:
+      "Losses of the service's keys that an operator accepted, in `keys-main`. The erasure of a subject, one stream for each subject.",
+  },
   history: {
     name: 'history-main, history-ledger, history-<YYYY-MM-DD>+<id>',
     tells:

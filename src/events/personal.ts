@@ -9,7 +9,17 @@ export type Keys = {
   readonly make: (subject: string, given?: Uint8Array) => Promise<Uint8Array | 'erased'>
   /** Returns the key of a subject; 'erased' if the key was destroyed, undefined if no key was ever created. */
   readonly find: (subject: string) => Promise<Uint8Array | 'erased' | undefined>
-  readonly destroy: (subject: string) => Promise<void>
+  /**
+   * Destroys the keys of subjects, also those that were put aside after a loss (decision 21), and leaves a tombstone for
+   * each subject. When the promise resolves, the files of the store contain none of the keys.
+   */
+  readonly destroy: (...subjects: readonly string[]) => Promise<void>
+  /** State of these subjects in the store: `kept` if there is a key, also one put aside; `erased` if only a tombstone. */
+  readonly states: (subjects: readonly string[]) => Promise<ReadonlyMap<string, 'kept' | 'erased'>>
+  /** At most `most` subjects with a key, from `from` to before `below`, in order. */
+  readonly between: (from: string, below: string, most: number) => Promise<readonly string[]>
+  /** Removes the keys of erased subjects from the cache of this process. From then on these subjects are erased here. */
+  readonly forget: (subjects: readonly string[]) => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -33,7 +43,7 @@ const b64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
  * base64url. `onLost` receives each subject whose key is missing, or whose present key was created after the loss of
  * the key with which the text was encrypted.
  */
-export const sealer = (keys: Keys, onLost: (subject: string) => void = () => {}): Sealer => ({
+export const sealer = (keys: Pick<Keys, 'make' | 'find'>, onLost: (subject: string) => void = () => {}): Sealer => ({
   seal: async (subject, text) => {
     const made = await keys.make(subject)
     const key = made === 'erased' ? randomBytes(32) : made

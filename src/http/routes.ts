@@ -7,6 +7,7 @@ import { auditEventsRoutes } from './routes/audit/events.ts'
 import { auditLedgerRoutes } from './routes/audit/ledger.ts'
 import { auditLedgerProofsRoutes } from './routes/audit/ledger-proofs.ts'
 import { auditStateRoutes } from './routes/audit/state.ts'
+import { auditSubjectsEraseRoutes } from './routes/audit/subjects-erase.ts'
 import { auditSubjectsFindRoutes } from './routes/audit/subjects-find.ts'
 import { auditTokensFindRoutes } from './routes/audit/tokens-find.ts'
 import { authAccessRoutes } from './routes/auth/access.ts'
@@ -68,6 +69,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   auditLedgerProofsRoutes(app, service)
   auditTokensFindRoutes(app, service)
   auditSubjectsFindRoutes(app, service)
+  auditSubjectsEraseRoutes(app, service)
   for (const method of METHODS) methodRoutes[method](app, service)
 
   const ask = evaluator(service.metrics, service.clock)

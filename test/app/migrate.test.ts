@@ -25,7 +25,8 @@ const MAIN = resolve(import.meta.dirname, '../../src/main.js')
 const pepper = { kid: 'p1', key: new Uint8Array(32).fill(7) }
 const options = { dryRun: false, progress: () => {}, signal: new AbortController().signal }
 
-const memoryKeys = (): Keys & { readonly all: Map<string, Uint8Array | 'erased'> } => {
+type MovedKeys = Pick<Keys, 'make' | 'find' | 'destroy'>
+const memoryKeys = (): MovedKeys & { readonly all: Map<string, Uint8Array | 'erased'> } => {
   const all = new Map<string, Uint8Array | 'erased'>()
   return {
     all,
@@ -35,10 +36,9 @@ const memoryKeys = (): Keys & { readonly all: Map<string, Uint8Array | 'erased'>
     },
     find: async (subject) => all.get(subject),
     destroy: async (subject) => void all.set(subject, 'erased'),
-    close: async () => {},
   }
 }
-const place = (log: EventLog = memoryLog(), keys: Keys = memoryKeys()): HistoryStore => ({ log, keys, pepper })
+const place = (log: EventLog = memoryLog(), keys: MovedKeys = memoryKeys()): HistoryStore => ({ log, keys, pepper })
 const content = (events: readonly Stored[]) =>
   events.map(({ position: _position, ...event }) => ({ ...event, revision: String(event.revision) }))
 const of = async (log: EventLog) => content(await collect(log.readAll(0n)))

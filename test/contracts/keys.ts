@@ -72,4 +72,35 @@ export const keysContract = (t: Test, make: (t: Test) => Promise<KeysStore>): vo
     }
     await keys.close()
   })
+
+  void t.test('states and ranges of keys are those of the store, and a forgotten key is erased here', async (t) => {
+    const store = await make(t)
+    const [ann, bob, never] = [randomUUID(), randomUUID(), randomUUID()]
+    const keys = await store.open()
+    await keys.make(ann)
+    await keys.make(bob)
+    await keys.destroy(ann, never)
+    t.strictSame(
+      await keys.states([ann, bob, never, randomUUID()]),
+      new Map([
+        [ann, 'erased'],
+        [bob, 'kept'],
+        [never, 'erased'],
+      ]),
+    )
+    t.strictSame(await keys.states([]), new Map())
+    const days = ['2020-01-03', '2020-01-01', '2020-01-02'].map((day) => `${bob}-${day}`)
+    for (const day of days) await keys.make(day)
+    const [third, first, second] = days
+    t.strictSame(await keys.between(`${bob}-`, third!, 10), [first, second])
+    t.strictSame(await keys.between(`${bob}-`, third!, 1), [first])
+    await keys.destroy(first!)
+    t.strictSame(await keys.between(`${bob}-`, third!, 10), [second])
+    await keys.forget([bob])
+    t.strictSame([await keys.find(bob), await keys.make(bob)], ['erased', 'erased'])
+    await keys.close()
+    const again = await store.open()
+    t.not(await again.find(bob), 'erased', 'only the cache of one process forgets')
+    await again.close()
+  })
 }

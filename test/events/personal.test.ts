@@ -5,7 +5,7 @@ import { type Keys, sealer } from '../../src/events/personal.ts'
 /** Keys in memory that can be lost. */
 const memoryKeys = () => {
   const all = new Map<string, Uint8Array | 'erased'>()
-  const keys: Keys = {
+  const keys: Pick<Keys, 'make' | 'find' | 'destroy'> = {
     make: async (subject) => {
       const key = all.get(subject) ?? randomBytes(32)
       all.set(subject, key)
@@ -13,7 +13,6 @@ const memoryKeys = () => {
     },
     find: async (subject) => all.get(subject),
     destroy: async (subject) => void all.set(subject, 'erased'),
-    close: async () => {},
   }
   return { all, keys }
 }

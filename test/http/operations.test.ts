@@ -33,6 +33,7 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
   cleanup_deleted_total: ['method'],
   clock_ahead_seconds: [],
   subjects_lost_total: [],
+  subjects_erased_total: [],
   events_unreadable: ['category'],
   projection_position: ['name'],
   projection_lag_events: ['name'],

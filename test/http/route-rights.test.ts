@@ -29,6 +29,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'GET /auth/v1/roles',
   ],
   'config.read': ['GET /meta/config'],
+  'subject.erase': ['POST /audit/v1/subjects/erase'],
   'audit.read': [
     'GET /audit/v1/access',
     'GET /audit/v1/events',

@@ -44,10 +44,15 @@ export const embeddedKeys = async (channel: Channel, kek: Uint8Array, accepted =
       const wrapped = await channel.call('findKey', subject)
       return wrapped === undefined ? undefined : remember(subject, wrapped)
     },
-    destroy: async (subject) => {
-      await channel.call('destroyKey', subject)
+    destroy: async (...subjects) => {
+      await channel.call('destroyKeys', subjects)
       await channel.call('scrubKeys')
-      cache.set(subject, 'erased')
+      for (const subject of subjects) cache.set(subject, 'erased')
+    },
+    states: async (subjects) => new Map(await channel.call('keyStates', subjects)),
+    between: (from, below, most) => channel.call('keysBetween', from, below, most),
+    forget: async (subjects) => {
+      for (const subject of subjects) cache.set(subject, 'erased')
     },
     close: async () => cache.clear(),
   }

@@ -52,6 +52,33 @@ const putAside = async (db: Db, calls: Calls, kek: Uint8Array): Promise<void> =>
   }
 }
 
+/** Reads of the keys in the store, without a cache. */
+const keyLists = (db: Db, calls: Calls): Pick<Keys, 'states' | 'between'> => {
+  const [subjects, lost] = [db.collection<StoredKey>('subjects'), db.collection<StoredKey>('lost_subjects')]
+  return {
+    states: async (wanted) => {
+      const where = { _id: { $in: [...wanted] } }
+      const states = new Map<string, 'kept' | 'erased'>()
+      for (const { _id, key } of await calls.call('batch', (limits) => subjects.find(where, limits).toArray()))
+        states.set(_id, key ? 'kept' : 'erased')
+      for (const { _id } of await calls.call('batch', (limits) => lost.find(where, limits).toArray()))
+        states.set(_id, 'kept')
+      return states
+    },
+    between: async (from, below, most) => {
+      const where = { _id: { $gte: from, $lt: below }, key: { $exists: true } }
+      const found = new Set<string>()
+      for (const collection of [subjects, lost]) {
+        const page = await calls.call('batch', (limits) =>
+          collection.find(where, { sort: { _id: 1 }, limit: most, ...limits }).toArray(),
+        )
+        for (const { _id } of page) found.add(_id)
+      }
+      return [...found].sort().slice(0, most)
+    },
+  }
+}
+
 /**
  * Keys of subjects in a collection of their own, each wrapped by the key-encryption key. A key is returned only after a
  * majority stored it, so no failover loses the key of sealed data. If the key-encryption key has changed, it throws, or
@@ -108,16 +135,27 @@ export const mongoKeys = async (
 
   if (accepted) await putAside(db, calls, kek)
   await make(WITNESS)
+  const lost = db.collection<StoredKey>('lost_subjects')
+  const erase = async (subject: string): Promise<void> => {
+    const change = { $unset: { key: '' }, $set: { erasedAt: clock.now() } } as const
+    const write = () =>
+      calls.call('write', () => unlessDuplicate(subjects.updateOne({ _id: subject }, change, { upsert: true })))
+    if ((await write()) === undefined) await write()
+    await calls.call('write', () => lost.deleteOne({ _id: subject }))
+  }
+  const forget: Keys['forget'] = async (erased) => {
+    for (const subject of erased) cache.set(subject, { key: 'erased', until: Number.POSITIVE_INFINITY })
+  }
   return {
     make,
     find,
-    destroy: async (subject) => {
-      const erase = { $unset: { key: '' }, $set: { erasedAt: clock.now() } } as const
-      const write = () =>
-        calls.call('write', () => unlessDuplicate(subjects.updateOne({ _id: subject }, erase, { upsert: true })))
-      if ((await write()) === undefined) await write()
-      await calls.call('write', () => db.collection<StoredKey>('lost_subjects').deleteOne({ _id: subject }))
-      cache.set(subject, { key: 'erased', until: Number.POSITIVE_INFINITY })
+    destroy: async (...erased) => {
+      for (const subject of erased) {
+        await erase(subject)
+        await forget([subject])
+      }
     },
+    ...keyLists(db, calls),
+    forget,
   }
 }

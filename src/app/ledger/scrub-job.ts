@@ -6,11 +6,15 @@ const NAME = 'ledger-scrub'
 /** Time in ms from the start to the first run, and between two looks at a tree that is not built yet. */
 const [FIRST_MS, LOOK_MS] = [60_000, 1_000]
 
-/** Periodic comparison of the whole log with the ledger, on one instance. `every` in ms; 0 for never. */
+/**
+ * Periodic comparison of the whole log with the ledger, on one instance. `every` in ms; 0 for never. Each run first
+ * destroys again the keys of erased subjects.
+ */
 export const scrubJob = (
   every: number,
   { clock, stores: { queue }, intervals, onError }: Pick<Core, 'clock' | 'stores' | 'intervals' | 'onError'>,
   { scrub, state }: Pick<Ledger, 'scrub' | 'state'>,
+  eraseAgain: () => Promise<void>,
 ) => {
   const stop = new AbortController()
   let scheduled = Promise.resolve()
@@ -19,7 +23,11 @@ export const scrubJob = (
     while (!stop.signal.aborted && state() === 'building') await clock.sleep(LOOK_MS, stop.signal)
     if (stop.signal.aborted) return
     intervals.set(NAME, every)
-    await queue.schedule({ name: NAME, every, run: scrub }).catch((error: unknown) => {
+    const run: Ledger['scrub'] = async (...args) => {
+      await eraseAgain()
+      return scrub(...args)
+    }
+    await queue.schedule({ name: NAME, every, run }).catch((error: unknown) => {
       // A queue that is closed refuses.
       if (!isRefusal(error, 'backend_unavailable')) throw error
     })

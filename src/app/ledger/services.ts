@@ -3,6 +3,7 @@ import { placeFinder } from '../../history/places.ts'
 import { type Ledger, ledgerOf } from '../../ledger/ledger.ts'
 import type { KeptCheckpoint } from '../../ledger/ledger-store.ts'
 import type { Core } from '../core.ts'
+import { eraseAgain } from '../erasures.ts'
 import { freshOf } from '../service.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { oncePerMinute } from '../telemetry/warnings.ts'
@@ -107,7 +108,7 @@ export const ledgerServiceOf = async (config: Config, core: Core, logger: Logger
     onError: (error) => failed('ledger', { error }, 'the ledger cannot be updated'),
   })
   addLedgerGauges(core, ledger)
-  const scrubs = scrubJob(config.history.ledger.scrub_interval, core, ledger)
+  const scrubs = scrubJob(config.history.ledger.scrub_interval, core, ledger, () => eraseAgain(core, logger))
   return {
     ...ledger,
     begin: async () => {

@@ -6,10 +6,12 @@ import { fail } from '../../failure.ts'
 import { differing, named, verified } from './compare.ts'
 import { zipPages } from './zip-pages.ts'
 
+type MovedKeys = Pick<Keys, 'make' | 'find' | 'destroy'>
+
 /** Source or target of a migration. The positions of the source count its events, as in the embedded log. */
 export type HistoryStore = {
   readonly log: EventLog
-  readonly keys: Keys
+  readonly keys: MovedKeys
   readonly pepper: { readonly kid: string; readonly key: Uint8Array }
 }
 
@@ -86,7 +88,12 @@ const append = async (to: EventLog, run: readonly Stored[]): Promise<void> => {
  * Copies the key of each subject. An erased subject is erased in the target too; a lost key is skipped. Returns the
  * number of subjects with a key or an erasure, and the number of subjects whose sealed data has no key.
  */
-const copyKeys = async (from: Keys, to: Keys, subjects: ReadonlyMap<string, boolean>, signal: AbortSignal) => {
+const copyKeys = async (
+  from: MovedKeys,
+  to: MovedKeys,
+  subjects: ReadonlyMap<string, boolean>,
+  signal: AbortSignal,
+) => {
   let [moved, lost] = [0, 0]
   for (const [subject, sealed] of subjects) {
     signal.throwIfAborted()

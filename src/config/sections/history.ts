@@ -69,6 +69,11 @@ export const history = {
     32,
     'Maximum exports and live streams of the history at once on an instance; 4 of one credential.',
   ),
+  network_life: setting(
+    durationFrom(86_400_000, 876_000 * 3_600_000),
+    none,
+    'Time after a day at which the network addresses of its callers without a credential are erased, at least 24h; not set: never.',
+  ),
   ledger: {
     name: setting(
       matching(/^[!-*,-~]{1,200}$/, 'must be 1 to 200 visible ASCII characters without a plus sign'),

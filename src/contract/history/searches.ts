@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Instant, named, type Shown, Text } from '../answer.ts'
+import { Instant, named, type Shown, Text, Texts } from '../answer.ts'
 import { text } from '../readers/fields.ts'
 import { input } from '../readers/input.ts'
 import { Authentication } from '../token.ts'
@@ -36,3 +36,11 @@ export const SubjectsFound = named('SubjectsFound', {
 })
 export type SubjectsFound = Shown<typeof SubjectsFound>
 export type SubjectFound = SubjectsFound['subjects'][number]
+
+/** Request to erase a subject, and its result (api.md §16.18). */
+export const erasureRequest = input(
+  { subject: text({ required: true, max: 200, control: false }), reason: text({ required: true, max: 500 }) },
+  'ErasureRequest',
+)
+export const SubjectErased = named('SubjectErased', { subject: Text, keys: Texts, networks: Texts, position: Text })
+export type SubjectErased = Shown<typeof SubjectErased>

@@ -1,4 +1,5 @@
 import type { accessEvents } from '../access.ts'
+import type { erasureEvents } from '../erasure.ts'
 import type { historyEvents } from '../history.ts'
 import type { historyReadEvents } from '../history-reads.ts'
 import type { instanceEvents } from '../instance.ts'
@@ -10,8 +11,16 @@ import { counted, joined, plain, type Summaries } from './sentence.ts'
 const INSTANCE = 'instance <instance>'
 const instanceOf = ({ instance }: { readonly instance: string }) => `instance ${plain(instance)}`
 
-/** Summaries of accepted losses of keys. */
-export const keysSummaries: Summaries<typeof keysEvents> = {
+/** Summaries of accepted losses of keys, and of erasures. */
+export const keysSummaries: Summaries<typeof keysEvents & typeof erasureEvents> = {
+  SubjectErasureRequested: {
+    patterns: ['erasure of personal data of <subject> requested'],
+    of: ({ subject }) => `erasure of personal data of ${plain(subject)} requested`,
+  },
+  SubjectErased: {
+    patterns: ['personal data of <subject> erased'],
+    of: ({ subject }) => `personal data of ${plain(subject)} erased`,
+  },
   LostKeysAccepted: {
     patterns: ['loss of <keys> accepted'],
     of: ({ tokens, subjects }) => {

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { AuthServices } from './auth.ts'
 import type { CommandServices } from './commands.ts'
+import type { ErasingServices } from './erasing.ts'
 import type { InstanceServices } from './instance.ts'
 import type { LoginServices } from './logins.ts'
 import type { ReadServices } from './reads.ts'
@@ -11,6 +12,7 @@ export type Service = InstanceServices &
   CommandServices &
   ReadServices &
   AuthServices &
+  ErasingServices &
   LoginServices &
   RecordingServices
 

@@ -56,7 +56,9 @@ export type Calls = {
   readonly buildDiscard: (staging: string) => void
   readonly makeKey: (subject: string, wrapped: Uint8Array) => Uint8Array | null
   readonly findKey: (subject: string) => Uint8Array | null | undefined
-  readonly destroyKey: (subject: string) => void
+  readonly destroyKeys: (subjects: readonly string[]) => void
+  readonly keyStates: (subjects: readonly string[]) => readonly (readonly [subject: string, 'kept' | 'erased'])[]
+  readonly keysBetween: (from: string, below: string, most: number) => readonly string[]
   readonly putKeysAside: () => void
   readonly scrubKeys: () => void
   readonly readBinding: () => FlatBinding | undefined
@@ -85,7 +87,9 @@ export const sides: Readonly<Record<Exclude<Op, 'close' | 'renewViews'>, Side>> 
   buildDiscard: 'views',
   makeKey: 'keys',
   findKey: 'keys',
-  destroyKey: 'keys',
+  destroyKeys: 'keys',
+  keyStates: 'keys',
+  keysBetween: 'keys',
   putKeysAside: 'keys',
   scrubKeys: 'keys',
   readBinding: 'keys',

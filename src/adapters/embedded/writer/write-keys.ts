@@ -16,6 +16,13 @@ export const keysWriter = (database: Database, journal: string) => {
   )
   const destroyAside = database.prepare('delete from lost_subjects where subject = ?')
 
+  const aside = rowsOf(database, 'select 1 from lost_subjects where subject = ?')
+  const between = rowsOf(
+    database,
+    `select subject from subjects where subject >= ? and subject < ? and key is not null
+     union select subject from lost_subjects where subject >= ? and subject < ? order by subject limit ?`,
+  )
+
   const bound = rowsOf(database, 'select event, position from binding')
   const bind = database.prepare('insert or ignore into binding (only, event, position) values (1, ?, ?)')
 
@@ -33,10 +40,20 @@ export const keysWriter = (database: Database, journal: string) => {
         bind.run(event, position)
         return readBinding()!
       },
-      destroyKey: (subject: string) => {
-        destroy.run(subject)
-        destroyAside.run(subject)
+      destroyKeys: (subjects: readonly string[]) => {
+        for (const subject of subjects) {
+          destroy.run(subject)
+          destroyAside.run(subject)
+        }
       },
+      keyStates: (subjects: readonly string[]) =>
+        subjects.flatMap((subject): ReturnType<Calls['keyStates']> => {
+          const key = findKey(subject)
+          if (key || aside.get(subject)) return [[subject, 'kept']]
+          return key === null ? [[subject, 'erased']] : []
+        }),
+      keysBetween: (from: string, below: string, most: number) =>
+        (between.all(from, below, from, below, most) as (readonly [string])[]).map(([subject]) => subject),
       putKeysAside: () =>
         database.exec(
           'insert into lost_subjects (subject, key) select subject, key from subjects where key is not null; delete from subjects where key is not null',

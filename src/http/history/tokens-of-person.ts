@@ -1,0 +1,15 @@
+import type { IndexedEvent } from '../../history/facts.ts'
+import type { EventFilter } from '../../history/filter.ts'
+import type { History } from '../../history/history.ts'
+
+/** The events that issued tokens to a person, oldest first. The search ends early after an abort. */
+export async function* issuesTo(
+  history: Pick<History, 'head' | 'span' | 'exported'>,
+  person: string,
+  stop: AbortSignal,
+): AsyncGenerator<IndexedEvent> {
+  const filter: EventFilter = { type: { any: ['TokenIssued'], none: [] }, subject: { any: [person], none: [] } }
+  const span = await history.span(filter, {}, await history.head())
+  for await (const steps of history.exported(filter, span, stop)) for (const { event } of steps) if (event) yield event
+  stop.throwIfAborted()
+}

@@ -1,0 +1,155 @@
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import type { SubjectErased, SubjectsFound } from '../../src/contract/history/searches.ts'
+import { onCluster } from '../cluster/own.ts'
+import { type Headers, type Started, startService } from '../start.ts'
+import { eventsOf } from './events-of.ts'
+import { type Authentication, bearer, everyWay, type Issued, logIn, OIDC, open, refusalOf } from './people.ts'
+
+const erase = (
+  { request }: Started,
+  subject: unknown,
+  reason: unknown = 'request of the person',
+  headers: Headers = {},
+) => request<SubjectErased>('POST', '/audit/v1/subjects/erase', { subject, reason }, headers)
+const subjectsOf = async ({ request }: Started) =>
+  (await request<SubjectsFound>('POST', '/audit/v1/subjects/find', { method: 'METHOD_OIDC', identity: 'alice' })).json
+    .subjects
+const personIn = async (service: Started) => (await subjectsOf(service))[0]!.subject
+const erasuresIn = ({ directory }: Started) =>
+  eventsOf(directory, ({ type }) => type === 'SubjectErased' || type === 'SubjectErasureRequested')
+const recordOf = async ({ request }: Started, id: string) =>
+  (await request<Authentication>('GET', `/auth/v1/tokens/${id}`)).json.metadata
+const ERASED = 'io.service.auth.erased'
+
+/** Logs in, and lets the session make a token, so that the session has a key of its own. */
+const activeSession = async (service: Started) => {
+  const login = await logIn(service, OIDC)
+  await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'made' }, bearer(login.token))
+  return login
+}
+
+await t.test('an erasure destroys the keys of a person and of their tokens, and is recorded', async (t) => {
+  const { service } = await everyWay(t)
+  const session = await activeSession(service)
+  const idle = await logIn(service, OIDC)
+  const subject = await personIn(service)
+  const answer = await erase(service, subject)
+  const keys = [subject, `token-${session.authentication.id}`]
+  const day = new Date().toISOString().slice(0, 10)
+  t.match(answer, { status: 200, json: { subject, keys, networks: [`network-${day}`] } })
+  t.equal(answer.headers['event-position'], answer.json.position)
+  const events = await erasuresIn(service)
+  t.match(events, [
+    {
+      stream: `keys-${subject}`,
+      type: 'SubjectErasureRequested',
+      data: { subject, keys, reason: 'request of the person' },
+    },
+    { stream: `keys-${subject}`, type: 'SubjectErased', data: { subject, keys } },
+  ])
+  t.equal(String(events[1]!.position), answer.json.position)
+  t.equal(events[1]!.meta.actor.kind, 'token')
+  t.match(await subjectsOf(service), [{ subject, status: 'erased', tokens: 2 }])
+  t.equal((await recordOf(service, session.authentication.id))[ERASED], 'true')
+  t.strictSame((await erase(service, subject)).json, answer.json, 'an erased subject stays as it is')
+  t.equal((await erasuresIn(service)).length, 2)
+
+  for (const live of [session, idle])
+    t.equal((await service.request('GET', '/auth/v1/self', undefined, bearer(live.token))).status, 200)
+  await service.request('POST', '/auth/v1/method/token', { name: 'later' }, bearer(idle.token))
+  t.strictSame((await erase(service, subject)).json, answer.json, 'a live token of the person gets no key any more')
+
+  await service.reopen()
+  t.equal((await recordOf(service, session.authentication.id))[ERASED], 'true')
+})
+
+await t.test('a person who logs in after an erasure is a new subject of the same identity', async (t) => {
+  const { service } = await everyWay(t)
+  const first = await logIn(service, OIDC)
+  const subject = await personIn(service)
+  await erase(service, subject)
+  const second = await logIn(service, OIDC)
+  t.match(await subjectsOf(service), [
+    { subject, status: 'erased' },
+    { subject: `${subject}.2`, status: 'open' },
+  ])
+  t.notOk(ERASED in (await recordOf(service, second.authentication.id)))
+  await erase(service, `${subject}.2`)
+  t.match((await service.request('GET', '/metrics')).text, /rollcall_subjects_erased_total 2\n/)
+  await service.reopen()
+  const third = await logIn(service, OIDC)
+  t.match(await subjectsOf(service), [
+    { status: 'erased' },
+    { subject: `${subject}.2`, status: 'erased' },
+    { subject: `${subject}.3`, status: 'open' },
+  ])
+  const revoked = await service.request('POST', '/auth/v1/tokens/revoke', { method: 'METHOD_OIDC', identity: 'alice' })
+  t.match(revoked.json, { revoked: 3 }, 'the sessions of all subjects are revoked together')
+  for (const { token } of [first, second, third])
+    t.equal((await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status, 401)
+})
+
+await t.test('the addresses of a token and of a day are erased by themselves', async (t) => {
+  const { service } = await everyWay(t)
+  const { authentication } = await activeSession(service)
+  const subject = await personIn(service)
+  const day = `network-${new Date().toISOString().slice(0, 10)}`
+  for (const alone of [`token-${authentication.id}`, day])
+    t.match(await erase(service, alone), { status: 200, json: { subject: alone, keys: [alone], networks: [] } })
+  t.match(await subjectsOf(service), [{ subject, status: 'open' }])
+  t.match((await erase(service, subject)).json, { keys: [subject], networks: [] }, 'without keys that are gone already')
+})
+
+await t.test('an erasure needs a credential with the right, a known subject and a reason', async (t) => {
+  const service = await startService(t, { 'authentication.required': 'false' })
+  const { request } = service
+  const of = async (role: string) =>
+    bearer((await request<Issued>('POST', '/auth/v1/method/token', { name: role, role })).json.clientToken)
+  t.match(refusalOf(await erase(service, 'person-x', 'r', open)), { status: 401, reason: 'credential_missing' })
+  for (const role of ['auditor', 'editor'])
+    t.match(refusalOf(await erase(service, 'person-x', 'r', await of(role))), { status: 403, reason: 'right_missing' })
+  const admin = await of('admin')
+  for (const unknown of [`person-${'x'.repeat(22)}`, 'key-encryption key', 'x', 'token-../x'])
+    t.match(refusalOf(await erase(service, unknown, 'r', admin)), {
+      status: 404,
+      message: `subject "${unknown}" not found`,
+    })
+  t.match(refusalOf(await erase(service, '', 'r')), { status: 400, message: /subject: must not be empty/ })
+  t.match(refusalOf(await erase(service, 'x', '')), { status: 400, message: /reason: must not be empty/ })
+  t.match(refusalOf(await erase(service, 'x', 'r'.repeat(501))), { status: 400, message: /at most 500 characters/ })
+  t.strictSame(await erasuresIn(service), [])
+})
+
+await t.test('a repeated request with an idempotency key erases once', async (t) => {
+  const { service } = await everyWay(t)
+  await logIn(service, OIDC)
+  const subject = await personIn(service)
+  const key = { 'idempotency-key': 'erase-1' }
+  const first = await erase(service, subject, 'r', key)
+  const second = await erase(service, subject, 'r', key)
+  t.strictSame([second.status, second.json], [200, first.json])
+  t.equal(second.headers['idempotency-replayed'], 'true')
+  t.equal((await erasuresIn(service)).length, 2)
+})
+
+await t.test(
+  'a start destroys keys of an erased person that an older copy of the store has',
+  { skip: onCluster },
+  async (t) => {
+    const { service } = await everyWay(t)
+    const session = await activeSession(service)
+    const subject = await personIn(service)
+    const file = join(service.directory, 'data', 'subjects.sqlite')
+    const copy = join(service.directory, 'subjects.copy')
+    await service.reopen(() => cp(file, copy))
+    await erase(service, subject)
+    await service.reopen(() => cp(copy, file))
+    t.equal((await recordOf(service, session.authentication.id))[ERASED], 'true', 'before the first request')
+    t.match(await service.logged(), /keys of erased subjects were in the key store again/)
+    await service.reopen()
+    t.equal((await recordOf(service, session.authentication.id))[ERASED], 'true')
+    t.equal((await erasuresIn(service)).length, 2, 'without a new event')
+  },
+)
