@@ -1,7 +1,8 @@
 import { canonical } from '../events/json/canonical.ts'
 import type { Stored } from '../events/log.ts'
 import { cloudEvent } from './cloud-events.ts'
-import { factsOf } from './facts.ts'
+import { type IndexedEvent, indexedEvent } from './facts.ts'
+import { ocsfEvent } from './ocsf.ts'
 
 /** The fields of an event as JSON (api.md §16.2) that hold its record. */
 type ShownEvent = Pick<Stored, 'id' | 'stream' | 'type' | 'time'> & {
@@ -30,8 +31,10 @@ const recordOf = ({ id, stream, time, ...shown }: ShownEvent): Stored => ({
   meta: textOf(shown.meta),
 })
 
+const eventOf = (shown: ShownEvent): IndexedEvent => indexedEvent(shown.index, recordOf(shown))
+
 /** CloudEvent of an event as JSON, equal to that of its record. */
-export const cloudEventOf = (shown: ShownEvent, ledger: string): string => {
-  const record = recordOf(shown)
-  return cloudEvent({ index: shown.index, record, facts: factsOf(record) }, ledger)
-}
+export const cloudEventOf = (shown: ShownEvent, ledger: string): string => cloudEvent(eventOf(shown), ledger)
+
+/** OCSF event of an event as JSON, equal to that of its record; undefined for an event that OCSF exports leave out. */
+export const ocsfEventOf = (shown: ShownEvent, origin: string): string | undefined => ocsfEvent(eventOf(shown), origin)

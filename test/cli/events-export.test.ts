@@ -94,7 +94,14 @@ await t.test('a broken connection is continued, and the file is the same', async
 await t.test('an interrupted export prints the command that continues it', { timeout: 240_000 }, async (t) => {
   const { service, server, cli, path } = await exporting(t, 30)
   const env = { ROLLCALL_ADDRESS: server.address, ROLLCALL_TOKEN: service.token }
-  const forms = [[], ['--format', 'csv'], ['--gzip'], ['--split-events', '9'], ['--split-events', '9', '--gzip']]
+  const forms = [
+    [],
+    ['--format', 'csv'],
+    ['--gzip'],
+    ['--split-events', '9'],
+    ['--split-events', '9', '--gzip'],
+    ['--format', 'ocsf'],
+  ]
   for (const [n, form] of forms.entries()) {
     const out = path(`it's ${n}`)
     const { terminal, err } = terminalWith(env)
@@ -116,7 +123,7 @@ await t.test('an interrupted export prints the command that continues it', { tim
     await service.request('POST', `${N}/flags`, { key: `more${n}`, name: 'x' })
     const again = await rollcall(words, env)
     t.equal(again.exit, 0, again.err)
-    t.match(await cli('verify', out), { exit: 0 })
+    t.match(await cli('verify', out), form.includes('ocsf') ? { exit: 2, err: /cannot be verified/ } : { exit: 0 })
     const whole = path(`whole ${n}`)
     t.equal((await cli('export', whole, ...form, ...words.slice(-2))).exit, 0)
     const contents = (base: string) =>
@@ -179,6 +186,20 @@ await t.test('service and store prove their events by the ledger of the service'
   const clouds = await cli('tail', '--format', 'cloudevents', '-n', '3', '--type', 'FlagCreated')
   await cli('export', join(folder, 'clouds'), '--type', 'FlagCreated', '--format', 'cloudevents')
   t.equal(clouds.out, readFileSync(join(folder, 'clouds'), 'utf8').split('\n').slice(-4).join('\n'))
+
+  // The form leaves out FlagRegistered.
+  const [path, flags] = [join(folder, 'ocsf'), 'FlagRegistered,FlagCreated']
+  t.match(await cli('export', path, '--type', flags, '--format', 'ocsf'), { exit: 0, err: /^Exported 200 events/ })
+  const lines = readFileSync(path, 'utf8')
+  t.equal((await service.request('GET', `/audit/v1/events?format=ocsf&type=${flags}`)).text, lines)
+  await cli('export', `${path}-stored`, '--type', flags, '--format', 'ocsf', ...data)
+  t.equal(readFileSync(`${path}-stored`, 'utf8'), lines)
+  const tailed = await cli('tail', '--format', 'ocsf', '-n', '6', '--type', flags)
+  t.equal(tailed.out, lines.split('\n').slice(-4).join('\n'))
+  t.match(await cli('verify', path), { exit: 2, err: /cannot be verified/ })
+  t.notMatch(lines, /src_endpoint/)
+  const opened = await cli('export', '-', '--type', 'FlagCreated', '--format', 'ocsf', '--personal')
+  t.match(opened.out, /"src_endpoint":\{"ip":"127\.0\.0\.1"\}/)
 })
 
 const skip = onCluster ? false : 'reads the store of servers'

@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { HistoryEvent, HistoryEvents } from '../../contract/history/events.ts'
 import { EXIT, fail } from '../../failure.ts'
+import { ledgerIdIn } from '../../history/export/manifest.ts'
 import type { Client } from '../client/client.ts'
-import { ledgerIdOf } from '../ledger/ledger-client.ts'
+import { originOf } from '../ledger/ledger-client.ts'
 import { momentOf } from '../moment.ts'
 import { clientOf, type TargetOptions, withTarget } from '../options.ts'
 import type { CommandServices } from '../services.ts'
@@ -20,7 +21,7 @@ type TailOptions = TargetOptions &
     readonly follow?: boolean
     readonly lines?: number
     readonly from?: string
-    readonly format: 'text' | 'ndjson' | 'cloudevents'
+    readonly format: 'text' | 'ndjson' | 'cloudevents' | 'ocsf'
     readonly cursor?: string
   }
 
@@ -67,14 +68,16 @@ const startOf = async (
 const textLine = (event: HistoryEvent): string =>
   [event.time, actorText(event), event.summary, `#${event.position}`].map(escapeControl).join('  ')
 
-/** Form of one printed event, made from its JSON text. */
-type LineForm = (json: string) => string
+/** Form of one printed event, made from its JSON text; undefined for an event that the form leaves out. */
+type LineForm = (json: string) => string | undefined
 
 const lineForm = async (format: TailOptions['format'], client: Client): Promise<LineForm> => {
   if (format === 'ndjson') return (json) => json
   if (format === 'text') return (json) => textLine(JSON.parse(json) as HistoryEvent)
-  const ledger = await ledgerIdOf(client)
-  const { cloudEventOf } = await import('../../history/shown-event.ts')
+  const origin = await originOf(client)
+  const { cloudEventOf, ocsfEventOf } = await import('../../history/shown-event.ts')
+  if (format === 'ocsf') return (json) => ocsfEventOf(JSON.parse(json) as HistoryEvent, origin)
+  const ledger = ledgerIdIn(origin)
   return (json) => cloudEventOf(JSON.parse(json) as HistoryEvent, ledger)
 }
 
@@ -83,7 +86,8 @@ const printer =
   (terminal: Terminal, cursor: string | undefined, line: LineForm) =>
   async (events: readonly { readonly index: number; readonly json: string }[]): Promise<void> => {
     if (events.length === 0) return
-    printForeign(terminal, events.map(({ json }) => `${line(json)}\n`).join(''))
+    const lines = events.flatMap(({ json }) => line(json) ?? [])
+    if (lines.length > 0) printForeign(terminal, `${lines.join('\n')}\n`)
     await new Promise<void>((flushed) => void terminal.streams.stdout.write('', () => flushed()))
     if (cursor !== undefined) await writeCursor(cursor, events.at(-1)!.index)
   }
@@ -144,7 +148,9 @@ continues behind the last event. Exit code 5 when the credential ends.`,
     )
     .option('--from <moment>', 'from this moment on: an RFC 3339 instant, a day, -1h, #position or @index')
     .addOption(
-      new Option('--format <format>', 'format of a line').choices(['text', 'ndjson', 'cloudevents']).default('text'),
+      new Option('--format <format>', 'format of a line')
+        .choices(['text', 'ndjson', 'cloudevents', 'ocsf'])
+        .default('text'),
     )
     .option(
       '--cursor <file>',

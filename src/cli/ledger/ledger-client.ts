@@ -15,7 +15,6 @@ const [AT_ONCE, KEPT] = [4, 256]
 
 /** State of a ledger (api.md §16): the members that commands use. */
 type LedgerState = {
-  readonly ledger: string
   readonly origin: string
   readonly keys: readonly { readonly vkey: string; readonly compromised: boolean }[]
 }
@@ -23,8 +22,10 @@ type LedgerState = {
 /** Origin of a ledger, its verifier keys without compromised ones, the current one last, and a checkpoint. */
 export type LedgerNow = { readonly origin: string; readonly vkeys: readonly string[]; readonly checkpoint: string }
 
-/** Returns the id of the ledger of a service. */
-export const ledgerIdOf = async ({ ask }: Client): Promise<string> => (await ask<LedgerState>('GET', LEDGER)).ledger
+/** Returns the origin of the ledger of a service; fails before the ledger has begun. */
+export const originOf = async ({ ask }: Client): Promise<string> =>
+  (await ask<Partial<LedgerState>>('GET', LEDGER)).origin ??
+  fail('unavailable', 'The ledger of the service has not begun.', 'Repeat the command in a few seconds.')
 
 /** Returns the text of the newest checkpoint of a service, or of one that it makes now of all events so far. */
 export const checkpointText = async ({ ask, bytes }: Client, isNew: boolean): Promise<string> =>

@@ -10,11 +10,15 @@ export type ReadLine = {
   readonly record: () => Stored
 }
 
+/** A line of an export whose lines do not hold the stored texts. */
+export type PlacedLine = Pick<ReadLine, 'index' | 'isExact'>
+
 /**
  * Reads the whole lines at the beginning of the bytes, undefined for a malformed one. `used`: number of bytes read;
  * what remains is the beginning of a line.
  */
-export type ReadLines = (bytes: Buffer) => { readonly lines: readonly (ReadLine | undefined)[]; readonly used: number }
+export type ReadLinesOf<L> = (bytes: Buffer) => { readonly lines: readonly (L | undefined)[]; readonly used: number }
+export type ReadLines = ReadLinesOf<ReadLine>
 
 /** Returns a number in decimal digits without leading zeros; undefined for another text, or one above 2^53 − 1. */
 export const wholeIn = (text: string): number | undefined => {

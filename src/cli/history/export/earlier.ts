@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { fail } from '../../../failure.ts'
 import type { ExportFile } from '../../../history/export/manifest.ts'
-import type { ReadLine } from '../../../history/export/read-line.ts'
+import type { PlacedLine } from '../../../history/export/read-line.ts'
 import type { Selection } from '../../../ledger/proof/cover.ts'
 import type { ExportForm } from './forms.ts'
 import { PARTIAL } from './part-writer.ts'
@@ -35,7 +35,7 @@ const readPart = async (
   exported: Selection,
 ): Promise<Content> => {
   const content: Content = { sha256: '', bytes: 0, events: 0, used: 0, isWhole: true }
-  const isNext = (line: ReadLine | undefined, last: number): line is ReadLine =>
+  const isNext = (line: PlacedLine | undefined, last: number): line is PlacedLine =>
     line?.isExact === true && line.index >= from && line.index < to && line.index > last
   for await (const { lines, used } of linesOfFile(path, { gzip, read: form.reader() }, content)) {
     let last = content.lastIndex ?? -1

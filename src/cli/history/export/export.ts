@@ -48,7 +48,8 @@ const requestOf = (out: string, options: ExportOptions, { terminal }: CommandSer
   const toStream = out === '-'
   if (toStream && isSplit(split)) fail('usage', 'Standard output cannot be split into files.')
   if (toStream && resume) fail('usage', 'An export to standard output cannot be resumed.')
-  if (personal && format !== 'ndjson') fail('usage', `${format} has no form with opened personal data; ndjson has one.`)
+  if (personal && format !== 'ndjson' && format !== 'ocsf')
+    fail('usage', `${format} has no form with opened personal data; ndjson and ocsf have one.`)
   if (personal && (options.data !== undefined || options.store))
     fail(
       'usage',
@@ -170,7 +171,7 @@ source, filter and range, and proves the events against a checkpoint of the ledg
       'prove the exported events against this retained checkpoint instead of the newest checkpoint',
     )
     .option('--against <file>', 'also prove that the log extends this retained checkpoint')
-    .option('--personal', 'open personal data (ndjson only); the service records the read')
+    .option('--personal', 'open personal data (ndjson and ocsf only); the service records the read')
     .option('--manifest <file>', 'file of the manifest (default: OUT.manifest.json)')
     .option('--resume', 'continue an interrupted export')
     .option('--no-progress', 'no progress bar')

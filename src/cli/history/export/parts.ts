@@ -48,8 +48,15 @@ const grown = (name: string): never =>
     'Repeat the command with the --before-index that the earlier run printed, or export to files with a different name.',
   )
 
-/** Writes events into the files of an export, whole events only. The first file exists even without events. */
-export const exportParts = ({ out, split, gzip, form, stream }: Output, earlier: Earlier): Parts => {
+/**
+ * Writes events into the files of an export, whole events only. The first file exists even without events. `onWritten`
+ * receives the index of each event that the form does not leave out.
+ */
+export const exportParts = (
+  { out, split, gzip, form, stream }: Output,
+  earlier: Earlier,
+  onWritten: (index: number) => void,
+): Parts => {
   const files: ExportFile[] = [...earlier.files]
   let writer: PartWriter | undefined
   // With whole files only, the next event begins a new file, so the last one must be full.
@@ -97,6 +104,8 @@ export const exportParts = ({ out, split, gzip, form, stream }: Output, earlier:
   return {
     add: (event) => {
       const text = form.text(event)
+      if (text === undefined) return undefined
+      onWritten(event.index)
       const size = split.bytes === undefined ? text.length : Buffer.byteLength(text)
       return writer === undefined || isFull(size) ? writeSlowly(event, text, size) : write(writer, event, text, size)
     },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
-import type { ReadLine, ReadLines } from '../../../history/export/read-line.ts'
+import type { ReadLinesOf } from '../../../history/export/read-line.ts'
 
 /** Bytes that are read at once, and the maximum length of a line. */
 const [CHUNK, LINE] = [1_048_576, 268_435_456]
@@ -42,17 +42,17 @@ async function* unzipped(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 }
 
 /** Lines of a chunk; `undefined` stands for a malformed line. `used`: bytes of whole lines so far. */
-type FileLines = { readonly lines: readonly (ReadLine | undefined)[]; readonly used: number }
+type FileLines<L> = { readonly lines: readonly (L | undefined)[]; readonly used: number }
 
 /**
  * Reads the lines of an export file in chunks. A rest after the last line end is one malformed line with `used` unchanged.
  * A damaged gzip file ends with a malformed line.
  */
-export async function* linesOfFile(
+export async function* linesOfFile<L>(
   path: string,
-  { gzip, read }: { readonly gzip: boolean; readonly read: ReadLines },
+  { gzip, read }: { readonly gzip: boolean; readonly read: ReadLinesOf<L> },
   measured: Measured,
-): AsyncGenerator<FileLines> {
+): AsyncGenerator<FileLines<L>> {
   const chunks = chunksOf(path, measured)
   let [rest, used]: [Buffer, number] = [Buffer.alloc(0), 0]
   try {

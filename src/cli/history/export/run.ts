@@ -120,7 +120,7 @@ export const runExport = async (
   stop: AbortSignal,
 ): Promise<Exported> => {
   const { selection, format, out, stream, split, gzip } = request
-  const needsLedger = request.manifest !== undefined || format === 'cloudevents'
+  const needsLedger = request.manifest !== undefined || format === 'cloudevents' || format === 'ocsf'
   const sealed = needsLedger ? await sealedBy(source, request) : undefined
   const asked = await source.range(selection)
   const to = Math.min(asked.to, sealed?.checkpoint.size ?? Infinity)
@@ -129,16 +129,20 @@ export const runExport = async (
   const form = formOf(format, sealed?.ledger.origin ?? '', selection.personal)
   const output = { out: out ?? '-', split, gzip, form }
   const earlier = request.resume ? await earlierParts(output, range, exported) : { files: [], size: 0 }
-  const parts = exportParts({ ...output, ...(stream && { stream }) }, earlier)
   let count = [...earlier.files, earlier.unfinished].reduce((sum, part) => sum + (part?.events ?? 0), 0)
+  const onWritten = (index: number): void => {
+    exported.add(index)
+    count++
+  }
+  const parts = exportParts({ ...output, ...(stream && { stream }) }, earlier, onWritten)
   const last = earlier.unfinished?.lastIndex ?? earlier.files.at(-1)?.lastIndex
   const rest = { from: last === undefined ? range.from : last + 1, to }
   const ended = { range, newer: asked.to - to }
+  let received = 0
   try {
     for await (const batch of source.events(selection, rest, stop)) {
       for (const event of batch) {
-        exported.add(event.index)
-        count++
+        received++
         const written = parts.add(event)
         if (written) await written
       }
@@ -153,9 +157,9 @@ export const runExport = async (
     await parts.leave()
     return { ...ended, isStopped: true, events: count, files: 0 }
   }
-  if (Object.keys(selection.filter).length === 0 && count !== to - range.from) {
+  if (Object.keys(selection.filter).length === 0 && received !== to - rest.from) {
     await parts.leave()
-    fail('unavailable', `The source sent ${count} of ${to - range.from} events.`, 'Repeat the command with --resume.')
+    fail('unavailable', `The source sent ${received} of ${to - rest.from} events.`, 'Repeat the command with --resume.')
   }
   const files = await parts.end()
   if (sealed && request.manifest !== undefined) await prove(source, request, sealed, { range, exported, files })

@@ -2,6 +2,7 @@ import type { Clock } from '../../../clock.ts'
 import { EXIT, fail, isFailure } from '../../../failure.ts'
 import { readNdjson } from '../../../history/export/ndjson-lines.ts'
 import { indexedEvent } from '../../../history/facts.ts'
+import type { OpenedFields } from '../../../history/opened-fields.ts'
 import type { Client } from '../../client/client.ts'
 import { ledgerNow, nodesOfService } from '../../ledger/ledger-client.ts'
 import { EVENTS } from '../event.ts'
@@ -20,6 +21,7 @@ const eventIn = (line: string): ExportedEvent => ({
     const record = read?.record() ?? fail('failed', 'The service sent a line that is not an event.')
     return indexedEvent(read!.index, record)
   },
+  opened: () => (JSON.parse(line) as { readonly personal?: OpenedFields }).personal,
 })
 
 /** Whole lines of a body as they arrive. */

@@ -1,10 +1,11 @@
 import { eventsQuery } from '../../../contract/history/events.ts'
 import { timeSlicer } from '../../../event-loop.ts'
+import { fail } from '../../../failure.ts'
 import type { Manifest } from '../../../history/export/manifest.ts'
 import type { ReadLine } from '../../../history/export/read-line.ts'
 import { eventFilter, filterIn } from '../../../history/filter.ts'
 import { tamperingKind } from '../../../ledger/proof/tampering.ts'
-import { formOf } from '../export/forms.ts'
+import { provenFormOf } from '../export/forms.ts'
 import { linesOfFile } from '../export/read-file.ts'
 import type { Findings } from './findings.ts'
 
@@ -62,7 +63,14 @@ export const checkLines = async (
   const passes = testOf(manifest)
   const isWhole = Object.keys(manifest.filter).length === 0
   const order = orderCheck(manifest, found)
-  const form = formOf(manifest.format, manifest.origin, manifest.personal)
+  const { format, origin, personal } = manifest
+  if (format === 'ocsf')
+    return fail(
+      'usage',
+      'An export in OCSF cannot be verified, because its lines do not contain the stored texts.',
+      'Export the same events as ndjson and verify that export.',
+    )
+  const form = provenFormOf(format, origin, personal)
   const { from, to } = manifest.index
   let last = from - 1
   const checkLine = (line: ReadLine | undefined): void => {
