@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import t from 'tap'
 import { everyWay, type Issued, logIn, OIDC } from '../http/people.ts'
 import { startService } from '../start.ts'
@@ -108,6 +108,40 @@ await t.test('the command "subjects find" looks up a person', async (t) => {
   t.match(await find('alice'), { exit: 0, out: /SUBJECT +STATUS +TOKENS .*\nperson-\S{22} +open +1 +2 +2/ })
   t.match((await find('alice', '--provider', 'main', '-o', 'name')).out, /^person-.*\n$/)
   t.match(await find('nobody'), { exit: 4, out: '', err: /no login of this person/ })
+})
+
+await t.test('the commands "subjects erase" and "subjects list" erase a person and list the erasures', async (t) => {
+  const { service } = await everyWay(t)
+  const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
+  await logIn(service, OIDC)
+  const subjects = (...args: readonly string[]) => rollcall(['subjects', ...args], env)
+  const person = (await subjects('find', '--method', 'METHOD_OIDC', '--identity', 'alice', '-o', 'name')).out.trim()
+  t.match(await subjects('list', '--erased', '-o', 'ndjson'), { exit: 0, out: '' })
+  t.match(await subjects('list'), { exit: 2, err: /--erased/ })
+  t.match(await subjects('erase', person, '--yes'), { exit: 2, err: /--reason TEXT/ })
+  t.match(await subjects('erase', person, '--reason', 'r'), { exit: 2, err: /Confirm with --yes/ })
+  t.match(await subjects('erase', '--reason', 'r', '--yes'), { exit: 2, err: /either one subject or a list/ })
+  const nobody = `person-${'x'.repeat(22)}`
+  t.match(await subjects('erase', nobody, '--reason', 'r', '--yes'), { exit: 4, err: /has no subject person-x/ })
+  const erased = await subjects('erase', person, '--reason', 'request of the person', '--yes')
+  t.match(erased, { exit: 0, out: new RegExp(`^SUBJECT.*\n${person} +1 +network-\\S+ +#\\d+\n$`) })
+  t.match(erased.err, /To erase them too, erase: network-[^]*destroy these copies: subjects\.sqlite/)
+  t.match(await subjects('list', '--erased', '-o', 'name'), { exit: 0, out: `${person}\n` })
+  const file = join(service.directory, 'erased')
+  for (const form of ['name', 'json', 'ndjson']) {
+    writeFileSync(file, (await subjects('list', '--erased', '-o', form)).out)
+    const again = await subjects('erase', '--from', file, '--yes', '-o', 'name')
+    t.match(again, { exit: 0, out: `${person}\n` }, form)
+  }
+  writeFileSync(file, `${person}\n\n${nobody}\n`)
+  t.match(await subjects('erase', '--from', file, '--yes', '-o', 'name'), {
+    exit: 0,
+    out: `${person}\n`,
+    err: /1 of 2 subjects are not in this history/,
+  })
+  for (const wrong of ['', 'x\n', '{"a":1}\n', '{\n'])
+    t.match(await rollcall(['subjects', 'erase', '--from', '-', '--yes'], env, wrong), { exit: 2 }, wrong)
+  t.match(await subjects('erase', '--from', join(service.directory, 'none'), '--yes'), { exit: 4 })
 })
 
 await t.test('events stats counts by property', async (t) => {

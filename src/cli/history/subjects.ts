@@ -4,6 +4,7 @@ import { fail } from '../../failure.ts'
 import { clientOf, type TargetOptions, withField, withOutput, withTarget } from '../options.ts'
 import type { CommandServices } from '../services.ts'
 import { type Column, type OutputOptions, printMany } from '../terminal/output.ts'
+import { addErasures } from './erase-subjects.ts'
 
 const COLUMNS: readonly Column<SubjectFound>[] = [
   ['SUBJECT', ({ subject }) => subject],
@@ -25,9 +26,9 @@ const find = async ({ method, identity, provider, ...options }: FindOptions, giv
   printMany(given.terminal, answer.subjects, answer, ({ subject }) => subject, COLUMNS, options)
 }
 
-/** `rollcall subjects`: finds people in the history. */
+/** `rollcall subjects find|erase|list`: finds and erases people in the history. */
 export const addSubjects = (program: Command, given: CommandServices): void => {
-  const subjects = program.command('subjects').summary('find people in the history')
+  const subjects = program.command('subjects').summary('find and erase people in the history')
   withField(withOutput(withTarget(subjects.command('find'), given), ['table', 'csv', 'json', 'ndjson', 'name']))
     .summary('find the subjects of a person')
     .description(
@@ -37,4 +38,5 @@ export const addSubjects = (program: Command, given: CommandServices): void => {
     .requiredOption('--identity <identity>', 'identifier of the person at the login provider (claim sub)')
     .option('--provider <name>', 'provider, for METHOD_OIDC')
     .action((options: FindOptions) => find(options, given))
+  addErasures(subjects, given)
 }
