@@ -58,8 +58,8 @@ export type Moved = {
   readonly ledger?: {
     readonly origin: string
     readonly sealed: number | undefined
-    /** Files of the signing key. Without one in the target the servers have the key. */
-    readonly keyFiles: { readonly source: string; readonly target: string | undefined }
+    /** Files of the signing key. Without one the servers have the key. */
+    readonly keyFiles: { readonly source: string | undefined; readonly target: string | undefined }
   }
 }
 
@@ -177,7 +177,7 @@ export type Services = LedgerServices &
      */
     readonly rebuildProjections: (config: Config, rebuild: Rebuild, say: Say) => Promise<void>
     /**
-     * Copies the history and the keys of an embedded store to another place. A repeated call continues where the previous
+     * Copies the history and the keys of a store to another place. A repeated call continues where the previous
      * one stopped.
      */
     readonly moveStores: (from: Config, to: Config, move: Move) => Promise<Moved>

@@ -105,26 +105,50 @@ await t.test('a migration of a ledger needs the signing key, and refuses a targe
   t.match(await migrating(from, to, ...key), { exit: 0, err: /Remove .*key\.pem before/ })
 })
 
-await t.test('a migration to servers continues the ledger', async (t) => {
-  const moved = await newDirectory(t)
-  const settings = await clusterOf(moved).catch((error: Error) => error.message)
-  if (typeof settings === 'string') {
-    t.comment(settings)
-    return
-  }
-  const source = await stopped(t)
-  await mkdir(join(moved, 'data'))
-  await copyFile(join(source.from, 'keys'), join(moved, 'data', 'keys'))
-  const config = join(moved, 'rollcall.yml')
+/** Writes the settings of servers to a file of configuration. */
+const writeConfig = async (config: string, settings: Readonly<Record<string, string>>): Promise<void> => {
   const sections: Record<string, Record<string, string | number>> = {}
   for (const [name, value] of Object.entries(settings)) {
     const [section, key] = name.split('.') as [string, string]
     sections[section] = { ...sections[section], [key]: /^\d+$/.test(value) ? Number(value) : value }
   }
   await writeFile(config, JSON.stringify(sections))
+}
+
+await t.test('a migration to servers and back continues the ledger', { timeout: 200_000 }, async (t) => {
+  const moved = await newDirectory(t)
+  const settings = await clusterOf(moved).catch((error: Error) => error.message)
+  if (typeof settings === 'string') {
+    t.comment(settings)
+    return
+  }
+  const config = join(moved, 'rollcall.yml')
+  await writeConfig(config, settings)
+  const back = await newDirectory(t)
+  const data = join(back, 'data')
+  const fromServers = (...more: readonly string[]) => migrating('cluster', data, '--config', config, ...more)
+  t.match(await fromServers(), { exit: 4, err: /The log on the servers has no event/ })
+  const source = await stopped(t)
+  await mkdir(join(moved, 'data'))
+  await copyFile(join(source.from, 'keys'), join(moved, 'data', 'keys'))
   t.match(await migrating(source.from, 'cluster', '--config', config), { exit: 0, err: /continues the ledger/ })
   const target = await startService(t, settings, { directory: moved })
   await insistOnContinued(t, source, target)
+  const retained = await seal(target)
+  const status = await statusOf(target)
+  const file = join(moved, 'retained')
+  await writeFile(file, retained.text)
+  await target.close()
+
+  t.match(await fromServers('--from-keys', 'k'), { exit: 2, err: /names the keys of servers/ })
+  t.match(await migrating('cluster', 'cluster', '--config', config), { exit: 2, err: /only to a directory/ })
+  t.match(await fromServers('--dry-run'), { exit: 0, err: /Would copy \d+ of \d+ events/ })
+  const ran = await fromServers()
+  t.match(ran, { exit: 0, err: /continues the ledger .*\nRemove the document signing-key .* before anybody/ })
+  t.match(await fromServers(), { exit: 0, err: /Done: 0 events copied/ })
+  t.equal((await stat(join(data, 'signing-key.pem'))).mode & 0o777, 0o600)
+  const again = await startService(t, EMBEDDED, { directory: back })
+  await insistOnContinued(t, { ...source, retained, status, file }, again)
 })
 
 await t.test('an interrupted move of a ledger is completed, and has no key before its sealed record', async (t) => {

@@ -61,6 +61,32 @@ const fill = async (log: EventLog, streams: readonly string[], first = 0) => {
 }
 const SOME = ['token-a', 'token-a', 'flag-x', 'token-a', 'flag-x', 'login-1', 'login-1', 'login-1']
 
+await t.test('the migration keeps times that decrease in the log of servers', async (t) => {
+  const from = memoryLog()
+  for (const [stream, n] of [
+    ['token-a', 9],
+    ['token-b', 3],
+    ['token-b', 7],
+  ] as const) {
+    const { revision } = (await collect(from.read(stream))).at(-1) ?? {}
+    await from.append(stream, [happened(n)], revision ?? 'none')
+  }
+  const times = (await of(from)).map(({ time }) => time)
+  t.ok(times[1]! < times[0]!, 'the time of the second event is earlier')
+  for (const keepsTimes of [true, false]) {
+    const onError = (_: string, error: unknown) => {
+      throw error
+    }
+    const kek = new Uint8Array(32)
+    const store = await openEmbedded(await newDirectory(t), { clock: systemClock, kek, onError, keepsTimes })
+    const moving = migrate({ ...place(from), alone: false }, { ...store, pepper }, options)
+    if (keepsTimes) t.match(await moving, { events: 3, copied: 3 })
+    else t.match(await failure(moving), { exit: 3, message: /did not store event 1 of token-b unchanged/ })
+    if (keepsTimes) t.same(await of(store.log), await of(from))
+    await store.close()
+  }
+})
+
 await t.test('the migration copies an embedded store byte for byte, with encryption keys and erasures', async (t) => {
   const store = await openEmbedded(await newDirectory(t), {
     clock: systemClock,

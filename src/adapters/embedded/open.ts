@@ -64,6 +64,8 @@ type EmbeddedOptions = {
   readonly onSnapshotSetAside?: (file: string, cause: Error) => void
   /** Called when the disk becomes full and when it has space again. */
   readonly onFull?: (full: boolean) => void
+  /** Appends events with their own times, also if these decrease. */
+  readonly keepsTimes?: boolean
 }
 
 /** Forwards only the first call to the listener. */
@@ -111,6 +113,7 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
     events: join(directory, 'events.sqlite'),
     views: join(directory, 'views.sqlite'),
     subjects: join(directory, 'subjects.sqlite'),
+    keepsTimes: options.keepsTimes ?? false,
   }
   /** Moves the damaged file away at once, so that it does not remain if a slow shutdown is killed. */
   const putAside = (error: Error): void => {

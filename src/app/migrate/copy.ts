@@ -3,16 +3,19 @@ import { isRefusal } from '../../errors.ts'
 import type { EventLog, NewEvent, Stored } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
 import { fail } from '../../failure.ts'
+import { eventsIn } from '../stores/verify-log-and-views.ts'
 import { differing, named, verified } from './compare.ts'
 import { zipPages } from './zip-pages.ts'
 
 type MovedKeys = Pick<Keys, 'make' | 'find' | 'destroy'>
 
-/** Source or target of a migration. The positions of the source count its events, as in the embedded log. */
+/** Source or target of a migration. */
 export type HistoryStore = {
   readonly log: EventLog
   readonly keys: MovedKeys
   readonly pepper: { readonly kid: string; readonly key: Uint8Array }
+  /** False for servers, whose positions do not count their events. */
+  readonly alone?: boolean
 }
 
 /**
@@ -133,7 +136,7 @@ export const migrate = async (
       'Set keys.file of the target to a copy of the key file of the source.',
     )
 
-  const total = Number(await from.log.head())
+  const total = from.alone === false ? await eventsIn(from.log) : Number(await from.log.head())
   const tell = (name: string, done: number, of: number) => progress({ name, done, total: of })
   const { done, position } = await resumePoint(
     from.log,

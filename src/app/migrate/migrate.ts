@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs'
 import type { Services } from '../../cli/services.ts'
 import { systemClock } from '../../clock.ts'
+import type { Config } from '../../config/load.ts'
 import { fail } from '../../failure.ts'
-import { eventsOf, openStores, type Stores } from '../stores/stores.ts'
+import { lazily, openLedgerOnServers } from '../stores/open-ledger.ts'
+import { type Secrets, silent } from '../stores/store-listeners.ts'
+import { eventsOf, type History, openStores, type Stores } from '../stores/stores.ts'
 import { insistOnSameLog } from '../stores/verify-log-and-views.ts'
 import { type HistoryStore, migrate } from './copy.ts'
 import { insistOnNoOtherLedger, ledgerToMove, moveLedger } from './move-ledger.ts'
@@ -43,11 +46,11 @@ const empty = (
   }
 }
 
-/**
- * Moves an embedded store with its ledger to the target of another configuration. A target without keys gets those of
- * the source.
- */
-export const moveStores: Services['moveStores'] = async (from, to, move) => {
+type Source = Pick<History, 'log' | 'keys' | 'pepper' | 'binding' | 'ledger' | 'alone' | 'close'> & {
+  readonly secrets: Secrets
+}
+
+const openDirectory = async (from: Config): Promise<Source> => {
   for (const path of [eventsOf(from), from.keys.file!])
     if (!existsSync(path))
       fail(
@@ -57,11 +60,33 @@ export const moveStores: Services['moveStores'] = async (from, to, move) => {
       )
   const { openKeyFile } = await import('../../adapters/embedded/files/key-file.ts')
   const secrets = await openKeyFile(from.keys.file!)
-  const source = await openStores(from, systemClock, {})
+  return { ...(await openStores(from, systemClock, {})), secrets }
+}
+
+const openSource = async (from: Config): Promise<Source> => {
+  if (from.storage.type === 'embedded') return openDirectory(from)
+  const { openServers } = await import('../stores/open-servers.ts')
+  const { log, keys, pepper, kek, binding, mongo, close } = await openServers(
+    from,
+    systemClock,
+    {},
+    { mustExist: true },
+  )
+  const { ledger } = lazily(() => openLedgerOnServers(from, mongo, silent))
+  return { log, keys, pepper, binding, ledger, alone: false, close, secrets: { pepper, kek } }
+}
+
+/**
+ * Moves a store with its ledger to the target of another configuration: from a directory, or from servers to a
+ * directory. A target without keys gets those of the source.
+ */
+export const moveStores: Services['moveStores'] = async (from, to, move) => {
+  const source = await openSource(from)
   try {
     await insistOnSameLog(source)
     const isThere = to.storage.type !== 'embedded' || existsSync(eventsOf(to))
-    const target = move.dryRun && !isThere ? empty(source.pepper) : await openStores(to, systemClock, {}, { secrets })
+    const initial = { secrets: source.secrets, keepsTimes: true }
+    const target = move.dryRun && !isThere ? empty(source.pepper) : await openStores(to, systemClock, {}, initial)
     try {
       await insistOnSameLog(target)
       const ledger = await ledgerToMove(from, source)
@@ -71,7 +96,7 @@ export const moveStores: Services['moveStores'] = async (from, to, move) => {
       if (!ports || move.dryRun) return moved
       await moveLedger(ledger, ports)
       const { origin, record } = ledger
-      const keyFiles = { source: from.history.ledger.key_file!, target: to.history.ledger.key_file }
+      const keyFiles = { source: from.history.ledger.key_file, target: to.history.ledger.key_file }
       return { ...moved, ledger: { origin, sealed: record?.size, keyFiles } }
     } finally {
       await target.close()

@@ -35,8 +35,8 @@ export const ledgerToMove = async (
     (await ports.keys.read()) ??
     fail(
       'notFound',
-      `The source has a ledger, but there is no signing key ${history.ledger.key_file}.`,
-      'Set --from-signing-key to the key of the source. If the key is lost, run first: rollcall ledger restart --data DIR',
+      `The source has a ledger, but there is no signing key ${history.ledger.key_file ?? 'in MongoDB'}.`,
+      'Set --from-signing-key, or history.ledger.key_file of servers, to the key of the source. If the key is lost, run first: rollcall ledger restart',
     )
   return { origin: of.origin, ports, key, record: await recordIn(ports, of.ledger) }
 }

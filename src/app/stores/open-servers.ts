@@ -4,6 +4,7 @@ import { openMongo } from '../../adapters/mongodb/open.ts'
 import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config/load.ts'
 import { catalog } from '../../events/catalog.ts'
+import { fail } from '../../failure.ts'
 import { locateOnServers } from './locate-keys.ts'
 import { insistOnAddresses } from './store-addresses.ts'
 import { type InitialState, type StoreListeners, silent } from './store-listeners.ts'
@@ -27,7 +28,7 @@ export const openServers = async (
   config: Config,
   clock: Clock,
   { onError = () => undefined, logger = silent }: StoreListeners,
-  { secrets, acceptLostKeys }: InitialState = {},
+  { secrets, acceptLostKeys, mustExist = false }: InitialState = {},
 ) => {
   await insistOnAddresses(config)
   const { mongodb, eventstore } = config
@@ -56,14 +57,15 @@ export const openServers = async (
     const { stream_prefix: prefix } = eventstore
     const options = { clock, prefix, categories: Object.keys(catalog), onError, onRestart, onBreak }
     const log = closing(await openEventStore(eventstore.url!, options))
-    await reaching('eventstore', () => log.head())
+    const head = await reaching('eventstore', () => log.head())
+    if (mustExist && head === 0n) fail('notFound', 'The log on the servers has no event.')
     if (!eventstore.shared) await insistOnPrefix(log, prefix)
     const { accepted } = await verifyKeys(await locateOnServers(config, mongo, log), acceptLostKeys, clock, logger)
     const inFile = file === undefined ? undefined : await openKeyFile(file, secrets)
     const { pepper, kek } = await mongo.deploymentKeys(inFile, secrets, accepted !== undefined)
     await accepted?.(log, pepper.kid)
     const keys = await mongo.keys(kek, accepted !== undefined)
-    return { log, keys, pepper, binding: mongo.binding, restarts, breaks, mongo, closing, close }
+    return { log, keys, pepper, kek, binding: mongo.binding, restarts, breaks, mongo, closing, close }
   } catch (error) {
     await close()
     throw error

@@ -23,6 +23,10 @@ export type StoreListeners = {
 export type InitialState = {
   /** Secrets for stores that have none yet. */
   readonly secrets?: Secrets
+  /** Events that are appended keep their times, as those of a log that is moved. */
+  readonly keepsTimes?: boolean
+  /** Fails if the log has no event, before anything is created. */
+  readonly mustExist?: boolean
   /** Reason of the operator for starting without the keys that the history was written with. */
   readonly acceptLostKeys?: string | undefined
   /** Reason of the operator for starting with a damaged log. */

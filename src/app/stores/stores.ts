@@ -70,7 +70,8 @@ export const eventsOf = ({ storage }: Config): string => join(storage.data_dir, 
 type Open = (config: Config, clock: Clock, listeners: StoreListeners, initial?: InitialState) => Promise<Stores>
 
 /** Opens a data directory with SQLite files. This process is the only writer of the directory. */
-const openDirectory: Open = async (config, clock, listeners, { secrets, acceptLostKeys, acceptDamagedLog } = {}) => {
+const openDirectory: Open = async (config, clock, listeners, initial = {}) => {
+  const { secrets, keepsTimes = false, acceptLostKeys, acceptDamagedLog } = initial
   const { onError = () => undefined, onFull, onLost, onDamage, onDamagedViews, logger = silent } = listeners
   const { openEmbedded } = await import('../../adapters/embedded/open.ts')
   const { openKeyFile } = await import('../../adapters/embedded/files/key-file.ts')
@@ -102,7 +103,7 @@ const openDirectory: Open = async (config, clock, listeners, { secrets, acceptLo
     ...(onFull && { onFull }),
   }
   const embedded = await inDirectory(data_dir, () =>
-    openEmbedded(data_dir, { clock, kek: decide, onError, onSetAside, onSnapshotSetAside, ...watching }),
+    openEmbedded(data_dir, { clock, kek: decide, onError, onSetAside, onSnapshotSetAside, keepsTimes, ...watching }),
   )
   const { ledger, closeLedger } = lazily(() => openLedgerInDirectory(config, logger))
   return {

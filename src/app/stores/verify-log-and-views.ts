@@ -56,7 +56,8 @@ const forget = async (views: Stores['views'], projection: View): Promise<void> =
   }
 }
 
-const eventsIn = async (log: Pick<EventLog, 'readAll'>): Promise<number> => {
+/** Number of events of a log, of which it reads all. */
+export const eventsIn = async (log: Pick<EventLog, 'readAll'>): Promise<number> => {
   let events = 0
   for await (const page of log.readAll(0n)) events += page.length
   return events

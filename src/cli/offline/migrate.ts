@@ -24,13 +24,26 @@ const directory = (path: string, keys: string = join(path, 'keys'), signingKey?:
   ...(signingKey !== undefined && { 'history.ledger.key_file': signingKey }),
 })
 
-const sourceOf = ({ from, fromKeys, fromSigningKey }: MigrateOptions): Config =>
-  loadConfig({ env: {}, flags: directory(from, fromKeys, fromSigningKey) }).config
+/** The servers of the configuration. */
+const serversOf = (options: MigrateOptions, { env }: Terminal): Config =>
+  loadConfig({ ...fileOf(options), env, flags: { 'storage.type': 'cluster' } }).config
+
+const sourceOf = (options: MigrateOptions, terminal: Terminal): Config => {
+  const { from, fromKeys, fromSigningKey } = options
+  if (from !== 'cluster') return loadConfig({ env: {}, flags: directory(from, fromKeys, fromSigningKey) }).config
+  if (options.to === 'cluster') fail('usage', 'Servers can be moved only to a directory.')
+  if (fromKeys !== undefined || fromSigningKey !== undefined)
+    fail(
+      'usage',
+      'The configuration names the keys of servers: --from-keys and --from-signing-key are for a directory.',
+    )
+  return serversOf(options, terminal)
+}
 
 /** The servers of the configuration, or a directory. */
-const targetOf = (options: MigrateOptions, { env }: Terminal): Config => {
+const targetOf = (options: MigrateOptions, terminal: Terminal): Config => {
   const { to, from } = options
-  if (to === 'cluster') return loadConfig({ ...fileOf(options), env, flags: { 'storage.type': 'cluster' } }).config
+  if (to === 'cluster') return serversOf(options, terminal)
   if (resolve(to) === resolve(from)) fail('usage', '--from and --to must be different directories.')
   return loadConfig({ env: {}, flags: directory(to) }).config
 }
@@ -39,14 +52,16 @@ const targetOf = (options: MigrateOptions, { env }: Terminal): Config => {
 const ledgerLines = ({ ledger }: Moved): readonly string[] => {
   if (!ledger) return []
   const { origin, sealed, keyFiles } = ledger
-  const isShared = keyFiles.target !== undefined && resolve(keyFiles.target) === resolve(keyFiles.source)
+  const { source, target } = keyFiles
+  const isShared = source !== undefined && target !== undefined && resolve(target) === resolve(source)
+  const place = source ?? 'the document signing-key from the collection deployment of the source'
   return [
     sealed === undefined
       ? `The source has no sealed record, so the ledger ${origin} is suspended in the target too.`
       : `The target continues the ledger ${origin}, of which ${sealed} events are sealed.`,
     isShared
-      ? `Source and target share the signing key ${keyFiles.source}: never start the source again.`
-      : `Remove ${keyFiles.source} before anybody starts the source again, because both would sign as one ledger.`,
+      ? `Source and target share the signing key ${source}: never start the source again.`
+      : `Remove ${place} before anybody starts the source again, because both would sign as one ledger.`,
   ]
 }
 
@@ -67,7 +82,7 @@ const summary = (moved: Moved): string => {
 
 const migrate = async (options: MigrateOptions, { load, clock, terminal, endWith }: CommandServices): Promise<void> => {
   const { from, to, dryRun = false, yes = false } = options
-  const [source, target] = [sourceOf(options), targetOf(options, terminal)]
+  const [source, target] = [sourceOf(options, terminal), targetOf(options, terminal)]
   if (!dryRun) await confirm(terminal, `Copy the history and the keys of ${from} to ${to}?`, yes)
 
   const stopped = new AbortController()
@@ -92,11 +107,14 @@ const migrate = async (options: MigrateOptions, { load, clock, terminal, endWith
 /** `rollcall migrate`: copies one store to another while no service uses either. */
 export const addMigrate = (program: Command, given: CommandServices): void => {
   withConfig(program.command('migrate'), given)
-    .summary('move an embedded store to servers or to a different directory')
+    .summary('move a store between a directory and servers, or to a different directory')
     .description(
       'Copies every event, every key and the ledger unchanged, and compares source and target. No service may use the source or the target during the migration. The source is not changed.',
     )
-    .requiredOption('--from <dir>', 'directory of the embedded store')
+    .requiredOption(
+      '--from <dir>',
+      'directory of the embedded store, or "cluster" for the servers of the configuration',
+    )
     .option('--from-keys <path>', 'key file of the source (default: DIR/keys)')
     .option('--from-signing-key <path>', 'signing key of the source (default: DIR/signing-key.pem)')
     .requiredOption('--to <place>', '"cluster" for the servers of the configuration, or a directory')

@@ -107,4 +107,10 @@ export type Reply = readonly [
   ids: readonly number[],
   outcome: { readonly values: readonly unknown[] } | (Failure & { readonly side: Side }),
 ]
-export type Paths = { readonly events: string; readonly views: string; readonly subjects: string }
+/** Files of the writer. `keepsTimes`: events of another log keep their times, which may decrease. */
+export type Paths = {
+  readonly events: string
+  readonly views: string
+  readonly subjects: string
+  readonly keepsTimes?: boolean
+}

@@ -30,9 +30,9 @@ const recordWriter = (database: Database): Calls['swapRecord'] => {
 
 /**
  * Part of the writer thread that writes the event log. The function runs inside the transaction of its group of
- * requests; call `reset` after a rollback.
+ * requests; call `reset` after a rollback. Times never decrease, unless `keepsTimes` is set.
  */
-export const logWriter = (database: Database) => {
+export const logWriter = (database: Database, keepsTimes = false) => {
   dropChanged(database)
   database.exec(eventsSchema)
   // After a failed sync, an earlier process may have left pages in the cache that are not on disk. A checkpoint of the
@@ -87,7 +87,7 @@ export const logWriter = (database: Database) => {
     const times: string[] = []
     for (let n = 0; n < events.length; n += FIELDS) {
       const [id, type, time, data, meta] = events.slice(n, n + FIELDS) as [string, string, string, string, string]
-      last = { position: last.position + 1, time: time > last.time ? time : last.time }
+      last = { position: last.position + 1, time: keepsTimes || time > last.time ? time : last.time }
       positions.push(last.position)
       times.push(last.time)
       insert.run(last.position, stream, expected + positions.length, id, type, last.time, data, meta)

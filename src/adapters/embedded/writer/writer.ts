@@ -39,7 +39,9 @@ const opened = <W>(
     },
     isAtFault,
   )
-const { database: events, writer: log } = await opened(paths.events, 'durable', logWriter)
+const { database: events, writer: log } = await opened(paths.events, 'durable', (database) =>
+  logWriter(database, paths.keepsTimes),
+)
 const { database: subjects, writer: keys } = await opened(paths.subjects, 'erasing', (database) =>
   keysWriter(database, `${paths.subjects}-journal`),
 )
