@@ -21,6 +21,7 @@ export { ledgerStatus, rebuildLedger, restartLedger, resumeLedger } from './ledg
 export { rotateLedgerKey } from './ledger/rotate-key.ts'
 export { moveStores } from './migrate/migrate.ts'
 export { createTokenOffline, deleteFlagOffline, projectionStatus, rebuildProjections } from './offline/offline.ts'
+export { replayRecords } from './offline/replay.ts'
 export { checkLog } from './stores/check-log.ts'
 export { wrongAddresses } from './stores/store-addresses.ts'
 export { withRecords } from './stores/stored-records.ts'

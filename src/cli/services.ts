@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/load.ts'
 import type { IssuedToken, NewToken } from '../contract/token.ts'
 import type { IndexedEvent } from '../history/facts.ts'
+import type { ReplayServices } from './history/replay/replay-services.ts'
 import type { BackupServices } from './offline/backup-services.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
@@ -137,7 +138,8 @@ type LedgerServices = {
  * data while the service is stopped; tokens can be created on servers at any time.
  */
 export type Services = LedgerServices &
-  BackupServices & {
+  BackupServices &
+  ReplayServices & {
     readonly start: (
       config: Config,
       options: {

@@ -20,7 +20,7 @@ export type Files = {
 
 type ReadOnly = {
   readonly log: Pick<EventLog, 'read' | 'readAll' | 'head'>
-  readonly views: Pick<Views, 'list' | 'values' | 'getMany' | 'checkpoint'>
+  readonly views: Pick<Views, 'list' | 'values' | 'getMany' | 'checkpoint' | 'scan'>
   readonly together: { readonly parts: ReadParts; readonly least: FindLeast }
   readonly close: () => void
 }

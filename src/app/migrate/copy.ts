@@ -1,9 +1,9 @@
 import type { Move, Moved } from '../../cli/services.ts'
-import { isRefusal } from '../../errors.ts'
-import type { EventLog, NewEvent, Stored } from '../../events/log.ts'
+import type { EventLog } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
 import { fail } from '../../failure.ts'
 import { eventsIn } from '../stores/verify-log-and-views.ts'
+import { appendRecords } from './append-records.ts'
 import { differing, named, verified } from './compare.ts'
 import { zipPages } from './zip-pages.ts'
 
@@ -17,13 +17,6 @@ export type HistoryStore = {
   /** False for servers, whose positions do not count their events. */
   readonly alone?: boolean
 }
-
-/**
- * Maximum events and bytes of one append. An append has consecutive events of one stream, so that the order of the log
- * is preserved. Far below the limits of a server.
- */
-const EVENTS = 100
-const BYTES = 262_144
 
 /**
  * Returns the number of events in the target, and the position of the last one in the source. Fails unless the events
@@ -49,42 +42,6 @@ const resumePoint = async (from: EventLog, to: EventLog, onProgress: (done: numb
     onProgress(done)
   }
   return { done, position }
-}
-
-const runsOf = (page: readonly Stored[]): readonly Stored[][] => {
-  const runs: Stored[][] = []
-  let bytes = 0
-  for (const event of page) {
-    const run = runs.at(-1)
-    bytes += event.data.length
-    if (run && run[0]!.stream === event.stream && run.length < EVENTS && bytes <= BYTES) run.push(event)
-    else {
-      runs.push([event])
-      bytes = event.data.length
-    }
-  }
-  return runs
-}
-
-const bare = ({ id, type, time, data, meta }: Stored): NewEvent => ({ id, type, time, data, meta })
-
-const append = async (to: EventLog, run: readonly Stored[]): Promise<void> => {
-  const [first, last] = [run[0]!, run.at(-1)!]
-  try {
-    const { revision, times } = await to.append(
-      first.stream,
-      run.map(bare),
-      first.revision === 0n ? 'none' : first.revision - 1n,
-    )
-    if (revision !== last.revision || times) fail('check', `The target did not store ${named(last)} unchanged.`)
-  } catch (error) {
-    if (!isRefusal(error, 'write_conflict')) throw error
-    fail(
-      'conflict',
-      `The target already contains a different event at the position of ${named(first)}.`,
-      'Another process writes to the target: stop every service on the target and start the migration again.',
-    )
-  }
 }
 
 /**
@@ -148,11 +105,10 @@ export const migrate = async (
 
   let there = done
   for await (const page of from.log.readAll(position)) {
-    for (const run of runsOf(page)) {
+    await appendRecords(to.log, page, (events) => {
+      tell('copying', (there += events), total)
       signal.throwIfAborted()
-      await append(to.log, run)
-      tell('copying', (there += run.length), total)
-    }
+    })
   }
   const { subjects, ...proof } = await verified(from.log, to.log, tell, total, signal)
   return { ...proof, copied: there - done, ...(await copyKeys(from.keys, to.keys, subjects, signal)) }

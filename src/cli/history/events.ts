@@ -6,6 +6,7 @@ import { type Column, type OutputOptions, printMany, printOne } from '../termina
 import { actorText, EVENTS, eventAt } from './event.ts'
 import { addExportEvents } from './export/export.ts'
 import { type FilterOptions, filtersOf, withFilters, withPeriod } from './filters.ts'
+import { addReplay } from './replay/replay.ts'
 import { addStats } from './stats.ts'
 import { addTail } from './tail.ts'
 import { addVerifyEvents } from './verify/verify.ts'
@@ -71,7 +72,7 @@ const show = async (moment: string, options: ShowOptions, given: CommandServices
 export const addEvents = (program: Command, given: CommandServices): void => {
   const events = program
     .command('events')
-    .summary('list, show, follow, count, export and verify the events of the history')
+    .summary('list, show, follow, count, export, verify and replay the events of the history')
   const listing = withField(
     withOutput(withTarget(events.command('list'), given), ['table', 'csv', 'json', 'ndjson', 'name']),
   )
@@ -90,5 +91,6 @@ export const addEvents = (program: Command, given: CommandServices): void => {
   addTail(events, given)
   addExportEvents(events, given)
   addVerifyEvents(events, given)
+  addReplay(events, given)
   addStats(events, given)
 }

@@ -1,0 +1,103 @@
+import type { Clock } from '../../../clock.ts'
+import { fail } from '../../../failure.ts'
+import { type IndexedEvent, indexedEvent } from '../../../history/facts.ts'
+import { eventLine } from '../../../history/forms.ts'
+import type { Client } from '../../client/client.ts'
+import { momentOf } from '../../moment.ts'
+import { provenFormOf } from '../export/forms.ts'
+import { linesOfFile } from '../export/read-file.ts'
+import { serviceSource } from '../export/service-source.ts'
+import { indexIn } from '../filters.ts'
+import type { GivenExport } from '../verify/inputs.ts'
+import type { ReplayedPages } from './replay-services.ts'
+
+type StoredRecord = IndexedEvent['record']
+
+/** Maximum number of records of a page. */
+const PAGE = 1_000
+
+/** Records of a log from index 0 on. */
+export type ReplaySource = { readonly pages: ReplayedPages; readonly total: number | undefined }
+
+/** Records of the files of an export. Fails with exit code 3 at a line that is not the next event. */
+export const exportedRecords = ({ manifest, paths }: GivenExport): ReplaySource => {
+  const { format, filter, index, gzip, origin, personal } = manifest
+  if (format !== 'ndjson') fail('usage', `An export in the format ${format} cannot be replayed; use ndjson.`)
+  if (Object.keys(filter).length > 0 || index.from !== 0)
+    fail(
+      'usage',
+      'Only an export without a filter and from index 0 on can be replayed, because streams need their beginning.',
+    )
+  const { reader } = provenFormOf('ndjson', origin, personal)
+  async function* pages() {
+    let next = 0
+    for (const path of paths)
+      for await (const { lines } of linesOfFile(path, { gzip, read: reader() }, { sha256: '', bytes: 0 })) {
+        const records: StoredRecord[] = lines.map((line) =>
+          line?.index === next++
+            ? line.record()
+            : fail('check', `${path} does not have event ${next - 1} in its place.`),
+        )
+        for (let from = 0; from < records.length; from += PAGE) yield records.slice(from, from + PAGE)
+      }
+  }
+  return { pages: pages(), total: index.to }
+}
+
+/** Records of a running service up to its newest event. */
+export const recordsOfService = async (client: Client, clock: Clock, stop: AbortSignal): Promise<ReplaySource> => {
+  const all = { filter: {}, bounds: {}, personal: 'sealed' } as const
+  const source = serviceSource(client, clock)
+  const range = await source.range(all)
+  async function* pages() {
+    for await (const events of source.events(all, range, stop)) {
+      for (let from = 0; from < events.length; from += PAGE)
+        yield events.slice(from, from + PAGE).map(({ event }) => event().record)
+    }
+  }
+  return { pages: pages(), total: range.to }
+}
+
+/** Tests if a record is in the prefix of the log that a moment names: an index, a position or an instant. */
+export const untilTest = (moment: string, now: number): ((record: StoredRecord, index: number) => boolean) => {
+  const last = indexIn(moment)
+  if (last !== undefined) return (_, index) => index <= last
+  const at = momentOf(moment, now, '--until')
+  if (/^\d+$/.test(at)) return ({ position }) => position <= BigInt(at)
+  const instant = new Date(at)
+  if (Number.isNaN(instant.getTime())) return fail('usage', `--until ${moment} is not a time.`)
+  // Times have a fixed form, so the settled time is after the instant as soon as one time is.
+  return ({ time }) => time <= instant.toISOString()
+}
+
+type Pace = {
+  readonly isWithin: (record: StoredRecord, index: number) => boolean
+  /** Factor of the speed at which the events were recorded; undefined: without pauses. */
+  readonly speed: number | undefined
+  readonly print: ((line: string) => void) | undefined
+  readonly clock: Pick<Clock, 'sleep'>
+  readonly signal: AbortSignal
+}
+
+/** Ends pages at the first record that is not within the prefix, prints the records, and pauses between them. */
+export async function* paced(
+  pages: ReplayedPages,
+  { isWithin, speed, print, clock, signal }: Pace,
+): AsyncGenerator<readonly StoredRecord[]> {
+  let [index, before] = [0, undefined as string | undefined]
+  for await (const page of pages) {
+    const end = page.findIndex((record, n) => !isWithin(record, index + n))
+    const found = end < 0 ? page : page.slice(0, end)
+    if (print)
+      for (const [n, record] of found.entries()) {
+        const gap = before === undefined ? 0 : Date.parse(record.time) - Date.parse(before)
+        before = record.time
+        if (speed !== undefined && gap > 0) await clock.sleep(gap / speed, signal)
+        if (signal.aborted) return
+        print(eventLine(indexedEvent(index + n, record)))
+      }
+    if (found.length > 0) yield found
+    index += found.length
+    if (end >= 0) return
+  }
+}
