@@ -114,12 +114,20 @@ await t.test('two instances run on the same servers', { skip }, async (t) => {
     const before = await issue(a)
     const ask = () => b.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, before.bearer)
     t.equal((await ask()).status, 200)
+    const events = '/audit/v1/events?limit=30&format=ndjson'
+    t.match((await a.request('GET', `${events}&personal=open`)).text, /"\/meta\/ip":\{"status":"open"/)
     await stack!.mongo.kill()
     t.equal((await ask()).status, 200)
     const flag = await a.request('POST', '/api/v1/namespaces/default/segments', { key: 's', name: 'S' })
     t.equal(flag.status, 200, flag.text)
     t.match((await a.request('GET', '/readyz?verbose')).text, /"views","status":"degraded"/)
     t.equal((await a.request('GET', '/auth/v1/tokens')).status, 503, 'what only the views know is refused')
+    t.equal((await a.request('GET', events)).status, 200)
+    const unopened = await eventually(async () => {
+      const answer = await a.request<Problem>('GET', `${events}&personal=open`)
+      return answer.status === 200 ? undefined : answer
+    }, 'the end of the cached keys')
+    t.match(unopened, { status: 503, json: { details: [{ value: { reason: 'backend_unavailable' } }] } })
     await stack!.mongo.start()
     await eventually(async () => (await a.request('GET', '/auth/v1/tokens')).status === 200, 'a list once it is back')
   })
