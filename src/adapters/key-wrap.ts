@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { UNUSABLE_KEY } from '../events/personal.ts'
 
 /**
  * Wraps the key of a subject with the key-encryption key: nonce, AES-256-GCM ciphertext with the subject as associated
@@ -11,16 +12,17 @@ export const wrap = (kek: Uint8Array, subject: string, key: Uint8Array): Uint8Ar
 }
 
 /**
- * Unwraps the key of a subject. Throws if the key was wrapped for a different subject or by a different key-encryption
- * key.
+ * Unwraps the key of a subject. Throws the error `UNUSABLE_KEY` if the key was wrapped for a different subject or by a
+ * different key-encryption key, or is damaged.
  */
 export const unwrap = (kek: Uint8Array, subject: string, wrapped: Uint8Array): Uint8Array => {
-  const decipher = createDecipheriv('aes-256-gcm', kek, wrapped.subarray(0, 12)).setAAD(Buffer.from(subject))
-  decipher.setAuthTag(wrapped.subarray(-16))
   try {
+    const decipher = createDecipheriv('aes-256-gcm', kek, wrapped.subarray(0, 12)).setAAD(Buffer.from(subject))
+    decipher.setAuthTag(wrapped.subarray(-16))
     return Buffer.concat([decipher.update(wrapped.subarray(12, -16)), decipher.final()])
   } catch (cause) {
-    throw new Error('the stored keys are encrypted with another main key than the one in the key file', { cause })
+    const message = 'the stored keys are encrypted with another main key than the one in the key file'
+    throw Object.assign(new Error(message, { cause }), { name: UNUSABLE_KEY })
   }
 }
 

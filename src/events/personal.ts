@@ -1,5 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
+/** Name of the error for a stored key of a subject that the main key does not decrypt. */
+export const UNUSABLE_KEY = 'UnusableKey'
+
 /** PORT. Keys of subjects, stored separately from the events. A destroyed key can never be restored. */
 export type Keys = {
   /**
@@ -7,7 +10,10 @@ export type Keys = {
    * durably; in a migration with the value `given`.
    */
   readonly make: (subject: string, given?: Uint8Array) => Promise<Uint8Array | 'erased'>
-  /** Returns the key of a subject; 'erased' if the key was destroyed, undefined if no key was ever created. */
+  /**
+   * Returns the key of a subject; 'erased' if the key was destroyed, undefined if no key was ever created. Rejects with
+   * the error `UNUSABLE_KEY` for a stored key that cannot be decrypted.
+   */
   readonly find: (subject: string) => Promise<Uint8Array | 'erased' | undefined>
   /**
    * Destroys the keys of subjects, also those that were put aside after a loss (decision 21), and leaves a tombstone for
@@ -24,8 +30,8 @@ export type Keys = {
 }
 
 /**
- * Result of decrypting a text. `erased`: the key of the subject was destroyed. `lost`: the key is missing but was not
- * destroyed.
+ * Result of decrypting a text. `erased`: the key of the subject was destroyed. `lost`: the key is missing or unusable,
+ * but was not destroyed.
  */
 type Opened = { readonly text: string } | { readonly erased: true } | { readonly lost: true }
 export type Sealer = {
@@ -56,7 +62,7 @@ export const sealer = (keys: Pick<Keys, 'make' | 'find'>, onLost: (subject: stri
     if (!isSealed(sealed)) return { text: sealed }
     const [, , encoded = '', payload = ''] = sealed.split('.')
     const subject = Buffer.from(encoded, 'base64url').toString()
-    const key = await keys.find(subject)
+    const key = await keys.find(subject).catch(unlessUnusable)
     if (key === 'erased') return { erased: true }
     const text = key && openedWith(key, subject, payload)
     if (text !== undefined) return { text }
@@ -64,6 +70,10 @@ export const sealer = (keys: Pick<Keys, 'make' | 'find'>, onLost: (subject: stri
     return { lost: true }
   },
 })
+
+const unlessUnusable = (error: unknown): undefined => {
+  if (!(error instanceof Error && error.name === UNUSABLE_KEY)) throw error
+}
 
 /** Decrypts the text; undefined if it was sealed with another key. */
 const openedWith = (key: Uint8Array, subject: string, payload: string): string | undefined => {

@@ -1,11 +1,18 @@
 import { join } from 'node:path'
-import { MongoClient } from 'mongodb'
+import { Binary, MongoClient } from 'mongodb'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { clusterOf, onCluster } from '../cluster/own.ts'
 import type { Started } from '../start.ts'
 
+/** A wrapped key that no key decrypts. */
+const DAMAGED = Buffer.alloc(60)
+
 /** Changes the keys of all people in the store of a stopped service. */
-const withKeys = async ({ directory }: Started, sql: string, onServer: 'delete' | 'unset'): Promise<void> => {
+const withKeys = async (
+  { directory }: Started,
+  sql: string,
+  onServer: 'delete' | 'unset' | 'damage',
+): Promise<void> => {
   if (!onCluster) {
     const subjects = await openDatabase(join(directory, 'data', 'subjects.sqlite'), 'erasing')
     subjects.exec(`${sql} where subject like 'person-%'`)
@@ -16,7 +23,9 @@ const withKeys = async ({ directory }: Started, sql: string, onServer: 'delete' 
   const client = await new MongoClient(settings['mongodb.url']!).connect()
   const people = client.db(settings['mongodb.database']).collection<{ _id: string; key?: unknown }>('subjects')
   const all = { _id: /^person-/ }
-  await (onServer === 'delete' ? people.deleteMany(all) : people.updateMany(all, { $unset: { key: 1 } }))
+  if (onServer === 'delete') await people.deleteMany(all)
+  else
+    await people.updateMany(all, onServer === 'unset' ? { $unset: { key: 1 } } : { $set: { key: new Binary(DAMAGED) } })
   await client.close()
 }
 
@@ -26,3 +35,7 @@ export const loseKeys = (service: Started): Promise<void> => withKeys(service, '
 /** Destroys the keys of all people. */
 export const eraseKeys = (service: Started): Promise<void> =>
   withKeys(service, 'update subjects set key = null', 'unset')
+
+/** Damages the keys of all people. */
+export const damageKeys = (service: Started): Promise<void> =>
+  withKeys(service, 'update subjects set key = zeroblob(60)', 'damage')
