@@ -141,7 +141,7 @@ const openCluster: Open = async (config, clock, listeners, initial) => {
   const { openBullmq } = await import('../../adapters/redis/queue.ts')
   const { openRedisLimits } = await import('../../adapters/redis/rate-limit.ts')
   const { onError = () => undefined, logger = silent } = listeners
-  const { mongo, closing, ...servers } = await openServers(config, clock, listeners, initial)
+  const { mongo, closing, kek: _, ...servers } = await openServers(config, clock, listeners, initial)
   try {
     const { prefix, ...redis } = config.redis
     const place = { ...redis, url: redis.url! }
@@ -186,6 +186,6 @@ export const openStores: Open = (config, clock, listeners, initial) =>
 /** Opens only the log and the keys on servers, for a program that writes events while the service may run. */
 export const openHistory = async (config: Config, clock: Clock): Promise<History> => {
   const { openServers } = await import('./open-servers.ts')
-  const { mongo, ...servers } = await openServers(config, clock, {})
+  const { mongo, kek: _, ...servers } = await openServers(config, clock, {})
   return { ...servers, ...lazily(() => openLedgerOnServers(config, mongo, silent)), alone: false }
 }

@@ -49,7 +49,7 @@ const linesOf = (restored: Restored, into: string): readonly string[] => {
       ? []
       : [`The backup has no keys. Put subjects.sqlite, keys and signing-key.pem into ${into} before the first start.`]),
     'Events after the backup are missing. Tokens that were revoked since then work again: revoke them again, from your own records, before clients can reach the service.',
-    'The keys of people who were erased since then are back: erase these people again.',
+    'The keys of people who were erased since then are back: erase these people again from your list, with rollcall subjects erase --from FILE.',
   ]
 }
 

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { timeSlicer } from '../../../event-loop.ts'
 import { privateFile } from '../files/private-file.ts'
 import { ledgerOps } from '../ledger/ledger-file.ts'
@@ -16,7 +17,7 @@ export const copyDatabase = async (from: string, to: string): Promise<void> => {
     source.exec('pragma query_only=off')
     // SQLite accepts an existing file if it is empty, and keeps its mode.
     privateFile(to)
-    source.prepare('vacuum into ?').run(to)
+    source.prepare('vacuum into ?').run(resolve(to))
   } finally {
     source.close()
   }
