@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { startService } from '../start.ts'
+import { eventually } from '../wait.ts'
 import { rollcall } from './service.ts'
 
 const FLAGS = '/api/v1/namespaces/default/flags'
@@ -82,9 +83,8 @@ await t.test('a replay into a directory has the same log and read models, and st
   await t.rejects(startService(t, settings), 'the keys are missing')
   const started = await startService(t, settings, { acceptLostKeys: 'a replay' })
   t.match((await started.request('GET', `${FLAGS}/f`, undefined, { authorization: '' })).json, { key: 'f' })
-  t.match((await started.request('GET', '/audit/v1/ledger', undefined, { authorization: '' })).json, {
-    state: 'suspended',
-  })
+  const state = async () => (await started.request('GET', '/audit/v1/ledger', undefined, { authorization: '' })).json
+  await eventually(async () => (await state())['state'] === 'suspended', 'a ledger that is suspended')
 })
 
 await t.test('an export that is changed, filtered or incomplete is not replayed', async (t) => {
