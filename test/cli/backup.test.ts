@@ -2,9 +2,14 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
+import { openKeyFile } from '../../src/adapters/embedded/files/key-file.ts'
+import { openEmbedded } from '../../src/adapters/embedded/open.ts'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
+import { systemClock } from '../../src/clock.ts'
 import type { LedgerCheckpoint } from '../../src/contract/history/ledger.ts'
+import { sealer } from '../../src/events/personal.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
+import { collect, happened } from '../contracts/log.ts'
 import { draws } from '../draws.ts'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
@@ -126,6 +131,49 @@ await t.test('a backup during writes and seals has every event and checkpoint fr
   ])
   t.match(lost, { exit: 3, err: /The backup has \d+ events, but .* covers \d+: \d+ are lost\./ })
   t.strictSame(await readdir(join(service.directory, 'other')), [], 'nothing is left in the target')
+})
+
+await t.test('the copied keys open each event of the copied log', async (t) => {
+  const directory = await newDirectory(t)
+  const data = join(directory, 'data')
+  const { kek } = await openKeyFile(join(data, 'keys'))
+  const onError = (_: string, error: unknown) => {
+    throw error
+  }
+  const store = await openEmbedded(data, { clock: systemClock, kek, onError })
+  const { seal } = sealer(store.keys)
+  const state = { written: 0, isOver: false }
+  const write = async (writer: number): Promise<void> => {
+    for (let n = 0; !state.isOver; n++) {
+      const profile = await seal(`person-${writer}-${n}`, `text ${writer} ${n}`)
+      const event = { ...happened(n), type: 'LoginStarted', data: JSON.stringify({ profile }) }
+      await store.log.append(`login-${writer}-${n}`, [event], 'none')
+      state.written++
+    }
+  }
+  const writing = Array.from({ length: WRITERS }, (_, writer) => write(writer))
+  // More than a page of keys.
+  await eventually(() => state.written > 1200, 'the first people')
+  const before = state.written
+  const made = await rollcallProcess(['backup', join(directory, 'backup'), '--data', data, '--with-keys'])
+  t.equal(made.exit, 0, made.err)
+  t.ok(state.written > before, 'people were added during the backup')
+  state.isOver = true
+  await Promise.all(writing)
+  await store.close()
+
+  const into = join(directory, 'restored')
+  t.match(await rollcall(['restore', join(directory, 'backup'), '--into', into]), { exit: 0, err: /names no ledger/ })
+  const copy = await openEmbedded(into, { clock: systemClock, kek, onError })
+  const { open } = sealer(copy.keys)
+  let opened = 0
+  for (const { data, stream } of await collect(copy.log.readAll(0n))) {
+    const { text } = (await open((JSON.parse(data) as { profile: string }).profile)) as { readonly text?: string }
+    if (text !== `text ${stream.slice('login-'.length).replace('-', ' ')}`) t.fail(`${stream} is not readable`)
+    opened++
+  }
+  t.ok(opened >= before, `${opened} events, ${before} were acknowledged before`)
+  await copy.close()
 })
 
 await t.test('a restore continues the ledger, begins a new one, or leaves it suspended', async (t) => {

@@ -91,7 +91,7 @@ const insistOnEmpty = (directory: string): void => {
  * Copies a data directory to an empty directory while a service may use it. Everything acknowledged before the call is
  * in the copy. The copy is checked and durable; backup.json is written last.
  */
-export const backUp: BackupServices['backUp'] = async (config, clock, { directory, withKeys }) => {
+export const backUp: BackupServices['backUp'] = async (config, clock, { directory, withKeys, progress }) => {
   if (!existsSync(eventsOf(config)))
     fail(
       'notFound',
@@ -104,7 +104,7 @@ export const backUp: BackupServices['backUp'] = async (config, clock, { director
     const { replaceFile } = await import('../../adapters/embedded/files/replace-file.ts')
     await createDirectory(directory)
     const names = await copyAll(config, directory, withKeys)
-    const { content, of } = await checkCopies(directory, names)
+    const { content, of } = await checkCopies(directory, names, progress)
     const canSign = withKeys ? await checkKeys(directory, of, clock) : undefined
     const files = []
     for (const name of names) files.push({ name, ...(await digestOf(join(directory, name))) })

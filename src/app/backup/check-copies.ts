@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { keysOf } from '../../cli/ledger/checkpoint-file.ts'
-import type { EventLog } from '../../events/log.ts'
+import type { BackupServices } from '../../cli/offline/backup-services.ts'
+import type { EventLog, Stored } from '../../events/log.ts'
 import { fail } from '../../failure.ts'
 import { base64Of } from '../../ledger/base64.ts'
 import { type LedgerOfLog, ledgerOfLog } from '../../ledger/ledger-of-log.ts'
@@ -17,6 +18,8 @@ export type CheckedCopies = {
   readonly record: SealedRecord | undefined
   readonly roots: Awaited<ReturnType<typeof treeOfPages>>['roots']
 }
+
+type Progress = Parameters<BackupServices['backUp']>[2]['progress']
 
 const unsound = (directory: string, why: string): never =>
   fail('check', `The copy in ${directory} is not sound: ${why}.`)
@@ -39,19 +42,33 @@ const faultOf = (of: LedgerOfLog | undefined, { record, checkpoint }: Awaited<Re
   return typeof found === 'string' ? `the checkpoint is refused (${found})` : undefined
 }
 
+/** Reports the number of events after each page. */
+async function* reported(
+  pages: AsyncIterable<readonly Stored[]>,
+  total: number,
+  progress: Progress,
+): AsyncGenerator<readonly Stored[]> {
+  let done = 0
+  for await (const page of pages) {
+    yield page
+    progress({ name: 'checking', done: (done += page.length), total })
+  }
+}
+
 /** Compares the tree over the log of a copy with its checkpoint and its sealed record. */
 const checkedLog = async (
   directory: string,
-  log: Pick<EventLog, 'read' | 'readAll'>,
+  log: Pick<EventLog, 'read' | 'readAll' | 'head'>,
   seals: Awaited<ReturnType<typeof sealsIn>>,
   sizes: readonly number[],
+  progress: Progress,
 ): Promise<CheckedCopies> => {
   const of = await ledgerOfLog(log)
   const { record, checkpoint } = seals
   const fault = faultOf(of, seals)
   if (fault !== undefined) unsound(directory, fault)
   const sealed = checkpoint === undefined ? undefined : parseCheckpoint(checkpoint)
-  const { pages, position } = positioned(log.readAll(0n))
+  const { pages, position } = positioned(reported(log.readAll(0n), Number(await log.head()), progress))
   const wanted = [...sizes, record?.size ?? 0, sealed?.size ?? 0]
   const { size, roots } = await treeOfPages(pages, wanted)
   const known = [...(record ? [record] : []), ...(sealed ? [{ size: sealed.size, root: base64Of(sealed.root) }] : [])]
@@ -70,6 +87,7 @@ const checkedLog = async (
 export const checkCopies = async (
   directory: string,
   names: readonly CopiedName[],
+  progress: Progress,
   sizes: readonly number[] = [],
 ): Promise<CheckedCopies> => {
   const { problemsIn } = await import('../../adapters/embedded/backup/inspect-copy.ts')
@@ -79,5 +97,5 @@ export const checkCopies = async (
     if (problem !== undefined) unsound(directory, `${name} is damaged: ${problem}`)
   }
   const seals = await sealsIn(directory, names)
-  return withEmbeddedLog(join(directory, 'events.sqlite'), (log) => checkedLog(directory, log, seals, sizes))
+  return withEmbeddedLog(join(directory, 'events.sqlite'), (log) => checkedLog(directory, log, seals, sizes, progress))
 }

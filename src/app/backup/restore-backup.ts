@@ -80,7 +80,12 @@ const moveFiles = async (staging: string, into: string): Promise<void> => {
  * Checks a backup and restores it into an empty directory. The files are copied and checked in a directory in the
  * target, then moved. A failure leaves the target empty.
  */
-export const restoreBackup: BackupServices['restoreBackup'] = async (clock, { directory, into }, decision, say) => {
+export const restoreBackup: BackupServices['restoreBackup'] = async (
+  clock,
+  { directory, into, progress },
+  decision,
+  say,
+) => {
   const statement = await readStatement(directory)
   insistOnEmpty(into)
   const staging = join(into, STAGING)
@@ -93,7 +98,7 @@ export const restoreBackup: BackupServices['restoreBackup'] = async (clock, { di
       await copyFiles(directory, staging, statement)
       const retained = decision && 'text' in decision ? parseCheckpoint(decision.text) : undefined
       const names = statement.files.map(({ name }) => name)
-      const checked = await checkCopies(staging, names, retained ? [retained.size] : [])
+      const checked = await checkCopies(staging, names, progress, retained ? [retained.size] : [])
       for (const member of ['events', 'position', 'checkpoint'] as const)
         if (checked.content[member] !== statement[member])
           fail('check', `${join(directory, BACKUP_FILE)} was changed: its ${member} differs from the files.`)

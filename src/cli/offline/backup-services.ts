@@ -1,6 +1,9 @@
 import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config/load.ts'
 
+/** Receives the number of events that are compared with the checkpoint. */
+type Progress = (progress: { readonly name: string; readonly done: number; readonly total: number }) => void
+
 type RecordsOfBackup = {
   /** Number of events of the log. */
   readonly events: number
@@ -32,12 +35,12 @@ export type BackupServices = {
   readonly backUp: (
     config: Config,
     clock: Clock,
-    target: { readonly directory: string; readonly withKeys: boolean },
+    target: { readonly directory: string; readonly withKeys: boolean; readonly progress: Progress },
   ) => Promise<CheckedBackup>
   /** Checks a backup and restores it into an empty directory. */
   readonly restoreBackup: (
     clock: Clock,
-    places: { readonly directory: string; readonly into: string },
+    places: { readonly directory: string; readonly into: string; readonly progress: Progress },
     decision: LedgerDecision,
     say: (line: string) => void,
   ) => Promise<RecordsOfBackup & { readonly keys: boolean; readonly ledger: RestoredLedger }>

@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
 import { type FileOptions, withConfig } from '../options.ts'
 import type { CommandServices } from '../services.ts'
+import { progressBar } from '../terminal/progress.ts'
 import { embeddedConfig } from './embedded.ts'
 
-type BackupOptions = FileOptions & { readonly withKeys?: boolean }
+type BackupOptions = FileOptions & { readonly withKeys?: boolean; readonly progress: boolean }
 
 const backUp = async (
   directory: string,
@@ -12,7 +13,8 @@ const backUp = async (
 ): Promise<void> => {
   const { withKeys = false } = options
   const config = embeddedConfig(options, terminal)
-  const made = await (await load()).backUp(config, clock, { directory, withKeys })
+  const { update: progress, end } = progressBar(terminal, clock, options)
+  const made = await (await load()).backUp(config, clock, { directory, withKeys, progress }).finally(end)
   const { events, position, isSealed, canSign } = made
   terminal.info(`${events} events up to #${position} are in ${directory}, checked.`)
   if (!isSealed) terminal.info('The backup has no checkpoint, so nobody can prove with it that the log is complete.')
@@ -34,5 +36,6 @@ export const addBackup = (program: Command, given: CommandServices): void => {
     )
     .option('--data <dir>', 'directory of the embedded store')
     .option('--with-keys', 'also copy the keys of people, the key file and the signing key')
+    .option('--no-progress', 'no progress bar')
     .action((directory: string, options: BackupOptions) => backUp(directory, options, given))
 }

@@ -4,12 +4,14 @@ import { fail } from '../../failure.ts'
 import { textOfFile } from '../ledger/checkpoint-file.ts'
 import { reasonOf } from '../options.ts'
 import type { CommandServices, Services } from '../services.ts'
+import { progressBar } from '../terminal/progress.ts'
 
 type RestoreOptions = {
   readonly into: string
   readonly checkpoint?: string
   readonly acceptRollback?: boolean
   readonly reason?: string
+  readonly progress: boolean
 }
 type Restored = Awaited<ReturnType<Services['restoreBackup']>>
 
@@ -60,7 +62,9 @@ const restore = async (
 ): Promise<void> => {
   const { into } = options
   const decision = await decisionOf(options)
-  const restored = await (await load()).restoreBackup(clock, { directory, into }, decision, terminal.info)
+  const { update: progress, end } = progressBar(terminal, clock, options)
+  const places = { directory, into, progress }
+  const restored = await (await load()).restoreBackup(clock, places, decision, terminal.info).finally(end)
   for (const line of linesOf(restored, into)) terminal.info(line)
   if (restored.ledger.state === 'restarted') terminal.print(`${restored.ledger.vkey}\n`)
 }
@@ -77,5 +81,6 @@ export const addRestore = (program: Command, given: CommandServices): void => {
     .option('--checkpoint <file>', 'the newest checkpoint that anybody retains')
     .option('--accept-rollback', 'begin a new ledger, because later events are lost')
     .option('--reason <text>', 'reason, kept in the history')
+    .option('--no-progress', 'no progress bar')
     .action((directory: string, options: RestoreOptions) => restore(directory, options, given))
 }

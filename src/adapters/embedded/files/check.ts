@@ -36,7 +36,7 @@ export const withCheckedLog = async (
 /** Runs work on a file of events, read-only, while other processes may write to it. */
 export const withEmbeddedLog = async <T>(
   file: string,
-  work: (log: Pick<EventLog, 'readAll' | 'read'>) => Promise<T>,
+  work: (log: Pick<EventLog, 'readAll' | 'read' | 'head'>) => Promise<T>,
 ): Promise<T> => {
   const database = await openDatabase(file, 'read')
   try {
