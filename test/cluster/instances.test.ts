@@ -123,11 +123,10 @@ await t.test('two instances run on the same servers', { skip }, async (t) => {
     t.match((await a.request('GET', '/readyz?verbose')).text, /"views","status":"degraded"/)
     t.equal((await a.request('GET', '/auth/v1/tokens')).status, 503, 'what only the views know is refused')
     t.equal((await a.request('GET', events)).status, 200)
-    const unopened = await eventually(async () => {
-      const answer = await a.request<Problem>('GET', `${events}&personal=open`)
-      return answer.status === 200 ? undefined : answer
-    }, 'the end of the cached keys')
-    t.match(unopened, { status: 503, json: { details: [{ value: { reason: 'backend_unavailable' } }] } })
+    const opened = (search: string) => a.request<Problem>('GET', `/audit/v1/events?personal=open&${search}`)
+    await eventually(async () => (await opened('limit=30&format=ndjson')).status !== 200, 'the end of the cached keys')
+    for (const search of ['limit=30', 'limit=30&format=ndjson', 'afterIndex=-1&format=sse'])
+      t.match(await opened(search), { status: 503, json: { details: [{ value: { reason: 'backend_unavailable' } }] } })
     await stack!.mongo.start()
     await eventually(async () => (await a.request('GET', '/auth/v1/tokens')).status === 200, 'a list once it is back')
   })

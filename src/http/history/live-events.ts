@@ -92,24 +92,32 @@ async function* followed(
     return isAuthorized()
   }
 
-  yield Buffer.from(RETRY)
+  let begin = RETRY
+  const block = (text: string): Buffer => {
+    const bytes = Buffer.from(begin + text)
+    begin = ''
+    return bytes
+  }
+  // With personal data the answer begins with the first event, because unavailable keys refuse it.
+  if (!open) yield block('')
   while (await mayGoOn()) {
     const head = await history.head()
     if (head && head.index > place.index)
       for await (const step of eachOf(history.exported(filter, { low: place, high: head }, over))) {
         place = step.place
         if (step.event) {
-          yield Buffer.from(`id: ${place.index}\ndata: ${await show(step.event)}\n\n`)
+          yield block(`id: ${place.index}\ndata: ${await show(step.event)}\n\n`)
           ;[told, alive] = [place.index, clock.monotonic()]
         }
         if (place.index - told >= EXAMINED) {
-          yield Buffer.from(`id: ${place.index}\n\n`)
+          yield block(`id: ${place.index}\n\n`)
           ;[told, alive] = [place.index, clock.monotonic()]
         }
         if (!(await mayGoOn())) return
       }
+    if (begin !== '') yield block('')
     if (clock.monotonic() - alive >= ALIVE_MS) {
-      yield Buffer.from(place.index > told ? `id: ${place.index}\n\n` : ': keep-alive\n\n')
+      yield block(place.index > told ? `id: ${place.index}\n\n` : ': keep-alive\n\n')
       ;[told, alive] = [place.index, clock.monotonic()]
     }
     await unlessAborted(ending, seen(place.position + 1n, CHECK_MS))
