@@ -307,6 +307,21 @@ await t.test('a backup of a log that was changed fails, and a target in use is r
   t.match(await ran('restore', backup, '--into', path('r'), '--checkpoint', path('none')), { exit: 4 })
   t.match(await ran('restore', backup), { exit: 2, err: /--into/ })
 
+  await writeFile(
+    path('cluster.yml'),
+    JSON.stringify({
+      storage: { type: 'cluster' },
+      eventstore: { url: 'esdb://a' },
+      mongodb: { url: 'mongodb://a' },
+      redis: { url: 'redis://a' },
+    }),
+  )
+  const servers = await ran('backup', path('s'), '--config', path('cluster.yml'))
+  t.match(servers, { exit: 2, err: /EventStoreDB first, then MongoDB/ })
+  await mkdir(join(path('volume'), 'lost+found'), { recursive: true })
+  t.match(await ran('restore', backup, '--into', path('volume')), { exit: 0 }, 'the root of a volume')
+  t.match(await ran('restore', backup, '--into', path('volume')), { exit: 2, err: /is not empty/ })
+
   const signingKey = join(data, 'signing-key.pem')
   await rename(signingKey, path('kept'))
   const unsigned = await ran('backup', path('unsigned'), '--data', data, '--with-keys')

@@ -5,11 +5,14 @@ import { type Config, loadConfig } from '../../config/load.ts'
 import { messageOf } from '../../errors.ts'
 import { fail, isFailure } from '../../failure.ts'
 
+/** Directory that a file system has in its root. */
+const OF_VOLUME = 'lost+found'
+
 /** Names in a directory; empty if it does not exist. Fails if it is something else. */
 export const namesIn = (directory: string): readonly string[] => {
   if (!lstatSync(directory, { throwIfNoEntry: false })) return []
   try {
-    return readdirSync(directory)
+    return readdirSync(directory).filter((name) => name !== OF_VOLUME)
   } catch (error) {
     return fail('usage', `${directory} cannot be used as a directory: ${messageOf(error)}`)
   }
@@ -33,7 +36,7 @@ export const inCopy = async <T>(directory: string, next: string, work: () => Pro
     return await work()
   } catch (error) {
     if (isFailure(error)) throw error
-    return fail('failed', `${directory} cannot be written: ${messageOf(error)}`, next)
+    return fail('failed', `${directory} is incomplete: ${messageOf(error)}`, next)
   }
 }
 

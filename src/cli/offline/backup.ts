@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
+import { fail } from '../../failure.ts'
 import { type FileOptions, withConfig } from '../options.ts'
 import type { CommandServices } from '../services.ts'
 import { progressBar } from '../terminal/progress.ts'
-import { embeddedConfig } from './embedded.ts'
+import { dataConfig } from './embedded.ts'
 
 type BackupOptions = FileOptions & { readonly withKeys?: boolean; readonly progress: boolean }
 
@@ -12,7 +13,13 @@ const backUp = async (
   { load, clock, terminal }: CommandServices,
 ): Promise<void> => {
   const { withKeys = false } = options
-  const config = embeddedConfig(options, terminal)
+  const config = dataConfig(options, terminal)
+  if (config.storage.type !== 'embedded')
+    fail(
+      'usage',
+      'Servers are copied with their own tools, EventStoreDB first, then MongoDB.',
+      'See docs/guides/operations.md, Backup and restore, servers.',
+    )
   const { update: progress, end } = progressBar(terminal, clock, options)
   const made = await (await load()).backUp(config, clock, { directory, withKeys, progress }).finally(end)
   const { events, position, isSealed, canSign } = made
