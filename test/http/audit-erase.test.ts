@@ -4,6 +4,8 @@ import t from 'tap'
 import type { SubjectErased, SubjectsFound } from '../../src/contract/history/searches.ts'
 import { onCluster } from '../cluster/own.ts'
 import { type Headers, type Started, startService } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
+import { eventually } from '../wait.ts'
 import { eventsOf } from './events-of.ts'
 import { type Authentication, bearer, everyWay, type Issued, logIn, OIDC, open, refusalOf } from './people.ts'
 
@@ -153,3 +155,26 @@ await t.test(
     t.equal((await erasuresIn(service)).length, 2, 'without a new event')
   },
 )
+
+await t.test('with history.network_life the addresses of old days are erased by the service', async (t) => {
+  const clock = virtualClock()
+  const service = await startService(
+    t,
+    { 'history.network_life': '24h', 'authentication.required': 'false' },
+    { clock },
+  )
+  const create = (key: string) =>
+    service.request('POST', '/api/v1/flags', { key, name: key, type: 'BOOLEAN_FLAG_TYPE' }, open)
+  await create('f')
+  const day = `network-${clock.now().toISOString().slice(0, 10)}`
+  await service.reopen(async () => clock.jump(3 * 86_400_000))
+  await eventually(async () => {
+    await clock.advance(100)
+    return (await erasuresIn(service)).length === 2
+  }, 'the erasure of the day')
+  t.match(await erasuresIn(service), [
+    { type: 'SubjectErasureRequested', data: { subject: day, keys: [day], reason: 'history.network_life' } },
+    { type: 'SubjectErased', data: { subject: day }, meta: { actor: { kind: 'system' } } },
+  ])
+  t.equal((await create('g')).status, 200)
+})

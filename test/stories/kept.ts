@@ -56,3 +56,16 @@ export const everythingKept = async (directory: string): Promise<Kept> => {
   } = await clusterOf(directory)
   return [...files, ...(await inEventStore(events!)), ...(await inMongo(mongo!, database!)), ...(await inRedis(redis!))]
 }
+
+/** All encodings of a text in a file: plain, hex, and base64 at each of three offsets. */
+export const formsOf = (text: string): readonly Buffer[] => {
+  const bytes = Buffer.from(text)
+  const encoded = [0, 1, 2].flatMap((shift) => {
+    const whole = Buffer.concat([Buffer.alloc(shift), bytes])
+    const [from, to] = [Math.ceil((shift * 8) / 6), Math.floor((whole.length * 8) / 6)]
+    return [whole.toString('base64').slice(from, to), whole.toString('base64url').slice(from, to)]
+  })
+  return [text, bytes.toString('hex'), bytes.toString('hex').toUpperCase(), encodeURIComponent(text), ...encoded].map(
+    (form) => Buffer.from(form),
+  )
+}

@@ -20,20 +20,7 @@ import {
   open,
   visit,
 } from '../http/people.ts'
-import { everythingKept } from './kept.ts'
-
-/** All encodings of a text in a file: plain, hex, and base64 at each of three offsets. */
-const formsOf = (text: string): readonly Buffer[] => {
-  const bytes = Buffer.from(text)
-  const encoded = [0, 1, 2].flatMap((shift) => {
-    const whole = Buffer.concat([Buffer.alloc(shift), bytes])
-    const [from, to] = [Math.ceil((shift * 8) / 6), Math.floor((whole.length * 8) / 6)]
-    return [whole.toString('base64').slice(from, to), whole.toString('base64url').slice(from, to)]
-  })
-  return [text, bytes.toString('hex'), bytes.toString('hex').toUpperCase(), encodeURIComponent(text), ...encoded].map(
-    (form) => Buffer.from(form),
-  )
-}
+import { everythingKept, formsOf } from './kept.ts'
 
 await t.test('no file, log line or answer contains a secret or personal data in plain text', async (t) => {
   const { service, liar, host, cluster } = await everyWay(t, { 'log.level': 'DEBUG', 'server.trust_proxy': 'true' })
