@@ -58,7 +58,7 @@ const foundIn = async (service: Started, texts: readonly Buffer[]): Promise<read
   )
 
 await t.test(
-  'after an erasure no file, server, log line or answer has personal data or a key, and everything verifies',
+  'after an erasure no data has personal texts or the keys, and every proof verifies',
   { timeout: 240_000 },
   async (t) => {
     const { service, liar } = await everyWay(t, { 'log.level': 'DEBUG', 'server.trust_proxy': 'true' })
