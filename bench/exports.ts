@@ -20,7 +20,7 @@ import { appendHistory, readerOf } from './history-data.ts'
 import { newStore } from './log-store.ts'
 import { collectGarbage, progress, type Row, row, seconds } from './measure.ts'
 
-const FORMATS: readonly ExportFormat[] = ['ndjson', 'csv', 'cloudevents']
+const FORMATS: readonly ExportFormat[] = ['ndjson', 'csv', 'cloudevents', 'parquet']
 const EVENTS = Number(process.env['ROLLCALL_BENCH_EVENTS'] ?? 1_000_000)
 const ORIGIN = 'rollcall.example/audit/v1/ledger/0a1b2c3d'
 const MIB = 1_048_576
@@ -68,25 +68,31 @@ export const run = async (): Promise<readonly Row[]> => {
     const { head, reader } = await readerOf(store, key, EVENTS)
     /** Makes the bytes of a form of all events, as the service does. */
     const formed = async (format: ExportFormat) => {
-      const form = formOf(format, ORIGIN, 'sealed')
+      const form = await formOf(format, ORIGIN, 'sealed')
+      const encoder = form.encoder()
       const span = await reader.span({}, {}, head)
-      let [text, bytes] = ['', 0]
+      let text = ''
+      let bytes = Buffer.byteLength(encoder.head())
       const { signal } = new AbortController()
       for await (const batch of reader.exported({}, span, signal))
         for (const { event } of batch) {
-          if (event) text += form.text({ index: event.index, line: () => eventLine(event), event: () => event }) ?? ''
+          if (!event) continue
+          const exported = { index: event.index, line: () => eventLine(event), event: () => event }
+          const encoded = encoder.add(exported, form.text(exported) ?? '')
+          if (typeof encoded === 'string') text += encoded
+          else bytes += encoded.length
           if (text.length < 65_536) continue
           bytes += Buffer.from(text).length
           text = ''
         }
-      return bytes + Buffer.from(text).length
+      return bytes + Buffer.byteLength(text) + Buffer.byteLength(encoder.end())
     }
     const spent: Partial<Record<ExportFormat, number>> = {}
     for (const format of FORMATS) {
       spent[format] = await seconds(() => formed(format))
       progress(`${format}: ${spent[format].toFixed(2)} s`)
     }
-    const { ndjson = 0, csv = 0, cloudevents = 0 } = spent
+    const { ndjson = 0, csv = 0, cloudevents = 0, parquet = 0 } = spent
 
     const checkpoint = signNote(checkpointBody({ origin: ORIGIN, size: EVENTS, root: tree.root() }), [signer])
     const ledger = { origin: ORIGIN, vkeys: [vkeyOf(signer.key)], checkpoint }
@@ -131,6 +137,7 @@ export const run = async (): Promise<readonly Row[]> => {
         `${each(ndjson)} against ${each(parse)}`,
       ),
       row('C4', 'CSV export / NDJSON export', csv / ndjson, { atMost: 8 }, '', each(csv)),
+      row('C4', 'Parquet export / NDJSON export', parquet / ndjson, { atMost: 6 }, '', each(parquet)),
       row('C4', 'CloudEvents export / NDJSON export', cloudevents / ndjson, { atMost: 4 }, '', each(cloudevents)),
       row(
         'C5',

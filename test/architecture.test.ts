@@ -91,7 +91,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   auth: ['openid-client', '@kubernetes/client-node', 'jose', 'lru-cache'],
   http: ['fastify', '@fastify/cookie', '@fastify/cors', 'typebox', 'semver', 'lru-cache'],
   adapters: ['@photostructure/sqlite', '@eventstore/db-client', 'mongodb', 'bullmq', 'ioredis', 'lru-cache'],
-  cli: ['commander', 'cli-progress', 'cli-table3', 'yaml'],
+  cli: ['commander', 'cli-progress', 'cli-table3', 'yaml', 'hyparquet', 'hyparquet-writer'],
   config: ['yaml', 're2js', 'tldts'],
   app: ['pino'],
 }
@@ -364,7 +364,8 @@ await t.test('all dependencies have exact versions, and the lock file has no dow
     Record<string, string>
   >
   for (const group of ['dependencies', 'devDependencies']) {
-    for (const [name, version] of Object.entries(manifest[group]!)) t.match(version, /^\d+\.\d+\.\d+$/, name)
+    for (const [name, version] of Object.entries(manifest[group]!))
+      t.match(version, /^\d+\.\d+\.\d+(?:-[a-z\d.]+)?$/, name)
   }
   t.notMatch(readFileSync(resolve(root, 'package-lock.json'), 'utf8'), /"resolved": "http/)
   const reasons = readFileSync(resolve(root, 'docs/decisions/0014-what-a-package-does.md'), 'utf8')

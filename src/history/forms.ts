@@ -13,7 +13,7 @@ const withTexts = (members: object, data: string, meta: string, personal: string
   `${JSON.stringify(members).slice(0, -1)},"data":${data},"meta":${meta}${personal}}`
 
 /** A stored text in an answer of JSON. A text that is no JSON object becomes a JSON string. */
-const validText = (text: string, parsed: object | undefined): string =>
+export const validText = (text: string, parsed: object | undefined): string =>
   parsed ? storedText(text) : JSON.stringify(text)
 
 /** Fields of the envelope that events show at the top, in their order. */

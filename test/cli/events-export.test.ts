@@ -22,12 +22,15 @@ const exporting = async (t: Test, flags: number, settings = {}) => {
   return { service, server, cli, path: (name: string) => join(folder, name), folder }
 }
 
-const optionsOf = (format: string): readonly (readonly string[])[] => [
-  ['--format', format],
-  ['--format', format, '--gzip'],
-  ['--format', format, '--split-events', '7', '--type', 'Flag*'],
-  ['--format', format, '--split-bytes', '5000', '--gzip', '--after-index', '3', '--before-index', '21'],
-]
+const optionsOf = (format: string): readonly (readonly string[])[] => {
+  const zipped = format === 'parquet' ? [] : ['--gzip']
+  return [
+    ['--format', format],
+    ...(format === 'parquet' ? [] : [['--format', format, '--gzip']]),
+    ['--format', format, '--split-events', '7', '--type', 'Flag*'],
+    ['--format', format, '--split-bytes', '5000', ...zipped, '--after-index', '3', '--before-index', '21'],
+  ]
+}
 
 /** Services whose stores have the ledger of a test. */
 const withLedger =
@@ -50,7 +53,7 @@ await t.test(
     const { service, server, cli, path } = await exporting(t, 12, { 'storage.type': 'embedded' })
     const data = ['--data', join(service.directory, 'data')]
     let n = 0
-    for (const format of ['ndjson', 'csv', 'cloudevents'])
+    for (const format of ['ndjson', 'csv', 'cloudevents', 'parquet'])
       for (const options of optionsOf(format)) {
         const names = [`served-${++n}`, `stored-${n}`] as const
         const [one, other] = [path(names[0]), path(names[1])]
@@ -101,6 +104,8 @@ await t.test('an interrupted export prints the command that continues it', { tim
     ['--split-events', '9'],
     ['--split-events', '9', '--gzip'],
     ['--format', 'ocsf'],
+    ['--format', 'parquet'],
+    ['--format', 'parquet', '--split-events', '9'],
   ]
   for (const [n, form] of forms.entries()) {
     const out = path(`it's ${n}`)
@@ -140,6 +145,7 @@ await t.test('export refuses wrong options, foreign checkpoints and existing fil
   for (const [args, exit, err] of [
     [['-', '--split-events', '3'], 2, /cannot be split/],
     [['-', '--resume'], 2, /cannot be resumed/],
+    [[path('x'), '--format', 'parquet', '--gzip'], 2, /compressed already/],
     [['-', '--checkpoint', 'x'], 2, /--manifest FILE/],
     [[path('x'), '--format', 'csv', '--personal'], 2, /no form with opened personal data/],
     [[path('x'), '--checkpoint', path('none')], 4, /cannot be read \(ENOENT\)/],

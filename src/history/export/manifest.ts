@@ -14,7 +14,7 @@ import {
 } from './member-tests.ts'
 
 /** Forms of export files that can be made from the log. */
-export const EXPORT_FORMATS = ['ndjson', 'csv', 'cloudevents', 'ocsf'] as const
+export const EXPORT_FORMATS = ['ndjson', 'csv', 'cloudevents', 'ocsf', 'parquet'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 /** A file of an export as it is on disk. A file without events has no indexes. */

@@ -7,7 +7,7 @@ import type { Selection } from '../../../ledger/proof/cover.ts'
 import type { ExportForm } from './forms.ts'
 import { PARTIAL } from './part-writer.ts'
 import { type Earlier, isSplit, partPath, type Split } from './parts.ts'
-import { linesOfFile, type Measured } from './read-file.ts'
+import type { Measured } from './read-file.ts'
 import type { ExportRange } from './source.ts'
 
 type Output = { readonly out: string; readonly split: Split; readonly gzip: boolean; readonly form: ExportForm }
@@ -37,7 +37,7 @@ const readPart = async (
   const content: Content = { sha256: '', bytes: 0, events: 0, used: 0, isWhole: true }
   const isNext = (line: PlacedLine | undefined, last: number): line is PlacedLine =>
     line?.isExact === true && line.index >= from && line.index < to && line.index > last
-  for await (const { lines, used } of linesOfFile(path, { gzip, read: form.reader() }, content)) {
+  for await (const { lines, used } of form.lines(path, gzip, content)) {
     let last = content.lastIndex ?? -1
     for (const line of lines) {
       content.isWhole &&= isNext(line, last)
@@ -71,7 +71,7 @@ const unfinishedPart = async (path: string, output: Output, range: ExportRange, 
 
 /**
  * Reads and checks the files of an earlier run of an export, and adds their indexes to the selection. An unfinished file
- * is continued after its last whole event; a compressed one is written again.
+ * is continued after its last whole event; a compressed one or one in Parquet is written again.
  */
 export const earlierParts = async (output: Output, range: ExportRange, exported: Selection): Promise<Earlier> => {
   const { out, split, gzip } = output
@@ -80,7 +80,7 @@ export const earlierParts = async (output: Output, range: ExportRange, exported:
   for (let n = 1; ; n++) {
     const path = partPath(out, split, n)
     if (!(await exists(path))) {
-      if (gzip || !(await exists(`${path}${PARTIAL}`))) return { files, size }
+      if (gzip || !output.form.isContinued || !(await exists(`${path}${PARTIAL}`))) return { files, size }
       const unfinished = await unfinishedPart(`${path}${PARTIAL}`, output, range, exported)
       return unfinished ? { files, size, unfinished } : { files, size }
     }

@@ -46,6 +46,7 @@ const requestOf = (out: string, options: ExportOptions, { terminal }: CommandSer
   const { after, before, afterIndex, beforeIndex } = options
   const split = { events: splitEvents, bytes: splitBytes }
   const toStream = out === '-'
+  if (gzip && format === 'parquet') fail('usage', 'Parquet files are compressed already: leave out --gzip.')
   if (toStream && isSplit(split)) fail('usage', 'Standard output cannot be split into files.')
   if (toStream && resume) fail('usage', 'An export to standard output cannot be resumed.')
   if (personal && format !== 'ndjson' && format !== 'ocsf')

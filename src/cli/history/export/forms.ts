@@ -6,68 +6,94 @@ import { type ExportFormat, ledgerIdIn, type Manifest } from '../../../history/e
 import { readNdjson, readOpenedNdjson } from '../../../history/export/ndjson-lines.ts'
 import { readOcsf } from '../../../history/export/ocsf-lines.ts'
 import type { PlacedLine, ReadLine, ReadLines, ReadLinesOf } from '../../../history/export/read-line.ts'
-import type { IndexedEvent } from '../../../history/facts.ts'
 import { COLUMNS } from '../../../history/forms.ts'
 import { ocsfEvent } from '../../../history/ocsf.ts'
-import type { OpenedFields } from '../../../history/opened-fields.ts'
-
-/** An event on its way into a file: its NDJSON line, and for other forms the event and its opened personal data. */
-export type ExportedEvent = {
-  readonly index: number
-  readonly line: () => string
-  readonly event: () => IndexedEvent
-  readonly opened?: () => OpenedFields | undefined
-}
+import type { ExportedEvent, FileEncoder } from './file-encoder.ts'
+import { type FileLines, linesOfFile, type Measured } from './read-file.ts'
 
 /**
- * Form of export files: text at the beginning of each file, text of an event (undefined: left out), and the reader of
- * the bytes.
+ * Form of export files: bytes before the first event; text of an event, by which files are split (undefined: left out);
+ * encoder of a file; reader of a file. `isContinued`: an unfinished file can be continued after its last event.
  */
 type Form<L> = {
-  readonly head: string
+  readonly headBytes: number
   readonly text: (event: ExportedEvent) => string | undefined
-  readonly reader: () => ReadLinesOf<L>
+  readonly encoder: () => FileEncoder
+  readonly lines: (path: string, gzip: boolean, measured: Measured) => AsyncIterable<FileLines<L>>
+  readonly isContinued: boolean
 }
 export type ExportForm = Form<PlacedLine>
+
+/** Form whose files consist of a head and the texts of the events. */
+const textForm = <L>(head: string, text: ExportForm['text'], reader: () => ReadLinesOf<L>): Form<L> => ({
+  headBytes: Buffer.byteLength(head),
+  text,
+  encoder: () => ({ head: () => head, add: (_event, shown) => shown, end: () => '' }),
+  lines: (path, gzip, measured) => linesOfFile(path, { gzip, read: reader() }, measured),
+  isContinued: true,
+})
 
 /** Formats whose lines hold the stored texts of the events. */
 type ProvenFormat = Exclude<ExportFormat, 'ocsf'>
 
 /** Form of the files of OCSF events of a ledger. */
-const ocsfForm = (origin: string): ExportForm => ({
-  head: '',
-  text: ({ event, opened }) => {
-    const json = ocsfEvent(event(), origin, opened?.())
-    return json && `${json}\n`
-  },
-  reader: () => readOcsf,
-})
+const ocsfForm = (origin: string): ExportForm =>
+  textForm(
+    '',
+    ({ event, opened }) => {
+      const json = ocsfEvent(event(), origin, opened?.())
+      return json && `${json}\n`
+    },
+    () => readOcsf,
+  )
 
-/** Returns the form of a format; CloudEvents name the ledger of an origin, and NDJSON can have opened personal data. */
-export const provenFormOf = (format: ProvenFormat, origin: string, personal: Manifest['personal']): Form<ReadLine> => {
-  if (format === 'ndjson')
-    return {
-      head: '',
-      text: ({ line }) => line(),
-      reader: (): ReadLines => (personal === 'open' ? readOpenedNdjson : readNdjson),
-    }
-  if (format === 'csv')
-    return {
-      head: csvRow(COLUMNS.map(([title]) => title)),
-      text: ({ event }) => {
-        const shown = event()
-        return csvRow(COLUMNS.map(([, text]) => text(shown)))
-      },
-      reader: () => csvReader(csvRow),
-    }
-  const ledger = ledgerIdIn(origin)
+/** Returns the form of Parquet. Its library is loaded only then. */
+const parquetForm = async (): Promise<Form<ReadLine>> => {
+  const { textsOf } = await import('../parquet/columns.ts')
+  const { parquetEncoder } = await import('../parquet/encode.ts')
+  const { parquetLines } = await import('../parquet/read.ts')
   return {
-    head: '',
-    text: ({ event }) => `${cloudEvent(event(), ledger)}\n`,
-    reader: () => cloudEventReader(ledger),
+    headBytes: 0,
+    text: ({ event }) => textsOf(event()).join(''),
+    encoder: parquetEncoder,
+    lines: (path, _gzip, measured) => parquetLines(path, measured),
+    isContinued: false,
   }
 }
 
+/** Returns the form of a format; CloudEvents name the ledger of an origin, and NDJSON can have opened personal data. */
+export const provenFormOf = async (
+  format: ProvenFormat,
+  origin: string,
+  personal: Manifest['personal'],
+): Promise<Form<ReadLine>> => {
+  if (format === 'parquet') return parquetForm()
+  if (format === 'ndjson')
+    return textForm(
+      '',
+      ({ line }) => line(),
+      (): ReadLines => (personal === 'open' ? readOpenedNdjson : readNdjson),
+    )
+  if (format === 'csv')
+    return textForm(
+      csvRow(COLUMNS.map(([title]) => title)),
+      ({ event }) => {
+        const shown = event()
+        return csvRow(COLUMNS.map(([, text]) => text(shown)))
+      },
+      () => csvReader(csvRow),
+    )
+  const ledger = ledgerIdIn(origin)
+  return textForm(
+    '',
+    ({ event }) => `${cloudEvent(event(), ledger)}\n`,
+    () => cloudEventReader(ledger),
+  )
+}
+
 /** Returns the form of a format. */
-export const formOf = (format: ExportFormat, origin: string, personal: Manifest['personal']): ExportForm =>
-  format === 'ocsf' ? ocsfForm(origin) : provenFormOf(format, origin, personal)
+export const formOf = async (
+  format: ExportFormat,
+  origin: string,
+  personal: Manifest['personal'],
+): Promise<ExportForm> => (format === 'ocsf' ? ocsfForm(origin) : provenFormOf(format, origin, personal))

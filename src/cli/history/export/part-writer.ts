@@ -60,7 +60,7 @@ const measuring = (sink: Sink) => {
 
 /** One file of an export while it is written. */
 export type PartWriter = {
-  readonly write: (text: string) => Promise<void> | undefined
+  readonly write: (text: string | Buffer) => Promise<void> | undefined
   /** Writes the rest and returns length and hash. A file then has its name. */
   readonly end: () => Promise<{ readonly bytes: number; readonly sha256: string }>
   /** Writes the rest, so that the part can be continued; keeps the name of an unfinished file. */
@@ -88,6 +88,7 @@ const writerTo = (
   }
   return {
     write: (text) => {
+      if (typeof text !== 'string') return flush(1).then(() => target.write(text))
       held += text
       return held.length < CHUNK ? undefined : flush(CHUNK)
     },

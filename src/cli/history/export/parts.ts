@@ -1,7 +1,8 @@
 import { basename } from 'node:path'
 import { fail } from '../../../failure.ts'
 import type { ExportFile } from '../../../history/export/manifest.ts'
-import type { ExportedEvent, ExportForm } from './forms.ts'
+import type { ExportedEvent, FileEncoder } from './file-encoder.ts'
+import type { ExportForm } from './forms.ts'
 import { fileWriter, type PartWriter } from './part-writer.ts'
 
 /** Bounds of one file: number of events, and bytes before compression. Undefined: one file for everything. */
@@ -59,17 +60,18 @@ export const exportParts = (
 ): Parts => {
   const files: ExportFile[] = [...earlier.files]
   let writer: PartWriter | undefined
+  let encoder: FileEncoder = form.encoder()
   // With whole files only, the next event begins a new file, so the last one must be full.
   const last = earlier.unfinished ? undefined : earlier.files.at(-1)
   let content: Content = { events: last?.events ?? 0, size: earlier.size }
-  const headSize = Buffer.byteLength(form.head)
 
   const begin = async (): Promise<PartWriter> => {
     const kept = files.length === earlier.files.length ? earlier.unfinished : undefined
     const begun = stream ?? (await fileWriter(partPath(out, split, files.length + 1), gzip, kept?.used))
     const isKept = kept !== undefined && kept.used > 0
-    content = isKept ? { ...kept } : { events: 0, size: headSize }
-    if (!isKept) await begun.write(form.head)
+    content = isKept ? { ...kept } : { events: 0, size: form.headBytes }
+    encoder = form.encoder()
+    if (!isKept) await begun.write(encoder.head())
     writer = begun
     return begun
   }
@@ -78,17 +80,18 @@ export const exportParts = (
     const name = stream ? '-' : basename(partPath(out, split, files.length + 1))
     const { size: _, ...shown } = content
     writer = undefined
+    await current.write(encoder.end())
     files.push({ name, ...(await current.end()), ...shown })
   }
   const isFull = (size: number): boolean =>
     content.events > 0 &&
     (content.events >= (split.events ?? Infinity) || content.size + size > (split.bytes ?? Infinity))
-  const write = (to: PartWriter, { index }: ExportedEvent, text: string, size: number) => {
-    content.firstIndex ??= index
-    content.lastIndex = index
+  const write = (to: PartWriter, event: ExportedEvent, text: string, size: number) => {
+    content.firstIndex ??= event.index
+    content.lastIndex = event.index
     content.events++
     content.size += size
-    return to.write(text)
+    return to.write(encoder.add(event, text))
   }
   const writeSlowly = async (event: ExportedEvent, text: string, size: number): Promise<void> => {
     if (writer === undefined) {

@@ -10,7 +10,7 @@ const [CHUNK, LINE] = [1_048_576, 268_435_456]
 export type Measured = { sha256: string; bytes: number }
 
 /** Bytes of a file in chunks; notes the length and hash of the whole file. */
-async function* chunksOf(path: string, measured: Measured): AsyncGenerator<Buffer> {
+export async function* chunksOf(path: string, measured: Measured): AsyncGenerator<Buffer> {
   const file = await open(path, 'r')
   const digest = createHash('sha256')
   try {
@@ -42,7 +42,7 @@ async function* unzipped(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 }
 
 /** Lines of a chunk; `undefined` stands for a malformed line. `used`: bytes of whole lines so far. */
-type FileLines<L> = { readonly lines: readonly (L | undefined)[]; readonly used: number }
+export type FileLines<L> = { readonly lines: readonly (L | undefined)[]; readonly used: number }
 
 /**
  * Reads the lines of an export file in chunks. A rest after the last line end is one malformed line with `used` unchanged.

@@ -126,7 +126,7 @@ export const runExport = async (
   const to = Math.min(asked.to, sealed?.checkpoint.size ?? Infinity)
   const range = { from: Math.min(asked.from, to), to }
   const exported = emptySelection()
-  const form = formOf(format, sealed?.ledger.origin ?? '', selection.personal)
+  const form = await formOf(format, sealed?.ledger.origin ?? '', selection.personal)
   const output = { out: out ?? '-', split, gzip, form }
   const earlier = request.resume ? await earlierParts(output, range, exported) : { files: [], size: 0 }
   let count = [...earlier.files, earlier.unfinished].reduce((sum, part) => sum + (part?.events ?? 0), 0)

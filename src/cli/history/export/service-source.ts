@@ -6,7 +6,7 @@ import type { OpenedFields } from '../../../history/opened-fields.ts'
 import type { Client } from '../../client/client.ts'
 import { ledgerNow, nodesOfService } from '../../ledger/ledger-client.ts'
 import { EVENTS } from '../event.ts'
-import type { ExportedEvent } from './forms.ts'
+import type { ExportedEvent } from './file-encoder.ts'
 import type { ExportRange, ExportSelection, ExportSource } from './source.ts'
 
 /** Pauses in ms before the stream is opened again without progress. */

@@ -1,6 +1,6 @@
 import type { ReadNodes } from '../../../ledger/proof/proofs.ts'
 import type { LedgerNow } from '../../ledger/ledger-client.ts'
-import type { ExportedEvent } from './forms.ts'
+import type { ExportedEvent } from './file-encoder.ts'
 
 /** Examined indexes: from the first up to but excluding the second. */
 export type ExportRange = { readonly from: number; readonly to: number }

@@ -8,7 +8,7 @@ import { knownNames } from '../../../history/known-names.ts'
 import { entryOf, leafOf } from '../../../ledger/entry.ts'
 import { type LeafList, leafList } from '../../ledger/leaf-list.ts'
 import type { StoredRecords } from '../../services.ts'
-import type { ExportedEvent } from './forms.ts'
+import type { ExportedEvent } from './file-encoder.ts'
 import type { ExportRange, ExportSelection, ExportSource } from './source.ts'
 
 /** Filter and bounds of a selection, read as the service reads them. */

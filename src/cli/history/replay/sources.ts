@@ -5,7 +5,6 @@ import { eventLine } from '../../../history/forms.ts'
 import type { Client } from '../../client/client.ts'
 import { momentOf } from '../../moment.ts'
 import { provenFormOf } from '../export/forms.ts'
-import { linesOfFile } from '../export/read-file.ts'
 import { serviceSource } from '../export/service-source.ts'
 import { indexIn } from '../filters.ts'
 import type { GivenExport } from '../verify/inputs.ts'
@@ -28,11 +27,11 @@ export const exportedRecords = ({ manifest, paths }: GivenExport): ReplaySource 
       'usage',
       'Only an export without a filter and from index 0 on can be replayed, because streams need their beginning.',
     )
-  const { reader } = provenFormOf('ndjson', origin, personal)
   async function* pages() {
+    const form = await provenFormOf('ndjson', origin, personal)
     let next = 0
     for (const path of paths)
-      for await (const { lines } of linesOfFile(path, { gzip, read: reader() }, { sha256: '', bytes: 0 })) {
+      for await (const { lines } of form.lines(path, gzip, { sha256: '', bytes: 0 })) {
         const records: StoredRecord[] = lines.map((line) =>
           line?.index === next++
             ? line.record()

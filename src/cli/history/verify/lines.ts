@@ -6,7 +6,6 @@ import type { ReadLine } from '../../../history/export/read-line.ts'
 import { eventFilter, filterIn } from '../../../history/filter.ts'
 import { tamperingKind } from '../../../ledger/proof/tampering.ts'
 import { provenFormOf } from '../export/forms.ts'
-import { linesOfFile } from '../export/read-file.ts'
 import type { Findings } from './findings.ts'
 
 /** Names that a later version may have are accepted: the filter is applied, not validated. */
@@ -70,7 +69,7 @@ export const checkLines = async (
       'An export in OCSF cannot be verified, because its lines do not contain the stored texts.',
       'Export the same events as ndjson and verify that export.',
     )
-  const form = provenFormOf(format, origin, personal)
+  const form = await provenFormOf(format, origin, personal)
   const { from, to } = manifest.index
   let last = from - 1
   const checkLine = (line: ReadLine | undefined): void => {
@@ -96,7 +95,7 @@ export const checkLines = async (
     const measured = { sha256: '', bytes: 0 }
     const before = events
     let [first, end]: [number | undefined, number | undefined] = [undefined, undefined]
-    for await (const { lines } of linesOfFile(path, { gzip: manifest.gzip, read: form.reader() }, measured)) {
+    for await (const { lines } of form.lines(path, manifest.gzip, measured)) {
       for (const line of lines) {
         checkLine(line)
         first ??= line?.index
