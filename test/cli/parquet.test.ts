@@ -82,7 +82,7 @@ await t.test('DuckDB reads every row with the types and stored texts of the even
     `SELECT name FROM parquet_schema('${out}') WHERE repetition_type = 'REQUIRED' AND type IS NOT NULL`,
   )
   t.equal(
-    required.map(({ name }) => String(name)).join(' '),
+    required.map(({ name }) => name as string).join(' '),
     'index position time type version category stream revision id outcome command actor_kind instance data meta',
   )
 })
@@ -95,18 +95,16 @@ await t.test('DuckDB reads the same events from Parquet, NDJSON and CSV', async 
   const plain = records.filter(({ data }) => data.startsWith('{'))
   for (const [folder, format] of [[parquet, 'parquet'] as const, [ndjson, 'ndjson'] as const, [csv, 'csv'] as const])
     await madeExport(plain, folder, { format })
-  const rowsOf = (source: string) =>
-    query(`SELECT index::BIGINT i, id::VARCHAR id, type t, stream s FROM ${source} ORDER BY i`)
-  const wanted = await rowsOf(`read_parquet('${parquet}/out')`)
-  t.equal(wanted.length, plain.length)
-  t.strictSame(await rowsOf(`read_csv('${csv}/out', all_varchar = true)`), wanted)
-  const lines = await query(
-    `SELECT index::BIGINT i, id::VARCHAR id, stream s FROM read_json('${ndjson}/out') ORDER BY i`,
+  const rowsOf = (source: string, columns: string) =>
+    query(`SELECT index::BIGINT i, id::VARCHAR id, ${columns} FROM ${source} ORDER BY i`)
+  const ofParquet = (columns: string) => rowsOf(`read_parquet('${parquet}/out')`, columns)
+  t.equal((await ofParquet('stream')).length, plain.length)
+  const csvRows = await rowsOf(
+    `read_csv('${csv}/out', all_varchar = true)`,
+    'stream, category, outcome, data::VARCHAR d',
   )
-  t.strictSame(
-    lines,
-    wanted.map(({ t: _, ...rest }) => rest),
-  )
+  t.strictSame(csvRows, await ofParquet('stream, category, outcome, data::VARCHAR d'))
+  t.strictSame(await rowsOf(`read_json('${ndjson}/out')`, 'stream'), await ofParquet('stream'))
 })
 
 await t.test('a group of rows ends after 10,000 events or 16 MiB of stored texts', async (t) => {
