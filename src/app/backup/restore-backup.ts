@@ -63,6 +63,13 @@ const copyFiles = async (directory: string, staging: string, { files }: BackupSt
   }
 }
 
+/** Fails if a database is incomplete without its write-ahead log, because the disk was full when it was closed. */
+const insistOnClosed = (staging: string): void => {
+  const [log] = namesIn(staging).filter((name) => name.endsWith('-wal') || name.endsWith('-journal'))
+  if (log !== undefined)
+    fail('failed', `${join(staging, log)} could not be written into its database.`, 'Free some space.')
+}
+
 /** Moves the files into the target, one durably after the other. */
 const moveFiles = async (staging: string, into: string): Promise<void> => {
   const { syncDirectory } = await import('../../adapters/embedded/files/replace-file.ts')
@@ -103,6 +110,7 @@ export const restoreBackup: BackupServices['restoreBackup'] = async (
         if (checked.content[member] !== statement[member])
           fail('check', `${join(directory, BACKUP_FILE)} was changed: its ${member} differs from the files.`)
       const ledger = await decideOnLedger(staging, checked, decision, clock, say)
+      insistOnClosed(staging)
       isMoving = true
       await moveFiles(staging, into)
       const { events, position, keys } = statement
