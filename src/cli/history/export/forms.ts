@@ -49,12 +49,12 @@ const ocsfForm = (origin: string): ExportForm =>
 
 /** Returns the form of Parquet. Its library is loaded only then. */
 const parquetForm = async (): Promise<Form<ReadLine>> => {
-  const { textsOf } = await import('../parquet/columns.ts')
+  const { storedTexts } = await import('../parquet/columns.ts')
   const { parquetEncoder } = await import('../parquet/encode.ts')
   const { parquetLines } = await import('../parquet/read.ts')
   return {
     headBytes: 0,
-    text: ({ event }) => textsOf(event()).join(''),
+    text: ({ event }) => storedTexts(event()),
     encoder: parquetEncoder,
     lines: (path, _gzip, measured) => parquetLines(path, measured),
     isContinued: false,

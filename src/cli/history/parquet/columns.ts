@@ -68,8 +68,16 @@ const TYPES: Readonly<Record<string, ColumnType>> = {
   meta: json,
 }
 
-/** Columns of a Parquet file of events: those of CSV in the same order (history §7.4). */
-export const PARQUET_COLUMNS = COLUMNS.map(([name, of]) => ({ name, of, ...(TYPES[name] ?? optionalText) }))
+/** Columns whose values hardly repeat. */
+const UNIQUE: ReadonlySet<string> = new Set(['id', 'request_id', 'correlation_id', 'data', 'meta'])
+
+/** Columns of a Parquet file of events: those of CSV in the same order (api.md §16.16). */
+export const PARQUET_COLUMNS = COLUMNS.map(([name, of]) => ({
+  name,
+  of,
+  isUnique: UNIQUE.has(name),
+  ...(TYPES[name] ?? optionalText),
+}))
 
 const ROOT: SchemaElement = { name: 'root', num_children: PARQUET_COLUMNS.length }
 /** Schema of a file. */
@@ -83,6 +91,9 @@ export const textsOf = (event: IndexedEvent): readonly string[] =>
   PARQUET_COLUMNS.map((column) =>
     isStored(column) ? validText(column.of(event), event.facts[column.name]) : column.of(event),
   )
+
+/** Stored texts of an event, by whose bytes groups and files are split. */
+export const storedTexts = ({ record: { data, meta } }: IndexedEvent): string => data + meta
 
 /** True for a column of stored JSON texts. */
 export const isStored = <T extends { readonly name: string }>(

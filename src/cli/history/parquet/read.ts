@@ -5,7 +5,7 @@ import { digitsIn, type ReadLine, storedBytes, wholeIn } from '../../../history/
 import { factsOf } from '../../../history/facts.ts'
 import { entryOf, leafOf } from '../../../ledger/entry.ts'
 import { chunksOf, type FileLines, type Measured } from '../export/read-file.ts'
-import { GROUP, PARQUET_COLUMNS, SCHEMA, textsOf } from './columns.ts'
+import { GROUP, PARQUET_COLUMNS, SCHEMA, storedTexts, textsOf } from './columns.ts'
 
 /** Maximum bytes of the description at the end of a file, and of a group of rows after decompression. */
 const [FOOTER, ROWS] = [67_108_864, 268_435_456]
@@ -80,10 +80,11 @@ const lineOf = (cells: readonly unknown[]): { readonly line: ReadLine; readonly 
   if (data === undefined || meta === undefined) return undefined
   const [id, stream, time] = [text(ID), text(STREAM), text(TIME)]
   const record = { id, stream, revision, position, type, time, data, meta }
-  const made = textsOf({ index, record, facts: factsOf(record) })
+  const event = { index, record, facts: factsOf(record) }
+  const made = textsOf(event)
   const isExact = made.every((each, n) => each === given[n])
   const line = { index, leaf: leafOf(entryOf(record)), isExact, record: () => record }
-  return { line, bytes: Buffer.byteLength(made.join('')) }
+  return { line, bytes: Buffer.byteLength(storedTexts(event)) }
 }
 
 async function* linesIn(file: FileHandle): AsyncGenerator<FileLines<ReadLine>> {
@@ -103,7 +104,7 @@ async function* linesIn(file: FileHandle): AsyncGenerator<FileLines<ReadLine>> {
 
 /**
  * Reads the events of a Parquet export, one group of rows at a time. A file that cannot be read ends with a malformed
- * line. `used`: UTF-8 bytes of the texts of all rows so far.
+ * line. `used`: bytes of the stored texts of all rows so far.
  */
 export async function* parquetLines(path: string, measured: Measured): AsyncGenerator<FileLines<ReadLine>> {
   for await (const chunk of chunksOf(path, measured)) void chunk
