@@ -135,7 +135,7 @@ const compared = async (config: Config, clock: Clock, models: readonly AnyProjec
 export const replayRecords: ReplayServices['replayRecords'] = async (target, clock, replay) => {
   const { pages, total, isKept, compare, progress, signal } = replay
   const models = chosen(replay.names)
-  const stores = await openStores(target, clock, {})
+  const stores = await openStores(target, clock, {}, { keepsTimes: true })
   let events = 0
   try {
     const { log, views } = stores
