@@ -1,5 +1,6 @@
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Binary, MongoClient } from 'mongodb'
+import { Binary, type Collection, MongoClient } from 'mongodb'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { clusterOf, onCluster } from '../cluster/own.ts'
 import type { Started } from '../start.ts'
@@ -39,3 +40,27 @@ export const eraseKeys = (service: Started): Promise<void> =>
 /** Damages the keys of all people. */
 export const damageKeys = (service: Started): Promise<void> =>
   withKeys(service, 'update subjects set key = zeroblob(60)', 'damage')
+
+/** Copies the keys of an embedded store or of servers. Returns a function that puts the copy back. */
+export const copyKeys = async ({ directory }: Started): Promise<() => Promise<void>> => {
+  if (!onCluster) {
+    const file = join(directory, 'data', 'subjects.sqlite')
+    await cp(file, `${file}.copy`)
+    return () => cp(`${file}.copy`, file)
+  }
+  const settings = await clusterOf(directory)
+  const onServer = async <T>(work: (keys: Collection) => Promise<T>): Promise<T> => {
+    const client = await new MongoClient(settings['mongodb.url']!).connect()
+    try {
+      return await work(client.db(settings['mongodb.database']).collection('subjects'))
+    } finally {
+      await client.close()
+    }
+  }
+  const copy = await onServer((keys) => keys.find().toArray())
+  return () =>
+    onServer(async (keys) => {
+      await keys.deleteMany({})
+      await keys.insertMany(copy)
+    })
+}
