@@ -25,7 +25,15 @@ type Count = { readonly day: string; readonly type: string; readonly events: num
 
 /** A consumer of the guide that can be killed and started again. Its cursor is -1 before the first event. */
 const consumerOf = (t: Test, command: readonly string[], file: string, env: Readonly<Record<string, string>>) => {
-  const begin = () => spawn(command[0]!, command.slice(1), { env: { ...process.env, ...env }, stdio: 'ignore' })
+  let errors = ''
+  const begin = () => {
+    const started = spawn(command[0]!, command.slice(1), {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    started.stderr.on('data', (data: Buffer) => (errors += String(data)))
+    return started
+  }
   let child = begin()
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -50,7 +58,7 @@ const consumerOf = (t: Test, command: readonly string[], file: string, env: Read
     cursor,
     reaches: (index: number) =>
       eventually(async () => {
-        if (child.exitCode !== null) throw new Error(`the consumer ended with ${child.exitCode}`)
+        if (child.exitCode !== null) throw new Error(`the consumer ended with ${child.exitCode}: ${errors}`)
         return (await cursor()) >= index
       }, `a consumer at event ${index}`),
     killed: async () => {
