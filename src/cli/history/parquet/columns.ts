@@ -96,6 +96,5 @@ export const textsOf = (event: IndexedEvent): readonly string[] =>
 export const storedTexts = ({ record: { data, meta } }: IndexedEvent): string => data + meta
 
 /** True for a column of stored JSON texts. */
-export const isStored = <T extends { readonly name: string }>(
-  column: T,
-): column is T & { readonly name: 'data' | 'meta' } => TYPES[column.name] === json
+const isStored = <T extends { readonly name: string }>(column: T): column is T & { readonly name: 'data' | 'meta' } =>
+  TYPES[column.name] === json
