@@ -37,12 +37,6 @@ export const erasingServicesOf = (
     eraser,
     erasures,
     keyStates: keys.states,
-    subjectAtLogin: async (person) => {
-      for (let n = 1; ; n++) {
-        const subject = n === 1 ? person : `${person}.${n}`
-        if (!erasures.of(subject) && (await keys.make(subject)) !== 'erased') return subject
-      }
-    },
   }
 }
 

@@ -1,12 +1,23 @@
 import { createHmac } from 'node:crypto'
 
-/** Pseudonyms of people: keyed digests. Without the pepper nobody can verify a guess of a person. */
-export const pseudonyms = (pepper: Uint8Array) => {
+/**
+ * Pseudonyms of people: keyed digests. Without the pepper nobody can verify a guess of a person. `erased` are the
+ * subjects whose erasure was requested.
+ */
+export const pseudonyms = (pepper: Uint8Array, erased: ReadonlySet<string> = new Set()) => {
   const name = (kind: string, ...parts: readonly string[]) =>
     `${kind}-${createHmac('sha256', pepper).update(JSON.stringify(parts)).digest('base64url').slice(0, 22)}`
   return {
-    /** Pseudonym of a person at an issuer. Personal data is encrypted with the key of this subject. */
-    subject: (method: string, issuer: string, sub: string): string => name('person', method, issuer, sub),
+    /**
+     * Pseudonym of a person at an issuer. Personal data is encrypted with the key of this subject. After the nth erasure
+     * it has the suffix `.<n+1>`.
+     */
+    subject: (method: string, issuer: string, sub: string): string => {
+      const person = name('person', method, issuer, sub)
+      let subject = person
+      for (let n = 2; erased.has(subject); n++) subject = `${person}.${n}`
+      return subject
+    },
     /**
      * Pseudonym by which a person's tokens are found. Excludes the issuer, so it works after a provider was removed.
      */

@@ -29,11 +29,15 @@ const destroyedIn = (row: Row<ErasureProgress>): readonly string[] => {
 /** Erasures in memory. Rows may arrive in any order and repeatedly. `onErased` receives the destroyed keys of a row. */
 export const erasureStore = (onErased: (keys: readonly string[]) => unknown) => {
   const held = new Map<string, Row<ErasureProgress>>()
+  const subjects = new Set<string>()
   return {
+    /** Subjects whose erasure was requested. */
+    subjects: subjects as ReadonlySet<string>,
     /** Stores a row. Rows of other views are ignored. */
     set: (view: string, row: Row): void => {
       if (view !== erasures.name || (held.get(row.key)?.revision ?? -1n) >= row.revision) return
       held.set(row.key, row as Row<ErasureProgress>)
+      if (lastKnown(row)) subjects.add(row.key)
       onErased(destroyedIn(row as Row<ErasureProgress>))
     },
     /** The stored row of a subject. */

@@ -17,7 +17,7 @@ const FAILED_EXCHANGES_A_MINUTE = 60
 /** Creates the services that verify tokens and issue them to logins and exchanges. */
 export const authServicesOf = async (
   config: Config,
-  { clock, faults, onError, names, stores, time, log, seal, index, execute, follower, lease }: Core,
+  { clock, faults, onError, names, stores, time, log, seal, index, execute, follower, lease, erasures }: Core,
   { policy }: Pick<Service, 'policy'>,
 ) => {
   const { views, pepper, limiter } = stores
@@ -51,7 +51,7 @@ export const authServicesOf = async (
     }),
     digests: secretDigester(pepper),
     fingerprints: fingerprinter(pepper),
-    logins: await loginMethods(config, names, stores, faults, clock),
+    logins: await loginMethods(config, names, stores, faults, clock, erasures.subjects),
     exchange: orchestrator && {
       orchestrator,
       failures: limiter('exchanges', FAILED_EXCHANGES_A_MINUTE),

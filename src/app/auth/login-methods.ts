@@ -104,13 +104,17 @@ const codehostMethod = async (
   }
 }
 
-/** Creates the configured login methods, and loads only their libraries. */
+/**
+ * Creates the configured login methods, and loads only their libraries. `erased` are the subjects whose erasure was
+ * requested.
+ */
 export const loginMethods = async (
   config: Config,
   names: Names,
   { pepper: { key: pepper }, limiter }: Pick<Stores, 'pepper' | 'limiter'>,
   faults: OutageLog,
   clock: Clock,
+  erased?: ReadonlySet<string>,
 ): Promise<Logins> => {
   const { rate_limit } = config
   const { methods } = config.authentication
@@ -125,7 +129,7 @@ export const loginMethods = async (
     codehost: await codehostMethod(config, rules, names, faults, clock),
     states: loginStates(pepper),
     refused: refusedLogins(pepper),
-    pseudonyms: pseudonyms(pepper),
+    pseudonyms: pseudonyms(pepper, erased),
     attempts: limiter('logins', rate_limit.logins),
     returns: limiter('returns', RETURNS_A_MINUTE),
     barOf,

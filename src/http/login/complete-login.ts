@@ -13,7 +13,6 @@ import { presentAuthentication } from '../present/authentication.ts'
 import type { Call } from '../route/route.ts'
 import type { AuthServices } from '../services/auth.ts'
 import type { CommandServices } from '../services/commands.ts'
-import type { ErasingServices } from '../services/erasing.ts'
 import type { InstanceServices } from '../services/instance.ts'
 import type { LoginMethod, LoginServices } from '../services/logins.ts'
 import type { RecordingServices } from '../services/recording.ts'
@@ -25,12 +24,7 @@ import { heldLogin } from './held-logins.ts'
 import { attemptFailed, attemptSucceeded } from './login-attempts.ts'
 import { isAhead, isPerson, rememberRefused } from './login-page.ts'
 
-type Services = InstanceServices &
-  CommandServices &
-  AuthServices &
-  LoginServices &
-  RecordingServices &
-  Pick<ErasingServices, 'subjectAtLogin'>
+type Services = InstanceServices & CommandServices & AuthServices & LoginServices & RecordingServices
 type Request = Call<unknown, unknown>
 type Completed = Shown<typeof LoggedIn>
 
@@ -94,8 +88,8 @@ const recordRefusal = async ({ execute }: Services, { id, context, fold }: Taken
 }
 
 /** Token of an identity; personal attributes go into the profile. */
-const tokenOf = async (
-  { now, settings, logins, subjectAtLogin }: Services,
+const tokenOf = (
+  { now, settings, logins }: Services,
   { method, provider: name }: LoginMethod,
   { subject, attributes }: Identity,
 ) => {
@@ -105,7 +99,7 @@ const tokenOf = async (
     expiresAt: new Date(now().getTime() + settings.session.tokenLifetime).toISOString(),
     attributes: provider === undefined ? {} : { 'oidc.provider': provider },
     ...(name !== undefined && { provider: name }),
-    subject: await subjectAtLogin(logins.pseudonyms.subject(method, subject.issuer, subject.sub)),
+    subject: logins.pseudonyms.subject(method, subject.issuer, subject.sub),
     identity: logins.pseudonyms.identity(method, subject.sub),
     profile: JSON.stringify(personal),
   }
@@ -120,7 +114,7 @@ const issue = async (
   { identity, granted }: Admitted<Identity, Granted>,
 ): Promise<Answer<Completed>> => {
   const { execute, cookies, names, settings, now, metrics } = service
-  const grant = { ...(await tokenOf(service, loginMethod, identity)), ...granted, login: id }
+  const grant = { ...tokenOf(service, loginMethod, identity), ...granted, login: id }
   const { profile, subject } = grant
   const context = { ...taken, subject }
   const { clientToken, doc, stored } = await issueToken(service, grant, context)

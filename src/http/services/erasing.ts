@@ -8,9 +8,4 @@ export type ErasingServices = {
   /** Erasures in memory. */
   readonly erasures: Pick<ErasureStore, 'of' | 'row'>
   readonly keyStates: Keys['states']
-  /**
-   * Subject of a person at the next login: the pseudonym of the person, or after the nth erasure the pseudonym with the
-   * suffix `.<n+1>`. Its key exists.
-   */
-  readonly subjectAtLogin: (person: string) => Promise<string>
 }
