@@ -101,6 +101,6 @@ await t.test('the versions of all packages are exact', (t) => {
     Readonly<Record<string, string>>
   >
   for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies }))
-    t.match(version, /^\d+\.\d+\.\d+$/, name)
+    t.match(version, /^\d+\.\d+\.\d+(?:-[a-z\d.]+)?$/, name)
   t.end()
 })
