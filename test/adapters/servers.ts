@@ -41,12 +41,17 @@ export type Found =
   | { readonly server: Server; readonly skip: false }
   | { readonly server?: undefined; readonly skip: string }
 
+let count = 0
+/** Number of servers that this process has started. */
+export const serversStarted = (): number => count
+
 const launcher = async (
   t: Owner,
   command: string,
   scheme: string,
   args: (port: number, directory: string) => readonly string[],
 ) => {
+  count++
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   const port = await freePort()
   let child: ChildProcess | undefined

@@ -93,9 +93,55 @@ export const suiteOf = (file: string): Suite => {
   return (['unit', 'browser', 'faults', 'real'] as const).find(isIn) ?? 'service'
 }
 
+/** Files of `http`, `stories` and `cli` that start no servers, so they do not run again on the stack of servers. */
+export const EMBEDDED: readonly string[] = [
+  'cli/addresses',
+  'cli/backup',
+  'cli/changed-key',
+  'cli/document',
+  'cli/events-verify',
+  'cli/ledger',
+  'cli/ledger-guide',
+  'cli/log',
+  'cli/no-files',
+  'cli/node-version',
+  'cli/parquet',
+  'cli/program',
+  'cli/replay',
+  'cli/steering',
+  'http/abuse',
+  'http/attachment',
+  'http/auth-narrowing',
+  'http/auth-tokens-many',
+  'http/cookies',
+  'http/headers',
+  'http/hostile',
+  'http/idempotency',
+  'http/many-flags',
+  'http/page-shown',
+  'http/pipelining',
+  'http/server',
+  'http/stalled',
+  'http/stops',
+  'http/streams',
+  'http/together',
+  'http/token-cache',
+  'http/token-holders',
+  'http/token-verifier',
+  'stories/damaged-history',
+  'stories/ending',
+  'stories/log-reader',
+  'stories/no-files',
+  'stories/private-files',
+  'stories/process',
+  'stories/unusable-places',
+]
+
 /** Whether a test file also runs on the stack of servers. */
 export const runsOnServers = (file: string): boolean =>
-  suiteOf(file) === 'service' && ['http/', 'stories/', 'cli/'].some((folder) => file.startsWith(folder))
+  suiteOf(file) === 'service' &&
+  ['http/', 'stories/', 'cli/'].some((folder) => file.startsWith(folder)) &&
+  !EMBEDDED.includes(file)
 
 /** All names of the table. */
 export const names = Object.values(members).flat()

@@ -33,13 +33,24 @@ const tests = async (file: string): Promise<void> => {
   await import(pathToFileURL(resolve(file)).href)
   await eventually(() => root.idle, `the tests of ${file}`)
 }
+/** Number of servers so far, in the suite on servers. */
+const serversStarted =
+  process.env['ROLLCALL_TEST_STACK'] === 'cluster'
+    ? (await import('../adapters/servers.ts')).serversStarted
+    : () => undefined
+const testsOnServers = async (file: string): Promise<void> => {
+  const before = serversStarted()
+  await tests(file)
+  if (before !== undefined && serversStarted() === before)
+    throw new Error(`${file} starts no servers: add it to EMBEDDED in test/ci/suites.ts`)
+}
 const failed = (error: Error): void => void root.threw(error)
 // The process is killed soon after the time limit of a file.
 root.on('timeout', () => console.error(`still active: ${left().join(', ')}`))
 
 for await (const file of createInterface({ input: process.stdin })) {
   root.setTimeout(FILE_MS)
-  await tests(file).catch(failed)
+  await testsOnServers(file).catch(failed)
   for (const teardown of teardowns.splice(0)) await Promise.resolve().then(teardown).catch(failed)
   await eventually(() => left().length === 0, `${file} to leave nothing behind`)
   root.setTimeout(0)
