@@ -3,6 +3,7 @@ import { authServicesOf } from '../../src/app/auth/auth-services.ts'
 import { outageLog } from '../../src/app/telemetry/outage-log.ts'
 import { mint } from '../../src/auth/client-token.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { erasureStore } from '../../src/projections/erasures.ts'
 import { tokenIndex } from '../../src/projections/token-memory/token-index.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
@@ -32,6 +33,7 @@ const entrance = async (alone: boolean) => {
     },
     time: { present: clock.now },
     index: tokenIndex(10),
+    erasures: erasureStore(() => undefined),
     follower: {},
     ...(!alone && { lease: { caughtUp } }),
   } as unknown as Core

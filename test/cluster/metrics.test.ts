@@ -34,7 +34,7 @@ await t.test('the metrics show the state of the servers', { skip }, async (t) =>
     t.equal((await a.request('POST', '/auth/v1/method/token', { name: 'n' })).status, 200)
     t.ok((await read(a, append)) > before[0]!)
     t.ok((await read(a, put)) > before[1]!)
-    t.equal(await read(a, schedule), 1)
+    t.equal(await read(a, schedule), 2, 'cleanup and unfinished erasures')
     t.ok(
       (await read(a, 'store_call_duration_seconds_count{port="log",adapter="eventstoredb",operation="append"}')) >
         before[0]!,
