@@ -98,6 +98,7 @@ export const EMBEDDED: readonly string[] = [
   'cli/addresses',
   'cli/backup',
   'cli/changed-key',
+  'cli/checkpoints-guide',
   'cli/document',
   'cli/events-verify',
   'cli/ledger',
