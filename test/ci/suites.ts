@@ -110,6 +110,7 @@ export const EMBEDDED: readonly string[] = [
   'cli/program',
   'cli/replay',
   'cli/steering',
+  'cli/tables-guide',
   'http/abuse',
   'http/attachment',
   'http/auth-narrowing',
