@@ -31,6 +31,14 @@ await t.test('every file that a page links to or names exists', (t) => {
   t.end()
 })
 
+await t.test('the list of guides has every guide once, with its title', (t) => {
+  const rows = read('docs/guides/README.md').matchAll(/^\| (\[[^\]]+\]\([\w-]+\.md\)) \|/gm)
+  const names = readdirSync(join(root, 'docs/guides')).filter((name) => name !== 'README.md')
+  const links = names.map((name) => `[${/^# (.*)$/m.exec(read(`docs/guides/${name}`))![1]}](${name})`)
+  t.strictSame([...rows].map(([, link]) => link!).toSorted(), links.toSorted())
+  t.end()
+})
+
 await t.test('the list of decisions has every decision with title and status', (t) => {
   const list = read('docs/decisions/README.md')
   const names = readdirSync(join(root, 'docs/decisions')).filter((name) => /^\d/.test(name))
