@@ -82,6 +82,10 @@ await t.test("the chart's templates and values use only settings that the servic
   const { allowed, audiences } = loaded(t, example).authentication.methods.orchestrator
   t.ok(allowed.length > 0 && audiences.length > 0)
   t.notMatch(JSON.stringify(allowed), /\*/)
+  t.match(loaded(t, example).history, { network_life: 2160 * 3_600_000, ledger: { witnesses: { length: 1 } } })
+  const keyFile = (parse(text) as { history: { ledger: { key_file: string } } }).history.ledger.key_file
+  const mounted = /name: signing-key, mountPath: (\S+), readOnly: true/.exec(all)![1]!
+  t.equal(keyFile, `${mounted}/signing-key.pem`, 'the signing key is a file of the mounted Secret')
   t.end()
 })
 
@@ -264,6 +268,18 @@ await t.test('helm renders the chart', async (t) => {
     t.match(pod, '{"name":"authorities","configMap":{"name":"company"}}')
     t.match(pod, '{"name":"authorities","mountPath":"/etc/rollcall-authorities","readOnly":true}')
     t.notMatch(JSON.stringify(documents(await helm())), /authorities/)
+  })
+
+  await t.test('the chart mounts the signing key of a Secret as a read-only file in both modes', async (t) => {
+    for (const mode of ['servers', 'embedded'] as const) {
+      const made = documents(await helm('--set', `mode=${mode},ledger.keySecret=signing`))
+      const file = { history: { ledger: { key_file: '/etc/rollcall-ledger/signing-key.pem' } } }
+      t.match(parse(one('ConfigMap', made).data['rollcall.yml']!), file)
+      const pod = JSON.stringify(podOf(one(mode === 'servers' ? 'Deployment' : 'StatefulSet', made)))
+      t.match(pod, '{"name":"signing-key","secret":{"secretName":"signing","defaultMode":288}}')
+      t.match(pod, '{"name":"signing-key","mountPath":"/etc/rollcall-ledger","readOnly":true}')
+    }
+    t.notMatch(JSON.stringify(documents(await helm())), /signing-key|rollcall-ledger/)
   })
 
   await t.test('the chart brings secrets into the pod from a Kubernetes Secret', async (t) => {

@@ -298,7 +298,9 @@ await t.test('the configuration of the pod is valid, and its variables are setti
   t.teardown(() => rmSync(directory, { recursive: true }))
   for (const [name, url] of Object.entries(URLS)) writeFileSync(join(directory, `${name}-url`), `${url}\n`)
   const file = join(directory, 'rollcall.yml')
-  writeFileSync(file, manifest('ConfigMap').data['rollcall.yml']!)
+  /** With the optional signing key, whose lines are comments. */
+  const text = manifest('ConfigMap').data['rollcall.yml']!
+  writeFileSync(file, text.replaceAll(/^# (history:| +ledger:| +key_file:)/gm, '$1'))
   const settings = container.env.filter(({ name }) => name !== 'ROLLCALL_CONFIG')
   const env = Object.fromEntries(
     settings.map(({ name, value }) => [name, value.replace('/etc/rollcall-secrets', directory)]),
@@ -311,6 +313,7 @@ await t.test('the configuration of the pod is valid, and its variables are setti
   t.match(config, {
     storage: { type: 'cluster' },
     keys: { file: '/etc/rollcall-secrets/keys' },
+    history: { ledger: { key_file: '/etc/rollcall-secrets/signing-key.pem' } },
     authentication: { open_on_purpose: [], methods: { orchestrator: { enabled: true } } },
     server: { trust_proxy: false },
   })

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { EventStoreDBClient } from '@eventstore/db-client'
 import t, { type Test } from 'tap'
 import { openKeyFile, readKeyFile } from '../src/adapters/embedded/files/key-file.ts'
+import { signingKeyFile } from '../src/adapters/embedded/ledger/signing-key-file.ts'
 import { refusals } from '../src/errors.ts'
 import { newDirectory } from './adapters/embedded/store.ts'
 import { CHILD, has, inspect, leaveOut, startChild } from './crash/rig.ts'
@@ -122,6 +123,15 @@ await t.test('the service accepts the key file that the guide creates for a Kube
   const { pepper, kek } = (await readKeyFile(join(directory, 'keys')))!
   t.match(pepper.kid, /^[0-9a-f]{8}$/)
   t.same([pepper.key.length, kek.length], [32, 32])
+})
+
+await t.test('the service reads the signing key that the guide creates, mounted as a Secret', async (t) => {
+  if (await without(t, 'openssl')) return
+  const directory = await newDirectory(t)
+  await follow('make-signing-key', directory)
+  const file = join(directory, 'signing-key.pem')
+  await chmod(file, 0o440)
+  t.match(await signingKeyFile(file).read(), { type: 'private', asymmetricKeyType: 'ed25519' })
 })
 
 await t.test('the backup with Node.js in the guide works without sqlite3', async (t) => {

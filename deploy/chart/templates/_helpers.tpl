@@ -34,6 +34,11 @@ storage:
 keys:
   file: /etc/rollcall-secrets/keys
 {{- end }}
+{{- if .Values.ledger.keySecret }}
+history:
+  ledger:
+    key_file: /etc/rollcall-ledger/signing-key.pem
+{{- end }}
 server:
   shutdown_grace: {{ printf "%ds" (int .Values.shutdownGraceSeconds) }}
 metrics:
@@ -176,6 +181,9 @@ spec:
         {{- if include "rollcall.secret" . }}
         - { name: secrets, mountPath: /etc/rollcall-secrets, readOnly: true }
         {{- end }}
+        {{- if .Values.ledger.keySecret }}
+        - { name: signing-key, mountPath: /etc/rollcall-ledger, readOnly: true }
+        {{- end }}
         {{- if .Values.authorities }}
         - { name: authorities, mountPath: /etc/rollcall-authorities, readOnly: true }
         {{- end }}
@@ -210,6 +218,10 @@ spec:
       configMap: { name: {{ include "rollcall.name" . }} }
     {{- with include "rollcall.secret" . }}
     - name: secrets
+      secret: { secretName: {{ . }}, defaultMode: 288 } # 0440
+    {{- end }}
+    {{- with .Values.ledger.keySecret }}
+    - name: signing-key
       secret: { secretName: {{ . }}, defaultMode: 288 } # 0440
     {{- end }}
     {{- with .Values.authorities }}
