@@ -38,7 +38,7 @@ const MORE: readonly Column<HistoryEvent>[] = [
   ['COMMAND', ({ command }) => command],
   ['REASON', ({ reason = '' }) => reason],
   ['REQUEST', ({ requestId = '' }) => requestId],
-  ['CHANGES', ({ changes }) => changes.map((change) => JSON.stringify(change)).join('\n')],
+  ['CHANGES', ({ changes }) => changes.map((change) => JSON.stringify(change)).join('; ')],
   ['DATA', ({ data }) => JSON.stringify(data)],
   ['META', ({ meta }) => JSON.stringify(meta)],
 ]

@@ -36,7 +36,7 @@ const DIFF: readonly Column<DiffItem>[] = [
     'CHANGES',
     ({ kind, changes }) =>
       kind === 'changed'
-        ? changes.map(({ path, from, to }) => `${path}: ${JSON.stringify(from)} -> ${JSON.stringify(to)}`).join('\n')
+        ? changes.map(({ path, from, to }) => `${path}: ${JSON.stringify(from)} -> ${JSON.stringify(to)}`).join('; ')
         : '',
   ],
 ]
