@@ -17,16 +17,9 @@ import { parseProof, proofText, verifyProof } from '../../src/ledger/proof/proof
 import { consistencyProof, type ReadNodes, rootAt } from '../../src/ledger/proof/proofs.ts'
 import { compactRange } from '../../src/ledger/tree.ts'
 import { base64, recordOf, vectors } from '../ledger/vectors.ts'
+import { skip } from './python.ts'
 
 const script = resolve(import.meta.dirname, '../../../test/verifier/verify.py')
-const python = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 8))'])
-const openssl = spawnSync('openssl', ['version'])
-const skip =
-  python.status !== 0
-    ? 'python3 3.8 or later is missing (package python3)'
-    : /^OpenSSL [3-9]/.test(String(openssl.stdout))
-      ? false
-      : 'openssl 3 is missing (package openssl)'
 
 const { key, checkpoint, tlogProof, tlogProofWithheldMeta, cosigned } = vectors
 const nodes = new Map<string, Hash>()
