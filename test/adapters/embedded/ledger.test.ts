@@ -38,6 +38,18 @@ await t.test('the file next to the key keeps a copy that is never older than a s
   t.same(await store.sealed(), { stored: first, nextToKey: intended })
 })
 
+await t.test('the store has the sealed record if the copy next to the key cannot be written', async (t) => {
+  const errors: Error[] = []
+  const path = join(await newDirectory(t), 'read-only', 'signing-key.pem.sealed')
+  const store = withSealedFile(memoryLedgerStore(), path, (error) => errors.push(error))
+  const first = { ledger: 'l', origin: 'o/l', size: 0, root: 'r', text: '', sealedAt: '2026-01-01T00:00:00.000Z' }
+  await store.begin(first)
+  const sealed = { ...first, size: 5, text: 'five' }
+  t.equal(await store.advance(first, sealed), true)
+  t.same(await store.sealed(), { stored: sealed })
+  t.match(errors, [{ message: path }, { message: path }])
+})
+
 await t.test('the signing key file, and keys in memory, pass the shared tests of signing keys', async (t) => {
   const directory = await newDirectory(t)
   await signingKeysContract(t, async () => signingKeyFile(join(directory, 'signing-key.pem')))
