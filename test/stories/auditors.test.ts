@@ -1,8 +1,9 @@
 import t from 'tap'
 import { askAboutAccess } from './auditors/access.ts'
+import { answering } from './auditors/answers.ts'
 import { askAboutChanges } from './auditors/changes.ts'
 import { askForEvidence } from './auditors/evidence.ts'
-import { auditedService } from './auditors/history.ts'
+import { makeHistory } from './auditors/history.ts'
 import { criteriaOf, questions } from './auditors/page.ts'
 import { askAboutPeople } from './auditors/people.ts'
 
@@ -15,7 +16,7 @@ await t.test('the guide has each question once, in order, with its criteria', as
 })
 
 await t.test('the commands of the guide answer the questions of an auditor', { timeout: 200_000 }, async (t) => {
-  const audited = await auditedService(t)
+  const audited = await answering(await makeHistory(t), t.testdir())
   await askAboutAccess(t, audited)
   await askAboutChanges(t, audited)
   await askForEvidence(t, audited)

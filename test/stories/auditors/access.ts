@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Test } from 'tap'
 import type { AuthenticationList } from '../../../src/contract/token.ts'
-import { type Audited, eventLines } from './history.ts'
+import { type Audited, eventLines } from './answers.ts'
 
 /** Asks Q1 to Q9: credentials, access, attempts and reads. */
 export const askAboutAccess = async (t: Test, { answer, tokens, person, file }: Audited): Promise<void> => {

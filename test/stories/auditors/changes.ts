@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Test } from 'tap'
 import type { HistoryEvents } from '../../../src/contract/history/events.ts'
 import type { Manifest } from '../../../src/history/export/manifest.ts'
-import { type Audited, eventLines } from './history.ts'
+import { type Audited, eventLines } from './answers.ts'
 
 /** Asks Q10 to Q14: operation, changes and past states. */
 export const askAboutChanges = async (t: Test, { answer, service, file }: Audited): Promise<void> => {

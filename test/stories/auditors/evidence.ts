@@ -6,7 +6,7 @@ import type { LedgerStatus } from '../../../src/contract/history/ledger.ts'
 import { type Manifest, manifestText } from '../../../src/history/export/manifest.ts'
 import { rollcall } from '../../cli/service.ts'
 import { skip as noPython } from '../../verifier/python.ts'
-import { type Audited, eventLines, jsonLines } from './history.ts'
+import { type Audited, eventLines, jsonLines } from './answers.ts'
 import { page, root } from './page.ts'
 
 /** Asks Q15 to Q23: completeness, proofs, alerts and time. */

@@ -1,29 +1,14 @@
-import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import type { HistoryEvent, HistoryEvents } from '../../../src/contract/history/events.ts'
 import { rollcall } from '../../cli/service.ts'
-import { clusterOf, onCluster } from '../../cluster/own.ts'
 import { granted } from '../../http/granted.ts'
 import { bearer, begin, CODEHOST, comeBack, EXCHANGE, everyWay, logIn, OIDC, open, visit } from '../../http/people.ts'
 import type { Headers, Started } from '../../start.ts'
-import { commandsOf, parsed } from './page.ts'
+import { parsed, tokenCommand } from './page.ts'
 
 const PROD = '/api/v1/namespaces/prod'
 /** Name of the person who left. */
 export const CANARY = 'Alice Canary'
-const run = promisify(execFile)
-
-/** Settings of the servers of a service as variables of the command line; none for an embedded store. */
-const storeVariables = async ({ directory }: Started): Promise<Readonly<Record<string, string>>> =>
-  Object.fromEntries(
-    Object.entries(onCluster ? await clusterOf(directory) : {}).map(([key, value]) => [
-      `ROLLCALL_${key.toUpperCase().replaceAll('.', '_')}`,
-      value,
-    ]),
-  )
 
 /** The newest event of a service. */
 const newest = async ({ request }: Started): Promise<HistoryEvent> =>
@@ -32,16 +17,24 @@ const newest = async ({ request }: Started): Promise<HistoryEvent> =>
 /** The instant of an event, `ms` later. */
 const instantOf = ({ time }: HistoryEvent, ms = 0): string => new Date(Date.parse(time) + ms).toISOString()
 
+/** Creates the token of the auditor with the command of the guide. */
+const auditorOf = async ({ url, token, request }: Started) => {
+  const { words } = parsed(tokenCommand)
+  const { out } = await rollcall(words, { ROLLCALL_ADDRESS: url, ROLLCALL_TOKEN: token })
+  const [clientToken, headers] = [out.trim(), bearer(out.trim())]
+  const { json } = await request<{ readonly id: string }>('GET', '/auth/v1/self', undefined, headers)
+  return { id: json.id, clientToken, headers }
+}
+
 /**
- * A service with a small history for all questions of the guide: logins, exchanges, tokens with grants, a leaver, a
- * leaked token, refused attempts, changes with tickets, an export, a restart and a clock that was set back. `answer`
- * runs the commands of a question, and returns the output of each.
+ * Starts a service with a small history for all questions of the guide: logins, exchanges, tokens with grants, a
+ * leaver, a leaked token, refused attempts, changes with tickets, an export, a clock that was set back, a retained
+ * checkpoint and a restart.
  */
-export const auditedService = async (t: Test) => {
+export const makeHistory = async (t: Test) => {
   const wall = { behindMs: 0 }
   const now = () => new Date(Date.now() - wall.behindMs)
   const { service, liar, host, cluster, settings } = await everyWay(t, {}, { now })
-  const folder = t.testdir()
   liar.lies = { claims: { email: 'alice@example.com', email_verified: true, name: CANARY } }
   const send = async (
     method: string,
@@ -60,7 +53,7 @@ export const auditedService = async (t: Test) => {
   const alice = await logIn(service, OIDC)
   await logIn(service, CODEHOST)
   await service.request('POST', EXCHANGE, { service_account_token: await cluster.token() }, open)
-  const auditor = await granted(service, { name: 'auditor', role: 'auditor' })
+  const auditor = await auditorOf(service)
   const leaked = await granted(service, { name: 'deploy' })
   const ci = await granted(service, { name: 'ci', grants: [{ role: 'editor', namespaceKey: 'prod' }] })
   const moment = await newest(service)
@@ -83,106 +76,33 @@ export const auditedService = async (t: Test) => {
   await send('POST', '/api/v1/namespaces', { key: 'later', name: 'Later' }, 'CHG-4')
   wall.behindMs = 0
 
-  const variables = await storeVariables(service)
-  const variablesFor = (token: string) => ({
-    ...variables,
-    ROLLCALL_ADDRESS: service.url,
-    ROLLCALL_TOKEN: token,
-  })
   const { vkey } = (await service.request<{ keys: { vkey: string }[] }>('GET', '/audit/v1/ledger')).json.keys[0]!
   const checkpoint = await service.request<{ text: string }>('POST', '/audit/v1/ledger/checkpoint', {})
-  for (const [name, text] of Object.entries({
-    vkey: `${vkey}\n`,
-    'kept.checkpoint': checkpoint.json.text,
-    'found-token': leaked.clientToken,
-  }))
-    await writeFile(join(folder, name), text)
   await service.reopen()
 
-  const first = (await service.request<HistoryEvents>('GET', '/audit/v1/events?limit=1')).json.events[0]!
-  const logins = await service.request<HistoryEvents>('GET', `/audit/v1/events?tokenId=${alice.authentication.id}`)
-  const period = { '2026-01-01': instantOf(first), '2026-04-01': instantOf(await newest(service), 1) }
-  const data = join(service.directory, 'data')
-  const examples = (isLedger: boolean): Readonly<Record<string, string>> => ({
-    '2026-03-01T12:00:00Z': moment.time,
-    ...period,
-    'http://127.0.0.1:8080': service.url,
-    '--data ./data': onCluster ? (isLedger ? '' : '--store') : `--data ${data}`,
-    'rollcall.log': join(service.directory, 'log'),
-    '--identity 1234': `--identity ${String(host.user['id'])}`,
-  })
-
-  /** Runs `rollcall` in the folder of the files. A command of the ledger runs while the service is stopped. */
-  const runInFolder = async (command: string, env: NodeJS.ProcessEnv) => {
-    const { words, output } = parsed(command)
-    const before = process.cwd()
-    process.chdir(folder)
-    try {
-      const ran = await rollcall(words, env)
-      if (output !== undefined) await writeFile(output, ran.out)
-      return ran
-    } finally {
-      process.chdir(before)
-    }
-  }
-
-  type AnswerOptions = {
-    readonly texts?: Readonly<Record<string, string>>
-    readonly exit?: number
-  }
-  /** Runs the commands of a question, the last one with the given exit code. Returns the output of each. */
-  const answer = async (question: string, { texts = {}, exit = 0 }: AnswerOptions = {}) => {
-    const outputs: string[] = []
-    const commands = commandsOf(question, { ...texts, ...examples(question === 'Q29') })
-    for (const [n, command] of commands.entries()) {
-      // Only an administrator may erase.
-      const token = command.startsWith('rollcall subjects erase') ? service.token : auditor.clientToken
-      const env = () => variablesFor(token)
-      if (!command.startsWith('rollcall ')) {
-        const ran = await run('sh', ['-euc', command], {
-          cwd: folder,
-          env: { ...process.env, ...env(), PYTHONDONTWRITEBYTECODE: '1' },
-        })
-        outputs.push(ran.stdout)
-        continue
-      }
-      let ran = { exit: null as number | null, out: '', err: '' }
-      const runs = async () => void (ran = await runInFolder(command, env()))
-      await (command.startsWith('rollcall ledger ') ? service.reopen(runs) : runs())
-      const expected = n === commands.length - 1 ? exit : 0
-      if (ran.exit !== expected) throw new Error(`${question}, ${command}: exit ${ran.exit}, ${ran.err}`)
-      outputs.push(ran.out)
-    }
-    return outputs
-  }
-
+  const events = async (search: string): Promise<readonly HistoryEvent[]> =>
+    (await service.request<HistoryEvents>('GET', `/audit/v1/events?limit=1000&${search}`)).json.events
+  const [first] = await events('')
+  const [login] = await events(`tokenId=${alice.authentication.id}`)
   return {
     service,
     settings,
-    answer,
     vkey,
-    moment,
+    /** Text of the checkpoint that the auditor retained. */
+    checkpoint: checkpoint.json.text,
+    /** Times of the first event, of the moment of the questions, and after the last event. */
+    times: { from: instantOf(first!), moment: moment.time, to: instantOf(await newest(service), 1) },
     launch,
     /** Event of the login of the person who left. */
-    login: logins.json.events[0]!,
+    login: login!,
     /** Subject of the person who left. */
-    person: logins.json.events[0]!.subject!,
+    person: login!.subject!,
+    /** Id of the same person at the code host. */
+    codehostId: String(host.user['id']),
     tokens: { alice, auditor, ci, late, leaked },
-    file: (name: string) => join(folder, name),
-    /** Events that match a query, of at most one page. */
-    events: async (search: string): Promise<readonly HistoryEvent[]> =>
-      (await service.request<HistoryEvents>('GET', `/audit/v1/events?limit=1000&${search}`)).json.events,
+    /** Events that match a query, at most one page. */
+    events,
   }
 }
 
-export type Audited = Awaited<ReturnType<typeof auditedService>>
-
-/** Values of lines of JSON. */
-export const jsonLines = (text: string): readonly unknown[] =>
-  text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as unknown)
-
-/** Events of lines of JSON. The lines of an export have fewer members. */
-export const eventLines = (text: string) => jsonLines(text) as readonly HistoryEvent[]
+export type MadeHistory = Awaited<ReturnType<typeof makeHistory>>

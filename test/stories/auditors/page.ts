@@ -17,6 +17,9 @@ export const questions: readonly string[] = [...sections.keys()]
 export const criteriaOf = (question: string): string =>
   /^Asked by: (.+)$/m.exec(sections.get(question) ?? '')?.[1] ?? ''
 
+/** Command that creates the token of the auditor. */
+export const tokenCommand = /\$\((rollcall token create [^)]*)\)/.exec(page)![1]!
+
 /** Commands of a question, with the texts of this history in place of the examples of the page. */
 export const commandsOf = (question: string, texts: Readonly<Record<string, string>>): readonly string[] => {
   const blocks = [...(sections.get(question) ?? '').matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block]) => block!)

@@ -5,7 +5,8 @@ import type { Manifest } from '../../../src/history/export/manifest.ts'
 import { rollcall } from '../../cli/service.ts'
 import { onCluster } from '../../cluster/own.ts'
 import { startService } from '../../start.ts'
-import { type Audited, CANARY, jsonLines } from './history.ts'
+import { type Audited, jsonLines } from './answers.ts'
+import { CANARY } from './history.ts'
 
 /** A printed event in the form of OCSF. */
 type Printed = { readonly metadata: { readonly sequence: number } }
