@@ -135,3 +135,13 @@ await t.test('a failure is logged again if the previous one is more than ten min
   await clock.advance(QUIET)
   t.match(lines[2], ['INFO', { failures: 2 }], 'earlier ones are not counted')
 })
+
+await t.test('no failure is logged after the end, when the stores refuse the rest of the work', (t) => {
+  const { of, end, lines, wasReported } = faulty()
+  end()
+  const refused = new Refusal('backend_unavailable')
+  of('embedded').failed('log', 'read', refused)
+  t.strictSame(lines, [])
+  t.ok(wasReported(refused), 'no other code logs it either')
+  t.end()
+})

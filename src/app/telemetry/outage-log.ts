@@ -117,6 +117,7 @@ const faultOf = (
 export const outageLog = (log: Pick<Logger, 'error' | 'info'>, clock: Pick<Clock, 'monotonic' | 'after'>) => {
   const known = new WeakSet<object>()
   const faults = new Map<string, Fault>()
+  let hasEnded = false
 
   /** A fault that also records the errors that it receives. */
   const reporting = (adapter: string): Fault => {
@@ -124,7 +125,7 @@ export const outageLog = (log: Pick<Logger, 'error' | 'info'>, clock: Pick<Clock
     const failed: Fault['failed'] = (port, operation, error) => {
       if (typeof error !== 'object' || error === null) return
       known.add(error)
-      fault.failed(port, operation, error)
+      if (!hasEnded) fault.failed(port, operation, error)
     }
     return { ...fault, failed }
   }
@@ -138,6 +139,8 @@ export const outageLog = (log: Pick<Logger, 'error' | 'info'>, clock: Pick<Clock
 
   return {
     of: listener,
+    /** Logs no failure from now on: the stores close, and refuse the rest of the work. */
+    end: (): void => void (hasEnded = true),
     /** True if the error was already reported. */
     wasReported: (error: unknown): boolean => typeof error === 'object' && error !== null && known.has(error),
     /** Wraps functions so that each call is reported. */
