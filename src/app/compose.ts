@@ -114,7 +114,6 @@ export const compose = async (
       await follower.close()
       await snapshots.end()
       await lease?.close()
-      core.faults.end()
       await stores.close()
     },
   }

@@ -66,7 +66,8 @@ const wrapped = <P extends object>(
   ) as P
 
 /**
- * Wraps the stores: calls of the three ports are counted and timed; failures of these and of the keys are reported. An
+ * Wraps the stores: calls of the three ports are counted and timed; failures of these and of the keys are reported until
+ * the stores close. An
  * iterator is one call from its first page to its last. A job that runs on this instance counts as `run`.
  */
 export const instrumented = (
@@ -111,6 +112,10 @@ export const instrumented = (
       ...queue,
       schedule: (job) =>
         queue.schedule({ ...job, run: async (...args) => void (await timed(monotonic, job.run(...args), ran)) }),
+    },
+    close: () => {
+      faults.end()
+      return stores.close()
     },
   }
 }
