@@ -32,8 +32,8 @@ const auditorOf = async ({ url, token, request }: Started) => {
  * checkpoint and a restart.
  */
 export const makeHistory = async (t: Test) => {
-  const wall = { behindMs: 0 }
-  const now = () => new Date(Date.now() - wall.behindMs)
+  const wall = { offsetMs: 0 }
+  const now = () => new Date(Date.now() + wall.offsetMs)
   const { service, liar, host, cluster, settings } = await everyWay(t, {}, { now })
   liar.lies = { claims: { email: 'alice@example.com', email_verified: true, name: CANARY } }
   const send = async (
@@ -72,9 +72,9 @@ export const makeHistory = async (t: Test) => {
   await send('POST', '/auth/v1/tokens/revoke', { method: 'METHOD_OIDC', identity: 'alice' }, 'LEAVER-7')
   await service.request('GET', '/audit/v1/events?format=ndjson', undefined, auditor.headers)
   await service.request('GET', '/audit/v1/events?personal=open&limit=1', undefined, auditor.headers)
-  wall.behindMs = 60_000
+  wall.offsetMs = -60_000
   await send('POST', '/api/v1/namespaces', { key: 'later', name: 'Later' }, 'CHG-4')
-  wall.behindMs = 0
+  wall.offsetMs = 0
 
   const { vkey } = (await service.request<{ keys: { vkey: string }[] }>('GET', '/audit/v1/ledger')).json.keys[0]!
   const checkpoint = await service.request<{ text: string }>('POST', '/audit/v1/ledger/checkpoint', {})
