@@ -5,11 +5,17 @@ import { type ledgerWorld, sealedWorld, type World } from './ledger-world.ts'
 const ignore = () => undefined
 type Change = (all: Stored[], world: World) => void
 
+/** Advances the clock until a condition is true. The work of a second may take more turns than one advance waits for. */
+const advanceUntil = async ({ clock }: World, condition: () => boolean): Promise<void> => {
+  while (!condition()) await clock.advance(1_000)
+}
+
 /** Runs a scrub to its end on the virtual clock. */
-const scrub = async ({ clock }: World, engine: ReturnType<World['engine']>): Promise<void> => {
-  const done = engine.scrub(new AbortController().signal, ignore)
+const scrub = async (world: World, engine: ReturnType<World['engine']>): Promise<void> => {
+  let isOver = false
+  const done = engine.scrub(new AbortController().signal, ignore).finally(() => (isOver = true))
   done.catch(ignore)
-  await clock.advance(10_000)
+  await advanceUntil(world, () => isOver)
   return done
 }
 
@@ -17,6 +23,7 @@ const startedEngine = async (world: World, over = {}) => {
   const engine = world.engine(undefined, over)
   await engine.begin()
   await world.clock.advance(1_000)
+  await advanceUntil(world, () => engine.state() !== 'building')
   return engine
 }
 const changed = (all: Stored[], index: number) => void (all[index] = { ...all[index]!, data: '"forged"' })
@@ -46,6 +53,7 @@ await t.test('a scrub names the first changed event of a running service, and st
     t.match(world.damages, [firstBad], name)
     const sealed = world.texts.length
     await world.grow(3)
+    await advanceUntil(world, () => engine.state() === 'diverged')
     await world.clock.advance(20_000)
     t.equal(engine.state(), 'diverged', name)
     t.match(world.states, [/diverged/], name)
@@ -62,6 +70,7 @@ await t.test('a difference counts until an operator resumes the ledger, on each 
   changed(all, 7)
   await scrub(world, engine)
   await world.clock.advance(61_000)
+  await advanceUntil(world, () => other.state() === 'diverged')
   t.same([engine.state(), other.state()], ['diverged', 'diverged'])
   t.equal(other.scrubbed()?.firstBad?.index, 7)
   await scrub(world, engine)
@@ -72,6 +81,7 @@ await t.test('a difference counts until an operator resumes the ledger, on each 
   t.match(world.content.scrub, { ok: false, firstBad: { index: 7 } })
   world.content.scrub = { at: '2026-01-02T00:00:00.000Z', through: 301, ok: true }
   await world.clock.advance(121_000)
+  await advanceUntil(world, () => engine.state() === 'ok' && other.state() === 'ok')
   t.same([engine.state(), other.state()], ['ok', 'ok'])
   await scrub(world, engine)
   t.match(world.content.scrub, { ok: true, through: 301 })
@@ -86,8 +96,7 @@ await t.test('a scrub compares the root where no kept hash is sound', async (t) 
   await scrub(world, engine)
   t.match(world.damages, [{ index: undefined, why: /first 301 events .* not the sealed ones/ }])
   t.strictSame((await engine.status()).scrub?.firstBad, undefined)
-  await world.clock.advance(1_000)
-  t.equal(engine.state(), 'diverged')
+  await advanceUntil(world, () => engine.state() === 'diverged')
   await engine.close()
 })
 
@@ -110,6 +119,7 @@ await t.test('a start compares the events under the last kept tile', async (t) =
     const world = await sealedWorld()
     changed(world.memory.all as Stored[], index)
     const engine = await startedEngine(world)
+    await advanceUntil(world, () => engine.state() === 'diverged')
     t.match(world.content.scrub, { ok: false, firstBad })
     t.match(world.damages, [firstBad])
     t.equal(engine.state(), 'diverged')
