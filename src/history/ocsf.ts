@@ -3,19 +3,14 @@ import { summaryOf } from '../events/summary.ts'
 import { version } from '../version.ts'
 import { type IndexedEvent, recordedOf } from './facts.ts'
 import type { OpenedFields } from './opened-fields.ts'
+import { QUIET_EVENTS } from './quiet-events.ts'
 
 /** Version of the Open Cybersecurity Schema Framework of these events. */
 const OCSF = '1.8.0'
 
 /** Events without a line: those that no client sees as a change, and the steps of a login. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
-  'FlagRegistered',
-  'FlagUnregistered',
-  'SegmentAttached',
-  'SegmentDetached',
-  'ReservationVoided',
-  'InstancesCalled',
-  'InstanceAnswered',
+  ...QUIET_EVENTS,
   'LoginStarted',
   'LoginReturned',
   'LoginCompleted',

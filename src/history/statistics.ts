@@ -3,6 +3,7 @@ import type { Sources } from './event-index/steps.ts'
 import type { IndexedEvent } from './facts.ts'
 import type { EventFilter, FilterValues } from './filter.ts'
 import type { Period } from './histogram.ts'
+import { QUIET_CHANGES } from './quiet-events.ts'
 import { type Head, spanOf } from './spans.ts'
 import { type Counting, groupOf, tally } from './tally.ts'
 
@@ -13,8 +14,7 @@ type Grouping = 'method' | 'provider' | 'namespaceKey' | 'reason'
 const ROWS = 10_000
 
 const only = (...any: readonly string[]): FilterValues => ({ any, none: [] })
-const QUIET = ['FlagRegistered', 'FlagUnregistered', 'SegmentAttached', 'SegmentDetached', 'ReservationVoided']
-const loud: FilterValues = { any: [], none: QUIET }
+const loud: FilterValues = { any: [], none: QUIET_CHANGES }
 
 /** Number in a field of the data of an event; 0 if there is none. */
 const numberIn = ({ facts }: IndexedEvent, name: string): number => {

@@ -111,6 +111,8 @@ await t.test('every event ever written is valid in its published class of OCSF 1
       'LoginReturned',
       'LoginStarted',
       'LoginsBegun',
+      'MemberResponded',
+      'MembersProbed',
       'ReservationVoided',
       'SegmentAttached',
       'SegmentDetached',

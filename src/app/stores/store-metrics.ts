@@ -67,8 +67,8 @@ const wrapped = <P extends object>(
 
 /**
  * Wraps the stores: calls of the three ports are counted and timed; failures of these and of the keys are reported until
- * the stores close. An
- * iterator is one call from its first page to its last. A job that runs on this instance counts as `run`.
+ * the stores close. An iterator is one call from its first page to its last. A job that runs on this instance counts as
+ * `run`.
  */
 export const instrumented = (
   { monotonic }: Pick<Clock, 'monotonic'>,
