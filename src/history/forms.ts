@@ -97,3 +97,6 @@ export const COLUMNS: readonly (readonly [title: string, text: (event: IndexedEv
   ['data', ({ record }) => record.data],
   ['meta', ({ record }) => record.meta],
 ]
+
+/** Places of the columns by their titles. */
+export const COLUMN_PLACES: ReadonlyMap<string, number> = new Map(COLUMNS.map(([title], n) => [title, n]))

@@ -1,7 +1,7 @@
 import type { Stored } from '../../events/log.ts'
 import { entryOf, leafOf } from '../../ledger/entry.ts'
 import { cloudEvent } from '../cloud-events.ts'
-import { factsOf } from '../facts.ts'
+import { indexedEvent } from '../facts.ts'
 import { digitsIn, type ReadLine, type ReadLines, storedBytes, wholeIn } from './read-line.ts'
 
 const DATA = '","data":'
@@ -42,7 +42,7 @@ const readLine = (line: string, ledger: string): ReadLine | undefined => {
   const found = attributes && data && recordIn(attributes, data.toString())
   if (found === undefined) return undefined
   const { index, record } = found
-  const isExact = cloudEvent({ index, record, facts: factsOf(record) }, ledger) === line
+  const isExact = cloudEvent(indexedEvent(index, record), ledger) === line
   return { index, leaf: leafOf(entryOf(record)), isExact, record: () => record }
 }
 

@@ -1,8 +1,7 @@
-import type { Stored } from '../../events/log.ts'
 import { entryOf, leafOf } from '../../ledger/entry.ts'
-import { factsOf } from '../facts.ts'
-import { COLUMNS } from '../forms.ts'
-import { digitsIn, type ReadLine, type ReadLines, wholeIn } from './read-line.ts'
+import { indexedEvent } from '../facts.ts'
+import { COLUMN_PLACES, COLUMNS } from '../forms.ts'
+import { type ReadLine, type ReadLines, recordOfColumns } from './read-line.ts'
 
 /** Makes the CSV row of cells, with its end. */
 type RowOf = (cells: readonly string[]) => string
@@ -49,38 +48,15 @@ const rowAt = (
   }
 }
 
-const columnOf = (title: string): number => COLUMNS.findIndex(([name]) => name === title)
-const PLACES = {
-  index: columnOf('index'),
-  position: columnOf('position'),
-  time: columnOf('time'),
-  type: columnOf('type'),
-  version: columnOf('version'),
-  stream: columnOf('stream'),
-  revision: columnOf('revision'),
-  id: columnOf('id'),
-  data: columnOf('data'),
-  meta: columnOf('meta'),
-}
-
-const recordIn = (cells: readonly string[]): { readonly index: number; readonly record: Stored } | undefined => {
-  const text = (name: keyof typeof PLACES): string => plain(cells[PLACES[name]] ?? '')
-  const [index, position, revision] = [wholeIn(text('index')), digitsIn(text('position')), digitsIn(text('revision'))]
-  if (index === undefined || position === undefined || revision === undefined) return undefined
-  const type = text('version') === '1' ? text('type') : `${text('type')}.v${text('version')}`
-  const [id, stream, time, data, meta] = [text('id'), text('stream'), text('time'), text('data'), text('meta')]
-  return { index, record: { id, stream, revision, position, type, time, data, meta } }
-}
-
 /** Reads the rows of a CSV export, the title row included. Each row is made again from its record and compared. */
 export const csvReader = (rowOf: RowOf): ReadLines => {
   let isTitled = false
   const titles = rowOf(COLUMNS.map(([title]) => title))
   const readRow = (cells: readonly string[], row: string): ReadLine | undefined => {
-    const found = recordIn(cells)
+    const found = recordOfColumns((title) => plain(cells[COLUMN_PLACES.get(title)!] ?? ''))
     if (found === undefined) return undefined
     const { index, record } = found
-    const event = { index, record, facts: factsOf(record) }
+    const event = indexedEvent(index, record)
     const isExact = rowOf(COLUMNS.map(([, text]) => text(event))) === row
     return { index, leaf: leafOf(entryOf(record)), isExact, record: () => record }
   }

@@ -70,3 +70,20 @@ export const storedBytes = (shown: Buffer): Buffer | undefined => {
     return undefined
   }
 }
+
+/** Returns the index and the record of a row of the table of events, by the texts of its columns; undefined if malformed. */
+export const recordOfColumns = (
+  text: (title: string) => string | undefined,
+): { readonly index: number; readonly record: Stored } | undefined => {
+  const [index, position, revision] = [
+    wholeIn(text('index') ?? ''),
+    digitsIn(text('position') ?? ''),
+    digitsIn(text('revision') ?? ''),
+  ]
+  const [id, stream, time, data, meta] = [text('id'), text('stream'), text('time'), text('data'), text('meta')]
+  if (index === undefined || position === undefined || revision === undefined) return undefined
+  if (id === undefined || stream === undefined || time === undefined) return undefined
+  if (data === undefined || meta === undefined) return undefined
+  const type = text('version') === '1' ? text('type')! : `${text('type')}.v${text('version')}`
+  return { index, record: { id, stream, revision, position, type, time, data, meta } }
+}

@@ -96,5 +96,6 @@ export const textsOf = (event: IndexedEvent): readonly string[] =>
 export const storedTexts = ({ record: { data, meta } }: IndexedEvent): string => data + meta
 
 /** True for a column of stored JSON texts. */
-const isStored = <T extends { readonly name: string }>(column: T): column is T & { readonly name: 'data' | 'meta' } =>
-  TYPES[column.name] === json
+export const isStored = <T extends { readonly name: string }>(
+  column: T,
+): column is T & { readonly name: 'data' | 'meta' } => TYPES[column.name] === json

@@ -1,11 +1,12 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetRead } from 'hyparquet'
-import { digitsIn, type ReadLine, storedBytes, wholeIn } from '../../../history/export/read-line.ts'
-import { factsOf } from '../../../history/facts.ts'
+import { type ReadLine, recordOfColumns, storedBytes } from '../../../history/export/read-line.ts'
+import { indexedEvent } from '../../../history/facts.ts'
+import { COLUMN_PLACES } from '../../../history/forms.ts'
 import { entryOf, leafOf } from '../../../ledger/entry.ts'
 import { chunksOf, type FileLines, type Measured } from '../export/read-file.ts'
-import { GROUP, PARQUET_COLUMNS, SCHEMA, storedTexts, textsOf } from './columns.ts'
+import { GROUP, isStored, PARQUET_COLUMNS, SCHEMA, storedTexts, textsOf } from './columns.ts'
 
 /** Maximum bytes of the description at the end of a file, and of a group of rows after decompression. */
 const [FOOTER, ROWS] = [67_108_864, 268_435_456]
@@ -53,34 +54,19 @@ const parsers = {
   stringFromBytes: (bytes: Uint8Array | undefined) => bytes && texts.decode(bytes),
 }
 
-const place = (title: string): number => PARQUET_COLUMNS.findIndex(({ name }) => name === title)
-const [INDEX, POSITION, TIME, TYPE, VERSION, STREAM, REVISION, ID, DATA, META] = [
-  'index',
-  'position',
-  'time',
-  'type',
-  'version',
-  'stream',
-  'revision',
-  'id',
-  'data',
-  'meta',
-].map(place) as [number, number, number, number, number, number, number, number, number, number]
-
 const storedIn = (shown: string): string | undefined => storedBytes(Buffer.from(shown))?.toString()
 
 /** Reads a row. The row is made again from its record and compared. */
 const lineOf = (cells: readonly unknown[]): { readonly line: ReadLine; readonly bytes: number } | undefined => {
   const given = PARQUET_COLUMNS.map(({ text }, n) => text(cells[n]))
-  const text = (n: number): string => given[n] ?? ''
-  const [index, position, revision] = [wholeIn(text(INDEX)), digitsIn(text(POSITION)), digitsIn(text(REVISION))]
-  if (index === undefined || position === undefined || revision === undefined) return undefined
-  const type = text(VERSION) === '1' ? text(TYPE) : `${text(TYPE)}.v${text(VERSION)}`
-  const [data, meta] = [storedIn(text(DATA)), storedIn(text(META))]
-  if (data === undefined || meta === undefined) return undefined
-  const [id, stream, time] = [text(ID), text(STREAM), text(TIME)]
-  const record = { id, stream, revision, position, type, time, data, meta }
-  const event = { index, record, facts: factsOf(record) }
+  const found = recordOfColumns((title) => {
+    const at = COLUMN_PLACES.get(title)!
+    const text = given[at]
+    return text !== undefined && isStored(PARQUET_COLUMNS[at]!) ? storedIn(text) : text
+  })
+  if (found === undefined) return undefined
+  const { index, record } = found
+  const event = indexedEvent(index, record)
   const made = textsOf(event)
   const isExact = made.every((each, n) => each === given[n])
   const line = { index, leaf: leafOf(entryOf(record)), isExact, record: () => record }
