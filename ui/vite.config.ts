@@ -41,7 +41,7 @@ const withTheList =
   }
 
 const service = process.env['ROLLCALL_URL'] ?? 'http://127.0.0.1:8080'
-const api = ['/auth', '/api', '/evaluate', '/meta', '/ui/icon.svg']
+const api = ['/auth', '/api', '/audit', '/evaluate', '/meta', '/ui/icon.svg']
 
 export default defineConfig({
   root: import.meta.dirname,

@@ -61,7 +61,7 @@ export const eachShown = async (
   const context = { viewport, colorScheme, reducedMotion: 'reduce' } as const
   const broken = /Failed to fetch dynamically imported module/
   const open = async () => {
-    const { page } = await openBrowser(t, service, { context, forced: [0, 401, 403, 404, 412, 500, 503], broken })
+    const { page } = await openBrowser(t, service, { context, forced: [0, 400, 401, 403, 404, 412, 500, 503], broken })
     if (axe) await bringAxe(t, page)
     return page
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
-import { ofEvaluate, ofFlag, ofFlags, ofSegments, ofSettings, type Seeded } from './screens.ts'
+import { ofEvaluate, ofFlag, ofFlags, ofHistory, ofSegments, ofSettings, type Seeded } from './screens.ts'
 
 const ui = resolve(import.meta.dirname, '../../../ui/src')
 const table = readFileSync(resolve(ui, 'pages.ts'), 'utf8')
@@ -10,7 +10,7 @@ const valuesOf = (member: string) =>
 
 await t.test('every page in the table has a screen that the access tests check', (t) => {
   const seeds: Seeded = { at: '1', token: 'id', session: 'id' }
-  const screens = [...ofFlags, ...ofFlag, ...ofSegments, ...ofEvaluate, ...ofSettings]
+  const screens = [...ofFlags, ...ofFlag, ...ofSegments, ...ofEvaluate, ...ofHistory, ...ofSettings]
     .map(({ path }) => (typeof path === 'string' ? path : path(seeds)))
     .map((address) => address.split('?')[0]!)
   const paths = valuesOf('path')

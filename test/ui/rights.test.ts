@@ -31,7 +31,7 @@ const KEEPING = ['create', 'delete', 'read', 'update']
 const people: Readonly<Record<string, { readonly asked: Fields; readonly sections: readonly string[] }>> = {
   'a viewer': {
     asked: { role: 'viewer' },
-    sections: ['Flags', 'Segments', 'Evaluate', 'Namespaces'],
+    sections: ['Flags', 'Segments', 'Evaluate', 'History', 'Namespaces'],
   },
   'an editor of one namespace who views another': {
     asked: {
@@ -40,15 +40,15 @@ const people: Readonly<Record<string, { readonly asked: Fields; readonly section
         { role: 'viewer', namespaceKey: 'till' },
       ],
     },
-    sections: ['Flags', 'Segments', 'Evaluate', 'Namespaces'],
+    sections: ['Flags', 'Segments', 'Evaluate', 'History', 'Namespaces'],
   },
   'an administrator of one namespace': {
     asked: { grants: [{ role: 'admin', namespaceKey: 'shop' }] },
-    sections: ['Flags', 'Segments', 'Evaluate', 'Static Tokens', 'Namespaces'],
+    sections: ['Flags', 'Segments', 'Evaluate', 'History', 'Static Tokens', 'Namespaces'],
   },
   'an auditor': {
     asked: { role: 'auditor' },
-    sections: ['Flags', 'Segments', 'Evaluate', 'Static Tokens', 'Sessions', 'Namespaces'],
+    sections: ['Flags', 'Segments', 'Evaluate', 'History', 'Static Tokens', 'Sessions', 'Namespaces'],
   },
   'a manager of namespaces': {
     asked: { grants: [{ rights: KEEPING, namespaceKey: '*' }] },

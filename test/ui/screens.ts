@@ -299,6 +299,58 @@ export const ofEvaluate: readonly Screen[] = [
   },
 ]
 
+const openEvent = async (page: Page) => {
+  await page.getByRole('button', { name: /^static token "nightly" issued/ }).click()
+  await button(page, 'Prove this event').waitFor()
+}
+
+/** Screens of the history. */
+export const ofHistory: readonly Screen[] = [
+  {
+    name: 'history',
+    path: '/history',
+    shows: (page) => page.getByRole('list', { name: 'Events' }),
+    past: true,
+    states: {
+      'event open': openEvent,
+      'question before personal data open': async (page) => {
+        await openEvent(page)
+        await button(page, 'Show personal data').click()
+        await question(page, 'Show personal data')
+      },
+      'proof open': async (page) => {
+        await openEvent(page)
+        await button(page, 'Prove this event').click()
+        await page.getByRole('link', { name: 'Download the proof' }).waitFor()
+      },
+    },
+  },
+  {
+    name: 'history with filters',
+    path: '/history?type=Flag*,!FlagRegistered&namespaceKey=default&q=new-checkout',
+    shows: (page) => page.getByRole('list', { name: 'Events' }),
+    states: {
+      'no match': async (page) => {
+        await page.getByRole('searchbox', { name: 'Search history' }).fill('nothing-of-this-name')
+        await page.keyboard.press('Enter')
+        await page.getByRole('heading', { name: 'No events match' }).waitFor()
+      },
+      wrong: async (page) => {
+        await page.getByRole('searchbox', { name: 'Search history' }).fill('type:NoSuchType')
+        await page.keyboard.press('Enter')
+        await page.getByText('This version has no type').waitFor()
+      },
+    },
+  },
+  {
+    name: 'event',
+    path: ({ at }) => `/history/${at}`,
+    shows: (page) => button(page, 'Prove this event'),
+    past: true,
+  },
+  { name: 'missing event', path: '/history/999999', shows: heading('Event not found') },
+]
+
 const makeToken = async (page: Page) => {
   await button(page, 'New token').click()
   await dialog(page, 'New static token')

@@ -3,11 +3,21 @@ import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { skip } from './browser.ts'
 import { eachShown, type World, withOpenService, withScreens } from './matrix.ts'
-import { ofEvaluate, ofFlag, ofFlags, ofOpenService, ofSegments, ofSettings, ofShell, type Screen } from './screens.ts'
+import {
+  ofEvaluate,
+  ofFlag,
+  ofFlags,
+  ofHistory,
+  ofOpenService,
+  ofSegments,
+  ofSettings,
+  ofShell,
+  type Screen,
+} from './screens.ts'
 
 /** Output folder, ignored by Git. */
 const out = resolve(import.meta.dirname, '../../../.shots')
-const ofEverything = [...ofShell, ...ofFlags, ...ofFlag, ...ofSegments, ...ofEvaluate, ...ofSettings]
+const ofEverything = [...ofShell, ...ofFlags, ...ofFlag, ...ofSegments, ...ofEvaluate, ...ofHistory, ...ofSettings]
 const looks = [
   { name: 'light', width: 1280, height: 800, colorScheme: 'light' },
   { name: 'dark', width: 1280, height: 800, colorScheme: 'dark' },

@@ -18,6 +18,7 @@ import './theme/shell.css'
 import './theme/table.css'
 import './theme/flag.css'
 import './theme/evaluate.css'
+import './theme/history.css'
 
 beginPreferences()
 const client = new QueryClient({

@@ -1,4 +1,5 @@
 import { redirect } from '@tanstack/react-router'
+import { EVENT_FILTERS } from './api/event-filters.ts'
 import { namesFirstTab } from './links.ts'
 import { searchKept } from './pages/evaluate/search.ts'
 
@@ -22,13 +23,27 @@ export const evaluationParameters = (
   ...moment(search),
 })
 
-const tabs = ['targeting', 'about'] as const
+/** Reads the query of the history: its filters, the position of the open event, and whether it is live. */
+export const historyParameters = parameters(...EVENT_FILTERS, 'live', 'open', 'page', 'at')
+
+const timeline = parameters('open', 'page')
+
+const tabs = ['targeting', 'history', 'about'] as const
 type Tab = (typeof tabs)[number]
 
-/** Reads the query of a flag or segment: its tab and the moment. An unknown tab is dropped. */
-export const tabParameters = (search: Record<string, unknown>): { readonly tab?: Tab; readonly at?: string } => {
+type TabSearch = ReturnType<typeof moment> & ReturnType<typeof timeline> & { readonly tab?: Tab }
+
+/**
+ * Reads the query of a flag or segment: its tab, the moment, and the page and open event of its history. An unknown tab
+ * is dropped.
+ */
+export const tabParameters = (search: Record<string, unknown>): TabSearch => {
   const tab = tabs.find((one) => one === search['tab'])
-  return { ...moment(search), ...(tab !== undefined && { tab }) }
+  return {
+    ...moment(search),
+    ...(tab !== undefined && { tab }),
+    ...(tab === 'history' && timeline(search)),
+  }
 }
 
 /** Redirects to the address without a tab if the tab is the first one, except where the address needs it. */

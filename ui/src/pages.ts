@@ -1,6 +1,7 @@
 import {
   BeakerIcon,
   DevicesIcon,
+  HistoryIcon,
   type Icon,
   KeyIcon,
   PeopleIcon,
@@ -10,7 +11,7 @@ import {
 } from '@primer/octicons-react'
 import { lazyRouteComponent, type RouteComponent } from '@tanstack/react-router'
 import { EVERY, type Needed } from './api/access.ts'
-import { evaluationParameters, omitFirstTab, parameters, tabParameters } from './page-search.ts'
+import { evaluationParameters, historyParameters, omitFirstTab, parameters, tabParameters } from './page-search.ts'
 import { shell } from './words/shell.ts'
 
 /** Entry of a page in the navigation and in the command palette. */
@@ -99,6 +100,25 @@ export const pages = {
       key: 'e',
       needs: anyOf('flag', 'evaluate'),
     },
+  },
+  history: {
+    path: '/history',
+    search: historyParameters,
+    component: lazyRouteComponent(() => import('./pages/history/history.tsx'), 'HistoryPage'),
+    entry: {
+      group: 'namespace',
+      words: shell.history,
+      icon: HistoryIcon,
+      first: true,
+      key: 'h',
+      needs: [{ right: 'audit.read', namespaceKey: EVERY }, { right: 'history.read' }],
+    },
+  },
+  event: {
+    path: '/history/$position',
+    search: parameters('at'),
+    component: lazyRouteComponent(() => import('./pages/history/event.tsx'), 'EventPage'),
+    entry: undefined,
   },
   tokens: {
     path: '/settings/tokens',

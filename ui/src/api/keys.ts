@@ -3,6 +3,8 @@ export const keys = {
   session: ['session'],
   methods: ['methods'],
   access: ['access'],
+  /** Events. Every write adds some. */
+  history: ['history'],
   roles: ['roles'],
   tokens: ['tokens'],
   /** Names of token creators. No write invalidates them. */

@@ -107,7 +107,8 @@ export const useWrites = () => {
       const stale = writes.flatMap(({ stale }, n) => (outcomes[n]?.done ? stale : []))
       if (outcomes.some(({ failure }) => failure?.status === 403))
         void client.invalidateQueries({ queryKey: keysOfReads.access })
-      await refresh(client, [...new Map(stale.map((key) => [key.join('/'), key])).values()])
+      const all = stale.length === 0 ? stale : [...stale, keysOfReads.history]
+      await refresh(client, [...new Map(all.map((key) => [key.join('/'), key])).values()])
       return outcomes
     } finally {
       running.current = false

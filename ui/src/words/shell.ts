@@ -3,6 +3,7 @@ export const shell = {
   flags: 'Flags',
   segments: 'Segments',
   evaluate: 'Evaluate',
+  history: 'History',
   settings: 'Settings',
   tokens: 'Static Tokens',
   tokensShort: 'Tokens',

@@ -16,6 +16,7 @@ export const shortcuts = {
         { keys: ['g', 'f'], does: 'Go to flags', single: true },
         { keys: ['g', 's'], does: 'Go to segments', single: true },
         { keys: ['g', 'e'], does: 'Go to evaluate', single: true },
+        { keys: ['g', 'h'], does: 'Go to history', single: true },
         { keys: ['g', 't'], does: 'Go to static tokens', single: true },
         { keys: ['t'], does: 'Look at another moment', single: true },
         { keys: ['.'], does: 'Back to now', single: true },

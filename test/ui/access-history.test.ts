@@ -1,0 +1,4 @@
+import { inReachOfEverybody } from './matrix.ts'
+import { ofHistory } from './screens.ts'
+
+await inReachOfEverybody(ofHistory)

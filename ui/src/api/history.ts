@@ -1,0 +1,56 @@
+import type { EventHistogram } from '../../../src/contract/history/counts.ts'
+import type { HistoryEvent, HistoryEvents } from '../../../src/contract/history/events.ts'
+import type { EventFilter } from './event-filters.ts'
+import { path, query, request } from './request.ts'
+
+export type { EventHistogram, HistoryEvent, HistoryEvents }
+
+/** Maximum number of events on a page. */
+export const EVENTS_PAGE = 100
+
+/** Path of the list of events in the API, with the filters. */
+export const eventsPath = (filter: EventFilter): string => `audit/v1/events${query(filter)}`
+
+/** Reads one page of events, newest first. */
+export const readEvents = async (
+  filter: EventFilter,
+  pageToken: string | undefined,
+  signal?: AbortSignal,
+  limit = EVENTS_PAGE,
+): Promise<HistoryEvents> =>
+  (
+    await request<HistoryEvents>(`audit/v1/events${query({ ...filter, order: 'desc', limit, pageToken })}`, {
+      signal,
+    })
+  ).value
+
+export type EventCount = NonNullable<HistoryEvents['count']>
+
+/** Counts the events of a filter; at most 10,000. */
+export const countEvents = async (filter: EventFilter, signal?: AbortSignal): Promise<EventCount> => {
+  const asked = query({ ...filter, order: 'desc', limit: 1, count: 'true' })
+  const { count } = (await request<HistoryEvents>(`audit/v1/events${asked}`, { signal })).value
+  return count ?? { value: 0, exact: true }
+}
+
+/** Reads the event at a position. `opened` also opens its personal data, which the service records. */
+export const readEvent = async (position: string, opened: boolean, signal?: AbortSignal): Promise<HistoryEvent> =>
+  (
+    await request<HistoryEvent>(
+      `audit/v1/events/${path(position)}${query({ personal: opened ? 'open' : undefined })}`,
+      {
+        signal,
+      },
+    )
+  ).value
+
+/** Counts the events of a filter by time, in at most `buckets` steps. */
+export const readHistogram = async (
+  filter: EventFilter,
+  buckets: number,
+  signal?: AbortSignal,
+): Promise<EventHistogram> =>
+  (await request<EventHistogram>(`audit/v1/histogram${query({ ...filter, buckets })}`, { signal })).value
+
+/** Path of the proof of the event at a position. */
+export const proofPath = (position: string): string => `audit/v1/ledger/proof/${path(position)}`

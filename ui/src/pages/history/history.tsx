@@ -1,0 +1,119 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { type EventFilter, filterIn } from '../../api/event-filters.ts'
+import { type Failure, isFailure } from '../../api/failure.ts'
+import { countEvents } from '../../api/history.ts'
+import { keys } from '../../api/keys.ts'
+import { Button } from '../../parts/button.tsx'
+import { Safe } from '../../parts/feedback/safe.tsx'
+import { Chips } from '../../parts/lists/chips.tsx'
+import { PageHead } from '../../parts/page.tsx'
+import { Timeline } from '../../parts/timeline/timeline.tsx'
+import { upTo } from '../../parts/timeline/up-to.ts'
+import { common } from '../../words/common.ts'
+import { history as words } from '../../words/history.ts'
+import { filterWords } from '../../words/history-filters.ts'
+import { filterOf, qualifierOf, termsOf, termText } from './filter-text.ts'
+import { RangeFields } from './range.tsx'
+import { useHistoryReach } from './reach.ts'
+import { SearchHistory } from './search-history.tsx'
+
+const here = getRouteApi('/inside/history')
+
+/** Explanations of the filters that the service refuses, by filter. */
+const refusedBy = ({ fields }: Failure): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    fields.map(({ field, description }) => [
+      field,
+      field === 'from' || field === 'to' || field === 'q'
+        ? filterWords.refused('', description)
+        : filterWords.refused(qualifierOf(field) ?? field, description),
+    ]),
+  )
+
+/** Number of the events of a filter; nothing while it is not known. */
+const Count = ({ filter }: { readonly filter: EventFilter }) => {
+  const { data } = useQuery({
+    queryKey: [...keys.history, 'count', filter],
+    queryFn: ({ signal }) => countEvents(filter, signal),
+  })
+  return data ? <span className="muted">{words.count(data)}</span> : null
+}
+
+/** History: who did what, when, and why (ui.md §11.8). */
+export const HistoryPage = () => {
+  const search = here.useSearch()
+  const { at } = search
+  const asked = filterIn(search)
+  const { filter, namespace } = useHistoryReach(asked)
+  const navigate = useNavigate()
+  const [refused, setRefused] = useState<{ readonly of: string; readonly failure: Failure } | undefined>()
+  const name = JSON.stringify(filter)
+  const wrong = refused?.of === name ? refusedBy(refused.failure) : {}
+  const terms = termsOf(filter)
+
+  const change = (next: EventFilter) =>
+    void navigate({
+      to: '.',
+      search: ({ at, live }: typeof search) => ({ ...next, live, at }) as never,
+      replace: true,
+      resetScroll: false,
+    })
+  const onRefused = (error: unknown): boolean => {
+    if (!isFailure(error) || error.status !== 400 || error.reason === 'invalid_page_token') return false
+    if (refused?.failure !== error) setRefused({ of: name, failure: error })
+    return error.fields.length > 0
+  }
+  const { from: _from, to: _to, ...rest } = filter
+  const isNarrowed = Object.keys(asked).length > 0
+  const clear = <Button onClick={() => change({})}>{common.clearFilters}</Button>
+  return (
+    <>
+      <PageHead heading={words.heading} title={[words.heading]}>
+        {null}
+      </PageHead>
+      {namespace !== undefined && (
+        <p className="notice">
+          <Safe text={words.bounded(namespace)} />
+        </p>
+      )}
+      <div className="filters history-filters">
+        <SearchHistory filter={filter} wrong={wrong} onChange={change} />
+        <RangeFields filter={filter} refused={wrong} onChange={(period) => change({ ...rest, ...period })} />
+      </div>
+      <div className="bar history-chips">
+        <Chips
+          name={filterWords.filters}
+          values={terms.map(termText)}
+          removeWords={filterWords.remove}
+          onRemove={(text) =>
+            change(
+              filterOf(
+                terms.filter((term) => termText(term) !== text),
+                filter,
+              ),
+            )
+          }
+        />
+        {isNarrowed && clear}
+        <span className="push">
+          <Count filter={upTo(filter, at)} />
+        </span>
+      </div>
+      <Timeline
+        filter={filter}
+        search={search}
+        onRefused={onRefused}
+        nothing={
+          <div className="bar">
+            {(filter.from !== undefined || filter.to !== undefined) && (
+              <Button onClick={() => change(rest)}>{words.widen}</Button>
+            )}
+            {isNarrowed && clear}
+          </div>
+        }
+      />
+    </>
+  )
+}
