@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Id, Instant, named, pageFields, type Shown, Text, Texts } from './answer.ts'
 import { GrantShown, rightName } from './grants.ts'
-import { integer, text } from './readers/fields.ts'
+import { choice, integer, optional, text } from './readers/fields.ts'
 import { query } from './readers/input.ts'
 import { atMoment } from './readers/moment.ts'
 
@@ -81,6 +81,7 @@ export const reviewQuery = query({
   namespaceKey: text({ trim: true, stored: false }),
   limit: integer({ min: 0, minMessage: 'must not be negative' }),
   pageToken: text({ stored: false }),
+  format: optional(choice({ json: 0, csv: 1 })),
   at: atMoment,
 })
 export const AccessReview = named('AccessReview', {
@@ -94,6 +95,7 @@ export const AccessReview = named('AccessReview', {
       authenticationId: Id,
       method: Text,
       name: Type.Optional(Text),
+      issuedBy: Type.Optional(Id),
       reason: Type.Enum([...ACCESS_REASONS]),
       because: Type.Optional(Because),
     }),

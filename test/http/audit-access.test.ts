@@ -99,7 +99,10 @@ await t.test('an access review of a past moment lists the tokens of that moment'
   t.strictSame(await at(first.position), ['first'])
   t.strictSame(await at(second.position), ['first', 'second'])
   t.strictSame(await at(''), [])
-  t.match((await review(service, `right=flag.update&at=${first.position}`)).json, {
+  const { json, headers } = await review(service, `right=flag.update&at=${first.position}`)
+  t.equal(headers['as-of-position'], first.position)
+  t.match(headers['as-of-time'], /Z$/)
+  t.match(json, {
     position: first.position,
     anonymous: false,
   })
@@ -113,11 +116,37 @@ await t.test('an access review as CSV has the same rows, and no cell is a formul
   t.equal(json.headers['content-type'], 'application/json')
   const answer = await review(service, 'right=flag.update&limit=1', { accept: 'text/csv' })
   t.equal(answer.headers['content-type'], 'text/csv; charset=utf-8')
-  t.match(answer.text, /^authenticationId,method,name,reason,namespaceKey,role,rule\r\n[^\r]*,full_reach,,,\r\n$/)
+  t.match(
+    answer.text,
+    /^authenticationId,method,name,reason,namespaceKey,role,rule,issuedBy\r\n[^\r]*,full_reach,,,,\r\n$/,
+  )
   const pageToken = String(answer.headers['next-page-token'])
   const next = await review(service, `right=flag.update&limit=1&pageToken=${pageToken}`, { accept: 'text/csv' })
-  t.equal(next.text.split('\r\n')[1], `${id},METHOD_TOKEN,"'=1+1,""x""",granted,*,editor,`)
+  t.equal(
+    next.text.split('\r\n')[1],
+    `${id},METHOD_TOKEN,"'=1+1,""x""",granted,*,editor,,${json.json.entries[0]!.authenticationId}`,
+  )
   t.equal(next.headers['next-page-token'], '')
+})
+
+await t.test('format=csv downloads all pages of an access review, with the maker of each token', async (t) => {
+  const service = await startService(t)
+  const maker = await made(service, { name: 'maker' })
+  for (let n = 0; n < 3; n++)
+    await service.request('POST', '/auth/v1/method/token', { name: `n${n}` }, bearer(maker.token))
+  const { json } = await review(service, 'right=flag.read')
+  t.strictSame(json.entries.map(({ issuedBy }) => issuedBy).slice(2), Array(3).fill(maker.id))
+  const whole = await review(service, `right=flag.read&format=csv&limit=1&at=${json.position}`)
+  t.equal(whole.headers['content-disposition'], `attachment; filename="rollcall-access-${json.position}.csv"`)
+  t.equal(whole.headers['next-page-token'], '')
+  t.equal(whole.text.trim().split('\r\n').length, 1 + json.totalCount)
+  t.ok(whole.text.endsWith(`,n2,full_reach,,,,${maker.id}\r\n`))
+  const page = await review(service, 'right=flag.read&format=json', { accept: 'text/csv' })
+  t.equal(page.headers['content-type'], 'application/json', 'the parameter decides')
+  t.match(refusalOf(await review(service, 'right=flag.read&format=xml')), {
+    status: 400,
+    message: /unknown value "xml"/,
+  })
 })
 
 await t.test('an access review shows whether access without a credential was open', async (t) => {

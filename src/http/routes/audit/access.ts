@@ -2,10 +2,11 @@ import { EVERYWHERE } from '../../../access/grants.ts'
 import { isOpenFor, opennessAt } from '../../../as-of/access-at.ts'
 import type { Moment } from '../../../as-of/as-of.ts'
 import { AccessReview, reviewQuery } from '../../../contract/access.ts'
-import { csvOf } from '../../../contract/readers/csv.ts'
+import { csvOf, csvRows } from '../../../contract/readers/csv.ts'
 import { momentText } from '../../../contract/readers/moment.ts'
+import { timeSlicer } from '../../../event-loop.ts'
 import { placeOf, type TokenPlace } from '../../../projections/token-order.ts'
-import { asOfReading } from '../../as-of-readings.ts'
+import { asOfReading, snapshotAt } from '../../as-of-readings.ts'
 import { type Able, COUNTED, reviewed } from '../../lists/access-review.ts'
 import { leavingOut } from '../../lists/paging.ts'
 import { type Call, route } from '../../route/route.ts'
@@ -13,8 +14,9 @@ import { audit } from '../../route/statements.ts'
 import type { Mount, Service } from '../../services/service.ts'
 import { acceptedForm } from '../../wire/accept.ts'
 import { type Answer, csvAnswer } from '../../wire/reply.ts'
-import { takePage } from '../../wire/room.ts'
+import { hasRoomFor, takePage } from '../../wire/room.ts'
 
+const CSV = { 'content-type': 'text/csv; charset=utf-8' }
 const PAGE = 100
 const PAGE_MAX = 1000
 
@@ -31,6 +33,7 @@ const entryOf =
       authenticationId: doc.id,
       method: names.method[doc.method],
       ...(name !== undefined && { name }),
+      ...(doc.issuedBy !== undefined && { issuedBy: doc.issuedBy }),
       reason,
       ...(because && { because }),
     }
@@ -44,6 +47,7 @@ const TABLE: readonly (readonly [string, (entry: Entry) => string])[] = [
   ['namespaceKey', ({ because }) => because?.namespaceKey ?? ''],
   ['role', ({ because }) => because?.role ?? ''],
   ['rule', ({ because }) => because?.rule ?? ''],
+  ['issuedBy', ({ issuedBy }) => issuedBy ?? ''],
 ]
 
 const OFFERED: ReadonlyMap<string, 'json' | 'csv'> = new Map([
@@ -51,47 +55,99 @@ const OFFERED: ReadonlyMap<string, 'json' | 'csv'> = new Map([
   ['text/csv', 'csv'],
 ])
 
-/** The page of an access review as CSV. */
-const asTable = ({ entries, nextPageToken }: AccessReview): Answer<AccessReview> =>
-  csvAnswer(csvOf(entries, TABLE), { 'content-type': 'text/csv; charset=utf-8', 'next-page-token': nextPageToken })
-
 /** The snapshot as of the requested moment, its position and its time. */
-const momentOf = async (
-  { log, now, asOf }: Service,
-  { query: { at }, request }: ReviewRequest,
-  cursor: Cursor | undefined,
-) => {
+const momentOf = async (service: Service, { query: { at }, request }: ReviewRequest, cursor: Cursor | undefined) => {
+  const { log, now, asOf } = service
   const moment: Moment = cursor ? { position: BigInt(cursor.position) } : (at ?? { position: await log.head() })
-  const past = await asOf(moment, request.stop)
+  const past = at ? await snapshotAt(service, moment, request) : await asOf(moment, request.stop)
   const time = cursor ? new Date(cursor.time) : at ? new Date(await past.clock()) : now()
   return { past, position: (await past.moment()).position, time }
+}
+
+/** A page of a review, and the cursor of the next one. */
+type Page = {
+  readonly entries: readonly Entry[]
+  readonly total: number
+  readonly left: number
+  readonly next?: Cursor
+}
+
+/** Returns a function that reads the page after a cursor, with at most `limit` entries. */
+const pagesOf =
+  (
+    service: Service,
+    { past, position, time }: Awaited<ReturnType<typeof momentOf>>,
+    given: Pick<ReviewRequest['query'], 'right'> & { readonly place: string },
+  ) =>
+  async (cursor: Cursor | undefined, limit: number): Promise<Page> => {
+    const asked = { ...given, time, limit: limit + 1, after: cursor?.after, total: cursor?.total }
+    const { able, total, left } = await reviewed(past, asked)
+    const last = able.length > limit ? able[limit - 1] : undefined
+    const progress = { total, position: String(position), time: time.toISOString() }
+    return {
+      entries: able.slice(0, limit).map(entryOf(service)),
+      total,
+      left,
+      ...(last && { next: { after: placeOf(last.doc, 'createdAt'), ...progress } }),
+    }
+  }
+
+/** All rows from a cursor on as CSV; fewer if the answer would be larger than `server.max_response_bytes`. */
+const wholeTable = async (
+  { settings }: Service,
+  { request }: ReviewRequest,
+  read: ReturnType<typeof pagesOf>,
+  from: Cursor | undefined,
+) => {
+  const [rows, pause] = [[csvOf<Entry>([], TABLE)], timeSlicer()]
+  let bytes = 0
+  let page: Page | undefined
+  do {
+    page = await read(page ? page.next : from, PAGE_MAX)
+    const text = csvRows(page.entries, TABLE)
+    rows.push(text)
+    bytes += Buffer.byteLength(text)
+    await pause()
+  } while (page.next && bytes < settings.mostBytes / 2 && hasRoomFor(request, bytes * 2))
+  return { text: rows.join(''), next: page.next, left: page.left }
 }
 
 const review = async (service: Service, call: ReviewRequest): Promise<Answer<AccessReview>> => {
   await takePage(call)
   const { pageTokens, settings, log } = service
   const { query, request } = call
-  const { right, at, pageToken } = query
+  const { right, at, pageToken, format } = query
   const place = query.namespaceKey === '' ? EVERYWHERE : query.namespaceKey
   const scope = ['access', right, place, momentText(at)]
   const cursor = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as Cursor)
-  const { past, position, time } = await momentOf(service, call, cursor)
-  const limit = query.limit === 0 ? PAGE : Math.min(query.limit, PAGE_MAX)
-  const asked = { right, place, time, limit: limit + 1, after: cursor?.after, total: cursor?.total }
-  const { able, total, left } = await reviewed(past, asked)
-  const last = able.length > limit ? able[limit - 1] : undefined
-  const progress = { total, position: String(position), time: time.toISOString() }
+  const tokenOf = (next: Cursor | undefined) => (next ? pageTokens.write(scope, next) : '')
+  const moment = await momentOf(service, call, cursor)
+  const { position, time } = moment
+  const read = pagesOf(service, moment, { right, place })
+  if (format === 'csv') {
+    const { text, next, left } = await wholeTable(service, call, read, cursor)
+    const filename = `rollcall-access-${position}.csv`
+    const headers = {
+      ...CSV,
+      'next-page-token': tokenOf(next),
+      'content-disposition': `attachment; filename="${filename}"`,
+    }
+    return leavingOut(service, left, csvAnswer(text, headers))
+  }
+  const { entries, total, left, next } = await read(cursor, query.limit === 0 ? PAGE : Math.min(query.limit, PAGE_MAX))
+  const nextPageToken = tokenOf(next)
+  if (format === undefined && acceptedForm(request.headers.accept, OFFERED) === 'csv')
+    return leavingOut(service, left, csvAnswer(csvOf(entries, TABLE), { ...CSV, 'next-page-token': nextPageToken }))
   const openness = at && (await opennessAt(log, position))
-  const page: AccessReview = {
+  const body: AccessReview = {
     at: time.toISOString(),
     position: String(position),
     anonymous: isOpenFor(right, openness ?? settings),
-    entries: able.slice(0, limit).map(entryOf(service)),
-    nextPageToken: last ? pageTokens.write(scope, { after: placeOf(last.doc, 'createdAt'), ...progress }) : '',
+    entries: [...entries],
+    nextPageToken,
     ...(total > COUNTED ? { totalCount: COUNTED, totalCountExact: false } : { totalCount: total }),
   }
-  const table = acceptedForm(request.headers.accept, OFFERED) === 'csv'
-  return leavingOut(service, left, table ? asTable(page) : { body: page })
+  return leavingOut(service, left, { body })
 }
 
 /** GET /audit/v1/access: tokens with a right in a namespace, now or at a moment (api.md §5.8, A19). */
