@@ -48,7 +48,7 @@ const people: Readonly<Record<string, { readonly asked: Fields; readonly section
   },
   'an auditor': {
     asked: { role: 'auditor' },
-    sections: ['Flags', 'Segments', 'Evaluate', 'History', 'Static Tokens', 'Sessions', 'Namespaces'],
+    sections: ['Flags', 'Segments', 'Evaluate', 'History', 'Access', 'Static Tokens', 'Sessions', 'Namespaces'],
   },
   'a manager of namespaces': {
     asked: { grants: [{ rights: KEEPING, namespaceKey: '*' }] },

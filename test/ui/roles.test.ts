@@ -28,6 +28,7 @@ const screens = [
   '/ns/shop/flags/new',
   '/ns/shop/segments',
   '/ns/shop/evaluate',
+  '/access',
   '/settings/namespaces',
   '/settings/tokens',
   '/settings/sessions',
@@ -56,6 +57,7 @@ const roles: Readonly<Record<string, { readonly asked: Fields; readonly refused:
     'a viewer of everything': {
       asked: { role: 'viewer' },
       refused: {
+        '/access': 'It needs audit.read in every namespace.',
         '/settings/tokens': 'It needs token.read.',
         '/settings/sessions': 'It needs token.read.',
       },
@@ -64,6 +66,7 @@ const roles: Readonly<Record<string, { readonly asked: Fields; readonly refused:
       asked: { grants: [{ role: 'editor', namespaceKey: 'shop' }] },
       refused: {
         '/ns/default/flags': 'It needs flag.read in default.',
+        '/access': 'It needs audit.read in every namespace.',
         '/settings/tokens': 'It needs token.read.',
         '/settings/sessions': 'It needs token.read.',
       },
@@ -77,6 +80,7 @@ const roles: Readonly<Record<string, { readonly asked: Fields; readonly refused:
         '/ns/shop/flags/f': 'It needs flag.read in shop.',
         '/ns/shop/segments': 'It needs segment.read in shop.',
         '/settings/namespaces': 'It needs namespace.read.',
+        '/access': 'It needs audit.read in every namespace.',
         '/settings/tokens': 'It needs token.read.',
         '/settings/sessions': 'It needs token.read.',
       },

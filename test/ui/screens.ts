@@ -364,8 +364,22 @@ const showToken = async (page: Page) => {
   await dialog(page, 'Token created')
 }
 
-/** Screens of tokens, sessions and other settings. */
+/** Screens of access, tokens, sessions and other settings. */
 export const ofSettings: readonly Screen[] = [
+  {
+    name: 'access',
+    path: '/access',
+    shows: (page) => page.getByRole('rowheader', { name: 'ci-prod' }),
+    past: true,
+    states: {
+      'one token': async (page) => {
+        await page.getByRole('combobox', { name: 'Token' }).fill('ni')
+        await page.getByRole('option', { name: 'nightly' }).click()
+        await page.getByRole('heading', { name: 'Can nightly change flags in every namespace now?' }).waitFor()
+        await page.getByText('Yes', { exact: true }).waitFor()
+      },
+    },
+  },
   {
     name: 'static tokens',
     path: '/settings/tokens',

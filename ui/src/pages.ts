@@ -3,6 +3,7 @@ import {
   DevicesIcon,
   HistoryIcon,
   type Icon,
+  IdBadgeIcon,
   KeyIcon,
   PeopleIcon,
   SlidersIcon,
@@ -119,6 +120,18 @@ export const pages = {
     search: parameters('at'),
     component: lazyRouteComponent(() => import('./pages/history/event.tsx'), 'EventPage'),
     entry: undefined,
+  },
+  access: {
+    path: '/access',
+    search: parameters('right', 'ns', 'token', 'page', 'at'),
+    component: lazyRouteComponent(() => import('./pages/access/access.tsx'), 'AccessPage'),
+    entry: {
+      group: 'namespace',
+      words: shell.access,
+      icon: IdBadgeIcon,
+      key: 'a',
+      needs: [{ right: 'audit.read', namespaceKey: EVERY }],
+    },
   },
   tokens: {
     path: '/settings/tokens',

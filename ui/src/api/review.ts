@@ -1,7 +1,6 @@
 import type { AccessChecked, AccessReview } from '../../../src/contract/access.ts'
 import { addressOf, query, request } from './request.ts'
 
-export type { AccessChecked, AccessReview }
 export type Reviewed = AccessReview['entries'][number]
 
 /** Question of an access review: a right in a namespace (`*`: in every one) at a moment. */

@@ -73,6 +73,7 @@ export const access = {
     const more = all.length - shown.length
     return more === 0 ? list(shown) : `${list(shown)} and ${more} more`
   },
+  right,
   role: (name: string): string => (Object.hasOwn(roles, name) ? roles[name]! : name),
   full: 'Full access',
   more: (grants: number): string => `and in ${counted(grants, 'more place', 'more places')}`,

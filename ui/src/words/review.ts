@@ -29,7 +29,7 @@ export const review = {
   anyToken: 'All that can',
   openTokens: 'Open the list of tokens',
   noToken: 'No token begins so. Paste the id of a token or of a session.',
-  then: 'then',
+  thatTime: 'at that time',
   at: (instant: string) => `at ${instant}`,
   /** Heading of the answer. `moment` is absent for the present. */
   who: (right: string, namespaceKey: string, moment: string | undefined) =>
@@ -46,11 +46,11 @@ export const review = {
   table: 'Tokens with the right',
   columns: { token: 'Token or session', why: 'Why', maker: 'Created by' },
   session: 'Session',
+  signIn: 'A sign-in',
   noMaker: 'Not known',
   none: 'Nobody can',
   noneWhy: 'No usable token has this right there.',
   download: 'Download as CSV',
-  ask: 'Which rights does it have?',
   /** Reason of a decision. */
   reason: (reason: string, namespaceKey: string, because: Because | undefined): string => {
     if (reason === 'granted') return because ? granted(because) : 'Every session can'

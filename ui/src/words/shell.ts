@@ -4,6 +4,7 @@ export const shell = {
   segments: 'Segments',
   evaluate: 'Evaluate',
   history: 'History',
+  access: 'Access',
   settings: 'Settings',
   tokens: 'Static Tokens',
   tokensShort: 'Tokens',

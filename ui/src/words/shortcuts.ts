@@ -17,6 +17,7 @@ export const shortcuts = {
         { keys: ['g', 's'], does: 'Go to segments', single: true },
         { keys: ['g', 'e'], does: 'Go to evaluate', single: true },
         { keys: ['g', 'h'], does: 'Go to history', single: true },
+        { keys: ['g', 'a'], does: 'Go to access', single: true },
         { keys: ['g', 't'], does: 'Go to static tokens', single: true },
         { keys: ['t'], does: 'Look at another moment', single: true },
         { keys: ['.'], does: 'Back to now', single: true },

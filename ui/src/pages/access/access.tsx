@@ -39,7 +39,7 @@ const useMoment = (at: string | undefined): string | undefined => {
   const { zone } = usePreferences()
   const instant = useKnownMoment(at)?.instant
   if (at === undefined) return undefined
-  return instant === undefined ? words.then : words.at(instantWords(instant, zone, true))
+  return instant === undefined ? words.thatTime : words.at(instantWords(instant, zone, true))
 }
 
 type Search = ReturnType<(typeof here)['useSearch']>

@@ -29,6 +29,11 @@ export const columnsOf = (namespaceKey: string): readonly Column<Reviewed>[] => 
   {
     key: 'maker',
     head: words.columns.maker,
-    cell: ({ issuedBy }) => (issuedBy === undefined ? words.noMaker : <RecordLink id={issuedBy} />),
+    cell: ({ issuedBy, name }) => (
+      <span>
+        {issuedBy !== undefined && <RecordLink id={issuedBy} />}
+        {issuedBy === undefined && (name === undefined ? words.signIn : words.noMaker)}
+      </span>
+    ),
   },
 ]

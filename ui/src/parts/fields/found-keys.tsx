@@ -6,11 +6,14 @@ import { Safe } from '../feedback/safe.tsx'
 export const FoundKeys = ({
   place,
   none,
+  opaque = false,
   nameOf,
 }: {
   /** Portal container inside the landmark of its field. */
   readonly place: RefObject<HTMLElement | null>
   readonly none: string
+  /** Whether keys are ids that are not shown. */
+  readonly opaque?: boolean
   readonly nameOf: (key: string) => string | undefined
 }) => (
   <Combobox.Portal container={place}>
@@ -21,8 +24,8 @@ export const FoundKeys = ({
           {(key: string) => (
             <Combobox.Item key={key} value={key} className="item">
               <span className="found">
-                {key !== '' && <Safe text={key} />}
-                <span className={key === '' ? undefined : 'muted small'}>
+                {key !== '' && !opaque && <Safe text={key} />}
+                <span className={key === '' || opaque ? undefined : 'muted small'}>
                   <Safe text={nameOf(key) ?? ''} />
                 </span>
               </span>

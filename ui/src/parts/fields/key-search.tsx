@@ -34,6 +34,7 @@ export const KeySearch = ({
   all,
   input,
   wide = false,
+  shown,
 }: {
   readonly value: string
   readonly onChange: (key: string) => void
@@ -46,6 +47,8 @@ export const KeySearch = ({
   readonly all?: string
   readonly input: React.ComponentProps<'input'>
   readonly wide?: boolean
+  /** If keys are opaque ids: the text for the value. The results then show names only. */
+  readonly shown?: string
 }) => {
   const [open, setOpen] = useState(false)
   const [typed, setTyped] = useState('')
@@ -71,7 +74,7 @@ export const KeySearch = ({
         setTyped('')
       }}
       value={value === '' && all === undefined ? null : value}
-      inputValue={open ? typed : value}
+      inputValue={open ? typed : (shown ?? value)}
       onInputValueChange={(text, { reason }) => {
         if (reason === 'input-change') setTyped(text)
       }}
@@ -80,12 +83,17 @@ export const KeySearch = ({
       }}
     >
       <div className={wide ? 'picker wide' : 'picker'} ref={place}>
-        <Combobox.Input {...input} className="input" placeholder={open ? value : (all ?? '')} />
+        <Combobox.Input {...input} className="input" placeholder={open ? (shown ?? value) : (all ?? '')} />
         <Combobox.Trigger className="button icon plain" aria-label={words.open} tabIndex={-1}>
           <ChevronDownIcon />
         </Combobox.Trigger>
       </div>
-      <FoundKeys place={place} none={words.none} nameOf={(key) => (key === '' ? all : names.get(key))} />
+      <FoundKeys
+        place={place}
+        none={words.none}
+        opaque={shown !== undefined}
+        nameOf={(key) => (key === '' ? all : names.get(key))}
+      />
     </Combobox.Root>
   )
 }
