@@ -6,6 +6,7 @@ import { auditCountsRoutes } from './routes/audit/counts.ts'
 import { auditEventsRoutes } from './routes/audit/events.ts'
 import { auditLedgerRoutes } from './routes/audit/ledger.ts'
 import { auditLedgerProofsRoutes } from './routes/audit/ledger-proofs.ts'
+import { auditReadModelsRoutes } from './routes/audit/read-models.ts'
 import { auditStateRoutes } from './routes/audit/state.ts'
 import { auditSubjectsEraseRoutes } from './routes/audit/subjects-erase.ts'
 import { auditSubjectsFindRoutes } from './routes/audit/subjects-find.ts'
@@ -65,6 +66,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   auditEventsRoutes(app, service)
   auditCountsRoutes(app, service)
   auditStateRoutes(app, service)
+  auditReadModelsRoutes(app, service)
   auditLedgerRoutes(app, service)
   auditLedgerProofsRoutes(app, service)
   auditTokensFindRoutes(app, service)

@@ -210,7 +210,7 @@ await t.test('service and store prove their events by the ledger of the service'
 
 const skip = onCluster ? false : 'reads the store of servers'
 
-await t.test('an export of servers equals that of their service', { skip }, async (t) => {
+await t.test('an export and a replay of servers equal those of their service', { skip }, async (t) => {
   const service = await startService(t)
   for (let n = 0; n < 9; n++) await service.request('POST', `${N}/flags`, { key: `f${n}`, name: 'f' })
   const settings = Object.entries(await clusterOf(service.directory))
@@ -225,4 +225,9 @@ await t.test('an export of servers equals that of their service', { skip }, asyn
   t.match(await exported('stored', stored, '--store'), { exit: 0 })
   t.strictSame(readFileSync(join(folder, 'stored')), readFileSync(join(folder, 'served')))
   t.match(await rollcall(['events', 'verify', '--store'], stored), { exit: 0, out: /^verified \d+ events/ })
+  const replayed = await rollcall(['events', 'replay', '--store', '--compare', service.url], {
+    ...stored,
+    ROLLCALL_TOKEN: service.token,
+  })
+  t.match(replayed, { exit: 0, err: /The read models of \S+ are equal/ })
 })

@@ -295,7 +295,7 @@ const house = () => {
     rebuildLedger: async () => ({ events: 0 }),
     backUp: async () => ({ events: 0, position: '0', isSealed: false }),
     restoreBackup: async () => ({ events: 0, position: '0', keys: false, ledger: { state: 'none' } }),
-    replayRecords: async () => ({ events: 0, models: [] }),
+    replayRecords: async () => ({ events: 0, models: [], later: 0 }),
     moveStores: async (from, to, { dryRun, progress }) => {
       progress({ name: 'copying', done: 4, total: 4 })
       asked.push(

@@ -54,6 +54,38 @@ await t.test('an export, a directory and a service are replayed to the read mode
   t.match(await replay('--data', data, '--compare', data), { exit: 3, err: /flags default\+f: only in the replay/ })
 })
 
+await t.test('a replay is compared with the read models of the running service', async (t) => {
+  const { service, file, run, replay } = await withHistory(t)
+  const { url, request } = service
+  t.match(await replay('--compare', url), { exit: 0, err: /The read models of .* are equal\./ })
+  const etag = (await request('GET', `${FLAGS}/f`)).headers['etag']!
+  await request('PUT', `${FLAGS}/f`, { name: 'changed later' }, { 'if-match': etag })
+  const equal = await replay(file('all.ndjson'), '--projection', 'flags', '--compare', url)
+  t.match(equal, { exit: 0, err: /are equal, except for 1 row that a later event has changed\./ })
+  await request('POST', FLAGS, { key: 'h', name: 'h', type: 'BOOLEAN_FLAG_TYPE' })
+  t.equal((await replay('--compare', url)).exit, 0)
+
+  await run('events', 'export', file('more.ndjson'), '-q')
+  const lines = readFileSync(file('more.ndjson'), 'utf8')
+  const wrong = (change: (text: string) => string) => {
+    writeFileSync(file('more.ndjson'), change(lines))
+    return replay(file('more.ndjson'), '--no-verify', '--compare', url)
+  }
+  t.match(await wrong((text) => text.replaceAll('"name":"h"', '"name":"x"')), {
+    exit: 3,
+    err: /differ: flags default\+h: another document\./,
+  })
+  t.match(await wrong((text) => text.replaceAll('default+h', 'default+z').replaceAll('"key":"h"', '"key":"z"')), {
+    exit: 3,
+    err: /differ: flags default\+h: not in the replay\./,
+  })
+  t.match(await replay('--compare', `${url}/elsewhere`), { exit: 4 })
+  t.match(await request('GET', '/audit/v1/read-models/none'), {
+    status: 404,
+    json: { message: 'read model "none" not found' },
+  })
+})
+
 await t.test('a replay into a directory has the same log and read models, and starts without its keys', async (t) => {
   const { service, data, file, replay } = await withHistory(t)
   const into = file('copy/data')

@@ -57,6 +57,7 @@ const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
     '/audit/v1/diff': 'GET',
     '/audit/v1/histogram': 'GET',
     '/audit/v1/stats': 'GET',
+    '/audit/v1/read-models/{name}': 'GET',
     '/audit/v1/tokens/find': 'POST',
     '/audit/v1/subjects/find': 'POST',
     '/audit/v1/subjects/erase': 'POST',

@@ -38,6 +38,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'GET /audit/v1/diff',
     'GET /audit/v1/histogram',
     'GET /audit/v1/stats',
+    'GET /audit/v1/read-models/{name}',
     'POST /audit/v1/tokens/find',
     'POST /audit/v1/subjects/find',
     'GET /audit/v1/ledger',

@@ -1,20 +1,23 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ReplayDifference, ReplayedPages, ReplayServices } from '../../cli/history/replay/replay-services.ts'
+import type {
+  ComparedModels,
+  ComparedRow,
+  ReplayedPages,
+  ReplayServices,
+} from '../../cli/history/replay/replay-services.ts'
 import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config/load.ts'
-import { canonical } from '../../events/json/canonical.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { fail } from '../../failure.ts'
 import { projections } from '../../projections/all.ts'
 import { rebuild } from '../../projections/engine/rebuild.ts'
 import type { AnyProjection } from '../../projections/projection.ts'
-import type { Row, Views } from '../../projections/views.ts'
+import { rowHash } from '../../projections/row-hash.ts'
+import type { Views } from '../../projections/views.ts'
 import { appendRecords } from '../migrate/append-records.ts'
 import { eventsOf, openStores } from '../stores/stores.ts'
-
-type ReadViews = Pick<Views, 'scan' | 'getMany' | 'checkpoint'>
 
 /** Files of a data directory that hold keys or belong to a process. A replayed directory has none of them. */
 const OWN_FILES = [
@@ -42,60 +45,69 @@ const logOf = (pages: ReplayedPages): EventLog => ({
   close: async () => undefined,
 })
 
-/** Gives records the positions of an embedded log: 1, 2, 3 … Throws the reason of the signal at an abort. */
+/**
+ * Gives records the positions of an embedded log: 1, 2, 3 … Throws the reason of the signal at an abort. `onPage` gets
+ * the number of records so far, and the position of the last one in its own log.
+ */
 async function* counted(
   pages: ReplayedPages,
   signal: AbortSignal,
-  onPage: (events: number) => void,
+  onPage: (events: number, position: bigint) => void,
 ): AsyncGenerator<readonly Stored[]> {
   let events = 0
   for await (const page of pages) {
     signal.throwIfAborted()
     yield page.map((record, n) => ({ ...record, position: BigInt(events + n + 1) }))
-    onPage((events += page.length))
+    onPage((events += page.length), page.at(-1)?.position ?? 0n)
   }
   signal.throwIfAborted()
 }
 
-/** Text of a row that is equal for equal documents. A stored row may lack the revisions of events that change nothing. */
-const textOf = ({ changes, doc, unreadable }: Row): string =>
-  canonical({ changes: String(changes), ...(doc && { doc }), ...(unreadable && { unreadable: unreadable.revision }) })
+/** Rows of a read model in a store, in pages. */
+async function* hashed(views: Pick<Views, 'scan'>, model: AnyProjection): AsyncGenerator<readonly ComparedRow[]> {
+  for await (const page of views.scan(model)) yield page.map((row) => ({ key: row.key, sha256: rowHash(row) }))
+}
 
-/** Keys whose rows of the first store differ in the second, with the difference. */
-async function* differing(model: AnyProjection, one: ReadViews, other: ReadViews, isOfBoth: boolean) {
-  for await (const page of one.scan(model)) {
-    const there = new Map(
-      (
-        await other.getMany(
-          model,
-          page.map(({ key }) => key),
-        )
-      ).map((row) => [row.key, row]),
-    )
-    for (const row of page) {
-      const found = there.get(row.key)
-      if (!found) yield { key: row.key, isMissing: true }
-      else if (isOfBoth && textOf(found) !== textOf(row)) yield { key: row.key, isMissing: false }
-    }
+/** Keeps the difference with the least key. */
+const leastDifference = () => {
+  let first: { readonly key: string; readonly difference: string } | undefined
+  return {
+    note: (key: string, difference: string): void => {
+      if (first === undefined || key < first.key) first = { key, difference }
+    },
+    found: () => first,
   }
 }
 
-/** The difference with the least key of a read model in two stores; undefined if they are equal. */
-const differenceOf = async (
+/**
+ * Compares the rows of a read model with those of a replay, which ends at the position `last`: the difference with the
+ * least key, and the number of rows that later events changed.
+ */
+const compareRows = async (
   model: AnyProjection,
-  replayed: ReadViews,
-  other: ReadViews,
-): Promise<ReplayDifference | undefined> => {
-  const { name } = model
-  if (!(await other.checkpoint(model))) return { model: name, difference: 'this version of it is missing there' }
-  let first: { readonly key: string; readonly difference: string } | undefined
-  const note = (key: string, difference: string): void => {
-    if (first === undefined || key < first.key) first = { key, difference }
+  replayed: Views,
+  rows: AsyncIterable<readonly ComparedRow[]>,
+  last: bigint,
+) => {
+  const { note, found } = leastDifference()
+  const seen = new Set<string>()
+  let later = 0
+  for await (const page of rows) {
+    const there = await replayed.getMany(
+      model,
+      page.map(({ key }) => key),
+    )
+    const hashes = new Map(there.map((row) => [row.key, rowHash(row)]))
+    for (const { key, sha256, position = 0n } of page) {
+      seen.add(key)
+      if (position > last) later++
+      else if (!hashes.has(key)) note(key, 'not in the replay')
+      else if (hashes.get(key) !== sha256) note(key, 'another document')
+    }
   }
-  for await (const { key, isMissing } of differing(model, replayed, other, true))
-    note(key, isMissing ? 'only in the replay' : 'another document')
-  for await (const { key } of differing(model, other, replayed, false)) note(key, 'not in the replay')
-  return first && { model: name, ...first }
+  for await (const page of replayed.scan(model))
+    for (const { key } of page) if (!seen.has(key)) note(key, 'only in the replay')
+  return { difference: found(), later }
 }
 
 const chosen = (names: readonly string[]): readonly AnyProjection[] => {
@@ -110,8 +122,12 @@ const chosen = (names: readonly string[]): readonly AnyProjection[] => {
   return known.filter(({ name }) => names.length === 0 || names.includes(name))
 }
 
-/** Compares with the files of a data directory, read only and without its keys. */
-const compared = async (config: Config, clock: Clock, models: readonly AnyProjection[], replayed: ReadViews) => {
+/** Runs work with the read models of a stopped data directory, read only and without its keys. */
+const withModelsOf = async <T>(
+  config: Config,
+  clock: Clock,
+  work: (models: ComparedModels) => Promise<T>,
+): Promise<T> => {
   const paths = { events: eventsOf(config), views: join(config.storage.data_dir, 'views.sqlite') }
   for (const path of Object.values(paths))
     if (!existsSync(path))
@@ -121,14 +137,29 @@ const compared = async (config: Config, clock: Clock, models: readonly AnyProjec
     fail('failed', `${file} is damaged: ${message}.`),
   )
   try {
-    for (const model of models) {
-      const difference = await differenceOf(model, replayed, views)
-      if (difference) return difference
-    }
-    return undefined
+    return await work({
+      rows: async (name) => {
+        const model = projections.find((each: AnyProjection) => each.name === name)!
+        return (await views.checkpoint(model)) && hashed(views, model)
+      },
+    })
   } finally {
     close()
   }
+}
+
+/** First difference of the read models, and the number of rows that later events changed. */
+const compared = async (models: readonly AnyProjection[], replayed: Views, other: ComparedModels, last: bigint) => {
+  let later = 0
+  for (const model of models) {
+    const { name, version } = model
+    const rows = await other.rows(name, version)
+    if (!rows) return { difference: { model: name, difference: 'this version of it is missing there' }, later }
+    const found = await compareRows(model, replayed, rows, last)
+    later += found.later
+    if (found.difference) return { difference: { model: name, ...found.difference }, later }
+  }
+  return { difference: undefined, later }
 }
 
 /** Folds records into the read models of a new data directory, and appends them to its log if they are to be kept. */
@@ -136,11 +167,11 @@ export const replayRecords: ReplayServices['replayRecords'] = async (target, clo
   const { pages, total, isKept, compare, progress, signal } = replay
   const models = chosen(replay.names)
   const stores = await openStores(target, clock, {}, { keepsTimes: true })
-  let events = 0
+  let [events, last] = [0, 0n]
   try {
     const { log, views } = stores
-    const all = counted(pages, signal, (done) => {
-      events = done
+    const all = counted(pages, signal, (done, position) => {
+      ;[events, last] = [done, position]
       progress({ name: 'replay', done, total: Math.max(done, total ?? done) })
     })
     if (isKept) for await (const page of all) await appendRecords(log, page)
@@ -150,8 +181,13 @@ export const replayRecords: ReplayServices['replayRecords'] = async (target, clo
       const { name, version } = model
       found.push({ name, version, rows: (await views.checkpoint(model))?.rows ?? 0 })
     }
-    const difference = compare && (await compared(compare, clock, models, views))
-    return { events, models: found, ...(difference && { difference }) }
+    const run = (other: ComparedModels) => compared(models, views, other, last)
+    const { difference, later } = await (compare === undefined
+      ? { difference: undefined, later: 0 }
+      : 'rows' in compare
+        ? run(compare)
+        : withModelsOf(compare, clock, run))
+    return { events, models: found, later, ...(difference && { difference }) }
   } finally {
     await stores.close()
     for (const name of OWN_FILES) await rm(join(target.storage.data_dir, name), { force: true })

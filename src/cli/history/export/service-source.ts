@@ -24,14 +24,14 @@ const eventIn = (line: string): ExportedEvent => ({
   opened: () => (JSON.parse(line) as { readonly personal?: OpenedFields }).personal,
 })
 
-/** Whole lines of a body as they arrive. */
-async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<readonly ExportedEvent[]> {
+/** Whole lines of a body as they arrive, without their ends; at least one at a time. */
+export async function* linesIn(body: ReadableStream<Uint8Array>): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of body) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = lines.pop()!
-    yield lines.map((line) => eventIn(`${line}\n`))
+    if (lines.length > 0) yield lines
   }
 }
 
@@ -56,9 +56,10 @@ export const serviceSource = (client: Client, clock: Clock): ExportSource => {
       try {
         const bounds = { afterIndex: String(next - 1), beforeIndex: String(to) }
         const { body } = await client.open(EVENTS, { query: queryOf({ ...selection, bounds }) }, stop)
-        for await (const found of eventsIn(body!)) {
+        for await (const lines of linesIn(body!)) {
+          const found = lines.map((line) => eventIn(`${line}\n`))
           yield found
-          if (found.length > 0) [next, failures] = [found.at(-1)!.index + 1, 0]
+          ;[next, failures] = [found.at(-1)!.index + 1, 0]
         }
         return
       } catch (error) {

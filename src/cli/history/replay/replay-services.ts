@@ -5,6 +5,15 @@ import type { IndexedEvent } from '../../../history/facts.ts'
 /** Records to replay in the order of their log from index 0 on, in pages of at most 1,000. */
 export type ReplayedPages = AsyncIterable<readonly IndexedEvent['record'][]>
 
+/** A row of a read model that is compared. `position`: that of its last event, if the source numbers events the same way. */
+export type ComparedRow = { readonly key: string; readonly sha256: string; readonly position?: bigint }
+
+/** Read models to compare with those of a replay. */
+export type ComparedModels = {
+  /** All rows of a read model in pages; undefined if its version is another one or missing. */
+  readonly rows: (name: string, version: number) => Promise<AsyncIterable<readonly ComparedRow[]> | undefined>
+}
+
 type Replay = {
   readonly pages: ReplayedPages
   /** Number of records; undefined if it is not known before the end. */
@@ -13,8 +22,8 @@ type Replay = {
   readonly names: readonly string[]
   /** True if the target also gets the records, without keys. */
   readonly isKept: boolean
-  /** Stopped data directory whose read models are compared. */
-  readonly compare: Config | undefined
+  /** The stopped data directory or the running service whose read models are compared. */
+  readonly compare: Config | ComparedModels | undefined
   readonly progress: (progress: { readonly name: string; readonly done: number; readonly total: number }) => void
   readonly signal: AbortSignal
 }
@@ -23,12 +32,14 @@ type Replay = {
 export type ReplayedModel = { readonly name: string; readonly version: number; readonly rows: number }
 
 /** First difference of two stores: a read model, its least key that differs, and the difference. */
-export type ReplayDifference = { readonly model: string; readonly key?: string; readonly difference: string }
+type ReplayDifference = { readonly model: string; readonly key?: string; readonly difference: string }
 
 export type Replayed = {
   readonly events: number
   readonly models: readonly ReplayedModel[]
   readonly difference?: ReplayDifference
+  /** Number of compared rows that events after the last replayed one changed. They are not compared further. */
+  readonly later: number
 }
 
 export type ReplayServices = {

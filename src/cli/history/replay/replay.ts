@@ -17,6 +17,7 @@ import { verifyExport } from '../verify/export-check.ts'
 import { findingLine } from '../verify/findings.ts'
 import { type GivenExport, readManifest } from '../verify/inputs.ts'
 import type { Replayed, ReplayedModel } from './replay-services.ts'
+import { comparedModels } from './service-models.ts'
 import { exportedRecords, paced, type ReplaySource, recordsOfService, untilTest } from './sources.ts'
 
 type ReplayOptions = TargetOptions &
@@ -107,8 +108,12 @@ const inNewDirectory = async <T>(into: string | undefined, work: (directory: str
 const newConfig = (data: string, { terminal }: CommandServices): Config =>
   embeddedConfig({ data }, { ...terminal, env: {} })
 
-const show = ({ events, models, difference }: Replayed, options: ReplayOptions, given: CommandServices): void => {
-  const { terminal, endWith } = given
+const show = (
+  { events, models, difference, later }: Replayed,
+  options: ReplayOptions,
+  given: CommandServices,
+): void => {
+  const { terminal } = given
   const { quiet = false, into, compare, print = false } = options
   if (!print) printMany(terminal, models, models, ({ name }) => name, COLUMNS, options)
   if (!quiet) terminal.info(`Replayed ${events} events.`)
@@ -118,17 +123,18 @@ const show = ({ events, models, difference }: Replayed, options: ReplayOptions, 
     )
   if (compare === undefined) return
   if (difference === undefined) {
-    if (!quiet) terminal.info(`The read models of ${compare} are equal.`)
+    const rows = later === 1 ? '1 row that a later event has changed' : `${later} rows that later events have changed`
+    if (!quiet) terminal.info(`The read models of ${compare} are equal${later === 0 ? '' : `, except for ${rows}`}.`)
     return
   }
-  const { model, key, difference: what } = difference
-  terminal.info(`The read models of ${compare} differ: ${model}${key === undefined ? '' : ` ${key}`}: ${what}.`)
-  endWith(EXIT.check)
+  const { model, key = '', difference: what } = difference
+  terminal.info(`The read models of ${compare} differ: ${`${model} ${key}`.trim()}: ${what}.`)
+  given.endWith(EXIT.check)
 }
 
 const replay = async (file: string | undefined, options: ReplayOptions, given: CommandServices): Promise<void> => {
   const { terminal, clock, load, endWith } = given
-  const { projection: names = [], until, into, compare, print = false, speed, quiet = false } = options
+  const { projection: names = [], until, into, print = false, speed, quiet = false } = options
   if (speed !== undefined && speed !== 'max' && !print) fail('usage', '--speed needs --print.')
   const isWithin = until === undefined ? () => true : untilTest(until, clock.now().getTime())
   const stopped = new AbortController()
@@ -150,7 +156,7 @@ const replay = async (file: string | undefined, options: ReplayOptions, given: C
           total,
           names,
           isKept: into !== undefined,
-          compare: compare === undefined ? undefined : embeddedConfig({ data: compare }, terminal),
+          compare: await comparedModels(options, given, signal),
           progress: bar.update,
           signal,
         }),
@@ -184,7 +190,7 @@ makes the read models from them in a new directory. Live data do not change. An 
     )
     .option('--until <moment>', 'last event: an index (@11), a position (#12) or a time')
     .option('--into <dir>', 'keep events and read models as a new data directory, without keys')
-    .option('--compare <dir>', 'compare with the read models of this data directory, whose service is stopped')
+    .option('--compare <url|dir>', 'compare with the read models of this service, or of a stopped data directory')
     .option('--print', 'print each event as NDJSON instead of the read models')
     .addOption(new Option('--speed <speed>', 'pace of --print: max, or a factor such as 10x').argParser(speedOf))
     .option('--no-progress', 'no progress bar')

@@ -1,0 +1,65 @@
+import { ReadModel, type ReadModelRow } from '../../../contract/history/read-models.ts'
+import { query } from '../../../contract/readers/input.ts'
+import { refuse } from '../../../errors.ts'
+import { timeSlicer } from '../../../event-loop.ts'
+import { projections } from '../../../projections/all.ts'
+import type { AnyProjection } from '../../../projections/projection.ts'
+import { rowHash } from '../../../projections/row-hash.ts'
+import { countReading } from '../../history/counted.ts'
+import { type Call, route } from '../../route/route.ts'
+import { audit } from '../../route/statements.ts'
+import type { Mount, Service } from '../../services/service.ts'
+import type { Answer } from '../../wire/reply.ts'
+import { whenOver } from '../../wire/room.ts'
+
+/** Memory in bytes of a page of rows while their hashes are sent. */
+const HOLDS = 1_048_576
+
+const lineOf = (value: ReadModel | ReadModelRow): string => `${JSON.stringify(value)}\n`
+
+/** Lines of a read model: its name, version and position, then its rows with their hashes. */
+async function* linesOf({ views }: Service, model: AnyProjection, stopped: AbortSignal): AsyncGenerator<Buffer> {
+  const { name, version } = model
+  const position = (await views.checkpoint(model))?.position ?? 0n
+  yield Buffer.from(lineOf({ name, version, position: String(position) }))
+  const pause = timeSlicer()
+  for await (const page of views.scan(model)) {
+    let lines = ''
+    for (const row of page) {
+      lines += lineOf({ key: row.key, position: String(row.position), sha256: rowHash(row) })
+      await pause()
+    }
+    stopped.throwIfAborted()
+    if (lines !== '') yield Buffer.from(lines)
+  }
+}
+
+const rowsAnswer = (service: Service, call: Call<unknown, object>): Answer<ReadModel> => {
+  const { caller, params, request } = call
+  const name = params['name']!
+  const model = projections.find((each) => each.name === name) ?? refuse('not_found', `read model "${name}" not found`)
+  const headers = { 'content-type': 'application/x-ndjson' }
+  if (request.method === 'HEAD') return { body: undefined, chunks: [], headers }
+  const over = new AbortController()
+  const leave = service.historyStreams.enter(caller.actor.id ?? request.address)
+  whenOver(call, () => {
+    over.abort()
+    leave()
+  })
+  countReading(service, call, 0, 'ndjson')
+  return { body: undefined, chunks: linesOf(service, model, over.signal), holds: HOLDS, headers }
+}
+
+/** Route of the rows of a read model, by which a replay is compared with a running service (api.md §16.19). */
+export const auditReadModelsRoutes: Mount = (app, service) =>
+  route(app, {
+    method: 'GET',
+    url: '/audit/v1/read-models/:name',
+    ...audit,
+    access: { credential: 'required', namespace: 'none', right: 'audit.read' },
+    summary: 'List the keys of all rows of a read model with hashes of their documents; as NDJSON.',
+    query: query({}),
+    errors: ['not_found', 'rate_limited', 'history_busy'],
+    answer: ReadModel,
+    run: async (call) => rowsAnswer(service, call),
+  })
