@@ -17,6 +17,7 @@ import { authMethodRoutes } from './routes/auth/method.ts'
 import { authOidcRoutes } from './routes/auth/oidc.ts'
 import { authOrchestratorRoutes } from './routes/auth/orchestrator.ts'
 import { authSelfRoutes } from './routes/auth/self.ts'
+import { authSessionsFindRoutes } from './routes/auth/sessions-find.ts'
 import { authTokenRoutes } from './routes/auth/token.ts'
 import { authTokensRoutes } from './routes/auth/tokens.ts'
 import { authTokensRevokeRoutes } from './routes/auth/tokens-revoke.ts'
@@ -61,6 +62,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   authSelfRoutes(app, service)
   authTokensRoutes(app, service)
   authTokensRevokeRoutes(app, service)
+  authSessionsFindRoutes(app, service)
   authAccessRoutes(app, service)
   auditAccessRoutes(app, service)
   auditEventsRoutes(app, service)

@@ -48,6 +48,7 @@ const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
     '/auth/v1/tokens': 'GET',
     '/auth/v1/tokens/{id}': 'GET DELETE',
     '/auth/v1/tokens/revoke': 'POST',
+    '/auth/v1/sessions/find': 'POST',
     '/auth/v1/method/token': 'POST',
     '/auth/v1/roles': 'GET',
     '/audit/v1/access': 'GET',
@@ -137,6 +138,9 @@ const verdictOf = ({ status, headers, text }: Awaited<ReturnType<typeof addresse
 /** Reasons of the login routes for an empty request. */
 const own = new Set([undefined, 'state_missing', 'invalid_argument', 'not_found'])
 
+/** Routes that need a credential, even if the configuration requires none. */
+const ALWAYS: ReadonlySet<string> = new Set(['/auth/v1/sessions/find', '/audit/v1/subjects/erase'])
+
 await t.test('the table of routes lists every route with its access', async (t) => {
   const { service } = await everyWay(t)
   const { json } = await service.request<{ paths: Record<string, object> }>('GET', '/openapi.json')
@@ -183,7 +187,7 @@ await t.test('a token in a request limits the request, even if no token is requi
   for (const row of rows.filter(({ reach }) => reach !== 'public')) {
     const name = `${row.verb} ${row.path}`
     const asks = async (headers: Headers) => verdictOf(await addressed(service, row, 'nowhere', headers))
-    const always = row.reach === 'self' || row.path === '/audit/v1/subjects/erase'
+    const always = row.reach === 'self' || ALWAYS.has(row.path)
     t.equal(await asks(open), always ? 'credential_missing' : 'taken', name)
     t.equal(await asks(bearer('nobody')), always ? 'credential_invalid' : 'taken', `${name}: unusable is as none`)
     t.equal(

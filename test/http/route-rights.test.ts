@@ -104,7 +104,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   'namespace.update': ['PUT N'],
   'namespace.create': ['POST /api/v1/namespaces'],
   'namespace.delete': ['DELETE N'],
-  'token.read': ['GET /auth/v1/tokens', 'GET /auth/v1/tokens/{id}'],
+  'token.read': ['GET /auth/v1/tokens', 'GET /auth/v1/tokens/{id}', 'POST /auth/v1/sessions/find'],
   'token.revoke': ['DELETE /auth/v1/tokens/{id}', 'POST /auth/v1/tokens/revoke'],
   'token.create': ['POST /auth/v1/method/token'],
 }
