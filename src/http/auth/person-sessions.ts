@@ -42,7 +42,7 @@ const ofPerson = async (
   for (let n = 0; n < docs.length; n += OPENED) {
     const group = docs.slice(n, n + OPENED)
     const opened = await Promise.all(
-      group.map(({ profile }) => (profile === undefined ? undefined : sealer.open(profile))),
+      group.map(async ({ profile }) => (profile === undefined ? undefined : sealer.open(profile))),
     )
     for (const [at, profile] of opened.entries()) {
       if (profile && 'text' in profile && isOf(profile.text, person)) found.push(group[at]!)
