@@ -42,15 +42,15 @@ const CLOCKS_DIFFER_MS = 5_000
 /**
  * Checks that the moment is not in the future. Refuses with 400 `invalid_at` if it is later than the clock and the
  * newest event, or beyond the last position. While the newest event is ahead of the clock, new events get its time, so
- * an instant close to the present means the end of the log.
+ * an instant close to the present means the end of the log. `name` is the field of the moment.
  */
-const insistOnCome = async (log: Reads, { now, newest }: Clock, moment: Moment): Promise<Moment> => {
+const insistOnCome = async (log: Reads, { now, newest }: Clock, moment: Moment, name: string): Promise<Moment> => {
   if ('position' in moment) {
-    if (moment.position > (await log.head())) invalid('at', 'must not be beyond the last position', 'invalid_at')
+    if (moment.position > (await log.head())) invalid(name, 'must not be beyond the last position', 'invalid_at')
     return moment
   }
   const [instant, present, last] = [Date.parse(moment.instant), now().getTime(), newest().getTime()]
-  if (instant > Math.max(present, last)) invalid('at', 'must not be later than now', 'invalid_at')
+  if (instant > Math.max(present, last)) invalid(name, 'must not be later than now', 'invalid_at')
   return last > present && instant >= present - CLOCKS_DIFFER_MS ? { position: await log.head() } : moment
 }
 
@@ -92,14 +92,15 @@ type AsOfOptions<C> = ListSources & {
 /**
  * Namespaces, flags, segments and tokens as of a moment, all computed from the same events of the log. A document is
  * computed from its last stored state. Lists are computed without reading the streams of their documents; `load` reads
- * the documents of a page. Reads stop at the next step after the signal aborts, and reject with its reason.
+ * the documents of a page. Reads stop at the next step after the signal aborts, and reject with its reason. `name` is the
+ * field that a refusal of the moment names.
  */
 export const asOf =
   <C>(sources: AsOfOptions<C>) =>
-  async (asked: Moment, signal: AbortSignal) => {
+  async (asked: Moment, signal: AbortSignal, name = 'at') => {
     const { log, viewsReached, reads, closed, compile, clock } = sources
     signal.throwIfAborted()
-    const come = await insistOnCome(log, clock, asked)
+    const come = await insistOnCome(log, clock, asked, name)
     const position = 'position' in come ? come.position : await reads.positionOf(come.instant, signal)
     const readFirst: ReadAsOf = async ({ name }, ids) => {
       const wanted = ids.slice(0, ASKED).map((id) => [name, id] as const)

@@ -128,6 +128,8 @@ await t.test('the history compares a resource or a namespace at two moments', as
     [`stream=login-x&a=${a}`, 'invalid field category: unknown value "login"'],
     [`stream=flag-x%2By&a=${a}`, 'stream "flag-x+y" not found'],
     ['stream=flag-default%2Bf&a=x', 'invalid field a: must be an RFC 3339 timestamp or a position'],
+    ['stream=flag-default%2Bf&a=99999', 'invalid field a: must not be beyond the last position'],
+    [`stream=flag-default%2Bf&a=${a}&b=2999-01-01T00:00:00Z`, 'invalid field b: must not be later than now'],
   ] as const)
     t.match((await diff(service, search)).json, { message }, search)
 })

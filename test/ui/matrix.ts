@@ -28,7 +28,7 @@ export const withOpenService = async (t: Test): Promise<World> => {
     'ui.topbar.label': 'PROD-EU',
     'rate_limit.enabled': 'false',
   })
-  return { service, seeded: { at: '0', token: '', session: '' } }
+  return { service, seeded: { at: '0', made: '0', token: '', session: '' } }
 }
 
 const reachesOf = ({ path: given, states = {}, past }: Screen, seeded: Seeded) => {

@@ -9,7 +9,7 @@ const valuesOf = (member: string) =>
   [...table.matchAll(new RegExp(`(?:^ +|[{,] )${member}: '([^']+)'`, 'gm'))].map(([, value]) => value!)
 
 await t.test('every page in the table has a screen that the access tests check', (t) => {
-  const seeds: Seeded = { at: '1', token: 'id', session: 'id' }
+  const seeds: Seeded = { at: '1', made: '1', token: 'id', session: 'id' }
   const screens = [...ofFlags, ...ofFlag, ...ofSegments, ...ofEvaluate, ...ofHistory, ...ofSettings]
     .map(({ path }) => (typeof path === 'string' ? path : path(seeds)))
     .map((address) => address.split('?')[0]!)

@@ -7,6 +7,8 @@ import { tokenNamed } from './ways.ts'
 export type Seeded = {
   /** Position after the creation of all data. */
   readonly at: string
+  /** Position after the creation of the flags, before their changes. */
+  readonly made: string
   /** Ids of a static token and of a session. */
   readonly token: string
   readonly session: string
@@ -349,6 +351,42 @@ export const ofHistory: readonly Screen[] = [
     past: true,
   },
   { name: 'missing event', path: '/history/999999', shows: heading('Event not found') },
+  {
+    name: 'compare',
+    path: ({ made }) => `/history/compare?stream=flag-default%2Bnew-checkout&a=${made}`,
+    shows: (page) => page.getByRole('heading', { name: 'Segments that it uses' }),
+    past: true,
+    states: {
+      'in full': async (page) => {
+        await page.getByRole('radio', { name: 'Full' }).check()
+        await page.getByRole('button', { name: /^Show \d+ unchanged$/ }).waitFor()
+      },
+      'wrong moment': async (page) => {
+        await page.getByRole('textbox', { name: 'Moment A' }).fill('99999999')
+        await page.getByText('must not be beyond the last position').waitFor()
+      },
+      'list of flags and segments open': async (page) => {
+        await page.getByRole('combobox', { name: 'What' }).fill('new')
+        await page.getByRole('option', { name: 'flag new-checkout' }).waitFor()
+      },
+    },
+  },
+  {
+    name: 'compare a namespace',
+    path: ({ made }) => `/history/compare?ns=default&a=${made}`,
+    shows: (page) => page.getByRole('heading', { name: 'flag search-ranking' }),
+  },
+  {
+    name: 'compare, no moments chosen',
+    path: '/history/compare',
+    shows: (page) => page.getByRole('heading', { name: 'Choose two moments' }),
+  },
+  {
+    name: 'restored state',
+    path: ({ made }) => `${N}/flags/new-checkout?restore=${made}`,
+    shows: (page) => page.getByRole('region', { name: 'Restored state' }),
+    states: { 'dialog of the review open': openReview },
+  },
 ]
 
 const makeToken = async (page: Page) => {
@@ -633,6 +671,8 @@ export const seeded = async (service: Started): Promise<Omit<Seeded, 'session'>>
     { type: 'BOOLEAN_COMPARISON_TYPE', property: 'paying', operator: 'true' },
   ])
   for (const key of ['new-checkout', 'dark-mode', 'invoice-pdf']) await make.boolean(key)
+  const newest = '/audit/v1/events?order=desc&limit=1'
+  const made = (await service.request<{ events: { position: string }[] }>('GET', newest)).json.events[0]!.position
   await make.updateFlag('new-checkout', {
     name: 'New checkout',
     description: 'The checkout of one page.',
@@ -653,5 +693,5 @@ export const seeded = async (service: Started): Promise<Omit<Seeded, 'session'>>
     name: 'nightly',
     expiresAt: inDays(3),
   })
-  return { at: String(headers['event-position']), token: json.authentication.id }
+  return { at: String(headers['event-position']), made, token: json.authentication.id }
 }

@@ -18,6 +18,30 @@ export const toFlag = (ns: string, key: string) => ({ to: '/ns/$ns/flags/$key', 
 /** Link to a segment. */
 export const toSegment = (ns: string, key: string) => ({ to: '/ns/$ns/segments/$key', ...thing(ns, key) }) as const
 
+/** Flag or segment of a namespace. */
+export type Thing = { readonly kind: 'flag' | 'segment'; readonly namespace: string; readonly key: string }
+
+/** Flag or segment of a stream name, such as `flag-default+checkout`; undefined for other streams. */
+export const thingOf = (stream: string): Thing | undefined => {
+  const [, kind, namespace, key] = /^(flag|segment)-([^+]+)\+(.+)$/.exec(stream) ?? []
+  return namespace === undefined || key === undefined ? undefined : { kind: kind as Thing['kind'], namespace, key }
+}
+
+/** Stream name of a flag or segment. */
+export const streamOf = ({ kind, namespace, key }: Thing): string => `${kind}-${namespace}+${key}`
+
+/** Link to a flag or segment. */
+export const toThing = ({ kind, namespace, key }: Thing) =>
+  kind === 'flag' ? toFlag(namespace, key) : toSegment(namespace, key)
+
+/** Link to a flag or segment at the present, with its state at a moment as a draft. */
+export const toRestored = (of: Thing, moment: string) => {
+  const { search, ...rest } = toThing(of)
+  const restored = { ...search, restore: moment }
+  // An explicit undefined drops the moment, which links keep otherwise.
+  return { ...rest, search: Object.assign({ at: undefined }, restored) as typeof restored }
+}
+
 /** Link to the form for a new flag. */
 export const toNewFlag = (ns: string) => ({ to: '/ns/$ns/flags/$key', params: { ns, key: FORM } }) as const
 

@@ -19,6 +19,7 @@ import './theme/table.css'
 import './theme/flag.css'
 import './theme/evaluate.css'
 import './theme/history.css'
+import './theme/compare.css'
 
 beginPreferences()
 const client = new QueryClient({

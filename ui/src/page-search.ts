@@ -31,16 +31,19 @@ const timeline = parameters('open', 'page')
 const tabs = ['targeting', 'history', 'about'] as const
 type Tab = (typeof tabs)[number]
 
-type TabSearch = ReturnType<typeof moment> & ReturnType<typeof timeline> & { readonly tab?: Tab }
+/** The moment that a page shows, and the moment whose state to restore. */
+const moments = parameters('at', 'restore')
+
+type TabSearch = ReturnType<typeof moments> & ReturnType<typeof timeline> & { readonly tab?: Tab }
 
 /**
- * Reads the query of a flag or segment: its tab, the moment, and the page and open event of its history. An unknown tab
+ * Reads the query of a flag or segment: its tab, its moments, and the page and open event of its history. An unknown tab
  * is dropped.
  */
 export const tabParameters = (search: Record<string, unknown>): TabSearch => {
   const tab = tabs.find((one) => one === search['tab'])
   return {
-    ...moment(search),
+    ...moments(search),
     ...(tab !== undefined && { tab }),
     ...(tab === 'history' && timeline(search)),
   }

@@ -176,6 +176,12 @@ export const pages = {
     component: lazyRouteComponent(() => import('./pages/namespaces/namespaces.tsx'), 'Namespaces'),
     entry: { group: 'settings', words: shell.namespaces, icon: StackIcon, needs: allOf('namespace') },
   },
+  compare: {
+    path: '/history/compare',
+    search: parameters('stream', 'ns', 'a', 'b', 'view', 'page', 'at'),
+    component: lazyRouteComponent(() => import('./pages/compare/compare.tsx'), 'ComparePage'),
+    entry: undefined,
+  },
   preferences: {
     path: '/settings/preferences',
     component: lazyRouteComponent(() => import('./pages/preferences.tsx'), 'PreferencesPage'),

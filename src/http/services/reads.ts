@@ -27,9 +27,9 @@ export type ReadServices = {
   readonly viewsReached: (view: View, position: bigint, withinMs: number) => Promise<boolean>
   /**
    * Snapshot of flags, segments and tokens as of a moment; refuses a moment in the future with 400 `invalid_at`. `stop`
-   * is the signal of the request.
+   * is the signal of the request, `name` the field of the moment, `at` by default.
    */
-  readonly asOf: (moment: Moment, stop: AbortSignal) => Promise<AsOf<Compiled>>
+  readonly asOf: (moment: Moment, stop: AbortSignal, name?: string) => Promise<AsOf<Compiled>>
   readonly pastReadings: AsOfReadings
   readonly history: History
   readonly historyStreams: StreamSlots

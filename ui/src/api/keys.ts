@@ -15,4 +15,6 @@ export const keys = {
   flag: (namespace: string, key: string) => ['flag', namespace, key],
   segments: (namespace: string) => ['segments', namespace],
   segment: (namespace: string, key: string) => ['segment', namespace, key],
+  /** Comparisons of two moments. */
+  differences: ['history', 'differences'],
 } as const

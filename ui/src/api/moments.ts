@@ -15,6 +15,9 @@ export const noteMoment = (path: string, headers: Headers): void => {
   for (const listener of listeners) listener()
 }
 
+/** Position and instant of a moment; undefined before the first answer for it. */
+export const knownMoment = (at: string): KnownMoment | undefined => known.get(at)
+
 const subscribe = (listener: () => void): (() => void) => {
   listeners.add(listener)
   return () => listeners.delete(listener)

@@ -3,6 +3,7 @@ import { type FormEvent, type RefObject, useState } from 'react'
 import { serviceNow } from '../api/clock.ts'
 import { isFailure } from '../api/failure.ts'
 import { readNamespaces } from '../api/namespaces.ts'
+import type { Direction } from '../api/step.ts'
 import { isPosition, useAt, useGoTo } from '../at.ts'
 import { Button } from '../parts/button.tsx'
 import { messageOf } from '../parts/feedback/alert.tsx'
@@ -13,6 +14,7 @@ import { usePreferences } from '../preferences.ts'
 import { useMissing } from '../why-not.ts'
 import { past } from '../words/past.ts'
 import { closing } from './loaded.ts'
+import { useStep } from './step.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -35,14 +37,16 @@ const yesterday = (zone: string): Date => {
   return then
 }
 
-/** Buttons for frequent moments. */
+/** Buttons for frequent moments, and for the events of the open page. */
 const Shortcuts = ({
   why,
   onMoment,
+  onStep,
   onNow,
 }: {
   readonly why: string | undefined
   readonly onMoment: (moment: Date) => void
+  readonly onStep: (direction: Direction) => void
   readonly onNow: (() => void) | undefined
 }) => {
   const { zone } = usePreferences()
@@ -54,10 +58,25 @@ const Shortcuts = ({
       <Button why={why} onClick={() => onMoment(yesterday(zone))}>
         {past.yesterday}
       </Button>
+      <Button why={why} onClick={() => onStep('previous')}>
+        {past.previousEvent}
+      </Button>
+      <Button why={why} onClick={() => onStep('next')}>
+        {past.nextEvent}
+      </Button>
       {onNow && <Button onClick={onNow}>{past.backToNow}</Button>}
     </div>
   )
 }
+
+const Refused = ({ words }: { readonly words: string | undefined }) =>
+  words === undefined ? null : (
+    <div role="alert" className="alert">
+      <p>
+        <Safe text={words} />
+      </p>
+    </div>
+  )
 
 const Form = ({ onDone }: { readonly onDone: () => void }) => {
   const at = useAt()
@@ -68,6 +87,7 @@ const Form = ({ onDone }: { readonly onDone: () => void }) => {
   const [position, setPosition] = useState(at !== undefined && isPosition(at) ? at : '')
   const [wrong, setWrong] = useState<string | undefined>()
   const [looking, setLooking] = useState(false)
+  const { step, looking: stepping, wrong: missed } = useStep()
 
   const show = async (next: string) => {
     setLooking(true)
@@ -91,17 +111,18 @@ const Form = ({ onDone }: { readonly onDone: () => void }) => {
     go(undefined)
     onDone()
   }
+  const toEvent = async (direction: Direction) => {
+    setWrong(undefined)
+    const found = await step(direction)
+    if (found === undefined) return
+    setPosition(found)
+    setMoment('')
+  }
   const why = useMissing()({ right: 'history.read' })
-  const busy = looking ? past.looking : undefined
+  const busy = looking || stepping ? past.looking : undefined
   return (
     <form className="stack" noValidate onSubmit={submit}>
-      {wrong !== undefined && (
-        <div role="alert" className="alert">
-          <p>
-            <Safe text={wrong} />
-          </p>
-        </div>
-      )}
+      <Refused words={wrong ?? missed} />
       <TextField
         label={past.moment(zone === 'utc' ? 'UTC' : undefined)}
         type="datetime-local"
@@ -129,6 +150,7 @@ const Form = ({ onDone }: { readonly onDone: () => void }) => {
       <Shortcuts
         why={why}
         onMoment={(next) => void show(next.toISOString())}
+        onStep={(direction) => void toEvent(direction)}
         onNow={at === undefined ? undefined : toNow}
       />
     </form>

@@ -9,7 +9,7 @@ export const isOpen = (): boolean =>
   document.querySelector('[role=dialog], [role=alertdialog], [role=menu], [role=listbox]') !== null
 
 /** Clicks the control with a shortcut in a part of the page. */
-export const press = (part: 'main' | 'header', key: string): void =>
+export const press = (part: 'main' | 'header' | '.banners', key: string): void =>
   document.querySelector<HTMLElement>(`${part} [aria-keyshortcuts="${key}"]`)?.click()
 
 /** Focuses the search field of the page. */

@@ -30,6 +30,8 @@ const useKeys = (onHelp: () => void): void => {
       n: () => press('main', 'n'),
       e: () => press('main', 'e'),
       t: () => press('header', 't'),
+      '[': () => press('.banners', '['),
+      ']': () => press('.banners', ']'),
       '.': () => at !== undefined && goTo(undefined),
     }
     const go = (to: string) => {

@@ -20,6 +20,8 @@ export const shortcuts = {
         { keys: ['g', 'a'], does: 'Go to access', single: true },
         { keys: ['g', 't'], does: 'Go to static tokens', single: true },
         { keys: ['t'], does: 'Look at another moment', single: true },
+        { keys: ['['], does: 'Step back to the previous event in the past', single: true },
+        { keys: [']'], does: 'Step forward to the next event in the past', single: true },
         { keys: ['.'], does: 'Back to now', single: true },
       ],
     },

@@ -30,7 +30,7 @@ const diffAnswer = async (service: Service, call: DiffCall): Promise<Answer<Stat
   const scope = ['diff', query.stream, query.namespaceKey, momentText(query.a), momentText(query.b)]
   const cursor = query.pageToken === '' ? undefined : (pageTokens.read(scope, query.pageToken) as Cursor)
   const later: Moment = cursor ? { position: BigInt(cursor.b) } : (query.b ?? { position: await log.head() })
-  const sides = { a: await asOf(query.a, request.stop), b: await asOf(later, request.stop) }
+  const sides = { a: await asOf(query.a, request.stop, 'a'), b: await asOf(later, request.stop, 'b') }
   const [a, b] = [await placeOfMoment(service, sides.a), await placeOfMoment(service, sides.b)]
   const limit = query.limit === 0 ? PAGE_MAX : Math.min(query.limit, PAGE_MAX)
   const bounds = { request, reply, limit, most: settings.mostBytes, after: cursor?.after ?? '' }

@@ -5,20 +5,33 @@ import { type Loaded, readFlag } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
 import { isForm, namesFirstTab } from '../../links.ts'
 import { DraftPage } from '../../parts/editing/draft-page.tsx'
+import type { Restored } from '../../parts/editing/editing.ts'
 import { Editor } from '../../parts/editing/editor.tsx'
+import { Restoring } from '../../parts/editing/restoring.tsx'
 import { useWhyNot } from '../../why-not.ts'
 import { flag as words } from '../../words/flag.ts'
 import { NewFlagPage } from '../flags/new-flag.tsx'
 import { About } from './about.tsx'
 import { DeleteFlag } from './delete-flag.tsx'
+import type { Draft } from './draft.ts'
 import { flagEditing } from './editing.ts'
 import { Effect } from './effect.tsx'
+import { FlagAgain } from './flag-again.tsx'
 import { FlagHead } from './flag-head.tsx'
+import { fittedFlag, readPastFlag } from './restore.ts'
 import { Targeting } from './targeting.tsx'
 
 const here = getRouteApi('/inside/ns/$ns/flags/$key')
 
-const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly queryKey: readonly unknown[] }) => {
+const FlagEditor = ({
+  loaded,
+  queryKey,
+  restored,
+}: {
+  readonly loaded: Loaded
+  readonly queryKey: readonly unknown[]
+  readonly restored?: Restored<Draft> | undefined
+}) => {
   const { ns, key } = here.useParams()
   const { tab, at } = here.useSearch()
   const navigate = useNavigate()
@@ -32,6 +45,7 @@ const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly qu
       loaded={loaded}
       queryKey={queryKey}
       why={why}
+      restored={restored}
       tabs={{
         name: words.title,
         of: [
@@ -84,8 +98,9 @@ const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly qu
 /** Page of a flag, edited as one draft and saved as one change (ui.md §11.4). */
 const FlagPage = () => {
   const { ns, key } = here.useParams()
-  const { at } = here.useSearch()
+  const { at, restore } = here.useSearch()
   const queryKey = [...keys.flag(ns, key), at ?? '']
+  const moment = at === undefined ? restore : undefined
   return (
     <DraftPage
       words={words}
@@ -93,8 +108,25 @@ const FlagPage = () => {
       namespace={ns}
       queryKey={queryKey}
       read={(signal) => readFlag(ns, key, at, signal)}
+      absent={moment === undefined ? undefined : <FlagAgain moment={moment} />}
     >
-      {(loaded) => <FlagEditor loaded={loaded} queryKey={queryKey} />}
+      {(loaded) =>
+        moment === undefined ? (
+          <FlagEditor loaded={loaded} queryKey={queryKey} />
+        ) : (
+          <Restoring
+            key={moment}
+            moment={moment}
+            words={words}
+            name={key}
+            queryKey={keys.flag(ns, key)}
+            read={(then, signal) => readPastFlag(loaded, then, signal)}
+            fitted={(then) => fittedFlag(loaded, then)}
+          >
+            {(restored) => <FlagEditor loaded={loaded} queryKey={queryKey} restored={restored} />}
+          </Restoring>
+        )
+      }
     </DraftPage>
   )
 }

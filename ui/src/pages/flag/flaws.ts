@@ -24,15 +24,16 @@ const rolloutFlaws = ({ id, kind, percentage, segments, description }: RolloutDr
     ...tooLong('description', description, most.description),
   })
 
-/** Validation errors of the weights of a rule. A weight that is already saved is valid even with more decimals. */
+/** Validation errors of the weights of a rule. A weight in `had` is valid even with more decimals. */
 const weightFlaws = (shares: readonly Share[], had: readonly Share[]): Readonly<Record<string, string>> => {
   const wrong = shares.filter((share) => !isPercentage(share.weight) && !had.some((was) => same(was, share)))
   if (wrong.length > 0) return Object.fromEntries(wrong.map(({ variant }) => [`weight.${variant}`, fields.percentage]))
   return isTooMuch(shares) ? { weights: ruleWords.tooMuch(sumOf(shares)) } : {}
 }
 
-const ruleFlaws = ({ id, segments, shares }: RuleDraft, was: RuleDraft | undefined): Flaws =>
-  inPart(id, { ...missing(segments), ...weightFlaws(shares, was?.shares ?? []) })
+/** Validation errors of a rule; `had` are the saved or restored weights of this rule. */
+const ruleFlaws = ({ id, segments, shares }: RuleDraft, had: readonly Share[]): Flaws =>
+  inPart(id, { ...missing(segments), ...weightFlaws(shares, had) })
 
 /** Validation error of an attachment; an empty one is valid. */
 export const attachmentFlaw = (text: string): string | undefined => {
@@ -69,18 +70,25 @@ const metadataFlaws = (metadata: Draft['metadata']): Flaws => {
   return inPart('flag', found)
 }
 
-/** Validation errors of the changed parts of a draft; unchanged parts are not checked. */
-export const flawsOf = (base: Draft, draft: Draft): Flaws => {
+/**
+ * Validation errors of the changed parts of a draft. Parts that equal those of `base` or of the restored state are not
+ * checked.
+ */
+export const flawsOf = (base: Draft, draft: Draft, restored: Draft = base): Flaws => {
   const { name, description, metadata, rollouts, variants, rules } = draft
+  const known = <K extends 'variants' | 'rollouts' | 'rules'>(of: K): readonly Draft[K][number][] => [
+    ...base[of],
+    ...restored[of],
+  ]
   const changed = <P extends { readonly id: string }>(before: readonly P[], after: readonly P[]) =>
     after.filter((part) => !before.some((was) => same(was, part)))
   const parts = [
-    ...changed(base.variants, variants).map((variant) => variantFlaws(variant, variants)),
-    ...changed(base.rollouts, rollouts).map(rolloutFlaws),
-    ...changed(base.rules, rules).map((rule) =>
+    ...changed(known('variants'), variants).map((variant) => variantFlaws(variant, variants)),
+    ...changed(known('rollouts'), rollouts).map(rolloutFlaws),
+    ...changed(known('rules'), rules).map((rule) =>
       ruleFlaws(
         rule,
-        base.rules.find(({ id }) => id === rule.id),
+        known('rules').flatMap(({ id, shares }) => (id === rule.id ? shares : [])),
       ),
     ),
   ]
@@ -88,7 +96,12 @@ export const flawsOf = (base: Draft, draft: Draft): Flaws => {
     ...(name.trim() === '' ? { name: fields.nameEmpty(words.thing) } : tooLong('name', name, most.name)),
     ...tooLong('description', description, most.description),
   })
-  return Object.assign({}, ...parts, own, same(metadata, base.metadata) ? {} : metadataFlaws(metadata)) as Flaws
+  return Object.assign(
+    {},
+    ...parts,
+    own,
+    same(metadata, base.metadata) || same(metadata, restored.metadata) ? {} : metadataFlaws(metadata),
+  ) as Flaws
 }
 
 const places: readonly (readonly [RegExp, string])[] = [

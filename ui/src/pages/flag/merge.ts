@@ -5,7 +5,7 @@ import type { Draft, RuleDraft } from './draft.ts'
 import { keyOf, rolloutSentence, ruleSentence } from './sentences.ts'
 
 /** Removes the weights of variants that no longer exist. */
-const withVariants = (rule: RuleDraft, variants: Draft['variants']): RuleDraft => {
+export const withVariants = (rule: RuleDraft, variants: Draft['variants']): RuleDraft => {
   const there = byId(variants)
   const shares = rule.shares.filter(({ variant }) => there.has(variant))
   return shares.length === rule.shares.length ? rule : { ...rule, shares }

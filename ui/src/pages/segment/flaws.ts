@@ -32,9 +32,13 @@ const constraintFlaws = (constraint: ConstraintDraft): Flaws => {
   }
 }
 
-/** Validation errors of the changed parts of a draft; unchanged parts are not checked. */
-export const flawsOf = (start: Draft, { name, description, constraints }: Draft): Flaws => {
-  const parts = constraints.filter((is) => !start.constraints.some((was) => same(was, is))).map(constraintFlaws)
+/**
+ * Validation errors of the changed parts of a draft. Parts that equal those of `start` or of the restored state are not
+ * checked.
+ */
+export const flawsOf = (start: Draft, { name, description, constraints }: Draft, restored: Draft = start): Flaws => {
+  const known = [...start.constraints, ...restored.constraints]
+  const parts = constraints.filter((is) => !known.some((was) => same(was, is))).map(constraintFlaws)
   const own = {
     ...(name.trim() === '' ? { name: fields.nameEmpty(words.thing) } : tooLong('name', name, 255)),
     ...tooLong('description', description, 10_000),

@@ -6,7 +6,9 @@ import { type LoadedSegment, readSegment } from '../../api/segments.ts'
 import { isForm, namesFirstTab } from '../../links.ts'
 import { Button } from '../../parts/button.tsx'
 import { DraftPage } from '../../parts/editing/draft-page.tsx'
+import type { Restored } from '../../parts/editing/editing.ts'
 import { type Edited, Editor } from '../../parts/editing/editor.tsx'
+import { Restoring } from '../../parts/editing/restoring.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { AboutFields, AboutTimes } from '../../parts/fields/about-fields.tsx'
 import { Choices } from '../../parts/fields/field.tsx'
@@ -16,8 +18,9 @@ import { segments, segment as words } from '../../words/segments.ts'
 import { NewSegmentPage } from '../segments/new-segment.tsx'
 import { Constraints } from './constraints.tsx'
 import { DeleteSegment } from './delete-segment.tsx'
-import type { Draft } from './draft.ts'
+import { type Draft, draftOf } from './draft.ts'
 import { segmentEditing } from './editing.ts'
+import { SegmentAgain } from './segment-again.tsx'
 import { UsedBy } from './used-by.tsx'
 
 const here = getRouteApi('/inside/ns/$ns/segments/$key')
@@ -84,9 +87,11 @@ const About = ({
 const SegmentEditor = ({
   loaded,
   queryKey,
+  restored,
 }: {
   readonly loaded: LoadedSegment
   readonly queryKey: readonly unknown[]
+  readonly restored?: Restored<Draft> | undefined
 }) => {
   const { ns, key } = here.useParams()
   const { tab, at } = here.useSearch()
@@ -101,6 +106,7 @@ const SegmentEditor = ({
       loaded={loaded}
       queryKey={queryKey}
       why={why}
+      restored={restored}
       tabs={{
         name: words.title,
         of: [
@@ -138,8 +144,9 @@ const SegmentEditor = ({
 /** Page of a segment, edited as one draft and saved as one change (ui.md §11.5). */
 const SegmentPage = () => {
   const { ns, key } = here.useParams()
-  const { at } = here.useSearch()
+  const { at, restore } = here.useSearch()
   const queryKey = [...keys.segment(ns, key), at ?? '']
+  const moment = at === undefined ? restore : undefined
   return (
     <DraftPage
       words={words}
@@ -147,8 +154,26 @@ const SegmentPage = () => {
       namespace={ns}
       queryKey={queryKey}
       read={(signal) => readSegment(ns, key, at, signal)}
+      absent={moment === undefined ? undefined : <SegmentAgain moment={moment} />}
     >
-      {(loaded) => <SegmentEditor loaded={loaded} queryKey={queryKey} />}
+      {(loaded) =>
+        moment === undefined ? (
+          <SegmentEditor loaded={loaded} queryKey={queryKey} />
+        ) : (
+          <Restoring
+            key={moment}
+            moment={moment}
+            words={words}
+            name={key}
+            queryKey={keys.segment(ns, key)}
+            read={(then, signal) => readSegment(ns, key, then, signal)}
+            // Every part of a segment fits, because none refers to another resource.
+            fitted={(then) => ({ draft: draftOf(then), left: [] })}
+          >
+            {(restored) => <SegmentEditor loaded={loaded} queryKey={queryKey} restored={restored} />}
+          </Restoring>
+        )
+      }
     </DraftPage>
   )
 }

@@ -12,6 +12,7 @@ export const DraftPage = <L,>({
   namespace,
   queryKey,
   read,
+  absent,
   children,
 }: {
   readonly words: Readonly<Record<'thing' | 'notFound', string>>
@@ -19,11 +20,13 @@ export const DraftPage = <L,>({
   readonly namespace: string
   readonly queryKey: readonly string[]
   readonly read: (signal: AbortSignal) => Promise<L>
+  /** Shown for a resource that does not exist, in place of the standard page. */
+  readonly absent?: ReactNode
   readonly children: (loaded: L) => ReactNode
 }) => {
   const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => read(signal) })
   if (!data && isFailure(error) && error.status === 404)
-    return <NotThere thing={words.thing} heading={words.notFound} name={name} namespace={namespace} />
+    return absent ?? <NotThere thing={words.thing} heading={words.notFound} name={name} namespace={namespace} />
   if (!data && isFailure(error) && error.status === 403) return <ForbiddenPage failure={error} />
   return (
     <>

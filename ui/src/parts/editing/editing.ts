@@ -12,6 +12,14 @@ export type Revised = { readonly revision: string }
 /** Draft rebased on another state, with the changes that no longer apply. */
 export type Merged<D> = { readonly draft: D; readonly left: readonly string[] }
 
+/** Draft that brings back a past state. */
+export type Restored<D> = Merged<D> & {
+  /** Position of the past state. */
+  readonly position: string
+  /** Instant of the past state, if known. */
+  readonly instant: string | undefined
+}
+
 /** State after a conflicting change, with its author and time if known. */
 export type Theirs<L> = { readonly theirs: L; readonly by?: Actor | undefined; readonly at?: string | undefined }
 
@@ -24,7 +32,8 @@ export type Editing<L extends Revised, D extends object, A> = {
   /** Returns the draft to review and send: without fields that were opened and left empty. */
   readonly settled: (draft: D) => D
   readonly changesOf: (start: D, draft: D) => readonly Change[]
-  readonly flawsOf: (start: D, draft: D) => Flaws
+  /** Validation errors of the draft. Parts that equal those of `start` or of `restored` are not checked. */
+  readonly flawsOf: (start: D, draft: D, restored?: D) => Flaws
   /** Rebases the own changes on the present state. */
   readonly merge: (start: D, mine: D, theirs: D) => Merged<D>
   /** Returns the request, and for each operation the part that it concerns. */

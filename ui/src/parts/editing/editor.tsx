@@ -1,11 +1,14 @@
 import { Tabs } from '@base-ui/react/tabs'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { pending } from '../../words/pending.ts'
-import { Safe } from '../feedback/safe.tsx'
+import { restore } from '../../words/restore.ts'
 import { useFocusFirstWrong } from '../feedback/wrong.ts'
-import type { Editing, Flaws, Revised } from './editing.ts'
+import type { Editing, Flaws, Restored, Revised } from './editing.ts'
 import { LeaveGuard } from './leave-guard.tsx'
+import { LeftOut } from './left-out.tsx'
+import { RestoredNotice } from './restored-notice.tsx'
 import { Saving } from './saving.tsx'
 import { type DraftState, useDraft } from './use-draft.ts'
 
@@ -39,18 +42,7 @@ const Kept = ({ left }: { readonly left: readonly string[] }) => {
   return (
     <div role="alert" className="alert warn" ref={notice}>
       <p>{pending.conflict.kept}</p>
-      {left.length > 0 && (
-        <>
-          <p>{pending.conflict.left}</p>
-          <ul>
-            {left.map((sentence) => (
-              <li key={sentence}>
-                <Safe text={sentence} />
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      <LeftOut left={left} />
     </div>
   )
 }
@@ -61,6 +53,8 @@ type EditorProps<L extends Revised, D extends object, A> = {
   /** Query key of the resource. */
   readonly queryKey: readonly unknown[]
   readonly why: string | undefined
+  /** Draft with which the edit begins, if a past state is restored. */
+  readonly restored?: Restored<D> | undefined
   /**
    * Tabs of the resource: the name of the tab list, the tabs by their name in the address, and the requested tab. The
    * first is the default.
@@ -87,6 +81,7 @@ export const Editor = <L extends Revised, D extends object, A>({
   loaded,
   queryKey,
   why,
+  restored,
   tabs,
   viewOf,
   renderHead,
@@ -94,7 +89,7 @@ export const Editor = <L extends Revised, D extends object, A>({
   renderEffect,
 }: EditorProps<L, D, A>) => {
   const navigate = useNavigate()
-  const drafted = useDraft(editing, loaded)
+  const drafted = useDraft(editing, loaded, restored?.draft)
   const { start, final, changes } = drafted
   const [reviewing, setReviewing] = useState(false)
   const [checked, setChecked] = useState(false)
@@ -117,9 +112,10 @@ export const Editor = <L extends Revised, D extends object, A>({
     await show(viewOf(field.slice(0, field.indexOf('.'))))
     focusWrong()
   }
+  const flawsNow = () => editing.flawsOf(start, final, restored?.draft)
   const review = () => {
     if (changes.length === 0 || why !== undefined || reviewing) return
-    const found = editing.flawsOf(start, final)
+    const found = flawsNow()
     setRefused({})
     const wrong = Object.keys(found).length > 0
     setChecked(wrong)
@@ -135,14 +131,23 @@ export const Editor = <L extends Revised, D extends object, A>({
     },
     discard: () => {
       setKept(undefined)
-      drafted.discard()
+      if (!restored) return drafted.discard()
+      // The draft ends before the address changes, so that nothing unsaved is left.
+      flushSync(drafted.discard)
+      void navigate({
+        to: '.',
+        search: ({ restore: _restore, ...rest }) => rest as never,
+        replace: true,
+        resetScroll: false,
+      })
     },
   }
-  const edited = { state, why, flaws: { ...refused, ...(checked && editing.flawsOf(start, final)) } }
+  const edited = { state, why, flaws: { ...refused, ...(checked && flawsNow()) } }
 
   return (
     <>
       {renderHead(edited)}
+      {restored && !kept && <RestoredNotice restored={restored} changes={changes.length} thing={editing.thing} />}
       {kept && <Kept key={kept.n} left={kept.left} />}
       <Tabs.Root value={open.name} onValueChange={(next) => void show(String(next))}>
         <Tabs.List className="tabs" aria-label={tabs.name}>
@@ -163,7 +168,12 @@ export const Editor = <L extends Revised, D extends object, A>({
         state={state}
         queryKey={queryKey}
         why={why}
-        review={{ open: reviewing, onOpen: review, onClose: () => setReviewing(false) }}
+        review={{
+          open: reviewing,
+          reason: restored ? restore.reason(restored.position) : '',
+          onOpen: review,
+          onClose: () => setReviewing(false),
+        }}
         onRefused={(found) => {
           setRefused(found)
           void point(found)

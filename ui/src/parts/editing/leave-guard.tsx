@@ -5,13 +5,19 @@ import { pending } from '../../words/pending.ts'
 import { Button } from '../button.tsx'
 import { Actions, Ask } from '../feedback/dialog.tsx'
 
-const atOf = (search: object): unknown => ('at' in search ? search.at : undefined)
+type Address = { readonly pathname: string; readonly search: object }
+type Moments = { readonly at?: unknown; readonly restore?: unknown }
 
-/** Asks for confirmation before the user leaves unsaved changes. Another tab of the same page and moment is allowed. */
+/** Whether two addresses show one draft: that of the same page, moment and restored state. */
+const isSameDraft = (one: Address, other: Address): boolean => {
+  const [was, is]: readonly [Moments, Moments] = [one.search, other.search]
+  return pageOf(one) === pageOf(other) && was.at === is.at && was.restore === is.restore
+}
+
+/** Asks for confirmation before the user leaves unsaved changes. Another tab of the same draft is allowed. */
 export const LeaveGuard = ({ changes }: { readonly changes: number }) => {
   const blocker = useBlocker({
-    shouldBlockFn: ({ current, next }) =>
-      changes > 0 && (pageOf(current) !== pageOf(next) || atOf(current.search) !== atOf(next.search)),
+    shouldBlockFn: ({ current, next }) => changes > 0 && !isSameDraft(current, next),
     enableBeforeUnload: () => changes > 0,
     withResolver: true,
   })

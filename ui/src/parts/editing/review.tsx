@@ -15,6 +15,7 @@ export const Review = ({
   failure,
   sending,
   why,
+  begun,
   onClose,
   onSave,
   children,
@@ -23,12 +24,14 @@ export const Review = ({
   readonly failure: Failure | undefined
   readonly sending: boolean
   readonly why: string | undefined
+  /** Reason that the field holds at first. */
+  readonly begun: string
   readonly onClose: () => void
   readonly onSave: (reason: string) => void
   /** Effect of the changes. */
   readonly children?: ReactNode
 }) => {
-  const [reason, setReason] = useState('')
+  const [reason, setReason] = useState(begun)
   const [wrong, setWrong] = useState<string | undefined>()
   const save = () => {
     const { reason: flaw } = tooLong('reason', reason, 500)

@@ -18,6 +18,14 @@ type Phase<L> =
   | { readonly name: 'conflict'; readonly found: Theirs<L> }
   | { readonly name: 'gone' }
 
+/** State of the review, and the reason that it holds at first. It opens for a valid draft only. */
+type ReviewState = {
+  readonly open: boolean
+  readonly reason: string
+  readonly onOpen: () => void
+  readonly onClose: () => void
+}
+
 /** Focuses the heading of the page, because the buttons that had the focus disappear with the draft. */
 const focusHeading = (): void => {
   requestAnimationFrame(() => document.querySelector<HTMLElement>('main h1')?.focus())
@@ -39,8 +47,7 @@ export const Saving = <L extends Revised, D extends object, A>({
   /** Query key of the resource, updated by a save. */
   readonly queryKey: readonly unknown[]
   readonly why: string | undefined
-  /** State of the review; it opens for a valid draft only. */
-  readonly review: { readonly open: boolean; readonly onOpen: () => void; readonly onClose: () => void }
+  readonly review: ReviewState
   readonly onRefused: (flaws: Flaws) => void
   /** Called after the draft was rebased; `left` names the changes that did not apply. */
   readonly onKept: (left: readonly string[]) => void
@@ -116,6 +123,7 @@ export const Saving = <L extends Revised, D extends object, A>({
           failure={phase.name === 'review' ? phase.failure : undefined}
           sending={sending}
           why={why}
+          begun={review.reason}
           onClose={close}
           onSave={(reason) => void save(reason)}
         >

@@ -6,13 +6,16 @@ export type ChangeDraft<D> = (part: (draft: D) => Partial<D>) => void
 
 /**
  * Draft of a resource, based on the state at which the edit began. `loaded` is the present state, which is the base
- * while there are no changes.
+ * while there are no changes. The edit begins with the draft `begun`, if there is one.
  */
 export const useDraft = <L extends Revised, D extends object, A>(
   { draftOf, settled, changesOf }: Editing<L, D, A>,
   loaded: L,
+  begun?: D,
 ) => {
-  const [edited, setEdited] = useState<{ readonly base: L; readonly draft: D } | undefined>()
+  const [edited, setEdited] = useState<{ readonly base: L; readonly draft: D } | undefined>(() =>
+    begun === undefined || same(settled(begun), draftOf(loaded)) ? undefined : { base: loaded, draft: begun },
+  )
   const base = edited?.base ?? loaded
   const start = useMemo(() => draftOf(base), [draftOf, base])
   const draft = edited?.draft ?? start

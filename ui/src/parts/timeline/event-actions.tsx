@@ -7,6 +7,7 @@ import { Button, buttonClass } from '../button.tsx'
 import { Code } from '../code.tsx'
 import { rollcallOf } from '../command-line.ts'
 import { useCopy } from '../copy.tsx'
+import { RestoreLink } from '../restore-link.tsx'
 import { isCompared, positionBefore, toSubjectOf } from './event-links.ts'
 
 /** Ways to prove an event: the command line, and the proof as a file. */
@@ -47,14 +48,11 @@ export const EventActions = ({ event }: { readonly event: HistoryEvent }) => {
           {words.justBefore}
         </Link>
         {isCompared(event) && (
-          <Link
-            to={'/history/compare' as '/history'}
-            search={{ stream, a: before, b: position } as object}
-            className={buttonClass()}
-          >
+          <Link to="/history/compare" search={{ stream, a: before, b: position }} className={buttonClass()}>
             {words.compare}
           </Link>
         )}
+        <RestoreLink event={event} />
         {request && (
           <Link to="/history" search={request} className={buttonClass()}>
             {words.inRequest}

@@ -1,0 +1,53 @@
+import { counted, number } from './common.ts'
+
+type Kind = 'added' | 'removed' | 'changed'
+type Side = 'A' | 'B'
+
+/** Texts of the comparison of two moments. */
+export const compare = {
+  heading: 'Compare',
+  things: 'differences',
+  what: 'What',
+  everything: (namespace: string) => `Everything in ${namespace}`,
+  openWhat: 'Open the list of flags and segments',
+  noWhat: 'No flags or segments match',
+  namespace: 'Namespace',
+  kindOf: (side: Side) => `${side} is`,
+  kinds: { moment: 'A date and time', event: 'An event', now: 'Now' },
+  shown: 'The shown moment',
+  moment: (side: Side, zone: string | undefined) =>
+    zone === undefined ? `Moment ${side}` : `Moment ${side} (${zone})`,
+  eventHint: 'The position of an event in the log.',
+  swap: 'Swap',
+  view: 'View',
+  views: { minimal: 'Minimal', full: 'Full' },
+  choose: 'Choose two moments',
+  chooseWhy: 'A comparison shows what was added, removed and changed from moment A to moment B.',
+  differences: 'Differences',
+  from: (side: Side, moment: string) => `${side}: ${moment}`,
+  beforeAll: 'before the first event',
+  at: (instant: string, zone: string, position: string) => `${instant} ${zone} (#${position})`,
+  same: 'They are the same.',
+  nothingThen: (thing: string) => `${thing} exists at neither moment.`,
+  kind: { added: 'Added', removed: 'Removed', changed: 'Changed' } satisfies Record<Kind, string>,
+  thing: (category: string, key: string) => `${category} ${key}`,
+  whole: 'everything',
+  path: (parts: readonly string[]) => parts.join(' › '),
+  unchanged: (n: number) => `Show ${number(n)} unchanged`,
+  unchangedList: 'Unchanged',
+  line: (path: string, value: string) => `${path}: ${value}`,
+  segments: 'Segments that it uses',
+  noSegments: 'It uses no segment.',
+  sameSegments: (n: number) => `${counted(n, 'segment', 'segments')}, without a difference.`,
+  firstSegments: (n: number, all: number) => `The first ${number(n)} of ${number(all)} segments are compared.`,
+  segmentThings: 'segments',
+  copyLink: 'Copy link',
+  link: 'link',
+  copyPatch: 'Copy as JSON Patch',
+  patch: 'JSON Patch',
+  patching: 'Reading…',
+  patchOfPage: 'The JSON Patch has the differences of this page.',
+  patchFailed: 'The JSON Patch was not made',
+  otherPage: 'This page of differences belongs to another comparison.',
+  firstPage: 'First page',
+}
