@@ -158,3 +158,39 @@ await t.test('a past evaluation shows the answer of the service', { skip }, asyn
     'Evaluate',
   ])
 })
+
+await t.test('a past comparison ends at the shown moment, as the service compares it', { skip }, async (t) => {
+  const { page, service, at } = await withPast(t)
+  type Diff = { readonly items: readonly { readonly stream: string; readonly kind: string }[] }
+  const { json } = await service.request<Diff>('GET', `/audit/v1/diff?namespaceKey=default&a=0&b=${at}`)
+  t.strictSame(
+    json.items.map(({ stream, kind }) => [stream, kind]),
+    ['flag-default+checkout', 'flag-default+ranking', 'namespace-default', 'segment-default+beta'].map((stream) => [
+      stream,
+      'added',
+    ]),
+  )
+  await page.goto(`/history/compare?ns=default&a=0&at=${at}`)
+  const shown = page.getByRole('list', { name: 'Differences' }).getByRole('heading')
+  await comesTo(
+    t,
+    () => shown.allTextContents(),
+    ['flag checkout', 'flag ranking', 'namespace default', 'segment beta'],
+    'the differences of the service',
+  )
+  await readsAlone(t, page, at, [
+    'Copy link',
+    'Copy as JSON Patch',
+    'Namespace',
+    'Open the list of namespaces',
+    'What',
+    'Open the list of flags and segments',
+    'A is',
+    'Moment A',
+    'Swap',
+    'B is',
+    'Moment B',
+    'Minimal',
+    'Full',
+  ])
+})

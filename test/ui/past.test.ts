@@ -1,4 +1,5 @@
 import t from 'tap'
+import { maker } from '../http/flags.ts'
 import { signedIn, skip, withSession } from './browser.ts'
 import { tokenNamed } from './ways.ts'
 
@@ -75,4 +76,47 @@ await t.test('a past moment is shown in the chosen time zone, with its distance 
     .getByText(/ UTC \(#\d+\)\. Nothing can be changed here\.$/)
     .waitFor()
   await page.getByRole('heading', { name: 'No static tokens yet' }).waitFor()
+})
+
+await t.test('the user steps through the events of the open page, by buttons and by keys', { skip }, async (t) => {
+  const { page, service } = await withSession(t, {}, { forced: [401, 404] })
+  const make = maker(service)
+  await make.boolean('checkout')
+  await make.threshold('checkout', 25)
+  await make.boolean('other')
+  await make.updateFlag('checkout', { name: 'Renamed' })
+  type Events = { readonly events: readonly { readonly position: string }[] }
+  const asked = '/audit/v1/events?stream=flag-default%2Bcheckout'
+  const positions = (await service.request<Events>('GET', asked)).json.events.map(({ position }) => position)
+  t.equal(positions.length, 3)
+  const at = (position: string) => page.waitForURL((url) => url.searchParams.get('at') === position)
+  await page.goto('/ns/default/flags/checkout')
+  await page.getByRole('button', { name: 'Time: now' }).click()
+  const clock = page.getByRole('dialog', { name: 'Look at another moment' })
+  await clock.getByRole('button', { name: 'Next event' }).click()
+  await clock.getByRole('alert').getByText('There is no later event.').waitFor()
+  const previous = clock.getByRole('button', { name: 'Previous event' })
+  for (const position of positions.toReversed()) {
+    await previous.click()
+    await at(position)
+    await clock
+      .getByRole('textbox', { name: 'Position' })
+      .and(clock.locator(`[value="${position}"]`))
+      .waitFor()
+  }
+  await previous.click()
+  await clock.getByRole('alert').getByText('There is no earlier event.').waitFor()
+  await page.keyboard.press('Escape')
+  await clock.waitFor({ state: 'detached' })
+  await page.keyboard.press(']')
+  await at(positions[1]!)
+  await page.getByRole('heading', { name: '25 % of entities → true' }).waitFor()
+  await page.keyboard.press('[')
+  await at(positions[0]!)
+  await page.getByText('Every entity gets the default.').waitFor()
+  const region = page.getByRole('region', { name: 'Past' })
+  await region.getByRole('button', { name: 'Compare with now' }).click()
+  await page.getByRole('list', { name: 'Differences' }).getByText('"Renamed"').waitFor()
+  t.equal(new URL(page.url()).searchParams.get('a'), positions[0])
+  t.equal(new URL(page.url()).searchParams.get('at'), null)
 })

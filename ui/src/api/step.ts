@@ -1,3 +1,4 @@
+import type { QueryClient } from '@tanstack/react-query'
 import type { HistoryEvents } from '../../../src/contract/history/events.ts'
 import { isPosition } from '../at.ts'
 import { knownMoment } from './moments.ts'
@@ -9,6 +10,20 @@ export type Direction = 'previous' | 'next'
 
 /** Pages that one step reads at most. A page may hold no event and yet have a successor. */
 const PAGES = 20
+
+/**
+ * Resolves once the page reads nothing. A step waits for it, because the service limits the reads of the past that one
+ * user has at once.
+ */
+export const atRest = (client: QueryClient): Promise<void> =>
+  new Promise((done) => {
+    if (client.isFetching() === 0) return done()
+    const stop = client.getQueryCache().subscribe(() => {
+      if (client.isFetching() > 0) return
+      stop()
+      done()
+    })
+  })
 
 /** Position of a moment. The position of an instant comes from the answer to a read of it. */
 const positionOf = async (at: string): Promise<bigint> => {

@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { isFailure } from '../api/failure.ts'
 import type { Direction } from '../api/step.ts'
@@ -14,11 +15,13 @@ export const useStep = () => {
   const at = useAt()
   const goTo = useGoTo()
   const scope = useEventScope()
+  const client = useQueryClient()
   const [looking, setLooking] = useState(false)
   const [missed, setMissed] = useState<{ readonly at: string | undefined; readonly words: string } | undefined>()
   const found = async (direction: Direction): Promise<string | undefined> => {
     try {
-      const { readStep } = await import('../api/step.ts')
+      const { atRest, readStep } = await import('../api/step.ts')
+      await atRest(client)
       const position = await readStep(direction, at, scope)
       if (position === undefined) setMissed({ at, words: direction === 'next' ? past.noNext : past.noPrevious })
       return position
