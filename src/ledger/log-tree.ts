@@ -139,7 +139,7 @@ export const logTree = (options: LogTreeOptions) => {
     rootAt: (size: number): Promise<Hash> =>
       size === grown.size() ? Promise.resolve(grown.root()) : rootAt(size, nodes),
     nodes,
-    /** Bundle of the first `width` entries of a tile. They lie within the tree. */
+    /** Bundle of the first `width` entries of a tile within the tree; fewer if the log has lost events. */
     entries: async (n: number, width: number): Promise<Uint8Array> =>
       entriesBundle(await entriesOf(await recordsFrom(options, n * TILE_WIDTH, width))),
     /** The first `width` hashes of a tile. They lie within the tree. */

@@ -602,6 +602,20 @@ export const ofShell: readonly Screen[] = [
         await button(page, 'Show this moment').click()
         await page.getByRole('alert').waitFor()
       },
+      'panel of the integrity open': async (page) => {
+        await page.getByRole('button', { name: /^Integrity: / }).click()
+        await dialog(page, 'Integrity')
+      },
+      'history broken': async (page) => {
+        await page.route('**/audit/v1/ledger', async (route) => {
+          const report = (await (await route.fetch()).json()) as object
+          await route.fulfill({
+            json: { ...report, state: 'diverged', scrub: { firstBad: { index: 9, kind: 'changed' } } },
+          })
+        })
+        await page.reload()
+        await page.getByText('The history does not match what was sealed (from #9). Tell your auditors.').waitFor()
+      },
       'list of namespaces open': async (page) => {
         await page.getByRole('combobox', { name: 'Namespace' }).fill('em')
         await page.getByRole('option', { name: 'empty' }).waitFor()

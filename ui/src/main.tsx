@@ -20,6 +20,7 @@ import './theme/flag.css'
 import './theme/evaluate.css'
 import './theme/history.css'
 import './theme/compare.css'
+import './theme/integrity.css'
 
 beginPreferences()
 const client = new QueryClient({

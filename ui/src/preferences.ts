@@ -15,6 +15,7 @@ const NAMESPACE = 'rollcall.namespace'
 const ENDS = 'rollcall.session-ends'
 const LEFT = 'rollcall.session-left'
 const OUT = 'rollcall.signed-out'
+const LEDGER = 'rollcall.ledger'
 const standard: Preferences = {
   theme: 'system',
   zone: 'browser',
@@ -125,3 +126,7 @@ export const rememberSignedOut = (isOut: boolean): void => store(OUT, isOut ? '1
 /** Expiry of a session that the sign-out could not revoke. */
 export const sessionLeft = (): string | undefined => stored(LEFT)
 export const rememberSessionLeft = (instant: string | undefined): void => store(LEFT, instant)
+
+/** Record of this browser about the ledger of the service at a base path (JSON), without secrets. */
+export const knownLedger = (base: string): string | undefined => stored(LEDGER + base)
+export const rememberLedger = (base: string, text: string): void => store(LEDGER + base, text)

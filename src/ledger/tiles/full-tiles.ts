@@ -22,7 +22,7 @@ type FullTilesOptions = TileSource & {
   readonly isStale: () => boolean
 }
 
-/** The records with `count` indexes from `first` on. Throws if the log ends before. */
+/** The records with `count` indexes from `first` on; fewer if the log ends before. */
 export const recordsFrom = async (
   { log, positionOf }: TileSource,
   first: number,
@@ -33,7 +33,7 @@ export const recordsFrom = async (
     records.push(...page.slice(0, count - records.length))
     if (records.length === count) return records
   }
-  throw new Error(`the log does not contain the events ${first} to ${first + count - 1}`)
+  return records
 }
 
 /** Entries of records, made in slices. */
@@ -52,8 +52,13 @@ export const entriesOf = async (records: readonly Stored[]): Promise<readonly st
 export const fullTiles = (options: FullTilesOptions, recent: LRUCache<string, Uint8Array>) => {
   const { store, macs, isStale } = options
   const derived = async (level: number, n: number): Promise<Uint8Array> => {
-    if (level === 0)
-      return Buffer.concat((await entriesOf(await recordsFrom(options, n * TILE_WIDTH, TILE_WIDTH))).map(leafOf))
+    if (level === 0) {
+      const first = n * TILE_WIDTH
+      const records = await recordsFrom(options, first, TILE_WIDTH)
+      if (records.length < TILE_WIDTH)
+        throw new Error(`the log does not contain the events ${first + records.length} to ${first + TILE_WIDTH - 1}`)
+      return Buffer.concat((await entriesOf(records)).map(leafOf))
+    }
     const pause = timeSlicer()
     const roots: Hash[] = []
     for (let below = n * TILE_WIDTH; below < (n + 1) * TILE_WIDTH; below++) {

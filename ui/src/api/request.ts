@@ -13,6 +13,13 @@ type Asked = {
   /** Whether the request only reads; default: its method is GET. */
   readonly reads?: boolean
   readonly signal?: AbortSignal | undefined
+  /** Form of the answer's body; default: JSON. */
+  readonly form?: keyof typeof forms
+}
+const forms = {
+  json: (answer: Response): Promise<unknown> => answer.json(),
+  text: (answer: Response): Promise<string> => answer.text(),
+  bytes: async (answer: Response): Promise<Uint8Array> => new Uint8Array(await answer.arrayBuffer()),
 }
 export type Answered<T> = { readonly value: T; readonly etag: string | undefined; readonly headers: Headers }
 
@@ -43,7 +50,7 @@ const lost = (error: unknown, signal: AbortSignal | undefined): Failure => {
 
 /** Sends a request with the session cookie of the browser. Throws a `Failure` on an error answer or no answer. */
 export const request = async <T>(path: string, asked: Asked = {}): Promise<Answered<T>> => {
-  const { method = 'GET', headers = {}, body, reads = method === 'GET', signal } = asked
+  const { method = 'GET', headers = {}, body, reads = method === 'GET', signal, form = 'json' } = asked
   const position = reads ? positionWanted() : undefined
   const deadline = AbortSignal.timeout(TIMEOUT_MS)
   let answer: Response
@@ -75,7 +82,7 @@ export const request = async <T>(path: string, asked: Asked = {}): Promise<Answe
     noteReach(failure.reason === 'auth_stale' ? 'stale' : 'reached')
     throw failure
   }
-  const value = (await answer.json().catch((error: unknown) => {
+  const value = (await forms[form](answer).catch((error: unknown) => {
     throw lost(error, signal)
   })) as T
   noteReach('reached')

@@ -9,6 +9,7 @@ import { sessionEnds, usePreferences } from '../preferences.ts'
 import { useSession } from '../session.tsx'
 import { common, states } from '../words/common.ts'
 import { login } from '../words/login.ts'
+import { IntegrityPart } from './integrity-part.tsx'
 import { PastBanner } from './past.tsx'
 import { useRecovery } from './recovery.ts'
 
@@ -87,6 +88,7 @@ const Updated = () => {
 /** Banners above every page. */
 export const Banners = () => (
   <div className="banners" aria-live="polite">
+    <IntegrityPart part="Banner" />
     <PastBanner />
     <Unreached />
     <EndsSoon />

@@ -12,6 +12,7 @@ import { Banners } from './banners.tsx'
 import { Chip } from './chip.tsx'
 import { Clock } from './clock.tsx'
 import { ColourLine, Environment } from './environment.tsx'
+import { IntegrityPart } from './integrity-part.tsx'
 import { isOpen } from './keys.ts'
 import { useLoaded } from './loaded.ts'
 import { NamespacePicker } from './namespace-picker.tsx'
@@ -68,6 +69,7 @@ const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
             </span>
           </button>
           <Clock />
+          <IntegrityPart part="Badge" />
           <Account onShortcuts={onShortcuts} />
         </span>
       </div>

@@ -1,0 +1,73 @@
+import {
+  type Icon,
+  ShieldCheckIcon,
+  ShieldIcon,
+  ShieldLockIcon,
+  ShieldSlashIcon,
+  ShieldXIcon,
+} from '@primer/octicons-react'
+import { useRef } from 'react'
+import { tip } from '../parts/feedback/tip.ts'
+import { useLoaded } from '../shell/loaded.ts'
+import { integrity as words } from '../words/integrity.ts'
+import { type Standing, useStanding } from './standing.ts'
+
+const icons: Readonly<Record<Standing['kind'], Icon>> = {
+  verified: ShieldCheckIcon,
+  sealed: ShieldLockIcon,
+  suspended: ShieldSlashIcon,
+  building: ShieldIcon,
+  broken: ShieldXIcon,
+  other: ShieldXIcon,
+  unknown: ShieldIcon,
+}
+
+/** Word of a standing. */
+export const wordOf = (standing: Standing): string =>
+  standing.kind === 'broken' ? words.state.broken(standing.index) : words.state[standing.kind]
+
+/** Sentence that explains a standing. */
+export const whyOf = (standing: Standing): string => {
+  if (standing.kind === 'unknown') return standing.why
+  if (standing.kind === 'broken') return words.why[standing.by === 'service' ? 'diverged' : 'broken']
+  return words.why[standing.kind]
+}
+
+/** Button in the top bar with the standing of the history; opens the panel. */
+export const Badge = () => {
+  const { standing, status } = useStanding()
+  const button = useRef<HTMLButtonElement>(null)
+  const { part: Panel, show, close } = useLoaded(async () => (await import('./panel.tsx')).Panel)
+  if (!standing) return null
+  const [word, Shown] = [wordOf(standing), icons[standing.kind]]
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        className="button plain integrity"
+        data-standing={standing.kind}
+        aria-label={words.badge(word)}
+        aria-haspopup="dialog"
+        {...tip(whyOf(standing))}
+        onClick={show}
+      >
+        <Shown />
+        <span className="wide-only">{word}</span>
+      </button>
+      {Panel && <Panel standing={standing} status={status} onClose={close} />}
+    </>
+  )
+}
+
+/** Banner on every page while the history is broken or signed with another key. It cannot be closed. */
+export const Banner = () => {
+  const { standing } = useStanding()
+  if (standing?.kind !== 'broken' && standing?.kind !== 'other') return null
+  return (
+    <div className="banner broken">
+      <ShieldXIcon />
+      <span>{standing.kind === 'broken' ? words.banner(standing.index) : words.bannerOther}</span>
+    </div>
+  )
+}
