@@ -107,7 +107,7 @@ await t.test('past tokens are shown as the service returns them', { skip }, asyn
   await open('/settings/tokens', `Static Tokens ${names.length}`)
   await cells(page, 'Static tokens').first().waitFor()
   t.strictSame(await cells(page, 'Static tokens').getByRole('link').allTextContents(), names)
-  const filters = ['Search tokens', 'Status', 'Namespace', 'Open the list of namespaces']
+  const filters = ['Find a token', 'Search tokens', 'Status', 'Access', 'Namespace', 'Open the list of namespaces']
   const sorts = ['Token', 'Created (UTC)', 'Expires']
   const chosen = ['Select all tokens on this page', ...names.map((name) => `Select ${name}`)]
   await readsAlone(t, page, at, [...filters, chosen[0]!, ...sorts, ...chosen.slice(1)])

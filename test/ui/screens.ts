@@ -432,6 +432,12 @@ export const ofSettings: readonly Screen[] = [
         await button(page, 'Create token').click()
         await page.getByText('Give the token a name.').waitFor()
       },
+      'dialog of the search open': async (page) => {
+        await button(page, 'Find a token').click()
+        await dialog(page, 'Find a token')
+        await button(page, 'Find').click()
+        await page.getByText('Paste a client token.').waitFor()
+      },
       'token shown': showToken,
       'question before a shown token is left open': async (page) => {
         // The dialog appears only for navigation within the app.
@@ -478,6 +484,12 @@ export const ofSettings: readonly Screen[] = [
     shows: (page) => page.getByRole('rowheader', { name: 'Alice' }),
     past: true,
     states: {
+      'sessions of a person found': async (page) => {
+        await button(page, 'Find a person').click()
+        await page.getByRole('textbox', { name: 'E-mail address or login name' }).fill('ada@example.com')
+        await button(page, 'Find sessions').click()
+        await page.getByText('2 sessions found').waitFor()
+      },
       'question open': async (page) => {
         await button(page, 'End session of Alice').click()
         await question(page, 'End the session of Alice?')

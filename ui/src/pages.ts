@@ -135,7 +135,7 @@ export const pages = {
   },
   tokens: {
     path: '/settings/tokens',
-    search: parameters('q', 'status', 'ns', 'sort', 'page', 'at'),
+    search: parameters('q', 'status', 'ns', 'access', 'maker', 'sort', 'page', 'at'),
     component: lazyRouteComponent(() => import('./pages/tokens/tokens.tsx'), 'Tokens'),
     entry: {
       group: 'settings',

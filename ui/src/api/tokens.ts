@@ -14,6 +14,8 @@ type TokenFilter = {
   readonly namespaceKey?: string | undefined
   readonly method?: string | undefined
   readonly identity?: string | undefined
+  readonly access?: string | undefined
+  readonly issuedBy?: string | undefined
   readonly sort?: string | undefined
   readonly order?: 'asc' | 'desc'
   readonly page?: string | undefined

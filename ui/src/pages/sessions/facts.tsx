@@ -17,6 +17,10 @@ const goneOf = (record: Authentication): string | undefined => {
   return metadataOf(record, 'lost') === 'true' ? words.lost : undefined
 }
 
+/** Email address or login name by which the sessions of a person are found at all providers. */
+export const searchedBy = (record: Authentication): string | undefined =>
+  metadataOf(record, 'email') ?? metadataOf(record, 'preferred_username')
+
 /** Secondary name of a person: the email address, else the user name at the provider. */
 const alsoOf = (record: Authentication): string | undefined => {
   const name = identityOf(record)

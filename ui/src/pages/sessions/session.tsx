@@ -1,9 +1,10 @@
-import { PeopleIcon, SignOutIcon } from '@primer/octicons-react'
+import { PeopleIcon, SearchIcon, SignOutIcon } from '@primer/octicons-react'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { EVERY } from '../../api/access.ts'
 import type { Authentication } from '../../api/tokens.ts'
 import { holderIn, identityOf } from '../../identity.ts'
+import { AccessWords, Grants } from '../../parts/access-words.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Fact, Metadata } from '../../parts/facts.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
@@ -14,12 +15,16 @@ import { PageHead } from '../../parts/page.tsx'
 import { RecordPage } from '../../parts/record-page.tsx'
 import { Time } from '../../parts/time.tsx'
 import { usePreferences } from '../../preferences.ts'
-import { useWhyNot } from '../../why-not.ts'
+import { useMissing, useWhyNot } from '../../why-not.ts'
+import { past } from '../../words/past.ts'
 import { sessions as words } from '../../words/sessions.ts'
 import { type Ending, EndSessions } from './end.tsx'
-import { useHow, Who } from './facts.tsx'
+import { searchedBy, useHow, Who } from './facts.tsx'
+import { FindPerson } from './find-person.tsx'
 
 const here = getRouteApi('/inside/settings/sessions/$id')
+
+const READING = { right: 'token.read', namespaceKey: EVERY } as const
 
 const Facts = ({ record }: { readonly record: Authentication }) => {
   const { zone } = usePreferences()
@@ -35,6 +40,9 @@ const Facts = ({ record }: { readonly record: Authentication }) => {
       </Fact>
       <Fact name={words.columns.status}>
         <StateBadge status={status} />
+      </Fact>
+      <Fact name={words.columns.access}>
+        <AccessWords record={record} />
       </Fact>
       <Fact name={words.columns.created(zoneName(zone))}>
         <Time instant={createdAt} />
@@ -62,11 +70,13 @@ export const SessionPage = () => {
   const { id } = here.useParams()
   const { at } = here.useSearch()
   const why = useWhyNot(at, { right: 'token.revoke', namespaceKey: EVERY })
+  const missing = useMissing()
   const [ending, setEnding] = useState<Ending | undefined>()
+  const [finding, setFinding] = useState(false)
   return (
     <RecordPage id={id} at={at} words={words}>
       {(record) => {
-        const [name, all] = [identityOf(record), holderIn(record)]
+        const [name, all, person] = [identityOf(record), holderIn(record), searchedBy(record)]
         return (
           <>
             <PageHead heading={<Safe text={name} />} title={[name, words.heading]}>
@@ -87,8 +97,18 @@ export const SessionPage = () => {
             </PageHead>
             <div className="stack">
               <Facts record={record} />
+              <Grants record={record} />
+              {person !== undefined && (
+                <div>
+                  <Button why={at === undefined ? missing(READING) : past.why} onClick={() => setFinding(true)}>
+                    <SearchIcon />
+                    {words.find.others}
+                  </Button>
+                </div>
+              )}
               <Metadata heading={words.metadata} none={words.noMetadata} pairs={record.metadata} />
             </div>
+            {finding && <FindPerson begin={person ?? ''} onClose={() => setFinding(false)} />}
             {ending && <EndSessions ending={ending} onClose={() => setEnding(undefined)} />}
           </>
         )

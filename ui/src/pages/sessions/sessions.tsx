@@ -1,4 +1,4 @@
-import { PeopleIcon, SignOutIcon } from '@primer/octicons-react'
+import { PeopleIcon, SearchIcon, SignOutIcon } from '@primer/octicons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -8,7 +8,8 @@ import { readMethods } from '../../api/methods.ts'
 import { type Authentication, readTokens } from '../../api/tokens.ts'
 import { holderIn, identityOf } from '../../identity.ts'
 import { loginMethods } from '../../login-methods.ts'
-import { IconButton } from '../../parts/button.tsx'
+import { AccessWords } from '../../parts/access-words.tsx'
+import { Button, IconButton } from '../../parts/button.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { Select } from '../../parts/fields/field.tsx'
 import { LastUsed } from '../../parts/last-used.tsx'
@@ -20,12 +21,14 @@ import { useListRead } from '../../parts/lists/use-list-read.ts'
 import { zoneName } from '../../parts/moment.ts'
 import { Time } from '../../parts/time.tsx'
 import { usePreferences } from '../../preferences.ts'
-import { useWhyNot } from '../../why-not.ts'
+import { useMissing, useWhyNot } from '../../why-not.ts'
 import { methodWords } from '../../words/methods.ts'
+import { past } from '../../words/past.ts'
 import { sessions as words } from '../../words/sessions.ts'
 import { tokens } from '../../words/tokens.ts'
 import { type Ending, EndSessions } from './end.tsx'
 import { useHow, Who } from './facts.tsx'
+import { FindPerson } from './find-person.tsx'
 
 const here = getRouteApi('/inside/settings/sessions')
 const statuses = Object.entries(tokens.statuses).map(([value, label]) => ({ value, label }))
@@ -45,6 +48,15 @@ const columnsOf = (
     cell: ({ status }) => (
       <span>
         <StateBadge status={status} />
+      </span>
+    ),
+  },
+  {
+    key: 'access',
+    head: words.columns.access,
+    cell: (row) => (
+      <span>
+        <AccessWords record={row} />
       </span>
     ),
   },
@@ -90,7 +102,9 @@ export const Sessions = () => {
   const { zone } = usePreferences()
   const why = useWhyNot(at, { right: 'token.revoke', namespaceKey: EVERY })
   const howOf = useHow()
+  const missing = useMissing()
   const [ending, setEnding] = useState<Ending | undefined>()
+  const [finding, setFinding] = useState(false)
   const ways = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
   const kinds = ways.data?.sessions ?? []
   const methods = [
@@ -130,6 +144,15 @@ export const Sessions = () => {
             />
           </>
         }
+        create={
+          <Button
+            why={at === undefined ? missing({ right: 'token.read', namespaceKey: EVERY }) : past.why}
+            onClick={() => setFinding(true)}
+          >
+            <SearchIcon />
+            {words.find.open}
+          </Button>
+        }
         nothing={<p>{words.noneWhy}</p>}
         table={{
           columns: columnsOf(zoneName(zone), howOf, { end: setEnding, why }),
@@ -139,6 +162,7 @@ export const Sessions = () => {
       >
         {q !== '' && <p className="hint">{isOfLogins ? words.whole : words.unsearched}</p>}
       </List>
+      {finding && <FindPerson onClose={() => setFinding(false)} />}
       {ending && <EndSessions ending={ending} onClose={() => setEnding(undefined)} />}
     </>
   )

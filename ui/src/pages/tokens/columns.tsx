@@ -1,6 +1,7 @@
 import { TrashIcon } from '@primer/octicons-react'
 import { Link } from '@tanstack/react-router'
 import { type Authentication, nameOf } from '../../api/tokens.ts'
+import { AccessWords } from '../../parts/access-words.tsx'
 import { IconButton } from '../../parts/button.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
 import { Checkbox } from '../../parts/fields/field.tsx'
@@ -8,7 +9,7 @@ import { LastUsed } from '../../parts/last-used.tsx'
 import type { Column } from '../../parts/lists/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { tokens as words } from '../../words/tokens.ts'
-import { AccessWords, StatusBadge } from './facts.tsx'
+import { StatusBadge } from './facts.tsx'
 import { Made } from './maker.tsx'
 
 /** Selected rows and the actions on them. */

@@ -1,51 +1,23 @@
 import { TrashIcon } from '@primer/octicons-react'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { removalOf } from '../../api/access.ts'
+import { EVERY, removalOf } from '../../api/access.ts'
 import { type Authentication, nameOf } from '../../api/tokens.ts'
 import { methodOf } from '../../login-methods.ts'
 import { metadataOf } from '../../metadata.ts'
+import { AccessWords, Grants } from '../../parts/access-words.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Fact, Metadata } from '../../parts/facts.tsx'
 import { Safe } from '../../parts/feedback/safe.tsx'
-import { LastUsed } from '../../parts/last-used.tsx'
-import { zoneName } from '../../parts/moment.ts'
 import { PageHead } from '../../parts/page.tsx'
 import { RecordPage } from '../../parts/record-page.tsx'
-import { Time } from '../../parts/time.tsx'
-import { usePreferences } from '../../preferences.ts'
+import { RemoveRecords } from '../../parts/remove-records.tsx'
 import { useMissing, useWhyNot } from '../../why-not.ts'
 import { tokens as words } from '../../words/tokens.ts'
-import { AccessWords, Grants, StatusBadge } from './facts.tsx'
-import { Maker } from './maker.tsx'
-import { RemoveTokens } from './remove.tsx'
+import { StatusBadge } from './facts.tsx'
+import { Life, MadeTokens, MakerAndEnder } from './life.tsx'
 
 const here = getRouteApi('/inside/settings/tokens/$id')
-
-/** Timeline of a token. */
-const Life = ({ record }: { readonly record: Authentication }) => {
-  const { zone } = usePreferences()
-  const { status, createdAt, expiresAt, deletedAt } = record
-  const hasExpired =
-    status === 'EXPIRED' || (expiresAt !== undefined && deletedAt !== undefined && expiresAt < deletedAt)
-  const { moments } = words
-  const steps = [
-    { name: words.columns.created(zoneName(zone)), time: <Time instant={createdAt} exact /> },
-    { name: moments.used, time: <LastUsed record={record} /> },
-    { name: hasExpired ? moments.expired : moments.expires, time: <Time instant={expiresAt} exact /> },
-    ...(deletedAt === undefined ? [] : [{ name: moments.removed, time: <Time instant={deletedAt} exact /> }]),
-  ]
-  return (
-    <ol className="strip" aria-label={words.life}>
-      {steps.map(({ name, time }) => (
-        <li key={name}>
-          <span className="muted small">{name}</span>
-          <span>{time}</span>
-        </li>
-      ))}
-    </ol>
-  )
-}
 
 const Facts = ({ record }: { readonly record: Authentication }) => {
   const description = metadataOf(record, 'token.description')
@@ -62,9 +34,7 @@ const Facts = ({ record }: { readonly record: Authentication }) => {
           <Safe text={description} />
         </Fact>
       )}
-      <Fact name={words.maker}>
-        <Maker record={record} />
-      </Fact>
+      <MakerAndEnder record={record} />
       <Fact name={words.id}>
         <code>{record.id}</code>
       </Fact>
@@ -99,9 +69,17 @@ export const TokenPage = () => {
             <Life record={record} />
             <Facts record={record} />
             <Grants record={record} />
+            <MadeTokens id={id} at={at} />
+            {missing({ right: 'audit.read', namespaceKey: EVERY }) === undefined && (
+              <p>
+                <Link to="/access" search={{ token: id }}>
+                  {words.canIt}
+                </Link>
+              </p>
+            )}
             <Metadata heading={words.metadata} none={words.noMetadata} pairs={ownPairs(record)} />
           </div>
-          {removing && <RemoveTokens records={[record]} onClose={() => setRemoving(false)} />}
+          {removing && <RemoveRecords records={[record]} words={words.remove} onClose={() => setRemoving(false)} />}
         </>
       )}
     </RecordPage>

@@ -1,4 +1,4 @@
-import { PlusIcon } from '@primer/octicons-react'
+import { PlusIcon, SearchIcon } from '@primer/octicons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -13,16 +13,21 @@ import { List } from '../../parts/lists/list.tsx'
 import { orderOf, sortOf, useListAddress } from '../../parts/lists/paging.ts'
 import { useListRead } from '../../parts/lists/use-list-read.ts'
 import { zoneName } from '../../parts/moment.ts'
+import { RemoveRecords } from '../../parts/remove-records.tsx'
 import { usePreferences } from '../../preferences.ts'
 import { useMissing, useWhyNot } from '../../why-not.ts'
 import { tokens as words } from '../../words/tokens.ts'
 import { columnsOf, type Selecting } from './columns.tsx'
+import { FindToken } from './find-token.tsx'
+import { MakerFilter } from './maker.tsx'
 import { NewToken } from './new-token.tsx'
-import { RemoveTokens } from './remove.tsx'
 import { Selection } from './selection.tsx'
 
 const here = getRouteApi('/inside/settings/tokens')
-const options = Object.entries(words.statuses).map(([value, label]) => ({ value, label }))
+const optionsOf = (texts: Readonly<Record<string, string>>) =>
+  Object.entries(texts).map(([value, label]) => ({ value, label }))
+const options = optionsOf(words.statuses)
+const accesses = optionsOf(words.accesses)
 const SORTS = ['-createdAt', 'name', 'expiresAt'] as const
 
 /** Namespaces to which the user's right to read tokens is limited, if it is, and the selected one. */
@@ -43,6 +48,8 @@ export const Tokens = () => {
   const { q = '', page, at } = search
   const { settled, places, ns } = usePlaces(search.ns)
   const status = options.find(({ value }) => value === search.status)?.value ?? ''
+  const access = accesses.find(({ value }) => value === search.access)?.value ?? ''
+  const { maker = '' } = search
   const order = orderOf(search.sort, SORTS)
   const address = useListAddress(search)
   const { zone } = usePreferences()
@@ -51,10 +58,22 @@ export const Tokens = () => {
   const whyKept = (records: readonly Authentication[]) => why ?? missing(...records.map(removalOf))
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [creating, setCreating] = useState(false)
+  const [finding, setFinding] = useState(false)
   const [removing, setRemoving] = useState<readonly Authentication[]>([])
   const methods = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
   const direction = order.descending ? 'desc' : 'asc'
-  const filter = { kind: 'static', q, status, namespaceKey: ns, sort: order.by, order: direction, page, at } as const
+  const filter = {
+    kind: 'static',
+    q,
+    status,
+    namespaceKey: ns,
+    access,
+    issuedBy: maker,
+    sort: order.by,
+    order: direction,
+    page,
+    at,
+  } as const
   const read = useListRead(keys.tokens, filter, readTokens, settled)
   const rows = read.page?.authentications ?? []
   const off = methods.data?.staticTokens === false
@@ -72,8 +91,8 @@ export const Tokens = () => {
         read={{ ...read, rows }}
         address={address}
         q={q}
-        filtered={status !== '' || (!places && ns !== '')}
-        cleared={places ? { status: '' } : { status: '', ns: '' }}
+        filtered={status !== '' || access !== '' || maker !== '' || (!places && ns !== '')}
+        cleared={{ status: '', access: '', maker: '', ...(!places && { ns: '' }) }}
         filters={
           <>
             <Select
@@ -82,6 +101,13 @@ export const Tokens = () => {
               value={status}
               options={options}
               onChange={(value) => address.filter({ status: value })}
+            />
+            <Select
+              label={words.columns.access}
+              hiddenLabel
+              value={access}
+              options={accesses}
+              onChange={(value) => address.filter({ access: value })}
             />
             {places ? (
               <Select
@@ -103,17 +129,23 @@ export const Tokens = () => {
           </>
         }
         create={
-          !off && (
-            <Button
-              look="primary"
-              why={why ?? missing({ right: 'token.create' })}
-              onClick={() => setCreating(true)}
-              aria-keyshortcuts="n"
-            >
-              <PlusIcon />
-              {words.create}
+          <>
+            <Button why={missing({ right: 'audit.read', namespaceKey: EVERY })} onClick={() => setFinding(true)}>
+              <SearchIcon />
+              {words.find.open}
             </Button>
-          )
+            {!off && (
+              <Button
+                look="primary"
+                why={why ?? missing({ right: 'token.create' })}
+                onClick={() => setCreating(true)}
+                aria-keyshortcuts="n"
+              >
+                <PlusIcon />
+                {words.create}
+              </Button>
+            )}
+          </>
         }
         nothing={<p>{words.noneWhy}</p>}
         table={{
@@ -125,6 +157,7 @@ export const Tokens = () => {
           chosen: ({ id }) => chosen.has(id),
         }}
       >
+        {maker !== '' && <MakerFilter id={maker} onRemove={() => address.filter({ maker: '' })} />}
         {places && <p className="hint">{words.onlyBound}</p>}
         {off && <p className="muted">{words.off}</p>}
         {selected.length > 0 && (
@@ -136,9 +169,11 @@ export const Tokens = () => {
           />
         )}
       </List>
+      {finding && <FindToken onClose={() => setFinding(false)} />}
       {creating && <NewToken onClose={() => setCreating(false)} />}
       {removing.length > 0 && (
-        <RemoveTokens
+        <RemoveRecords
+          words={words.remove}
           records={removing}
           onClose={(done) => {
             setRemoving([])

@@ -1,26 +1,45 @@
 import { useState } from 'react'
-import { Failure } from '../../api/failure.ts'
-import { type Authentication, deletion, nameOf } from '../../api/tokens.ts'
-import { useWrites } from '../../api/write.ts'
-import { Button } from '../../parts/button.tsx'
-import { FailureAlert, messageOf } from '../../parts/feedback/alert.tsx'
-import { Actions, Ask, Dialog, useWayBack, type WayBack } from '../../parts/feedback/dialog.tsx'
-import { Safe } from '../../parts/feedback/safe.tsx'
-import { useSay } from '../../parts/feedback/status.tsx'
-import { TextField } from '../../parts/fields/field.tsx'
-import { LastUsed } from '../../parts/last-used.tsx'
-import { signedOutHere, useSession } from '../../session.tsx'
-import { common } from '../../words/common.ts'
-import { tokens } from '../../words/tokens.ts'
+import { Failure } from '../api/failure.ts'
+import { type Authentication, deletion } from '../api/tokens.ts'
+import { useWrites } from '../api/write.ts'
+import { identityOf } from '../identity.ts'
+import { signedOutHere, useSession } from '../session.tsx'
+import { common } from '../words/common.ts'
+import { Button } from './button.tsx'
+import { FailureAlert, messageOf } from './feedback/alert.tsx'
+import { Actions, Ask, Dialog, useWayBack, type WayBack } from './feedback/dialog.tsx'
+import { Safe } from './feedback/safe.tsx'
+import { useSay } from './feedback/status.tsx'
+import { TextField } from './fields/field.tsx'
+import { LastUsed } from './last-used.tsx'
 
-const words = tokens.remove
+/** Texts of the removal of records of one kind. */
+export type RemovalWords = {
+  readonly title: (name: string) => string
+  readonly why: (name: string) => string
+  readonly lastUsed: string
+  readonly own: string
+  readonly ownLast: string
+  readonly submit: string
+  readonly sending: string
+  readonly done: (name: string) => string
+  readonly failed: string
+  readonly manyTitle: (n: number) => string
+  readonly manyWhy: string
+  readonly manySubmit: (n: number) => string
+  readonly manyDone: (n: number) => string
+  readonly someDone: (done: number, n: number) => string
+  readonly results: string
+  readonly deleted: string
+  readonly notDeleted: (message: string) => string
+}
 type Result = { readonly record: Authentication; readonly failure: Failure | undefined }
 
 /**
- * Deletes tokens. The token of the present session is last, only if no other failed, and invalidates no queries.
+ * Deletes token records. The token of the present session is last, only if no other failed, and invalidates no queries.
  * Returns undefined while another deletion is in progress.
  */
-const useDeletion = (ownId: string | undefined) => {
+const useDeletion = (ownId: string | undefined, ownLast: string) => {
   const { sendAll, sending } = useWrites()
   const remove = async (records: readonly Authentication[], reason: string): Promise<readonly Result[] | undefined> => {
     const others = records.filter(({ id }) => id !== ownId)
@@ -30,7 +49,7 @@ const useDeletion = (ownId: string | undefined) => {
     const results = others.map((record, n): Result => ({ record, failure: outcomes[n]?.failure }))
     if (!own) return results
     if (results.some(({ failure }) => failure)) {
-      const failure = new Failure(words.ownLast, { status: 409, reason: 'own_last' })
+      const failure = new Failure(ownLast, { status: 409, reason: 'own_last' })
       return [...results, { record: own, failure }]
     }
     const last = await sendAll([{ ...deletion(own.id, reason), stale: [] }])
@@ -39,10 +58,16 @@ const useDeletion = (ownId: string | undefined) => {
   return { remove, sending }
 }
 
-type Ways = { readonly onClose: () => void; readonly onSubmit: () => void; readonly sending: boolean }
+type Ways = {
+  readonly words: RemovalWords
+  readonly onClose: () => void
+  readonly onSubmit: () => void
+  readonly sending: boolean
+}
 
 /** Dialog with the result for each token; failed deletions can be retried. */
 const Results = ({
+  words,
   results,
   onClose,
   onSubmit,
@@ -58,7 +83,7 @@ const Results = ({
     <ul aria-label={words.results} className="tight">
       {results.map(({ record, failure }) => (
         <li key={record.id}>
-          <Safe text={nameOf(record)} />:{' '}
+          <Safe text={identityOf(record)} />:{' '}
           {failure ? <Safe text={words.notDeleted(messageOf(failure, true))} /> : words.deleted}
         </li>
       ))}
@@ -72,18 +97,20 @@ const Results = ({
   </Dialog>
 )
 
-/** Dialog that deletes tokens, at most four at a time, with a result for each. Failed deletions can be retried. */
-export const RemoveTokens = ({
+/** Dialog that removes tokens or sessions, at most four at a time, with a result for each. Failed deletions can be retried. */
+export const RemoveRecords = ({
   records,
+  words,
   onClose,
 }: {
   readonly records: readonly Authentication[]
+  readonly words: RemovalWords
   readonly onClose: (done: boolean) => void
 }) => {
   const { authentication } = useSession()
   const [reason, setReason] = useState('')
   const [results, setResults] = useState<readonly Result[]>([])
-  const { remove, sending } = useDeletion(authentication?.id)
+  const { remove, sending } = useDeletion(authentication?.id, words.ownLast)
   const say = useSay()
   const back = useWayBack()
   const one = records.length === 1 ? records[0] : undefined
@@ -97,20 +124,20 @@ export const RemoveTokens = ({
     const all = [...results.filter(({ failure }) => !failure), ...now]
     if (all.some(({ failure }) => failure)) return setResults(all)
     if (own) return signedOutHere()
-    say(one ? words.done(nameOf(one)) : words.manyDone(all.length))
+    say(one ? words.done(identityOf(one)) : words.manyDone(all.length))
     onClose(true)
   }
 
-  const ways: Ways = { onClose: () => onClose(false), onSubmit: () => void submit(), sending }
+  const ways: Ways = { words, onClose: () => onClose(false), onSubmit: () => void submit(), sending }
   if (results.length > 0 && !one) return <Results results={results} back={back} {...ways} />
   return (
     <Ask
-      title={one ? <Safe text={words.title(nameOf(one))} /> : words.manyTitle(records.length)}
+      title={one ? <Safe text={words.title(identityOf(one))} /> : words.manyTitle(records.length)}
       open
       onClose={ways.onClose}
       back={back}
     >
-      <p>{one ? words.why : words.manyWhy}</p>
+      <p>{one ? <Safe text={words.why(identityOf(one))} /> : words.manyWhy}</p>
       {one?.lastUsedAt !== undefined && (
         <p>
           {words.lastUsed} <LastUsed record={one} />.
@@ -122,7 +149,7 @@ export const RemoveTokens = ({
       <Actions>
         <Button onClick={ways.onClose}>{common.cancel}</Button>
         <Button look="danger solid" busy={sending ? words.sending : undefined} onClick={ways.onSubmit}>
-          {results.length > 0 ? common.tryAgain : one ? words.submit : tokens.deleteMany(records.length)}
+          {results.length > 0 ? common.tryAgain : one ? words.submit : words.manySubmit(records.length)}
         </Button>
       </Actions>
     </Ask>

@@ -1,0 +1,128 @@
+import { Link } from '@tanstack/react-router'
+import { type FormEvent, useId, useRef, useState } from 'react'
+import type { TokenFound } from '../../../../src/contract/history/searches.ts'
+import { type Failure, isFailure } from '../../api/failure.ts'
+import { findToken } from '../../api/searches.ts'
+import type { Authentication } from '../../api/tokens.ts'
+import { isMistyped } from '../../client-token.ts'
+import { identityOf } from '../../identity.ts'
+import { methodOf } from '../../login-methods.ts'
+import { Button, SubmitButton } from '../../parts/button.tsx'
+import { FailureAlert } from '../../parts/feedback/alert.tsx'
+import { Actions, Dialog } from '../../parts/feedback/dialog.tsx'
+import { Safe } from '../../parts/feedback/safe.tsx'
+import { common, fields } from '../../words/common.ts'
+import { login } from '../../words/login.ts'
+import { tokens } from '../../words/tokens.ts'
+import { StatusBadge } from './facts.tsx'
+
+const words = tokens.find
+
+const sha256 = async (text: string): Promise<string> => {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+const Record = ({ record, onClose }: { readonly record: Authentication; readonly onClose: () => void }) => {
+  const to = methodOf(record) === 'token' ? '/settings/tokens/$id' : '/settings/sessions/$id'
+  return (
+    <Link to={to} params={{ id: record.id }} search={{ at: undefined } as never} onClick={onClose}>
+      <Safe text={identityOf(record)} />
+    </Link>
+  )
+}
+
+const Result = ({ found, onClose }: { readonly found: TokenFound; readonly onClose: () => void }) => {
+  const { authentication: record, events = 0, notSearchable = 0 } = found
+  if (record)
+    return (
+      <div role="status" className="stack">
+        <p className="bar">
+          <Record record={record} onClose={onClose} /> <StatusBadge record={record} />
+        </p>
+        <p className="muted">{words.events(events)}</p>
+      </div>
+    )
+  return (
+    <div role="status">
+      <p>{words.none}</p>
+      {notSearchable > 0 && <p>{words.notSearchable(notSearchable)}</p>}
+    </div>
+  )
+}
+
+/**
+ * Dialog that finds the record of a token. Only the SHA-256 of the token leaves the field, which is then cleared
+ * (ui.md §11.12).
+ */
+export const FindToken = ({ onClose }: { readonly onClose: () => void }) => {
+  const id = useId()
+  const field = useRef<HTMLInputElement>(null)
+  const [wrong, setWrong] = useState<string | undefined>()
+  const [sending, setSending] = useState(false)
+  const [found, setFound] = useState<TokenFound | undefined>()
+  const [failure, setFailure] = useState<Failure | undefined>()
+  const flawOf = (token: string): string | undefined => {
+    if (token === '') return fields.tokenEmpty
+    if (isMistyped(token)) return login.mistyped
+    return window.isSecureContext ? undefined : words.insecure
+  }
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    const input = field.current
+    if (sending || !input) return
+    const token = input.value.replaceAll(/\s+/g, '')
+    const flaw = flawOf(token)
+    setWrong(flaw)
+    setFound(undefined)
+    setFailure(undefined)
+    if (flaw !== undefined) return input.focus()
+    setSending(true)
+    try {
+      const digest = await sha256(token)
+      input.value = ''
+      setFound(await findToken(digest))
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      setFailure(error)
+    } finally {
+      setSending(false)
+    }
+  }
+  return (
+    <Dialog title={words.title} open onClose={onClose} initialFocus={field}>
+      <form className="form" onSubmit={(event) => void submit(event)} noValidate>
+        {failure && <FailureAlert title={words.failed} failure={failure} />}
+        <div className="field">
+          <label className="label" htmlFor={id}>
+            {words.token}
+          </label>
+          <input
+            ref={field}
+            id={id}
+            className="input mono"
+            type="password"
+            autoComplete="off"
+            spellCheck={false}
+            autoCapitalize="off"
+            aria-invalid={wrong !== undefined || undefined}
+            aria-describedby={wrong === undefined ? `${id}-hint` : `${id}-hint ${id}-wrong`}
+          />
+          <span className="hint" id={`${id}-hint`}>
+            {words.why}
+          </span>
+          {wrong !== undefined && (
+            <span className="wrong" id={`${id}-wrong`}>
+              {wrong}
+            </span>
+          )}
+        </div>
+        {found && <Result found={found} onClose={onClose} />}
+        <Actions>
+          <Button onClick={onClose}>{common.close}</Button>
+          <SubmitButton busy={sending ? words.sending : undefined}>{words.submit}</SubmitButton>
+        </Actions>
+      </form>
+    </Dialog>
+  )
+}
