@@ -14,7 +14,7 @@ import { TextField } from './fields/field.tsx'
 import { LastUsed } from './last-used.tsx'
 
 /** Texts of the removal of records of one kind. */
-export type RemovalWords = {
+type RemovalWords = {
   readonly title: (name: string) => string
   readonly why: (name: string) => string
   readonly lastUsed: string

@@ -7,8 +7,6 @@ import { keys } from '../../api/keys.ts'
 import { readMethods } from '../../api/methods.ts'
 import { type Authentication, readTokens } from '../../api/tokens.ts'
 import { Button } from '../../parts/button.tsx'
-import { Select } from '../../parts/fields/field.tsx'
-import { NamespaceField } from '../../parts/fields/namespace-field.tsx'
 import { List } from '../../parts/lists/list.tsx'
 import { orderOf, sortOf, useListAddress } from '../../parts/lists/paging.ts'
 import { useListRead } from '../../parts/lists/use-list-read.ts'
@@ -18,16 +16,13 @@ import { usePreferences } from '../../preferences.ts'
 import { useMissing, useWhyNot } from '../../why-not.ts'
 import { tokens as words } from '../../words/tokens.ts'
 import { columnsOf, type Selecting } from './columns.tsx'
+import { accesses, chosenOf, Filters, statuses } from './filters.tsx'
 import { FindToken } from './find-token.tsx'
 import { MakerFilter } from './maker.tsx'
 import { NewToken } from './new-token.tsx'
 import { Selection } from './selection.tsx'
 
 const here = getRouteApi('/inside/settings/tokens')
-const optionsOf = (texts: Readonly<Record<string, string>>) =>
-  Object.entries(texts).map(([value, label]) => ({ value, label }))
-const options = optionsOf(words.statuses)
-const accesses = optionsOf(words.accesses)
 const SORTS = ['-createdAt', 'name', 'expiresAt'] as const
 
 /** Namespaces to which the user's right to read tokens is limited, if it is, and the selected one. */
@@ -47,8 +42,8 @@ export const Tokens = () => {
   const search = here.useSearch()
   const { q = '', page, at } = search
   const { settled, places, ns } = usePlaces(search.ns)
-  const status = options.find(({ value }) => value === search.status)?.value ?? ''
-  const access = accesses.find(({ value }) => value === search.access)?.value ?? ''
+  const status = chosenOf(statuses, search.status)
+  const access = chosenOf(accesses, search.access)
   const { maker = '' } = search
   const order = orderOf(search.sort, SORTS)
   const address = useListAddress(search)
@@ -94,39 +89,13 @@ export const Tokens = () => {
         filtered={status !== '' || access !== '' || maker !== '' || (!places && ns !== '')}
         cleared={{ status: '', access: '', maker: '', ...(!places && { ns: '' }) }}
         filters={
-          <>
-            <Select
-              label={words.status}
-              hiddenLabel
-              value={status}
-              options={options}
-              onChange={(value) => address.filter({ status: value })}
-            />
-            <Select
-              label={words.columns.access}
-              hiddenLabel
-              value={access}
-              options={accesses}
-              onChange={(value) => address.filter({ access: value })}
-            />
-            {places ? (
-              <Select
-                label={words.namespace}
-                hiddenLabel
-                value={ns}
-                options={places.map((key) => ({ value: key, label: key }))}
-                onChange={(key) => address.filter({ ns: key })}
-              />
-            ) : (
-              <NamespaceField
-                label={words.namespace}
-                hiddenLabel
-                value={ns}
-                all={words.allNamespaces}
-                onChange={(key) => address.filter({ ns: key })}
-              />
-            )}
-          </>
+          <Filters
+            status={status}
+            access={access}
+            ns={ns}
+            places={places}
+            onFilter={(change) => address.filter(change)}
+          />
         }
         create={
           <>
