@@ -42,14 +42,19 @@ export const Life = ({ record }: { readonly record: Authentication }) => {
 const ISSUE = 'TokenIssued'
 const TURNS = [ISSUE, 'TokenRevoked', 'TokenExpired']
 
+const useHolds = (right: string): boolean => {
+  const { access } = useAccess()
+  return access !== undefined && holds(access, { right, namespaceKey: EVERY })
+}
+
 /** Reads the events that created and ended a token, if the user may read the history of tokens. */
 const useTurns = ({ id, status }: Authentication): readonly HistoryEvent[] => {
-  const { access } = useAccess()
+  const enabled = useHolds('audit.read')
   const { data } = useQuery({
     queryKey: [...keys.tokens, 'turns', id, status],
     queryFn: ({ signal }) =>
       readEvents({ stream: `token-${id}`, type: TURNS.join(',') }, undefined, signal, TURNS.length),
-    enabled: access !== undefined && holds(access, { right: 'audit.read', namespaceKey: EVERY }),
+    enabled,
   })
   return data?.events ?? []
 }
@@ -90,6 +95,7 @@ export const MadeTokens = ({ id, at }: { readonly id: string; readonly at: strin
   const { data } = useQuery({
     queryKey: [...keys.tokens, 'made', id, at],
     queryFn: ({ signal }) => readTokens(filter, signal),
+    enabled: useHolds('token.read'),
   })
   if (!data || data.totalCount === 0) return null
   return (
